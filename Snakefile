@@ -1,0 +1,11 @@
+# The work: corpora -> tokens -> checkpoints -> measurements. The last mile, from measurements to the report, is dvc.yaml's.
+from allmlp.workflow import plan_of
+
+plan = plan_of(workflow)  # params.yaml, --configfile overlays, --config scale=... device=...; errors name file, line and key
+
+include: "workflow/rules/report.smk"    # rule all: measurements -> claims, figures, tables, report (dvc repro)
+include: "workflow/rules/data.smk"      # corpora -> tokens
+include: "workflow/rules/train.smk"     # tokens -> checkpoints
+include: "workflow/rules/measure.smk"   # checkpoints -> measurements
+
+workflow.default_target = "all"         # Snakemake would take only a rule of this very file

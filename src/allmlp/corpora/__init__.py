@@ -1,0 +1,153 @@
+"""Corpora by name: where the documents come from, how they become tokens, and the digest that names both.
+
+`corpora.lock` (in git) keeps each corpus's identity, so that a clone without the user's own files, or without a
+network, still computes every plan. It is written by `allmlp tokenize`.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from allmlp import paths, recipes
+from allmlp.corpora.hub import HubCorpus
+from allmlp.corpora.local import LocalCorpus
+from allmlp.errors import UserError
+from allmlp.strict import Strict
+from allmlp.tokenizers import BPE, GPT2, Bytes, Chunks, SentencePiece
+
+LOCK = "corpora.lock"
+FILE_KEYS = (
+    "files",
+    "vocab_file",
+    "merges_file",
+    "model_file",
+)  # where something lies says nothing of what it is
+
+
+class StoriesCorpus(Strict):
+    """The project's own story grammar: `documents` stories of one seed."""
+
+    source: Literal["stories"]
+    documents: int = Field(gt=0)
+    seed: int = 0
+
+    def texts(self) -> Iterator[str]:
+        """The stories, in order."""
+        from allmlp.corpora import stories
+
+        return stories.documents(self.seed, self.documents)
+
+
+Source = Annotated[StoriesCorpus | LocalCorpus | HubCorpus, Field(discriminator="source")]
+Tokenizer = Annotated[BPE | Bytes | Chunks | GPT2 | SentencePiece, Field(discriminator="kind")]
+
+
+class CorpusSpec(Strict):
+    """One entry of `corpora:` in params.yaml: a source's keys and a `tokenizer:`."""
+
+    source: Source
+    tokenizer: Tokenizer
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather_source(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("source"), str):
+            return {
+                "tokenizer": data.get("tokenizer", {"kind": "bytes"}),
+                "source": {k: v for k, v in data.items() if k != "tokenizer"},
+            }
+        return data
+
+    def documents(self, root: Path) -> Iterator[str]:
+        """The documents, streamed."""
+        return self.source.texts() if isinstance(self.source, StoriesCorpus) else self.source.documents(root)
+
+
+def read_lock(root: Path) -> dict[str, dict[str, Any]]:
+    """`corpora.lock`: corpus name -> {spec, content, id, counts...}."""
+    path = root / LOCK
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def described(spec: CorpusSpec) -> dict[str, Any]:
+    """A corpus's parameters, without the places where its files lie, and with the recipes of the code that reads it."""
+    source, tokenizer = spec.source.model_dump(), spec.tokenizer.model_dump()
+    for key in FILE_KEYS:
+        source.pop(key, None)
+        tokenizer.pop(key, None)
+    module = (
+        "allmlp.corpora.stories" if isinstance(spec.source, StoriesCorpus) else f"allmlp.corpora.{spec.source.source}"
+    )
+    return {
+        "source": source,
+        "tokenizer": tokenizer,
+        "recipes": [recipes.of(module), recipes.of("allmlp.tokenizers")],
+    }
+
+
+def content(name: str, spec: CorpusSpec, root: Path) -> dict[str, str]:
+    """sha256 of what the user's files hold: of the files, or as locked where they are not on this machine."""
+    parts = {
+        part: value
+        for part, value in (("source", spec.source), ("tokenizer", spec.tokenizer))
+        if hasattr(value, "sha256")
+    }
+    found: dict[str, str] = {}
+    for part, value in parts.items():
+        try:
+            found[part] = value.sha256(root)
+        except UserError as error:
+            locked = read_lock(root).get(name, {})
+            if locked.get("spec") != described(spec) or part not in locked.get("content", {}):
+                raise UserError(
+                    f"corpus '{name}': {error} It is not in {LOCK} either, so nothing that needs it can be planned. "
+                    "Put its files there, or name their place in corpora.local.yaml."
+                ) from error
+            found[part] = locked["content"][part]
+    return found
+
+
+def token_id(name: str, spec: CorpusSpec, root: Path) -> str:
+    """`<corpus>-<digest>`: the folder of a corpus's tokens under results/tokens."""
+    return f"{name}-{paths.digest({**described(spec), 'content': content(name, spec, root)})}"
+
+
+def lock(name: str, spec: CorpusSpec, root: Path, meta: dict[str, Any]) -> None:
+    """Record what a corpus turned out to be; refuse tokens that differ from those recorded under the same id."""
+    entries = read_lock(root)
+    entry: dict[str, Any] = {
+        "id": token_id(name, spec, root),
+        "spec": described(spec),
+        "content": content(name, spec, root),
+        "counts": {key: meta[key] for key in ("documents", "tokens", "bytes", "vocabulary")},
+        "tokens_sha256": paths.digest(meta["sha256"], 64),
+    }
+    known = entries.get(name)
+    if known and known["id"] == entry["id"] and known.get("tokens_sha256") not in (None, entry["tokens_sha256"]):
+        raise UserError(
+            f"corpus '{name}': its tokens differ from those in {LOCK} ({entry['tokens_sha256'][:8]} here, "
+            f"{known['tokens_sha256'][:8]} there) though nothing in its parameters does. "
+            "Raise the RECIPE of what changed."
+        )
+    if known != entry:
+        entries[name] = entry
+        paths.write_whole(root / LOCK, json.dumps(dict(sorted(entries.items())), indent=1) + "\n")
+
+
+def vocabulary(name: str, spec: CorpusSpec, root: Path) -> int:
+    """How many token types a corpus has, the end of a document included; from the lock where only the text can tell."""
+    known: dict[str, int] = {"bytes": 257, "gpt2": 50257}
+    if isinstance(spec.tokenizer, BPE):
+        return spec.tokenizer.vocabulary
+    if spec.tokenizer.kind in known:
+        return known[spec.tokenizer.kind]
+    locked = read_lock(root).get(name, {})
+    if locked.get("spec") != described(spec) or not locked.get("counts"):
+        raise UserError(
+            f"corpus '{name}': how many types its tokenizer has is known only from its text. "
+            f"Run `allmlp tokenize {name}` first."
+        )
+    return locked["counts"]["vocabulary"]

@@ -1,0 +1,110 @@
+"""A corpus streamed from the Hugging Face Hub by the `datasets` library: not stored, none of its code run.
+
+    corpora:
+      tinystories:
+        source: hub
+        name: roneneldan/TinyStories
+        split: train
+        revision: <the 40 digits of the commit>
+
+The revision is a commit, so that these fields say which bytes are meant: they are the corpus's identity.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from allmlp.errors import UserError
+from allmlp.strict import Strict
+
+RECIPE = 1
+COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+class HubCorpus(Strict):
+    """One split of one data set of the Hub at one commit."""
+
+    source: Literal["hub"] = "hub"
+    name: str = Field(min_length=1, description="owner/name on the Hub")
+    config: str | None = Field(None, description="configuration, for a data set that has several")
+    split: str = Field("train", min_length=1)
+    revision: str = Field(description="the commit: 40 hexadecimal digits")
+    column: str = Field("text", min_length=1, description="the column that holds the text")
+    limit: int | None = Field(None, ge=1, description="use only the first so many documents")
+
+    @field_validator("revision")
+    @classmethod
+    def _pinned(cls, revision: str) -> str:
+        if not COMMIT.fullmatch(revision):
+            raise ValueError(
+                f"{revision!r} is not a commit: a branch or a tag may come to mean other data. Give the 40 "
+                f"digits that https://huggingface.co/datasets/<name>/commits/main shows."
+            )
+        return revision
+
+    def identity(self) -> dict[str, Any]:
+        """What determines the documents: these fields, nothing of this machine."""
+        return self.model_dump()
+
+    def documents(self, root: Path) -> Iterator[str]:
+        """The documents in the Hub's order, streamed; blank ones are left out. `root` is not used.
+
+        Raises:
+            UserError: without a network, for a data set, split, configuration or column that is not there,
+                for a row without text, and when nothing at all arrives.
+        """
+        empty = True
+        for text in islice(self._texts(), self.limit):
+            empty = False
+            yield text
+        if empty:
+            raise UserError(f"{self._where()}: no text arrived. Correct `split:` or `column:`.")
+
+    def _where(self) -> str:
+        config = f", config {self.config}" if self.config else ""
+        return f"hub corpus {self.name} (split {self.split}{config}, revision {self.revision[:12]})"
+
+    def _texts(self) -> Iterator[str]:
+        for number, row in enumerate(self._rows()):
+            if self.column not in row:
+                raise UserError(
+                    f"{self._where()}: no column {self.column!r}; it has {', '.join(map(repr, row))}. "
+                    f"Correct `column:`."
+                )
+            value = row[self.column]
+            if not isinstance(value, str):
+                raise UserError(
+                    f"{self._where()}: row {number:,} of column {self.column!r} is {type(value).__name__}, "
+                    f"not text. Correct `column:`."
+                )
+            if value and not value.isspace():
+                yield value
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        """The rows of the data set. Whatever the network or the library raises becomes one readable error."""
+        import datasets
+
+        try:
+            # no trust_remote_code: the library refuses data sets that are scripts
+            data = datasets.load_dataset(
+                self.name, self.config, split=self.split, revision=self.revision, streaming=True
+            )
+            yield from data
+        except datasets.exceptions.DatasetNotFoundError as error:
+            raise UserError(f"{self._where()}: not on the Hub, or private ({_short(error)}). Correct it.") from error
+        except ConnectionError as error:
+            raise UserError(
+                f"{self._where()}: the Hub cannot be reached ({_short(error)}). Try again with a network, or "
+                f"download the files and use `source: local`."
+            ) from error
+        except Exception as error:
+            # the library has no common class for a wrong split, a wrong configuration or a failed request
+            raise UserError(f"{self._where()}: {type(error).__name__}: {_short(error)}") from error
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

@@ -1,0 +1,157 @@
+"""A corpus made of the user's own files.
+
+    corpora:
+      tinystories:
+        source: local
+        files: [data/tinystories/*.txt.xz]
+        separator: "<|endoftext|>"
+
+.txt: with `separator`, the documents stand between separators, stripped; without one, a file is one text and
+is cut into passages, each a document (so memory stays flat, and one long text still has a validation split).
+.jsonl and .parquet: one document per row. Blank documents are left out. Compression is told by the name.
+"""
+
+import contextlib
+import glob
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from allmlp import paths as places
+from allmlp.corpora import reading, rows
+from allmlp.errors import UserError
+from allmlp.strict import Strict
+
+RECIPE = 1
+PASSAGE = 1 << 16  # characters of a passage of a text without separators
+
+
+class LocalCorpus(Strict):
+    """Files of the user, in the order given (a glob's matches in sorted order), each file once."""
+
+    source: Literal["local"] = "local"
+    files: list[str] | str = Field(description="paths or globs, relative to the project folder")
+    field: str | None = Field(None, description=".jsonl: the field that holds the text")
+    column: str | None = Field(None, description=".parquet: the column that holds the text")
+    separator: str | None = Field(None, min_length=1, description=".txt: what stands between two documents")
+    drop_last: bool = Field(False, description="leave out what follows a file's last separator: it was cut off")
+    passage: int | None = Field(None, ge=100, description="cut documents into passages of so many characters")
+    limit: int | None = Field(None, ge=1, description="use only the first so many documents")
+
+    def paths(self, root: Path) -> list[Path]:
+        """The files. Raises UserError for a pattern that matches none, or a setting that does not fit."""
+        patterns = [self.files] if isinstance(self.files, str) else self.files
+        if not patterns:
+            raise UserError("files: the list is empty. Name at least one file of this corpus.")
+        found: dict[Path, None] = {}
+        for pattern in patterns:
+            where = str(root / Path(pattern).expanduser())
+            matches = [where] if os.path.isfile(where) else sorted(glob.glob(where, recursive=True))
+            files = [Path(match) for match in matches if os.path.isfile(match)]
+            if not files:
+                raise UserError(
+                    f"files: nothing matches {pattern!r} (looked for {where}). Put the file there, or correct the path."
+                )
+            found.update(dict.fromkeys(files))
+        self._check_settings(list(found))
+        return list(found)
+
+    def _check_settings(self, paths: list[Path]) -> None:
+        """Each kind of file has the setting that it needs, and none is idle, which would be a mistake."""
+        kinds = {reading.kind(path): path for path in paths}
+        settings = {".jsonl": ("field", self.field), ".parquet": ("column", self.column)}
+        for kind, (name, value) in settings.items():
+            if kind in kinds and value is None:
+                raise UserError(f"{kinds[kind]}: set `{name}:` to the {name} that holds the text.")
+            if kind not in kinds and value is not None:
+                raise UserError(f"{name}: {value!r} is set, but the corpus has no {kind} file. Remove `{name}:`.")
+        if self.separator is not None and ".txt" not in kinds:
+            raise UserError("separator: is set, but the corpus has no .txt file. Remove `separator:`.")
+        if self.drop_last and self.separator is None:
+            raise UserError("drop_last: needs `separator:`; without one there is no last document to drop.")
+
+    def documents(self, root: Path) -> Iterator[str]:
+        """The documents, one after the other; what is held at a time is one document or a MB of text.
+
+        Raises:
+            UserError: for a file that cannot be read as what its name says, and a corpus without any text.
+        """
+        empty = True
+        paths = self.paths(root)
+        texts = (text for path in paths for text in self._texts(path) if text and not text.isspace())
+        for text in islice(texts, self.limit):
+            empty = False
+            yield text
+        if empty:
+            raise UserError(f"files: no text in {', '.join(map(str, paths[:5]))}. A corpus needs a document.")
+
+    def _texts(self, path: Path) -> Iterator[str]:
+        kind = reading.kind(path)
+        if kind == ".txt" and self.separator is None:
+            yield from reading.passages(reading.text(path), self.passage or PASSAGE)
+            return
+        if kind == ".txt":
+            documents = self._separated(path)
+        elif kind == ".jsonl":
+            documents = rows.json_rows(path, str(self.field))
+        else:
+            documents = rows.parquet_rows(path, str(self.column))
+        if self.passage is None:
+            yield from documents
+            return
+        for document in documents:
+            yield from reading.passages(iter([document]), self.passage)
+
+    def _separated(self, path: Path) -> Iterator[str]:
+        """Stripped; one behind, because only the end of the file tells which document was the last."""
+        before: str | None = None
+        for document in reading.separated(path, str(self.separator)):
+            if before is not None:
+                yield before
+            before = document.strip()
+        if before is not None and not self.drop_last:
+            yield before
+
+    def sha256(self, root: Path) -> str:
+        """Digest of the stored bytes: of one line `<sha256>  <.txt, .jsonl or .parquet>` per file.
+
+        Where the files lie and when they were written does not change it.
+        """
+        lines = [f"{remembered_sha256(path, root)}  {reading.kind(path)}\n" for path in self.paths(root)]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def remembered_sha256(path: Path, root: Path) -> str:
+    """sha256 of a file's bytes, remembered in `root/work/sources.json` until its size or time differs.
+
+    Raises:
+        UserError: when the file cannot be read.
+    """
+    memory = root / "work" / "sources.json"
+    try:
+        status = path.stat()
+        key = f"{path.resolve()}|{status.st_size}|{status.st_mtime_ns}"
+        known = _read(memory)
+        if key in known:
+            return known[key]
+        known[key] = places.file_sha256(path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror or error}).") from error
+    # the memory only saves time: a folder that cannot be written to is no error
+    with contextlib.suppress(UserError, OSError):
+        places.write_whole(memory, json.dumps(known, indent=0, sort_keys=True))
+    return known[key]
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}

@@ -1,0 +1,145 @@
+"""Bytes and text out of files, as a stream: plain or as .xz, .gz, .zst.
+
+Nothing here holds a whole file: bytes come in pieces of a MB or so, and a caller keeps one document.
+Every fault of a file (truncated, corrupt, not UTF-8) is one `UserError` that names the place.
+"""
+
+import codecs
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from allmlp.errors import UserError
+
+CHUNK = 1 << 20  # bytes read at once
+COMPRESSIONS = (".xz", ".gz", ".zst")
+KINDS = (".txt", ".jsonl", ".parquet")
+LONGEST = 1 << 26  # characters of one separated document: more means that the separator is wrong
+
+
+def kind(path: Path) -> str:
+    """`.txt`, `.jsonl` or `.parquet`: what the name says the file is, under its compression.
+
+    Raises:
+        UserError: for any other name, and for a compressed .parquet (its pages are compressed already).
+    """
+    compressed = path.suffix in COMPRESSIONS
+    name = path.with_suffix("") if compressed else path
+    if name.suffix not in KINDS or (compressed and name.suffix == ".parquet"):
+        raise UserError(
+            f"{path}: cannot tell what this is. A corpus is made of .txt and .jsonl files, plain or as "
+            f".xz, .gz or .zst, and of .parquet files. Rename or convert it, or leave it out of `files:`."
+        )
+    return name.suffix
+
+
+def _zst(file: IO[bytes]) -> Iterator[bytes]:
+    """The bytes of all frames; unlike the library's own reader, a truncated last frame is an error."""
+    import zstandard
+
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    while piece := file.read(1 << 14):  # small: a frame may grow a thousandfold
+        while piece:
+            if frame.eof:
+                frame = zstandard.ZstdDecompressor().decompressobj()
+            if data := frame.decompress(piece):  # a block comes whole or not yet
+                yield data
+            piece = frame.unused_data if frame.eof else b""
+    if not frame.eof:
+        raise EOFError("compressed file ended before its last frame did")
+
+
+def chunks(path: Path) -> Iterator[bytes]:
+    """The decompressed bytes, no piece empty. Raises UserError for a truncated, corrupt or unreadable one."""
+    import gzip
+    import lzma
+
+    import zstandard
+
+    try:
+        if path.suffix == ".zst":
+            with path.open("rb") as raw:
+                yield from _zst(raw)
+            return
+        opener: Any = {".xz": lzma.open, ".gz": gzip.open}.get(path.suffix, open)
+        with opener(path, "rb") as file:
+            while piece := file.read(CHUNK):
+                yield piece
+    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+        raise UserError(
+            f"{path}: truncated or corrupt {path.suffix} file ({error}). Fetch or compress it again."
+        ) from error
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror or error}).") from error
+
+
+def not_utf8(path: Path, offset: int, byte: int) -> UserError:
+    """The error for a byte that is not UTF-8; `offset` in bytes of the uncompressed text."""
+    return UserError(
+        f"{path}: not UTF-8: byte 0x{byte:02x} at offset {offset:,} of the uncompressed text. "
+        f"Convert the file (for example `iconv -f WINDOWS-1252 -t UTF-8`, or from UTF-16) and try again."
+    )
+
+
+def text(path: Path) -> Iterator[str]:
+    """The text of a .txt file, in pieces of about a MB; a byte order mark at the start is dropped."""
+    rest, offset = b"", 0
+    pieces = chunks(path)
+    ended = False
+    while not ended:
+        piece = next(pieces, b"")
+        ended = not piece
+        data = rest + piece
+        try:
+            decoded, used = codecs.utf_8_decode(data, "strict", ended)
+        except UnicodeDecodeError as error:
+            raise not_utf8(path, offset + error.start, data[error.start]) from None
+        yield decoded.removeprefix("\ufeff") if offset == 0 else decoded
+        rest, offset = data[used:], offset + used
+
+
+def separated(path: Path, separator: str) -> Iterator[str]:
+    """What stands before, between and after the separators of a .txt file, unstripped; the last may be empty.
+
+    Raises:
+        UserError: when the separator never occurs, or not within 64 M characters.
+    """
+    rest, found = "", False
+    for piece in text(path):
+        start = max(0, len(rest) - len(separator) + 1)
+        rest += piece
+        position = 0
+        while (end := rest.find(separator, max(start, position))) >= 0:
+            found = True
+            yield rest[position:end]
+            position = end + len(separator)
+        rest = rest[position:]
+        if len(rest) > LONGEST:
+            break
+    if rest and (not found or len(rest) > LONGEST):
+        raise UserError(
+            f"{path}: no separator {separator!r} in {len(rest):,} characters. Correct `separator:`, "
+            f"or leave it out to read the file as one text."
+        )
+    yield rest
+
+
+def passages(pieces: Iterator[str], size: int) -> Iterator[str]:
+    """A text cut into passages of `size / 2` to `size` characters, after a line end if it can, else a space.
+
+    The passages joined are the text, and where they end does not depend on how `pieces` cut it.
+    """
+    rest = ""
+    for piece in pieces:
+        rest += piece
+        start = 0
+        while len(rest) - start >= size:
+            stop = start + size
+            middle = stop - size // 2
+            end = rest.rfind("\n", middle, stop) + 1 or rest.rfind(" ", middle, stop) + 1 or stop
+            yield rest[start:end]
+            start = end
+        rest = rest[start:]
+    if rest:
+        yield rest

@@ -1,0 +1,76 @@
+"""Texts out of tables, row by row: one field of a .jsonl file, one column of a .parquet file."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from allmlp.corpora.reading import chunks, not_utf8
+from allmlp.errors import UserError
+
+
+def json_rows(path: Path, field: str) -> Iterator[str]:
+    """The `field` of every line of a .jsonl file. Raises UserError with file:line for a row without it."""
+    rest, number, offset = b"", 0, 0
+    pieces = chunks(path)
+    ended = False
+    while not ended:
+        piece = next(pieces, b"")
+        ended = not piece
+        lines = (rest + piece).split(b"\n")
+        rest = b"" if ended else lines.pop()
+        for line in lines:
+            number += 1
+            if line.strip():
+                yield _json_row(path, number, offset, line, field)
+            offset += len(line) + 1
+
+
+def _json_row(path: Path, number: int, offset: int, line: bytes, field: str) -> str:
+    where = f"{path}:{number}"
+    try:
+        row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+    except UnicodeDecodeError as error:
+        raise not_utf8(path, offset + error.start, line[error.start]) from None
+    except ValueError as error:
+        raise UserError(f"{where}: not JSON ({error}). Mend or remove this line.") from None
+    if not isinstance(row, dict):
+        raise UserError(f"{where}: a {type(row).__name__}, but each line must be an object with field {field!r}.")
+    if field not in row:
+        raise UserError(
+            f"{where}: no field {field!r}. This row has {', '.join(map(repr, row)) or 'none'}. "
+            f"Set `field:` to the one that holds the text, or remove the row."
+        )
+    value = row[field]
+    if not isinstance(value, str):
+        raise UserError(f"{where}: field {field!r} is {type(value).__name__}, not text. Mend or remove the row.")
+    if b"\\u" in line and any("\ud800" <= character <= "\udfff" for character in value):
+        raise UserError(f"{where}: field {field!r} holds half of a surrogate pair, which is not text. Mend the row.")
+    return value
+
+
+def parquet_rows(path: Path, column: str) -> Iterator[str]:
+    """The `column` of every row of a .parquet file, a thousand rows at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    row = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            if column not in schema.names:
+                raise UserError(
+                    f"{path}: no column {column!r}; it has {', '.join(map(repr, schema.names))}. Correct `column:`."
+                )
+            found = schema.field(column).type
+            if not (pa.types.is_string(found) or pa.types.is_large_string(found)):
+                raise UserError(f"{path}: column {column!r} holds {found}, not text. Correct `column:`.")
+            for batch in file.iter_batches(batch_size=1000, columns=[column]):
+                for value in batch.column(0):
+                    if not value.is_valid:
+                        raise UserError(f"{path}: row {row:,} of column {column!r} is null. Fill or remove it.")
+                    yield value.as_py()
+                    row += 1
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: row {row:,} of column {column!r} is not UTF-8 ({error}).") from None
+    except (pa.ArrowException, OSError) as error:
+        raise UserError(f"{path}: truncated or corrupt .parquet file ({error}). Fetch or write it again.") from error

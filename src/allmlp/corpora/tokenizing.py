@@ -1,0 +1,22 @@
+"""One corpus -> its tokens: fit the tokenizer, write the token files, record what they turned out to be."""
+
+from pathlib import Path
+
+from allmlp import corpora, tokenizers
+from allmlp.errors import UserError
+from allmlp.plan import Plan
+from allmlp.tokens import write_tokens
+
+
+def tokenize_corpus(plan: Plan, name: str) -> Path:
+    """Write results/tokens/<corpus>-<digest>/ and, where it says something new, corpora.lock. Returns the folder."""
+    spec = plan.parameters.corpora.get(name)
+    if spec is None:
+        raise UserError(f"no corpus {name!r} in params.yaml. There are: {', '.join(plan.parameters.corpora)}.")
+    folder = Path("results/tokens") / corpora.token_id(name, spec, plan.root)
+    fitted = tokenizers.fit(spec.tokenizer, spec.documents(plan.root), plan.root)
+    meta = write_tokens(spec.documents(plan.root), fitted, folder, describe=corpora.described(spec))
+    corpora.lock(name, spec, plan.root, meta)
+    counts = f"{meta['documents']:,} documents, {meta['bytes']:,} bytes, {meta['tokens']:,} tokens"
+    print(f"{folder}: {counts} of {meta['vocabulary']:,} types", flush=True)
+    return folder

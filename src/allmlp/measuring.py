@@ -1,0 +1,98 @@
+"""From checkpoints to measurements: one tidy Parquet file per run and measure, and their comparison."""
+
+import io
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from allmlp import paths, studies
+from allmlp.errors import UserError
+from allmlp.measurements import Column
+from allmlp.run import Run
+from allmlp.training.checkpoint import Trained
+
+
+def rule(claim: dict) -> str:
+    """The digest of what a claim is judged by: its statistic, bounds, margins, needs and test."""
+    keys = ("statistic", "reproduced_if", "contradicted_if", "margin", "paper", "needs", "test")
+    return paths.digest({key: claim.get(key) for key in keys}, 16)
+
+
+def rules(study: str, measure: str) -> dict[str, str]:
+    """claim -> digest of its rule, of the claims that a measure serves."""
+    return {claim["id"]: rule(claim) for claim in studies.ledger(study) if measure in claim["measures"]}
+
+
+def take(run: Run, measure: str, trained: Trained | None = None) -> Path:
+    """Take one measure of one run's checkpoints and write it. Returns the file."""
+    module = studies.measure(run.study, measure)
+    rows = module.measure(trained or Trained(run))
+    if list(rows.columns) != list(module.COLUMNS):
+        raise ValueError(f"{module.__file__}: returns {list(rows.columns)}, declares {list(module.COLUMNS)}")
+    rows = rows.assign(run=run.id, seed=run.seed)[["run", "seed", *rows.columns]]
+    table = pa.Table.from_pandas(rows, preserve_index=False)
+    about = {
+        "run": run.id,
+        "settings": run.settings_digest,
+        "measure": measure,
+        "rules": rules(run.study, measure),
+    }
+    table = table.replace_schema_metadata({"allmlp": json.dumps(about, sort_keys=True)})
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd")
+    path = Path(run.measurements[measure])
+    paths.write_whole(path, buffer.getvalue())
+    return path
+
+
+def read(path: Path) -> tuple[pd.DataFrame, dict]:
+    """A measurement's rows, and what it says of itself: run, settings, measure, rules."""
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise UserError(
+            f"{path}: cannot be read as a measurement ({error}). `git checkout {path}`, or delete it and run again."
+        ) from error
+    about = json.loads((table.schema.metadata or {}).get(b"allmlp", b"{}"))
+    return table.to_pandas(), about
+
+
+class Comparison(NamedTuple):
+    """How a measurement made again compares with the committed one."""
+
+    outcome: str  # identical, within tolerance, different
+    detail: str  # the worst column, where they differ
+
+
+def compare(fresh: pd.DataFrame, committed: pd.DataFrame, columns: dict[str, Column]) -> Comparison:
+    """Compare two measurements of one run, column by column, by what each column is."""
+    if len(fresh) != len(committed):
+        return Comparison("different", f"{len(fresh)} rows, committed {len(committed)}")
+    outcome, detail = "identical", ""
+    for name, column in columns.items():
+        a, b = fresh[name].to_numpy(), committed[name].to_numpy()
+        if column.kind == "timing" or pd.Series(a).equals(pd.Series(b)):
+            continue
+        if column.kind == "exact":
+            return Comparison(
+                "different", f"{name} differs in {int((pd.Series(a) != pd.Series(b)).sum())} of {len(a)} rows"
+            )
+        a, b = a.astype(float), b.astype(float)
+        excess = np.abs(a - b) - (column.atol + column.rtol * np.abs(b))
+        if not np.array_equal(np.isnan(a), np.isnan(b)) or np.nanmax(excess) > 0:
+            worst = int(np.nanargmax(excess))
+            return Comparison("different", f"{name} is {a[worst]:.6g} in row {worst}, committed {b[worst]:.6g}")
+        outcome, detail = "within tolerance", f"{name} by up to {np.nanmax(np.abs(a - b)):.2g}"
+    return Comparison(outcome, detail)
+
+
+def columns(run: Run, measure: str) -> dict[str, Column]:
+    """A measure's dictionary of columns."""
+    module: ModuleType = studies.measure(run.study, measure)
+    return module.COLUMNS

@@ -1,0 +1,83 @@
+"""The architectures, by name. Importing this module does not import torch: a plan needs only names.
+
+>>> model = build("causal-rn", vocabulary=29, context=34, d_model=48, n_blocks=2)
+>>> model(torch.zeros(1, 34, dtype=torch.int64)).shape
+torch.Size([1, 34, 29])
+"""
+
+import ast
+import difflib
+import importlib
+import importlib.util
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from allmlp.errors import UserError
+
+if TYPE_CHECKING:
+    from allmlp.models.base import SequenceModel
+
+REGISTRY: dict[str, str] = {
+    "mlp": "allmlp.models.mlp:LastTokenMLP",
+    "gpt2-last": "allmlp.models.gpt2:LastTokenGPT2",
+    "causal-rn": "allmlp.models.causal_rn:CausalRN",
+    "linear-causal-rn": "allmlp.models.linear_causal_rn:LinearCausalRN",
+    "transformer": "allmlp.models.attention:Transformer",
+    "linear-transformer": "allmlp.models.linear_attention:LinearTransformer",
+    "constant-attention": "allmlp.models.constant_attention:ConstantAttention",
+}
+
+
+def build(name: str, **hyperparameters: Any) -> "SequenceModel":
+    """The architecture `name` with fresh weights, which `torch.manual_seed` before this call determines.
+
+    Raises UserError, with the right names, for a wrong architecture, hyperparameter or value.
+    """
+    architecture = load(name)
+    known = _parameters(architecture)
+    for key in hyperparameters:
+        if key not in known:
+            raise UserError(f"{name}: unknown hyperparameter {_suggest(key, list(known))}")
+    missing = [k for k, p in known.items() if p.default is inspect.Parameter.empty and k not in hyperparameters]
+    if missing:
+        raise UserError(f"{name}: needs {', '.join(missing)}; it takes {', '.join(known)}")
+    return architecture(**hyperparameters)
+
+
+def load(name: str) -> "type[SequenceModel]":
+    """The class of architecture `name` (imports torch). UserError if there is none."""
+    module, _, attribute = _entry(name).partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def hyperparameters(name: str) -> dict[str, Any]:
+    """What `build(name, ...)` takes: name -> default, `inspect.Parameter.empty` where a value is required."""
+    return {key: parameter.default for key, parameter in _parameters(load(name)).items()}
+
+
+def recipe(name: str) -> int:
+    """RECIPE of the architecture's file, read without running it, so that planning needs no torch."""
+    spec = importlib.util.find_spec(_entry(name).partition(":")[0])
+    if spec is None or spec.origin is None:
+        raise UserError(f"architecture {name!r}: the registry names {_entry(name)}, which does not exist")
+    for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "RECIPE" for t in node.targets):
+            return int(ast.literal_eval(node.value))
+    raise UserError(f"{spec.origin}: has no RECIPE; every architecture file needs `RECIPE = 1`")
+
+
+def _entry(name: str) -> str:
+    if name not in REGISTRY:
+        raise UserError(f"unknown architecture {_suggest(name, list(REGISTRY))}")
+    return REGISTRY[name]
+
+
+def _parameters(architecture: type) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(architecture).parameters)
+
+
+def _suggest(wrong: str, right: list[str]) -> str:
+    near = difflib.get_close_matches(wrong, right, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"{wrong!r}.{hint} It is one of: {', '.join(right)}"

@@ -1,0 +1,92 @@
+"""Softmax attention and the Transformer of 002."""
+
+from functools import partial
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from allmlp.models.backbone import Backbone
+from allmlp.models.base import TokenMixer
+from allmlp.models.layers import (
+    FeedForward,
+    PlainNorm,
+    check_eps,
+    check_heads,
+    check_positive,
+    heads_join,
+    heads_split,
+)
+
+RECIPE = 1
+
+Cache = tuple[Tensor, Tensor]  # keys and values so far, (B, H, t, K) each
+
+
+class SoftmaxAttention(TokenMixer):
+    """y_j = W_out sum over i of softmax_i(q_j . k_i / sqrt(K)) v_i, over i <= j where causal, head by head.
+
+    Shapes: x (B, T, D) -> (B, T, D), K = D / n_heads. `causal=False` lets every position see all.
+    """
+
+    def __init__(
+        self, d_model: int, context: int, *, n_heads: int = 1, bias: bool = False, causal: bool = True
+    ) -> None:
+        super().__init__(d_model, context)
+        check_heads(d_model, n_heads)
+        self.n_heads, self.causal = n_heads, causal
+        self.qkv = nn.Linear(d_model, 3 * d_model, bias=bias)
+        self.out = nn.Linear(d_model, d_model, bias=bias)
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        q, k, v = self._project(x_BTD)
+        return self.out(heads_join(F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)))
+
+    def start(self, like_BD: Tensor) -> Cache:
+        empty = like_BD.new_empty(like_BD.shape[0], self.n_heads, 0, self.d_model // self.n_heads)
+        return empty, empty
+
+    def step(self, x_BD: Tensor, state: Cache) -> tuple[Tensor, Cache]:
+        """One more token in O(t D): the new query looks at all keys so far."""
+        q, k, v = self._project(x_BD[:, None])
+        k, v = torch.cat([state[0], k], dim=2), torch.cat([state[1], v], dim=2)
+        return self.out(heads_join(F.scaled_dot_product_attention(q, k, v))[:, 0]), (k, v)
+
+    def _project(self, x_BTD: Tensor) -> list[Tensor]:
+        return [heads_split(part, self.n_heads) for part in self.qkv(x_BTD).chunk(3, dim=-1)]
+
+
+class Transformer(Backbone):
+    """Pre-norm Transformer: no affine norms, no attention biases, GELU MLP of 4 x with biases (002 App. D).
+
+    The paper's size, d_model 192 and 12 blocks of one head, has 5,325,504 weights in blocks and head
+    (002-10).
+    """
+
+    causal: ClassVar[bool] = True
+    family: ClassVar[str] = "attention"
+
+    def __init__(
+        self,
+        vocabulary: int,
+        context: int,
+        d_model: int,
+        n_blocks: int,
+        n_heads: int = 1,
+        d_mlp: int | None = None,
+        eps: float = 1e-5,
+    ) -> None:
+        check_heads(d_model, n_heads)
+        check_eps(eps)
+        d_mlp = 4 * d_model if d_mlp is None else d_mlp
+        check_positive(d_mlp=d_mlp)
+        super().__init__(
+            vocabulary,
+            context,
+            d_model,
+            n_blocks,
+            mixer=partial(SoftmaxAttention, n_heads=n_heads),
+            norm=partial(PlainNorm, eps),
+            feed_forward=partial(FeedForward, d_model, d_mlp),
+        )

@@ -1,0 +1,65 @@
+"""What training, measures and the audit may ask of any architecture, and of any token mixer in a backbone."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal
+
+from torch import Tensor, nn
+
+from allmlp.errors import UserError
+
+
+class SequenceModel(nn.Module, ABC):
+    """tokens (B, T) int64 -> logits: (B, T, V) if it predicts "all" positions, (B, V) if only the "last".
+
+    EMBEDDINGS names the weights whose size grows with vocabulary or context, by part
+    ("token_embedding", "positions", "unembedding"), so that counts can leave them out or in.
+    """
+
+    causal: ClassVar[bool]
+    predicts: ClassVar[Literal["all", "last"]]
+    family: ClassVar[str]
+    EMBEDDINGS: ClassVar[dict[str, str]]
+
+    vocabulary: int
+    context: int
+
+    @abstractmethod
+    def hidden(self, tokens_BT: Tensor) -> Tensor:
+        """What the unembedding reads: (B, T, D), or (B, D) where only the last token is predicted."""
+
+    def check_length(self, length: int, exactly: bool = False) -> None:
+        """UserError unless a sequence of `length` tokens fits the context (fills it, with `exactly`)."""
+        if length > self.context or (exactly and length != self.context):
+            needs = "exactly" if exactly else "at most"
+            raise UserError(
+                f"{type(self).__name__} reads {needs} {self.context} tokens and was given {length}: "
+                f"build it with context={length}, or give it other sequences"
+            )
+
+
+class TokenMixer(nn.Module, ABC):
+    """What lets one position know of another: x (B, T, D) -> (B, T, D), T <= context.
+
+    Every mixer is built as `Mixer(d_model, context, **options)`; its last linear map is named `out`, which
+    the backbone initialises smaller. A causal mixer also generates: `state = start(x_BD)`, then `step`, once
+    a token.
+    """
+
+    causal: bool = True
+
+    @abstractmethod
+    def __init__(self, d_model: int, context: int, **options: Any) -> None:
+        super().__init__()
+        self.d_model, self.context = d_model, context
+
+    @abstractmethod
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        """All positions at once."""
+
+    @abstractmethod
+    def start(self, like_BD: Tensor) -> Any:
+        """The memory of an empty past, for the batch size, device and type of `like_BD`."""
+
+    @abstractmethod
+    def step(self, x_BD: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """One more token: (output (B, D) equal to the last row of `forward`, the memory that follows)."""

@@ -1,0 +1,112 @@
+"""Linear attention and the Linear Transformer that 002 compares with."""
+
+from functools import partial
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from allmlp.models.backbone import Backbone
+from allmlp.models.base import TokenMixer
+from allmlp.models.layers import (
+    FeedForward,
+    PlainNorm,
+    check_eps,
+    check_heads,
+    check_positive,
+    heads_join,
+    heads_split,
+)
+
+RECIPE = 1
+
+CHUNK = 64  # positions taken as one small matrix; shorter sequences need no running sums at all
+
+Sums = tuple[Tensor, Tensor]  # sum of phi(k) v^T (B, H, K, K) and of phi(k) (B, H, 1, K) over the past
+
+
+class LinearAttention(TokenMixer):
+    """y_j = W_out [phi(q_j)^T sum_{i<=j} phi(k_i) v_i^T] / [phi(q_j)^T sum_{i<=j} phi(k_i)], phi = elu + 1.
+
+    As in 002's reference 7. Shapes: x (B, T, D) -> (B, T, D), head by head, K = D / n_heads. O(T): the sums
+    over the past are carried from chunk to chunk, and inside a chunk the same sums are one masked matrix
+    product.
+    """
+
+    def __init__(self, d_model: int, context: int, *, n_heads: int = 1) -> None:
+        super().__init__(d_model, context)
+        check_heads(d_model, n_heads)
+        self.n_heads = n_heads
+        self.qkv = nn.Linear(d_model, 3 * d_model, bias=False)
+        self.out = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        parts = [part.split(CHUNK, dim=2) for part in self._project(x_BTD)]
+        past, rows = None, []
+        for index, (q, k, v) in enumerate(zip(*parts, strict=True)):
+            rows.append(_attend(q, k, v, past))
+            if index + 1 < len(parts[0]):
+                past = _remember(k, v, past)
+        return self.out(heads_join(torch.cat(rows, dim=2)))
+
+    def start(self, like_BD: Tensor) -> Sums:
+        B, H, K = like_BD.shape[0], self.n_heads, self.d_model // self.n_heads
+        return like_BD.new_zeros(B, H, K, K), like_BD.new_zeros(B, H, 1, K)
+
+    def step(self, x_BD: Tensor, state: Sums) -> tuple[Tensor, Sums]:
+        """One more token in O(D^2 / n_heads), however long the past is."""
+        q, k, v = self._project(x_BD[:, None])
+        state = _remember(k, v, state)
+        y_BH1K = (q @ state[0]) / (q * state[1]).sum(-1, keepdim=True)
+        return self.out(heads_join(y_BH1K)[:, 0]), state
+
+    def _project(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        q, k, v = self.qkv(x_BTD).chunk(3, dim=-1)
+        q, k, v = (heads_split(part, self.n_heads) for part in (F.elu(q) + 1, F.elu(k) + 1, v))
+        return q, k, v
+
+
+def _attend(q: Tensor, k: Tensor, v: Tensor, past: Sums | None) -> Tensor:
+    weights_BHji = (q @ k.mT).tril()
+    numerator, denominator = weights_BHji @ v, weights_BHji.sum(-1, keepdim=True)
+    if past is not None:
+        numerator = numerator + q @ past[0]
+        denominator = denominator + (q * past[1]).sum(-1, keepdim=True)
+    return numerator / denominator
+
+
+def _remember(k: Tensor, v: Tensor, past: Sums | None) -> Sums:
+    products, keys = k.mT @ v, k.sum(2, keepdim=True)
+    return (products, keys) if past is None else (past[0] + products, past[1] + keys)
+
+
+class LinearTransformer(Backbone):
+    """The Transformer of 002 with linear attention in place of softmax attention; the same weights."""
+
+    causal: ClassVar[bool] = True
+    family: ClassVar[str] = "attention"
+
+    def __init__(
+        self,
+        vocabulary: int,
+        context: int,
+        d_model: int,
+        n_blocks: int,
+        n_heads: int = 1,
+        d_mlp: int | None = None,
+        eps: float = 1e-5,
+    ) -> None:
+        check_heads(d_model, n_heads)
+        check_eps(eps)
+        d_mlp = 4 * d_model if d_mlp is None else d_mlp
+        check_positive(d_mlp=d_mlp)
+        super().__init__(
+            vocabulary,
+            context,
+            d_model,
+            n_blocks,
+            mixer=partial(LinearAttention, n_heads=n_heads),
+            norm=partial(PlainNorm, eps),
+            feed_forward=partial(FeedForward, d_model, d_mlp),
+        )

@@ -1,0 +1,60 @@
+"""The linear causal relation network of 002: a memory of fixed size."""
+
+from functools import partial
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from allmlp.models.backbone import Backbone
+from allmlp.models.base import TokenMixer
+from allmlp.models.layers import PlainNorm, check_eps
+from allmlp.models.relation import exp_over_largest, linear_causal_relation_sum
+
+RECIPE = 1
+
+
+class LinearCausalRelation(TokenMixer):
+    """y_j = b_out + W_out LN0(exp(LN0(q_j)) * sum_{i<=j} exp(LN0(p_i))), p = W_left x, q = W_right x + b_in.
+
+    Equation 5 of 002 with the approximate pre-activation norm that all its reported linear runs have
+    (E002-4). Shapes: x (B, T, D) -> (B, T, D). O(T) to train, O(1) a token to generate (002-11).
+    """
+
+    def __init__(self, d_model: int, context: int, *, eps: float = 1e-5) -> None:
+        super().__init__(d_model, context)
+        self.left = nn.Linear(d_model, d_model, bias=False)
+        self.right = nn.Linear(d_model, d_model)
+        self.out = nn.Linear(d_model, d_model)
+        self.norm = PlainNorm(eps)
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        p_BTD, q_BTD = self.norm(self.left(x_BTD)), self.norm(self.right(x_BTD))
+        return self.out(self.norm(linear_causal_relation_sum(p_BTD, q_BTD, bounded=True)))
+
+    def start(self, like_BD: Tensor) -> Tensor:
+        return torch.full_like(like_BD, -torch.inf)
+
+    def step(self, x_BD: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """One more token: the memory is the logarithm of the sum so far, (B, D)."""
+        log_sum_BD = torch.logaddexp(state, self.norm(self.left(x_BD)))
+        y_BD = exp_over_largest(self.norm(self.right(x_BD)) + log_sum_BD)
+        return self.out(self.norm(y_BD)), log_sum_BD
+
+
+class LinearCausalRN(Backbone):
+    """Linear causal relation network; weights as in `CausalRN`, 1,337,280 at the paper's size (002-10)."""
+
+    causal: ClassVar[bool] = True
+    family: ClassVar[str] = "all-MLP"
+
+    def __init__(self, vocabulary: int, context: int, d_model: int, n_blocks: int, eps: float = 1e-5) -> None:
+        check_eps(eps)
+        super().__init__(
+            vocabulary,
+            context,
+            d_model,
+            n_blocks,
+            mixer=partial(LinearCausalRelation, eps=eps),
+            norm=partial(PlainNorm, eps),
+        )

@@ -1,0 +1,146 @@
+"""The reduction of causal relation networks: a sum over pairs of a token and what precedes it (002, eq. 4).
+
+The general sum is quadratic in the length. With exp and no exact normalisation it factorises and is linear
+(eq. 5). Names: p_i comes from the earlier token i, q_j from the current token j; T positions, B sequences, D
+features.
+"""
+
+import torch
+from torch import Tensor
+from torch.utils.flop_counter import register_flop_formula
+
+ACTIVATIONS = ("exp", "relu", "elu")
+
+# Element-wise operations per pair and feature in the forward pass: add, scale, activate, accumulate. Forward
+# and backward together count three times as much, as they do for matrix products: the backward pass makes the
+# argument and its activation again (3) and multiplies, projects and accumulates twice (5).
+FLOPS_PER_PAIR_AND_FEATURE = 4
+
+
+def causal_relation_sum(p_BTD: Tensor, q_BTD: Tensor, activation: str, pre_norm: str, eps: float) -> Tensor:
+    """y_j = sum_{i<=j} activation(norm(p_i + q_j)): (B, T, D), (B, T, D) -> (B, T, D), not divided by j.
+
+    norm is LN0 over the D features for pre_norm "exact", absent for "none"; nothing else is taken here. Pairs
+    with i > j are never formed, so no fill value can leak through an activation. No (T, T, D) array is held:
+    memory is O(B T D + B T^2), and the backward pass computes the pairs again.
+    """
+    exact = pre_norm == "exact"
+    if p_BTD.dtype in (torch.bfloat16, torch.float16):
+        p_BTD, q_BTD = p_BTD.float(), q_BTD.float()
+    if exact:  # LN0 of a sum is the sum of the centred parts over its root mean square
+        p_BTD = p_BTD - p_BTD.mean(-1, keepdim=True)
+        q_BTD = q_BTD - q_BTD.mean(-1, keepdim=True)
+    p_TBD, q_TBD = p_BTD.transpose(0, 1).contiguous(), q_BTD.transpose(0, 1).contiguous()
+    return _pairs_sum(p_TBD, q_TBD, activation, exact, float(eps)).transpose(0, 1)
+
+
+def linear_causal_relation_sum(p_BTD: Tensor, q_BTD: Tensor, bounded: bool) -> Tensor:
+    """sum_{i<=j} exp(p_i + q_j), each position divided by its largest feature, in O(T) (002, eq. 5, App. A).
+
+    s_j = q_j + log sum_{i<=j} exp(p_i), then exp(s_j - max over features): the factor per position does not
+    outlive the post-reduction norm, so nothing overflows and nothing changes (002-6; exact as far as that
+    norm's eps is 0). `bounded`: p has passed LN0, so |p| < sqrt(D) and the plain sum cannot overflow;
+    otherwise logcumsumexp, five times slower on a CPU. Appendix A also subtracts the running maximum of the
+    logcumsumexp and adds it back; as that never falls, it is the identity and left out here.
+    """
+    log_sums_BTD = p_BTD.exp().cumsum(1).log() if bounded else torch.logcumsumexp(p_BTD, dim=1)
+    return exp_over_largest(q_BTD + log_sums_BTD)
+
+
+def exp_over_largest(s: Tensor) -> Tensor:
+    """exp(s) divided by its largest feature (last axis); the divisor counts as a constant (002 App. A)."""
+    return torch.exp(s - s.detach().amax(-1, keepdim=True))
+
+
+@torch.library.custom_op("allmlp::causal_relation", mutates_args=())
+def _pairs_sum(p_TBD: Tensor, q_TBD: Tensor, activation: str, exact: bool, eps: float) -> Tensor:
+    r_jiB = _inverse_rms(p_TBD, q_TBD, eps) if exact else None
+    y_TBD, memory = torch.empty_like(q_TBD), torch.empty_like(p_TBD)
+    for j in range(p_TBD.shape[0]):
+        z_iBD = _arguments(p_TBD, q_TBD, r_jiB, j, memory)
+        torch.sum(_activate_(z_iBD, activation), 0, out=y_TBD[j])
+    return y_TBD
+
+
+@torch.library.custom_op("allmlp::causal_relation_gradients", mutates_args=())
+def _pairs_gradients(
+    g_TBD: Tensor, p_TBD: Tensor, q_TBD: Tensor, activation: str, exact: bool, eps: float
+) -> tuple[Tensor, Tensor]:
+    """With z = r s, s = p_i + q_j: ds = r (dz - z mean(dz z)); the second term sums as matrix products."""
+    T, B, D = p_TBD.shape
+    r_jiB = _inverse_rms(p_TBD, q_TBD, eps) if exact else None
+    dp_TBD, dq_TBD = torch.zeros_like(p_TBD), torch.empty_like(q_TBD)
+    along_jiB = p_TBD.new_zeros(T, T, B)
+    z_memory, d_memory = torch.empty_like(p_TBD), torch.empty_like(p_TBD)
+    for j in range(T):
+        z_iBD = _arguments(p_TBD, q_TBD, r_jiB, j, z_memory)
+        dz_iBD = _slope(z_iBD, activation, d_memory[: j + 1]).mul_(g_TBD[j])
+        if r_jiB is not None:
+            torch.sum(z_iBD.mul_(dz_iBD), -1, out=along_jiB[j, : j + 1])
+            dz_iBD.mul_(r_jiB[j, : j + 1, :, None])
+        dp_TBD[: j + 1] += dz_iBD
+        torch.sum(dz_iBD, 0, out=dq_TBD[j])
+    if r_jiB is not None:
+        along_jiB.mul_(r_jiB).mul_(r_jiB).div_(D)
+        dp_TBD -= p_TBD * along_jiB.sum(0)[..., None] + torch.einsum("jib,jbd->ibd", along_jiB, q_TBD)
+        dq_TBD -= q_TBD * along_jiB.sum(1)[..., None] + torch.einsum("jib,ibd->jbd", along_jiB, p_TBD)
+    return dp_TBD, dq_TBD
+
+
+def _inverse_rms(p_TBD: Tensor, q_TBD: Tensor, eps: float) -> Tensor:
+    """1 / sqrt(mean_d (p_i + q_j)^2 + eps), 0 above the diagonal: (T_j, T_i, B), from one matrix product."""
+    p_BiD, q_BjD = p_TBD.transpose(0, 1), q_TBD.transpose(0, 1)
+    squares_Bji = q_BjD.square().sum(-1)[:, :, None] + p_BiD.square().sum(-1)[:, None] + 2 * q_BjD @ p_BiD.mT
+    r_Bji = torch.rsqrt(squares_Bji.clamp_(min=0).div_(p_TBD.shape[-1]).add_(eps)).tril_()
+    return r_Bji.permute(1, 2, 0).contiguous()
+
+
+def _arguments(p_TBD: Tensor, q_TBD: Tensor, r_jiB: Tensor | None, j: int, memory_TBD: Tensor) -> Tensor:
+    """norm(p_i + q_j) for all i <= j, written to the first rows of `memory_TBD`: (j + 1, B, D)."""
+    z_iBD = torch.add(p_TBD[: j + 1], q_TBD[j], out=memory_TBD[: j + 1])
+    return z_iBD if r_jiB is None else z_iBD.mul_(r_jiB[j, : j + 1, :, None])
+
+
+def _activate_(z: Tensor, activation: str) -> Tensor:
+    if activation == "exp":
+        return z.exp_()
+    return z.relu_() if activation == "relu" else torch.nn.functional.elu_(z)
+
+
+def _slope(z: Tensor, activation: str, out: Tensor) -> Tensor:
+    """The activation's derivative at z."""
+    if activation == "exp":
+        return torch.exp(z, out=out)
+    return torch.gt(z, 0, out=out) if activation == "relu" else torch.clamp(z, max=0, out=out).exp_()
+
+
+@_pairs_sum.register_fake
+def _(p_TBD: Tensor, q_TBD: Tensor, activation: str, exact: bool, eps: float) -> Tensor:
+    return torch.empty_like(q_TBD)
+
+
+@_pairs_gradients.register_fake
+def _(g_TBD: Tensor, p_TBD: Tensor, q_TBD: Tensor, activation: str, exact: bool, eps: float) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(p_TBD), torch.empty_like(q_TBD)
+
+
+def _save(ctx, inputs, output) -> None:  # type: ignore[no-untyped-def]
+    ctx.save_for_backward(*inputs[:2])
+    ctx.options = inputs[2:]
+
+
+def _backward(ctx, g_TBD: Tensor):  # type: ignore[no-untyped-def]
+    dp, dq = _pairs_gradients(g_TBD.contiguous(), *ctx.saved_tensors, *ctx.options)
+    return dp, dq, None, None, None
+
+
+_pairs_sum.register_autograd(_backward, setup_context=_save)
+for _device in ("cpu", "cuda"):
+    _pairs_sum.register_autocast(_device, torch.float32)
+
+
+@register_flop_formula(torch.ops.allmlp.causal_relation)
+def _flops(p_shape, q_shape, *_, **__) -> int:  # type: ignore[no-untyped-def]
+    """n (n + 1) / 2 pairs of D features, and the (n, n) product that gives their norms."""
+    T, B, D = p_shape
+    return B * (T * (T + 1) // 2 * D * FLOPS_PER_PAIR_AND_FEATURE + 2 * T * T * D)

@@ -1,0 +1,141 @@
+"""params.yaml: every parameter that a user may change, strictly checked, with errors that name file and line."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from allmlp import paths, studies, yamlfile
+from allmlp.corpora import CorpusSpec
+from allmlp.errors import UserError
+from allmlp.strict import Strict
+from allmlp.yamlfile import Located, Place
+
+Scale = Literal["smoke", "laptop", "workstation", "gpu", "paper"]
+SCALES: tuple[Scale, ...] = ("smoke", "laptop", "workstation", "gpu", "paper")
+LOCAL = "corpora.local.yaml"  # where this machine's own corpora lie; git ignores it
+TOP = ("scale", "device", "corpora", "studies")
+
+
+class _Top(Strict):
+    scale: Scale
+    device: Literal["cpu", "cuda"] | None = None
+    corpora: dict[str, Any]
+    studies: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Params:
+    """Checked parameters: the scale asked for, the corpora, and each study's settings at each scale that it has."""
+
+    scale: Scale
+    device: str | None
+    corpora: dict[str, CorpusSpec]
+    settings: dict[tuple[str, Scale], Any]
+
+
+def _message(located: Located, error: Any, prefix: Place) -> str:
+    """One line for one pydantic error: where, what was found, what is right."""
+    place: Place = prefix
+    node: Any = located.value
+    for key in prefix:
+        node = node[key]
+    named = [str(key) for key in prefix]
+    for key in error["loc"]:
+        if (isinstance(node, dict) and key in node) or (
+            isinstance(node, list) and isinstance(key, int) and key < len(node)
+        ):
+            place, node = (*place, key), node[key]
+            named.append(str(key))
+    owner = ".".join(named) or "params"
+    if error["type"] == "unknown_key":
+        key, advice = error["ctx"]["key"], error["ctx"]["advice"]
+        return f"{located.where((*place, key))}: unknown key {key!r} in {owner}. {advice}"
+    if error["type"] == "missing":
+        return f"{located.where(place)}: {owner} lacks the key '{error['loc'][-1]}'"
+    return f"{located.where(place)}: {owner} is {node!r}: {error['msg'][0].lower()}{error['msg'][1:]}"
+
+
+def _checked(model: type[BaseModel], value: Any, located: Located, prefix: Place) -> Any:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise UserError("\n".join(dict.fromkeys(_message(located, e, prefix) for e in error.errors()))) from None
+
+
+def _settings(located: Located, study: str) -> dict[tuple[str, Scale], Any]:
+    """A study's settings at each of its scales: the shared keys, overlaid by the scale's own."""
+    shared = dict(located.value["studies"][study])
+    scales = shared.pop("scales", {})
+    place: Place = ("studies", study)
+    for scale in scales:
+        if scale not in SCALES:
+            raise UserError(
+                f"{located.where((*place, 'scales', scale))}: no scale {scale!r}. There are: {', '.join(SCALES)}."
+            )
+    settings = {}
+    for scale in SCALES:
+        if scale in scales:
+            own = _rebased(located, (*place, "scales", scale), place)
+            merged = yamlfile.merge(Located(located.value, located.lines), own)
+            value = merged.value["studies"][study]
+            value = {key: item for key, item in value.items() if key != "scales"}
+            settings[study, scale] = _checked(studies.module(study, "runs").Settings, value, merged, place)
+    return settings
+
+
+def _rebased(located: Located, at: Place, onto: Place) -> Located:
+    """The subtree at `at`, as if it stood at `onto`, with its own lines."""
+    node: Any = located.value
+    for key in at:
+        node = node[key]
+    value: Any = node or {}
+    for key in reversed(onto):
+        value = {key: value}
+    lines = {(*onto, *p[len(at) :]): line for p, line in located.lines.items() if p[: len(at)] == at and p != at}
+    return Located(value, lines)
+
+
+def load(path: Path, overlays: list[Path] | None = None, changes: dict[str, str] | None = None) -> Params:
+    """params.yaml, then this machine's corpora, then the overlays in order, then single `changes` to top-level keys."""
+    located = yamlfile.read(path)
+    local = path.parent / LOCAL
+    if local.is_file():
+        located = yamlfile.merge(located, Located({"corpora": yamlfile.read(local).value}))
+    for overlay in overlays or []:
+        located = yamlfile.merge(located, yamlfile.read(overlay))
+    for key, value in (changes or {}).items():
+        if key not in ("scale", "device"):
+            raise UserError(
+                f"--config {key}={value}: only `scale` and `device` can be set there. "
+                "Put the rest into a file: --configfile params.yaml my.yaml"
+            )
+        located = yamlfile.merge(located, Located({key: value}, {(key,): ("--config", 1)}))
+    top = _checked(_Top, located.value, located, ())
+    for study in top.studies:
+        if study not in studies.STUDIES or not studies.has_runs(study):
+            known = [name for name in studies.STUDIES if studies.has_runs(name)]
+            raise UserError(
+                f"{located.where(('studies', study))}: no study {study!r} with runs. There are: {', '.join(known)}."
+            )
+    corpora = {name: _checked(CorpusSpec, value, located, ("corpora", name)) for name, value in top.corpora.items()}
+    settings: dict[tuple[str, Scale], Any] = {}
+    for study in top.studies:
+        settings |= _settings(located, study)
+    _check_corpora(settings, corpora, located)
+    return Params(top.scale, top.device, corpora, settings)
+
+
+def _check_corpora(settings: dict[tuple[str, Scale], Any], corpora: dict[str, CorpusSpec], located: Located) -> None:
+    for (study, scale), setting in settings.items():
+        corpus = getattr(setting, "corpus", None)
+        if corpus is not None and corpus not in corpora:
+            own: Place = ("studies", study, "scales", scale, "corpus")
+            where = located.where(own if own in located.lines else ("studies", study, "corpus"))
+            raise UserError(f"{where}: no corpus {corpus!r}. There are: {', '.join(corpora) or 'none'}.")
+
+
+def read(overlays: list[Path] | None = None, changes: dict[str, str] | None = None) -> Params:
+    """The project's params.yaml with overlays."""
+    return load(paths.project() / "params.yaml", overlays, changes)

@@ -1,0 +1,60 @@
+"""Where things lie: the project's own files, and the directory that results are made in.
+
+The two differ only while `make reproduce` works: it reads this project's files and makes its results elsewhere.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from allmlp.errors import UserError
+
+DIRECTORY = "ALLMLP_DIRECTORY"  # environment: where results/, work/ and logs/ are made, if not in the project
+
+
+def project() -> Path:
+    """The folder that holds params.yaml and the Snakefile: this one or the nearest above it."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "params.yaml").is_file() and (folder / "Snakefile").is_file():
+            return folder
+    raise UserError(f"{here}: no params.yaml and Snakefile here or above. Run this inside the allmlp project.")
+
+
+def directory() -> Path:
+    """The folder that results/, work/ and logs/ are made in."""
+    chosen = os.environ.get(DIRECTORY)
+    return Path(chosen) if chosen else project()
+
+
+def canonical(value: Any) -> str:
+    """JSON with one spelling for equal values: the text that digests are taken of."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(value: Any, length: int = 8) -> str:
+    """The first `length` hexadecimal digits of the sha256 of a value's canonical JSON."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()[:length]
+
+
+def file_sha256(path: Path) -> str:
+    """sha256 of a file's bytes, read in pieces."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file so that a crash or a full disk leaves the old one, never half of the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(content.encode() if isinstance(content, str) else content)
+        beside.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"{path}: cannot be written ({error.strerror}). Nothing was changed; free some space and run again."
+        ) from error
+    finally:
+        beside.unlink(missing_ok=True)

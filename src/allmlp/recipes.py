@@ -1,0 +1,151 @@
+"""RECIPE numbers and the sources behind them, read without importing anything.
+
+A run's id holds the RECIPE of its architecture, its task and the training loop; a measurement's name holds its
+measure's. A RECIPE is a small integer in the module it belongs to, raised by hand when a change alters results.
+`recipes.lock` keeps a hash of the sources behind each RECIPE (the module and all of allmlp that it imports,
+comments and docstrings left out), so that a change cannot pass unnoticed: raise the number, or say that the
+behaviour is the same (`allmlp recipes --same-behaviour NAME`).
+"""
+
+import ast
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+
+import allmlp
+from allmlp import paths
+from allmlp.errors import UserError
+
+PACKAGE = Path(allmlp.__file__).parent
+LOCK = "recipes.lock"
+BLIND = {
+    "allmlp.errors",
+    "allmlp.measurements",
+    "allmlp.paths",
+    "allmlp.models",
+    "allmlp.tasks",
+}  # cannot alter a result
+
+
+def source(module: str) -> Path:
+    """The file of a module of this package: `allmlp.models.mlp` -> .../models/mlp.py."""
+    stem = PACKAGE.joinpath(*module.split(".")[1:])
+    return stem.with_suffix(".py") if stem.with_suffix(".py").is_file() else stem / "__init__.py"
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    path = source(module)
+    if not path.is_file():
+        raise UserError(f"{module}: no such module ({path})")
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+@cache
+def of(module: str) -> int:
+    """The RECIPE constant of a module, without importing it."""
+    for node in _tree(module).body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "RECIPE" for t in node.targets):
+            return int(ast.literal_eval(node.value))
+    raise UserError(f"{source(module)}: has no RECIPE. Add `RECIPE = 1`, and raise it when a change alters results.")
+
+
+def _without_docstrings(tree: ast.Module) -> str:
+    clean = ast.parse(ast.unparse(tree))
+    for node in ast.walk(clean):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
+                node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(clean)
+
+
+def _imports(module: str) -> set[str]:
+    """The modules of this package that a module imports, at the top or inside functions, not for its types alone."""
+    found: set[str] = set()
+    body = [
+        node for node in _tree(module).body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+    ]
+    for node in ast.walk(ast.Module(body, [])):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "allmlp":
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.split(".")[0] == "allmlp"}
+    return {name for name in found if name != "allmlp" and source(name).is_file()}
+
+
+def sources(module: str) -> list[str]:
+    """A module and everything of allmlp that it imports, directly or not, except what cannot alter a result."""
+    seen, waiting = set(), [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen and (name == module or name not in BLIND):
+            seen.add(name)
+            waiting += _imports(name)
+    return sorted(seen)
+
+
+def _data(module: str) -> str:
+    """The data files of a package: word lists and templates are sources too."""
+    path = source(module)
+    files = sorted(path.parent.rglob("*")) if path.name == "__init__.py" else []
+    return "".join(file.read_text(encoding="utf-8") for file in files if file.suffix in {".yaml", ".txt"})
+
+
+def fingerprint(module: str) -> str:
+    """A hash of the sources behind a module's RECIPE, blind to comments, docstrings and layout."""
+    text = "\n".join(f"# {name}\n{_without_docstrings(_tree(name))}{_data(name)}" for name in sources(module))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def modules() -> list[str]:
+    """Every module of the package that has a RECIPE."""
+    names = [".".join(("allmlp", *p.relative_to(PACKAGE).with_suffix("").parts)) for p in sorted(PACKAGE.rglob("*.py"))]
+    names = [name.removesuffix(".__init__") for name in names]
+    return [
+        name
+        for name in names
+        if any("RECIPE" in ast.dump(node) for node in _tree(name).body if isinstance(node, ast.Assign))
+    ]
+
+
+def read_lock() -> dict[str, dict[str, str | int]]:
+    """`recipes.lock`: module -> {recipe, sources}."""
+    path = paths.project() / LOCK
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def check() -> list[str]:
+    """What is wrong with the lock, a line each: sources changed under the same RECIPE, entries missing or left over."""
+    lock, lines = read_lock(), []
+    for module in modules():
+        known = lock.get(module)
+        if known is None or known["recipe"] != of(module):
+            lines.append(f"{module}: RECIPE {of(module)} is not in {LOCK}. Run `allmlp recipes --write`.")
+        elif known["sources"] != fingerprint(module):
+            lines.append(
+                f"{module}: its sources changed, its RECIPE {of(module)} did not. "
+                "If results can differ, raise RECIPE in "
+                f"{source(module)}; if not, run `allmlp recipes --same-behaviour {module}`."
+            )
+    return lines + [
+        f"{module}: in {LOCK}, but has no RECIPE any more. Run `allmlp recipes --write`."
+        for module in lock.keys() - set(modules())
+    ]
+
+
+def write(same_behaviour: list[str]) -> None:
+    """Write the lock: new and raised recipes, and those named as behaving the same. Refuses any other change."""
+    lock, new = read_lock(), {}
+    for module in modules():
+        known, entry = lock.get(module), {"recipe": of(module), "sources": fingerprint(module)}
+        unchanged = known is not None and known["recipe"] == entry["recipe"]
+        spoken_for = module in same_behaviour or "all" in same_behaviour
+        new[module] = known if known is not None and unchanged and not spoken_for else entry
+    paths.write_whole(paths.project() / LOCK, json.dumps(new, indent=1) + "\n")

@@ -1,0 +1,84 @@
+"""Figures of one study: each drawn only where its rows, its file or the style changed; the same bytes each time."""
+
+import io
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from allmlp import paths, recipes, studies
+from allmlp.errors import UserError
+from allmlp.report import evidence, style
+from allmlp.report.evidence import Evidence
+
+FIGURES = Path("results/figures")
+LARGEST = 300_000  # bytes; git keeps every figure for ever
+
+
+def _digest(module: ModuleType, found: Evidence) -> str:
+    """Of all that a figure's bytes depend on: its rows, its code, the style, the paper's numbers."""
+    rows = {
+        measure: {run: entry["sha256"] for run, entry in found.files(measure).items()} for measure in module.MEASURES
+    }
+    labels = {
+        run: found.content["runs"][run]["labels"] for measure in module.MEASURES for run in found.measured(measure)
+    }
+    paper = evidence.paper_values(found.study).astype(str).to_dict("records")
+    return paths.digest([rows, labels, recipes.fingerprint(module.__name__), matplotlib.__version__, paper], 16)
+
+
+def _save(figure: Figure, path: Path, runs: list[str]) -> None:
+    for suffix in ("svg", "png"):
+        buffer = io.BytesIO()
+        said = {"Description": f"runs: {' '.join(runs)}"}
+        metadata = {**said, "Date": None} if suffix == "svg" else {**said, "Software": None}
+        with matplotlib.rc_context(style.RC):
+            figure.savefig(buffer, format=suffix, metadata=metadata)
+        if len(buffer.getvalue()) > LARGEST:
+            raise UserError(
+                f"{path}.{suffix}: {len(buffer.getvalue()):,} bytes, more than {LARGEST:,}. Draw fewer points."
+            )
+        paths.write_whole(path.with_suffix(f".{suffix}"), buffer.getvalue())
+
+
+def _entry(name: str, module: ModuleType, found: Evidence) -> dict[str, Any]:
+    runs = sorted({run for measure in module.MEASURES for run in found.measured(measure)})
+    about = {"title": module.TITLE, "caption": module.CAPTION, "paper": module.PAPER, "claims": module.CLAIMS}
+    return {
+        **about,
+        "scale": found.scale,
+        "runs": runs,
+        "seeds": found.seeds_of(module.MEASURES[0]),
+        "digest": _digest(module, found),
+    }
+
+
+def draw(study: str) -> list[str]:
+    """Draw what changed of a study's figures, remove what is no longer one. Returns what was drawn."""
+    folder = FIGURES / study
+    folder.mkdir(parents=True, exist_ok=True)
+    index_file = folder / "index.json"
+    before = json.loads(index_file.read_text(encoding="utf-8")) if index_file.is_file() else {}
+    content, index, drawn = evidence.selected(), {}, []
+    for name in studies.names(study, "figures"):
+        module = studies.module(study, f"figures.{name}")
+        found = evidence.largest(study, module.MEASURES, content)
+        if found is None:
+            continue
+        index[name] = _entry(name, module, found)
+        there = all((folder / f"{name}.{suffix}").is_file() for suffix in ("svg", "png"))
+        if not there or before.get(name, {}).get("digest") != index[name]["digest"]:
+            tables = {measure: found.table(measure) for measure in module.MEASURES}
+            tables["paper"] = evidence.paper_values(study)
+            with matplotlib.rc_context(style.RC):
+                figure = module.draw(tables)
+            _save(figure, folder / name, index[name]["runs"])
+            drawn.append(name)
+    for path in folder.iterdir():
+        if path != index_file and path.stem not in index:
+            path.unlink()
+    paths.write_whole(index_file, json.dumps(index, indent=1) + "\n")
+    return drawn

@@ -1,0 +1,79 @@
+"""What several findings say together: the parts of one claim, the claims of one study.
+
+>>> holm({"002-1": 0.01, "002-2": 0.04, "002-3": 0.03})
+{'002-1': True, '002-2': False, '002-3': False}
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from allmlp.report.statistics import Finding, Part, Verdict
+
+
+class Judged(Protocol):
+    """Anything with a verdict: a finding, or a part of one."""
+
+    @property
+    def verdict(self) -> Verdict: ...
+
+
+def combine(parts: Iterable[Judged]) -> Verdict:
+    """The verdict of a claim from those of its listed parts.
+
+    All reproduced: reproduced. Some reproduced or partly, the others not: partly. None reproduced and one
+    contradicted: contradicted, for the claim needs them all. Else, or no part at all: undecided.
+    """
+    verdicts = {part.verdict for part in parts}
+    if verdicts == {"reproduced"}:
+        return "reproduced"
+    if verdicts & {"reproduced", "partly"}:
+        return "partly"
+    return "contradicted" if "contradicted" in verdicts else "undecided"
+
+
+def whole(findings: Mapping[str, Finding]) -> Finding:
+    """One finding of a claim that has several named parts, all of which it needs.
+
+    value: how many parts are reproduced; no interval (NaN). n: the fewest seeds of a part. p: the largest of
+    the parts' (valid for "all hold": intersection-union test, Berger 1982), None if a part has none.
+    """
+    parts = tuple(Part(name, finding.verdict, finding.text) for name, finding in findings.items())
+    held = sum(part.verdict == "reproduced" for part in parts)
+    p_values = [finding.p for finding in findings.values() if finding.p is not None]
+    return Finding(
+        verdict=combine(parts),
+        value=float(held),
+        low=math.nan,
+        high=math.nan,
+        n=min((finding.n for finding in findings.values()), default=0),
+        unit=f"of {len(parts)} parts",
+        text="; ".join(f"{part.name}: {part.verdict}" for part in parts) or "no part",
+        p=max(p_values) if p_values and len(p_values) == len(parts) else None,
+        parts=parts,
+    )
+
+
+def holm_adjusted(p_values: Mapping[str, float]) -> dict[str, float]:
+    """Adjusted p values of a family, in the given order (Holm 1979).
+
+    With p sorted upwards: adjusted_i = max over j <= i of min(1, (m - j + 1) p_j). Raises ValueError for a p
+    outside 0 to 1, NaN included.
+    """
+    for name, p in p_values.items():
+        if not 0 <= p <= 1:
+            raise ValueError(f"{name}: {p} is no p value")
+    adjusted, floor = {}, 0.0
+    for rank, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
+        floor = max(floor, min(1.0, (len(p_values) - rank) * p_values[name]))
+        adjusted[name] = floor
+    return {name: adjusted[name] for name in p_values}
+
+
+def holm(p_values: Mapping[str, float], level: float = 0.05) -> dict[str, bool]:
+    """Which hypotheses of a family may be rejected so that the chance of any false one is at most `level`.
+
+    The p values of `better` and `equal` are one-sided. Only "reproduced" needs this permission: a claim whose
+    test is not rejected here becomes undecided, whatever its own interval says.
+    """
+    return {name: p <= level for name, p in holm_adjusted(p_values).items()}

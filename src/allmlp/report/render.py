@@ -1,0 +1,167 @@
+"""The report: claims, figures and tables -> results/report.html, one self-contained page, from paper/'s templates."""
+
+import json
+import os
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from allmlp import paths, studies
+from allmlp.errors import UserError
+from allmlp.plan import CLAIMS
+from allmlp.report import evidence
+from allmlp.report.draw import FIGURES
+from allmlp.report.tabulate import TABLES
+
+REPORT, PDF = Path("results/report.html"), Path("results/report.pdf")
+LARGEST = 3_000_000  # bytes
+VERDICTS = ("reproduced", "partly", "contradicted", "undecided", "not testable at this scale", "not run")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _svg(path: Path) -> Markup:
+    """A figure's SVG element, its ids made its own, its size left to the page."""
+    text = path.read_text(encoding="utf-8")
+    text = text[text.index("<svg") :]
+    name = f"{path.parent.name}-{path.stem}"
+    text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text)
+    return Markup(
+        re.sub(
+            r'(<svg[^>]*?) width="[^"]*"',
+            r"\1",
+            re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1),
+            count=1,
+        )
+    )
+
+
+def _figures(study: str) -> list[dict[str, Any]]:
+    index = _json(FIGURES / study / "index.json")
+    return [{"name": name, **about, "svg": _svg(FIGURES / study / f"{name}.svg")} for name, about in index.items()]
+
+
+def _tables(study: str) -> list[dict[str, Any]]:
+    index = _json(TABLES / study / "index.json")
+    return [{"name": name, **about, "rows": _csv(TABLES / study / f"{name}.csv")} for name, about in index.items()]
+
+
+def _csv(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def _spent(study: str, runs: pd.DataFrame) -> list[dict[str, Any]]:
+    """Per scale of a study: runs, seeds, time and FLOPs spent, on what."""
+    rows = []
+    of_study = runs[runs.study == study] if len(runs) else runs
+    for scale, group in of_study.groupby("scale", sort=False) if len(of_study) else []:
+        numbers = group[["seconds", "counted_flops", "six_nd_flops"]].astype(float)
+        rows.append(
+            {
+                "scale": scale,
+                "runs": len(group),
+                "seeds": group.seed.nunique(),
+                "diverged": int((group.diverged == "True").sum()),
+                "seconds": numbers.seconds.sum(),
+                "counted_flops": numbers.counted_flops.sum(),
+                "six_nd_flops": numbers.six_nd_flops.sum(),
+                "hardware": sorted(set(group.hardware) - {""}),
+                "versions": sorted(set(group.versions) - {""}),
+            }
+        )
+    return rows
+
+
+def content() -> dict[str, Any]:
+    """Everything that the templates show."""
+    selected, claims = evidence.selected(), _json(CLAIMS)
+    runs = _csv(TABLES / "runs.csv")
+    verdicts = {entry["id"]: entry for entry in claims["claims"]}
+    shown = []
+    for study, number in studies.STUDIES.items():
+        ledger = [{**row, "verdict": verdicts[row["id"]]} for row in studies.ledger(study)]
+        counts = Counter(row["verdict"]["verdict"] for row in ledger)
+        about = {
+            "name": study,
+            "number": number,
+            **studies.about(study),
+            "errata": studies.ledger(study, "errata"),
+        }
+        made = {"figures": _figures(study), "tables": _tables(study), "spent": _spent(study, runs)}
+        shown.append({**about, "claims": ledger, "counts": {verdict: counts[verdict] for verdict in VERDICTS}, **made})
+    total = Counter(entry["verdict"] for entry in claims["claims"])
+    return {
+        "studies": shown,
+        "verdicts": VERDICTS,
+        "total": {verdict: total[verdict] for verdict in VERDICTS},
+        "scale": selected["scale"],
+        "plan": selected["plan"],
+        "corpora": selected["corpora"],
+        "recipes": selected["recipes"],
+        "trained_on": _trained_on(selected),
+    }
+
+
+def _trained_on(selected: dict[str, Any]) -> dict[str, dict[str, list[str]]]:
+    """study -> corpus -> the scales that train on it."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for study, scales in selected["studies"].items():
+        for scale, at in scales.items():
+            for corpus in {run["corpus"] for run in at["runs"].values() if run["corpus"]}:
+                found.setdefault(study, {}).setdefault(corpus, []).append(scale)
+    return found
+
+
+def duration(seconds: float) -> str:
+    """`3 min 20 s`, `2 h 05 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s"
+    return (
+        f"{whole // 60} min {whole % 60:02d} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    )
+
+
+def number(value: float | None) -> str:
+    """A number to three or four digits, a dash for none."""
+    return "–" if value is None or value != value else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def render(pdf: bool = False) -> Path:
+    """Write the report, and the PDF beside it if asked."""
+    environment = Environment(
+        loader=FileSystemLoader(paths.project() / "paper"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "duration": duration,
+        "number": number,
+        "scientific": lambda value: f"{value:.2e}",
+        "slug": lambda text: text.replace(" ", "-"),
+    }
+    page = environment.get_template("report.html.j2").render(content())
+    if len(page.encode()) > LARGEST:
+        raise UserError(f"{REPORT}: {len(page.encode()):,} bytes, more than {LARGEST:,}. Make figures smaller.")
+    paths.write_whole(REPORT, page)
+    if pdf:
+        _write_pdf(page)
+    return REPORT
+
+
+def _write_pdf(page: str) -> None:
+    try:
+        from weasyprint import HTML
+    except ImportError:
+        raise UserError("results/report.pdf: needs the weasyprint package: pip install weasyprint") from None
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
+    HTML(string=page).write_pdf(PDF)

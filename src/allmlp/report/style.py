@@ -1,0 +1,64 @@
+"""One look for every figure: sizes, colours, the paper's grey mark, intervals over seeds, stable bytes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+# One colour per architecture in the whole report (Okabe-Ito, safe for colour-blind readers).
+COLOURS = {
+    "mlp": "#0072B2",
+    "gpt2-last": "#D55E00",
+    "causal-rn": "#0072B2",
+    "linear-causal-rn": "#56B4E9",
+    "transformer": "#D55E00",
+    "linear-transformer": "#E69F00",
+    "constant-attention": "#009E73",
+}
+NEUTRAL = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+PAPER = "#8a8a8a"  # the paper's own value, wherever it is drawn
+
+RC: Any = {
+    "svg.hashsalt": "allmlp",
+    "svg.fonttype": "none",  # text stays text: selectable, searchable
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.4,
+    "savefig.dpi": 150,
+}
+
+
+def colour(name: str, position: int = 0) -> str:
+    """The colour of an architecture, or the `position`-th neutral colour for anything else."""
+    return COLOURS.get(name, NEUTRAL[position % len(NEUTRAL)])
+
+
+def canvas(columns: int = 1, rows: int = 1, width: float = 7.0, height: float = 2.6) -> tuple[Figure, Any]:
+    """A figure of `rows` x `columns` axes in the report's style. Returns the figure and a 2-D array of axes.
+
+    `width` is the whole figure's, `height` one row's, both in inches. Built without pyplot: no global state.
+    """
+    with matplotlib.rc_context(RC):
+        figure = Figure(figsize=(width, height * rows), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False)
+    return figure, axes
+
+
+def mark_paper(axes: Axes, values: float | Sequence[float], *, along: str = "y", label: str = "paper") -> None:
+    """Draw the paper's value as a grey dashed line across the axes (`along='y'`: horizontal)."""
+    line = axes.axhline if along == "y" else axes.axvline
+    numbers = [values] if isinstance(values, int | float) else list(values)
+    for position, value in enumerate(numbers):
+        line(value, color=PAPER, linestyle=(0, (4, 3)), linewidth=1.2, label=label if position == 0 else None)

@@ -1,0 +1,82 @@
+"""Tables: each study's own, one row per run of all studies, and the dictionary of all columns."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from allmlp import paths, studies
+from allmlp.report import evidence
+
+TABLES = Path("results/tables")
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A table as Markdown, as it stands."""
+    rows = [list(table.columns), ["---"] * len(table.columns), *table.itertuples(index=False, name=None)]
+    return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |\n" for row in rows)
+
+
+def _write(path: Path, table: pd.DataFrame) -> None:
+    shown = table.copy()
+    for name in shown.select_dtypes("float"):
+        shown[name] = shown[name].map(lambda value: f"{value:.6g}")
+    paths.write_whole(path.with_suffix(".csv"), shown.to_csv(index=False))
+    paths.write_whole(path.with_suffix(".md"), markdown(shown))
+
+
+def runs_table() -> pd.DataFrame:
+    """One row per run that was measured, over all studies and scales: what it was, what it cost, how it ended."""
+    content, parts = evidence.selected(), []
+    for study in studies.STUDIES:
+        for scale, found in evidence.by_scale(study, content).items():
+            for run in found.measured("cost"):
+                described = found.content["runs"][run]
+                keys = ("architecture", "task", "corpus", "steps", "seed", "device", "threads")
+                rows = found.table("cost").query("run == @run").drop(columns=["run", "seed", *described["labels"]])
+                head = {"study": study, "scale": scale, "run": run, **{key: described[key] for key in keys}}
+                measured = {str(key): value for key, value in rows.iloc[0].items()}
+                parts.append({**head, **measured})
+    return pd.DataFrame(parts)
+
+
+def columns_table() -> pd.DataFrame:
+    """What every column of every measure means: kind, tolerance, meaning."""
+    rows = []
+    for study in studies.STUDIES:
+        shared = ["cost"] if studies.has_runs(study) else []
+        for measure in [*studies.names(study, "measures"), *shared]:
+            for name, column in studies.measure(study, measure).COLUMNS.items():
+                rows.append((study, measure, name, column.kind, column.rtol, column.atol, column.meaning))
+    return pd.DataFrame(rows, columns=["study", "measure", "column", "kind", "rtol", "atol", "meaning"])
+
+
+def tabulate() -> None:
+    """Write every table as CSV and Markdown, remove what is no longer one."""
+    content, written = evidence.selected(), {TABLES / "runs", TABLES / "columns"}
+    for study in studies.STUDIES:
+        index = {}
+        for name in studies.names(study, "tables"):
+            module = studies.module(study, f"tables.{name}")
+            found = evidence.largest(study, module.MEASURES, content)
+            if found is not None:
+                tables = {measure: found.table(measure) for measure in module.MEASURES} | {
+                    "paper": evidence.paper_values(study)
+                }
+                _write(TABLES / study / name, module.tabulate(tables))
+                about = {
+                    "title": module.TITLE,
+                    "caption": module.CAPTION,
+                    "paper": module.PAPER,
+                    "claims": module.CLAIMS,
+                }
+                index[name] = {**about, "scale": found.scale, "seeds": found.seeds_of(module.MEASURES[0])}
+                written.add(TABLES / study / name)
+        if index:
+            written.add(TABLES / study / "index")
+            paths.write_whole(TABLES / study / "index.json", json.dumps(index, indent=1) + "\n")
+    _write(TABLES / "runs", runs_table())
+    _write(TABLES / "columns", columns_table())
+    for path in TABLES.rglob("*.*"):
+        if path.is_file() and path.with_suffix("") not in written:
+            path.unlink()

@@ -1,0 +1,172 @@
+"""`make reproduce`: every run of the chosen scale again, beside the committed results, copied in on success."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+
+from allmlp import measuring, paths
+from allmlp.errors import UserError
+from allmlp.plan import CLAIMS, Plan, load_plan
+from allmlp.training.locks import hold, holder
+
+APART = Path("work/reproduce")  # its own results/, work/ and logs/: nothing committed is touched until all is made
+COMPARISON = Path("work/reproduction.csv")
+SECONDS_BETWEEN = 15.0
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _end_orphans(apart: Path) -> None:
+    """Trainings of an earlier call that outlived it: ask them to save their state and end."""
+    for lock in sorted(apart.glob("work/runs/*/lock")):
+        pid = holder(lock)
+        if pid is not None:
+            _say(f"{lock.parent.name}: still being trained by pid {pid} of an earlier call; asking it to save and end")
+            os.kill(pid, signal.SIGTERM)
+            deadline = time.monotonic() + 60
+            while holder(lock) is not None:
+                if time.monotonic() > deadline:
+                    raise UserError(f"{lock}: pid {pid} does not end. Stop it (kill {pid}) and run again.")
+                time.sleep(0.2)
+
+
+def _made(plan: Plan, apart: Path) -> tuple[int, int]:
+    trained = sum((apart / run.checkpoint).is_file() for run in plan.runs)
+    return trained, sum((apart / file).is_file() for file in plan.measurements)
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def _progress(plan: Plan, apart: Path) -> str:
+    trained, measured = _made(plan, apart)
+    return f"{trained} of {len(plan.runs)} runs trained, {measured} of {len(plan.measurements)} measurements taken"
+
+
+def _make(plan: Plan, root: Path, overlays: list[Path], cores: int) -> None:
+    """Let Snakemake make every measurement of the plan under work/reproduce."""
+    apart = root / APART
+    command = [sys.executable, "-m", "snakemake", "measurements", "--cores", str(cores), "--quiet", "all"]
+    command += ["--snakefile", str(root / "Snakefile"), "--directory", str(apart), "--nolock", "--rerun-incomplete"]
+    command += ["--configfile", str(root / "params.yaml"), *map(str, overlays)]
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    log = apart / "snakemake.log"
+    with log.open("w", encoding="utf-8") as stream:
+        process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT, cwd=root, env=environment)
+        said, start = time.monotonic(), time.monotonic()
+        try:
+            while process.poll() is None:
+                time.sleep(0.5)
+                if time.monotonic() - said > SECONDS_BETWEEN:
+                    _say(f"  {_clock(time.monotonic() - start)}  {_progress(plan, apart)}")
+                    said = time.monotonic()
+        except BaseException:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+            raise
+    if process.returncode:
+        tail = "\n".join(log.read_text(encoding="utf-8").splitlines()[-12:])
+        raise UserError(
+            "a job failed; no committed file was touched. "
+            f"What was made stays in {APART}: run again to go on. {log}:\n{tail}"
+        )
+
+
+def _compare(plan: Plan, apart: Path) -> pd.DataFrame:
+    """Each fresh measurement beside the committed one: run, measure, outcome, detail."""
+    rows = []
+    for run in plan.runs:
+        for measure, file in run.measurements.items():
+            outcome = measuring.Comparison("new", "")
+            if Path(file).is_file():
+                columns = measuring.columns(run, measure)
+                outcome = measuring.compare(measuring.read(apart / file)[0], measuring.read(Path(file))[0], columns)
+            rows.append((run.study, measure, run.id, *outcome, file))
+    return pd.DataFrame(rows, columns=["study", "measure", "run", "outcome", "detail", "file"])
+
+
+def _copy_in(comparison: pd.DataFrame, apart: Path) -> None:
+    """Bring checkpoints, tokens, and those measurements that are new or differ."""
+    for row in comparison[comparison.outcome.isin(["new", "different"])].itertuples():
+        paths.write_whole(Path(str(row.file)), (apart / str(row.file)).read_bytes())
+    for kind in ("checkpoints", "tokens"):
+        for folder in sorted((apart / "results" / kind).glob("*")):
+            target = Path("results") / kind / folder.name
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(folder, target)
+
+
+def _verdicts() -> dict[str, str]:
+    entries = json.loads(CLAIMS.read_text(encoding="utf-8"))["claims"] if CLAIMS.is_file() else []
+    return {entry["id"]: entry["verdict"] for entry in entries}
+
+
+def _report(root: Path, overlays: list[Path]) -> None:
+    from allmlp.keeping import dvc
+    from allmlp.report.select import select
+
+    os.environ[paths.DIRECTORY] = str(root)
+    select(load_plan(overlays))
+    dvc("repro", "--force", "--quiet")
+
+
+def reproduce(overlays: list[Path], cores: int) -> int:
+    """Run it all. Returns the exit status: 0, or 1 where a verdict came out otherwise than committed."""
+    root, start = paths.project(), time.monotonic()
+    with hold(root / "work/reproduce.lock", "make reproduce"):
+        apart = root / APART
+        apart.mkdir(parents=True, exist_ok=True)
+        plan, before = load_plan(overlays), _verdicts()
+        _end_orphans(apart)
+        trained, _ = _made(plan, apart)
+        _say(
+            f"{plan.scale}: {len(plan.runs)} runs, {len(plan.measurements)} measurements on {cores} cores"
+            + (f"; going on after {trained} runs" if trained else "")
+        )
+        _make(plan, root, overlays, cores)
+        comparison = _compare(plan, apart)
+        comparison.to_csv(COMPARISON, index=False)
+        _copy_in(comparison, apart)
+        _say("measurements are made; judging, drawing, rendering")
+        _report(root, overlays)
+        shutil.rmtree(apart)
+    return _conclude(comparison, before, time.monotonic() - start, plan)
+
+
+def _conclude(comparison: pd.DataFrame, before: dict[str, str], seconds: float, plan: Plan) -> int:
+    for row in comparison[comparison.outcome == "different"].itertuples():
+        _say(f"  {row.run} {row.measure}: {row.detail}")
+    after = _verdicts()
+    changed = [claim for claim, verdict in before.items() if after.get(claim) != verdict]
+    for claim in changed:
+        _say(f"  claim {claim}: committed as {before[claim]}, now {after.get(claim)}")
+    counts = Counter(comparison.outcome)
+    said = ", ".join(
+        f"{counts[outcome]} {outcome}"
+        for outcome in ("identical", "within tolerance", "different", "new")
+        if counts[outcome]
+    )
+    verdicts = (
+        "every verdict as committed"
+        if before and not changed
+        else f"{len(changed)} verdicts changed"
+        if before
+        else "first verdicts"
+    )
+    _say(
+        f"reproduced {len(plan.runs)} runs in {_clock(seconds)}: measurements {said}; {verdicts}. "
+        f"Report: results/report.html, comparison: {COMPARISON}"
+    )
+    return 1 if changed else 0

@@ -1,0 +1,107 @@
+"""A run: everything that determines one training, as a frozen value whose id is a digest of its content."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from allmlp import models, paths, recipes, studies, tasks
+
+LOOP = "allmlp.training.loop"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training of one architecture on one task with one seed.
+
+    `labels` say in a figure's words what sets this run apart within its study; `measures` are taken of its checkpoints;
+    `keep` are the steps whose weights are kept besides the last. The id covers all that can alter a bit of the result.
+    """
+
+    study: str
+    name: str
+    labels: dict[str, str | int | float]
+    architecture: str
+    hyperparameters: dict[str, Any]
+    task: str
+    task_parameters: dict[str, Any]
+    optimiser: dict[str, Any]
+    steps: int
+    seed: int
+    measures: tuple[str, ...]
+    keep: tuple[int, ...] = ()
+    corpus: str | None = None
+    tokens: str | None = None  # the id of the corpus's tokens, see corpora.token_id
+    loss_dtype: str = "float32"
+    precision: str = "float32"
+    compile: bool = False
+    device: str = "cpu"
+    threads: int = 1
+    parent: str | None = None
+    runs_per_process: int = field(default=1, compare=False)
+
+    @cached_property
+    def id(self) -> str:
+        """`<name>-seed<n>-<digest>`: the digest of everything that determines the result."""
+        return f"{self.name}-seed{self.seed}-{paths.digest(self.identity)}"
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the id is a digest of. Labels, measures and the study's name alter nothing and stay out."""
+        return {
+            "architecture": [self.architecture, self.hyperparameters],
+            "task": [self.task, self.task_parameters, self.tokens],
+            "training": [
+                self.optimiser,
+                self.steps,
+                self.seed,
+                list(self.keep),
+                self.loss_dtype,
+                self.precision,
+                self.compile,
+            ],
+            "machine": [self.device, self.threads],
+            "parent": self.parent,
+            "recipes": [
+                recipes.of(models.REGISTRY[self.architecture].split(":")[0]),
+                recipes.of(tasks.REGISTRY[self.task].split(":")[0]),
+                recipes.of(LOOP),
+            ],
+        }
+
+    @property
+    def settings_digest(self) -> str:
+        """The digest of the same without the recipes: equal before and after a RECIPE is raised."""
+        return paths.digest({key: value for key, value in self.identity.items() if key != "recipes"}, 16)
+
+    @property
+    def gpus(self) -> int:
+        """Devices that the run occupies."""
+        return 1 if self.device == "cuda" else 0
+
+    @property
+    def folder(self) -> Path:
+        """Where its checkpoints are published."""
+        return Path("results/checkpoints") / self.id
+
+    @property
+    def checkpoint(self) -> str:
+        """Its last weights: the file that stands for the whole folder, written last."""
+        return f"results/checkpoints/{self.id}/final.safetensors"
+
+    @property
+    def token_file(self) -> str | None:
+        """The `meta.json` of the tokens that it reads."""
+        return f"results/tokens/{self.tokens}/meta.json" if self.tokens else None
+
+    @property
+    def measurements(self) -> dict[str, str]:
+        """measure -> the file that it is kept in."""
+        names = {m: f"{self.id}-r{recipes.of(studies.measure_module(self.study, m))}" for m in self.measures}
+        return {m: f"results/measurements/{self.study}/{m}/{name}.parquet" for m, name in names.items()}
+
+
+def log_spaced(steps: int, per_decade: int = 4) -> tuple[int, ...]:
+    """Steps 0, 1, ... spaced evenly in their logarithm up to (not including) the last, and the middle one."""
+    spaced = {round(10 ** (i / per_decade)) for i in range(100) if 10 ** (i / per_decade) < steps}
+    return tuple(sorted(spaced | {0, steps // 2}))

@@ -1,0 +1,59 @@
+"""The five studies, one folder each, in the order of their papers' numbers.
+
+A study's folder holds `runs.py` (its settings and its runs), `measures/`, `figures/` and `tables/` (a file each, found
+by being there), `claims.yaml`, `errata.yaml` and `verdicts.py`. A new paper is a new folder and one name in STUDIES.
+"""
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import yaml
+
+from allmlp.errors import UserError
+
+STUDIES = {"language": "000", "mixers": "001", "copying": "002", "quadrature": "003", "triangular": "004"}
+FOLDER = Path(__file__).parent
+
+
+def _folder(study: str) -> Path:
+    if study not in STUDIES:
+        raise UserError(f"no study {study!r}. There are: {', '.join(STUDIES)}.")
+    return FOLDER / study
+
+
+def module(study: str, name: str) -> ModuleType:
+    """A module of a study by its dotted name: `runs`, `verdicts`, `figures.phases`, ..."""
+    return importlib.import_module(f"allmlp.studies.{study}.{name}")
+
+
+def has_runs(study: str) -> bool:
+    """Does the study train anything yet?"""
+    return (_folder(study) / "runs.py").is_file()
+
+
+def measure_module(study: str, name: str) -> str:
+    """The module of a measure: the study's own, or one that all studies share."""
+    own = _folder(study) / "measures" / f"{name}.py"
+    return f"allmlp.studies.{study}.measures.{name}" if own.is_file() else f"allmlp.studies.shared.{name}"
+
+
+def measure(study: str, name: str) -> ModuleType:
+    """A measure of a study: RECIPE, COLUMNS and `measure(trained)`."""
+    return importlib.import_module(measure_module(study, name))
+
+
+def names(study: str, kind: str) -> list[str]:
+    """The measures, figures or tables of a study: one per file of that folder."""
+    return sorted(path.stem for path in (_folder(study) / kind).glob("*.py") if path.stem != "__init__")
+
+
+def about(study: str) -> dict[str, Any]:
+    """Title, authors and short story of the paper (`about.yaml`)."""
+    return yaml.safe_load((_folder(study) / "about.yaml").read_text(encoding="utf-8"))
+
+
+def ledger(study: str, kind: str = "claims") -> list[dict[str, Any]]:
+    """The rows of a study's claims.yaml or errata.yaml."""
+    return yaml.safe_load((_folder(study) / f"{kind}.yaml").read_text(encoding="utf-8"))

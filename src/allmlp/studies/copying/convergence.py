@@ -1,0 +1,97 @@
+"""When a learning curve of the copying study arrives, and how steeply it falls (002-2, 002-4, 002-5).
+
+Curves are arrays (n,) over logged steps that rise, losses in nats. The plateau is the loss of a model that
+knows which tokens are letters and no more; a curve "falls to a share" at the first step where the median of
+its last five losses is below that share of the plateau.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+ARRIVED = 0.99  # "99 % accuracy" (Figure 4): of supervised tokens of the training batch, before its update
+WITHIN = 25  # iterations in which a phase change happens
+LETTERS = 26
+SMOOTHED = 5  # logged losses whose median is a fall's
+
+
+class Fall(NamedTuple):
+    """The largest fall of a loss: by how much (nats), from which step on."""
+
+    nats: float
+    step: int
+
+
+def first_reached(steps: NDArray, accuracy: NDArray, level: float = ARRIVED) -> int | None:
+    """The first of `steps` (n,) whose `accuracy` (n,) is at least `level`; None where none is (censored)."""
+    at = np.flatnonzero(np.asarray(accuracy, dtype=np.float64) >= level)  # nan, of a diverged run, never is
+    return int(np.asarray(steps)[at[0]]) if len(at) else None
+
+
+def largest_fall(steps: NDArray, loss: NDArray, within: int = WITHIN) -> Fall:
+    """The largest loss[t] - min(loss[t .. t + within]), in nats, and the step t where it begins (002-2).
+
+    Steps further apart than one iteration are judged as they are. Losses that are not finite take no part. 0
+    where the loss never falls, as in an empty curve (a run that diverged at once). Raises ValueError as
+    `_checked`.
+    """
+    steps, loss = _checked(steps, loss)
+    finite = np.isfinite(loss)
+    best = Fall(0.0, int(steps[0]) if len(steps) else 0)
+    for row in np.flatnonzero(finite):
+        last = np.searchsorted(steps, steps[row] + within, side="right")
+        window = loss[row:last]
+        fall = float(loss[row] - window[finite[row:last]].min())
+        if fall > best.nats:
+            best = Fall(fall, int(steps[row]))
+    return best
+
+
+def plateau(string_length: int) -> float:
+    """n ln(26) / (n + 1) nats: the loss of guessing n letters at random and their end rightly (002-4)."""
+    return string_length * math.log(LETTERS) / (string_length + 1)
+
+
+def fell_to(steps: NDArray, loss: NDArray, level: float) -> int | None:
+    """The first step where the median of the last five losses is below `level` (nats); None if none is."""
+    steps, loss = _checked(steps, loss)
+    if len(loss) < SMOOTHED:
+        return None
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(loss, SMOOTHED), axis=1)
+    at = np.flatnonzero(medians < level)
+    return int(steps[SMOOTHED - 1 + at[0]]) if len(at) else None
+
+
+def sharpness(steps: NDArray, loss: NDArray, height: float, budget: int) -> float:
+    """Steps from 0.9 to 0.1 of the plateau's `height` (nats), over steps to 0.9: below 1, a sudden fall.
+
+    A straight descent from the plateau has 8, an exponential one 21. A curve that does not fall to 0.1 counts
+    with the whole `budget` as the time it took, one that does not fall to 0.9 with the budget as its plateau
+    too.
+    """
+    begins, ends = fell_to(steps, loss, 0.9 * height), fell_to(steps, loss, 0.1 * height)
+    took = budget if begins is None or ends is None else ends - begins
+    return took / (budget if begins is None else begins)
+
+
+def gap(steps: NDArray, loss_a: NDArray, loss_b: NDArray, height: float) -> float:
+    """Mean |loss_a - loss_b| over the plateau's `height`, up to twice the later fall to 0.1 of it (002-4).
+
+    Up to the last step where a curve does not fall or twice its time is beyond it. Raises ValueError as
+    `_checked`.
+    """
+    steps, loss_a = _checked(steps, loss_a)
+    falls = [fell_to(steps, loss, 0.1 * height) for loss in (loss_a, _checked(steps, loss_b)[1])]
+    until = steps[-1] if None in falls else 2 * max(fall for fall in falls if fall is not None)
+    compared = steps <= until
+    return float(np.abs(loss_a - loss_b)[compared].mean() / height)
+
+
+def _checked(steps: NDArray, loss: NDArray) -> tuple[NDArray, NDArray[np.float64]]:
+    """The two as arrays. Raises ValueError for unequal lengths or steps that do not rise."""
+    steps, loss = np.asarray(steps), np.asarray(loss, dtype=np.float64)
+    if len(steps) != len(loss) or (np.diff(steps) <= 0).any():
+        raise ValueError(f"a curve is a loss per rising step; got {len(steps)} steps, {len(loss)} losses")
+    return steps, loss

@@ -1,0 +1,1 @@
+"""Figures of study 002: measurements -> a figure, one file each."""

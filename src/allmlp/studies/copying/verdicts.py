@@ -1,0 +1,108 @@
+"""The rules of claims.yaml as tests: measurements of study 002 -> findings. The unit is the seed."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from scipy.special import bdtr
+
+from allmlp.report.families import whole
+from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better, share_interval
+from allmlp.studies.copying import convergence
+from allmlp.studies.rules import below, withheld
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+QUADRATIC = ("causal-rn", "transformer")
+
+
+def similar_curves(evidence: "Evidence") -> Finding:
+    """002-4: CausalRN and Transformer end near zero, fall suddenly, and along nearly the same curve."""
+    of_seeds = _curve_numbers(evidence.table("learning_curve")).groupby("seed").mean()
+    end, sharpness, gap = (of_seeds[name].to_numpy() for name in ("end", "sharpness", "gap"))
+    margin = evidence.margin
+    return whole(
+        {
+            "(a) loss at the end": below(end, margin["end_loss_nats"], "nats"),
+            "(b) steps of the fall over steps before it": below(sharpness, margin["sharpness_1"]),
+            "(c) gap between the curves over the plateau": below(gap, margin["gap_1"]),
+        }
+    )
+
+
+def iterations_to_99(evidence: "Evidence") -> Finding:
+    """002-5: CausalRN before Transformer, both before their linear forms; Linear CausalRN fails if long."""
+    rows, margin = evidence.table("iterations_to_99"), evidence.margin
+    speed = margin["speed_log2"]
+    return whole(
+        {
+            "(a) CausalRN before Transformer": _faster(rows, "causal-rn", "transformer", speed),
+            "(b) Transformer before its linear form": _faster(rows, "transformer", "linear-transformer", speed),
+            "(c) CausalRN before its linear form": _faster(rows, "causal-rn", "linear-causal-rn", speed),
+            "(d) Linear CausalRN fails on long strings": _fails(rows, "linear-causal-rn", margin),
+        }
+    )
+
+
+def _curve_numbers(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row per seed and string length with both models: end (nats), sharpness, gap.
+
+    The steps that a diverged run lacks count with the plateau.
+    """
+    numbers = []
+    for length in sorted(rows["string_length"].unique()):
+        of_length = rows[(rows["string_length"] == length) & rows["model"].isin(QUADRATIC)]
+        height, steps = convergence.plateau(int(length)), np.sort(of_length["step"].unique())
+        losses = of_length.pivot(index="step", columns=["seed", "model"], values="loss_nats").fillna(height)
+        budget, last = int(steps[-1]) + 1, max(1, len(steps) // 20)
+        for seed in of_length["seed"].unique():
+            a, b = (losses[seed, model].to_numpy() for model in QUADRATIC)
+            numbers.append(
+                {
+                    "seed": seed,
+                    "end": max(curve[-last:].mean() for curve in (a, b)),
+                    "sharpness": max(convergence.sharpness(steps, curve, height, budget) for curve in (a, b)),
+                    "gap": convergence.gap(steps, a, b, height),
+                }
+            )
+    return pd.DataFrame(numbers, columns=["seed", "end", "sharpness", "gap"])
+
+
+def _faster(rows: pd.DataFrame, fast: str, slow: str, margin: float) -> Finding:
+    """Does `fast` need fewer iterations than `slow`? log2 ratios by length and seed, mean over lengths.
+
+    A censored run enters with its budget and so looks faster than it is: a censored slow run cannot refute, a
+    censored fast run cannot support.
+    """
+    of_two = rows[rows["model"].isin([fast, slow])]
+    of_two = of_two.assign(log2=np.log2(of_two["iterations"].clip(lower=1)))
+    log2 = of_two.pivot(index=["seed", "string_length"], columns="model", values="log2")
+    differences = (log2[slow] - log2[fast]).groupby("seed").mean()
+    finding = better(differences.to_numpy(), margin, unit="log2 of the ratio of iterations")
+    censored = {model: int((of_two["model"].eq(model) & ~of_two["reached"]).sum()) for model in (fast, slow)}
+    counts = ", ".join(f"{model} {count}" for model, count in censored.items())
+    finding = replace(finding, text=f"{finding.text}; censored of {len(log2)} runs each: {counts}")
+    finding = withheld(finding, "reproduced", f"{fast} is censored", when=censored[fast] > 0)
+    return withheld(finding, "contradicted", f"{slow} is censored", when=censored[slow] > 0)
+
+
+def _fails(rows: pd.DataFrame, model: str, margin: dict[str, float]) -> Finding:
+    """Do few seeds reach 99 % on the longest strings? Not to be judged on shorter strings than claimed."""
+    of_model = rows[rows["model"] == model]
+    longest = of_model["string_length"].max()
+    reached = of_model.loc[of_model["string_length"] == longest, "reached"]
+    k, n, limit = int(reached.sum()), len(reached), margin["reached_share_1"]
+    share = share_interval(k, n)
+    verdict: Verdict = "undecided"
+    text, p = f"{k} of {n} seeds reach 99 % at string length {longest}", None
+    if longest < margin["string_length_tokens"]:
+        text += f"; not testable below {margin['string_length_tokens']:g}"
+    else:
+        p = float(bdtr(k, n, limit))  # one-sided, of a share of at least the limit
+        if n >= FEWEST_SEEDS and share.high < limit:
+            verdict = "reproduced"
+        elif n >= FEWEST_SEEDS and share.low > limit:
+            verdict = "contradicted"
+    return Finding(verdict, share.mean, share.low, share.high, n, "share of seeds", text, p)

@@ -1,0 +1,79 @@
+"""How a neuron's weight is spread over time, in numbers without thresholds (000-7).
+
+`l1_l2` is the paper's (section 4.1, Figure 5): 1 for a unigram, sqrt(T) for a bag-of-words neuron. The others
+say whether its histogram has two peaks, and how much of a neuron is a constant over time: the bag-of-words
+part, which short trainings show long before a whole neuron is one.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allmlp.studies.language.neurons import check_neurons
+
+RECENT = 3  # time rows that a constant tail leaves out: the window of most n-gram neurons
+
+
+def _over(numerator: NDArray, denominator: NDArray) -> NDArray[np.float64]:
+    """Quotient that is nan where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.full_like(numerator, np.nan), where=denominator != 0)
+
+
+def l1_l2(neurons_NTD: NDArray) -> NDArray[np.float64]:
+    """(1/d) sum_i ||w[:, i]||_1 / ||w[:, i]||_2 over time, (n, T, d) -> (n,) in [1, sqrt(T)].
+
+    Coordinates without any weight are left out of the mean; a neuron without any weight has nan.
+    """
+    neurons_NTD = check_neurons(neurons_NTD)
+    ratio_ND = _over(np.abs(neurons_NTD).sum(axis=1), np.linalg.norm(neurons_NTD, axis=1))
+    present_N = (~np.isnan(ratio_ND)).sum(axis=1).astype(np.float64)
+    return _over(np.nansum(ratio_ND, axis=1), present_N)
+
+
+def bimodality(values: NDArray) -> float:
+    """Sarle's coefficient of a sample (n,): about 5/9 if uniform, 1/3 if normal, 1 if two points.
+
+    (g^2 + 1) / (k + 3 (n - 1)^2 / ((n - 2)(n - 3))), g and k the sample skewness and excess kurtosis. Values
+    that are not finite are left out; nan for fewer than 4 or for equal values.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    n = len(values)
+    spread = values.std() if n else 0.0
+    if n < 4 or spread <= 1e-12 * np.abs(values).max():
+        return float("nan")
+    z = (values - values.mean()) / spread
+    skewness = (z**3).mean() * np.sqrt(n * (n - 1)) / (n - 2)
+    kurtosis = ((n + 1) * ((z**4).mean() - 3) + 6) * (n - 1) / ((n - 2) * (n - 3))
+    return float((skewness**2 + 1) / (kurtosis + 3 * (n - 1) ** 2 / ((n - 2) * (n - 3))))
+
+
+def constant_share(neurons_NTD: NDArray, recent: int = RECENT) -> NDArray[np.float64]:
+    """Share of the energy of all but the `recent` last rows that is constant in time, (n, T, d) -> (n,).
+
+    1 / (T - recent) on average for random weights, 1 for a constant tail; nan without a tail. This is the
+    energy of the tail's zero frequency. Raises ValueError unless 0 <= recent < T.
+    """
+    older_NTD = _older(check_neurons(neurons_NTD), recent)
+    constant_N = older_NTD.shape[1] * (older_NTD.mean(axis=1) ** 2).sum(axis=1)
+    return _over(constant_N, (older_NTD**2).sum(axis=(1, 2)))
+
+
+def window_share(neurons_NTD: NDArray, window: int = RECENT) -> NDArray[np.float64]:
+    """Share of a neuron's energy explained by a free window of last rows plus one constant row before it.
+
+    (n, T, d) -> (n,) in [0, 1]; (window + 1) / T on average for random weights, 1 for every n-gram (n <=
+    window), bag-of-words and hybrid neuron. nan for a neuron without weights. Raises ValueError unless 0 <=
+    window < T.
+    """
+    neurons_NTD = check_neurons(neurons_NTD)
+    older_NTD = _older(neurons_NTD, window)
+    recent_N = (neurons_NTD[:, older_NTD.shape[1] :] ** 2).sum(axis=(1, 2))
+    constant_N = older_NTD.shape[1] * (older_NTD.mean(axis=1) ** 2).sum(axis=1)
+    return _over(recent_N + constant_N, (neurons_NTD**2).sum(axis=(1, 2)))
+
+
+def _older(neurons_NTD: NDArray, recent: int) -> NDArray:
+    context = neurons_NTD.shape[1]
+    if not 0 <= recent < context:
+        raise ValueError(f"a window of {recent} rows leaves no older row of {context}: choose 0 to {context - 1}")
+    return neurons_NTD[:, : context - recent]

@@ -1,0 +1,105 @@
+"""The rules of claims.yaml as tests: measurements of study 000 -> findings. The unit is the seed."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.report.families import whole
+from allmlp.report.statistics import Finding, better
+from allmlp.studies.language.classification import PAPER, PAPER_WIDTH, RELATIVE
+from allmlp.studies.language.concentration import bimodality
+from allmlp.studies.rules import below, every, withheld
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+N_GRAM, BAG_OF_WORDS = "n_gram_share_1", "bag_of_words_share_1"
+
+
+def class_shares(evidence: "Evidence") -> Finding:
+    """000-5: n-gram neurons first, bag-of-words gradually, at the end most neurons in the two classes."""
+    rows, margin = evidence.table("neuron_classes"), evidence.margin
+    seeds = _deciding(rows).groupby("seed").apply(_course, margin["emerged_share_1"], int(rows["step"].max()))
+    lead = better(seeds["lead"].to_numpy(), margin["lead_share_1"])
+    gradual = {
+        "rise": better(seeds["rise"].to_numpy(), margin["rise_share_1"]),
+        "delay": better(seeds["delay"].to_numpy(), margin["delay_share_1"]),
+    }
+    majority = {
+        "both classes": better(seeds["sum"].to_numpy(), margin["majority_share_1"]),
+        "smaller class": better(seeds["smaller"].to_numpy(), margin["rise_share_1"]),
+    }
+    nothing = not seeds["emerged"].all()
+    return whole(
+        {
+            "(a) n-gram first": withheld(lead, "contradicted", "no class emerged in some seed", when=nothing),
+            "(b) bag-of-words gradually": _unless_fresh(every(gradual), rows, margin),
+            "(c) most at the end": _unless_fresh(every(majority), rows, margin),
+        }
+    )
+
+
+def l1_l2_bimodality(evidence: "Evidence") -> Finding:
+    """000-7: l1/l2 is concentrated at the start, at the end bimodal with peaks at both ends of its range."""
+    rows, margin = evidence.table("l1_l2"), evidence.margin
+    seeds = rows.groupby("seed").apply(_histogram_numbers)
+    peaks = better(seeds["sarle"].to_numpy(), margin["bimodality_1"])
+    extremes = better(seeds["extreme"].to_numpy(), margin["extreme_share_1"])
+    return whole(
+        {
+            "(a) concentrated at the start": below(seeds["width"].to_numpy(), margin["width_1"]),
+            "(b) bimodal at the end": _unless_fresh(peaks, rows, margin),
+            "(c) neurons at both extremes": _unless_fresh(extremes, rows, margin),
+        }
+    )
+
+
+def _deciding(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the reading that decides: "paper" at the paper's width, "relative" at any other."""
+    at_paper_width = "d_model" in rows and (rows["d_model"] == PAPER_WIDTH).all()
+    return rows[rows["reading"] == (PAPER if at_paper_width else RELATIVE).name]
+
+
+def _course(of_seed: pd.DataFrame, emerged: float, total: int) -> pd.Series:
+    """The numbers of 000-5 of one seed's shares over the kept steps of a training of `total` steps."""
+    rows = of_seed.sort_values("step", ignore_index=True)
+    steps, n_gram, words = rows["step"].to_numpy(), rows[N_GRAM].to_numpy(), rows[BAG_OF_WORDS].to_numpy()
+    there = np.flatnonzero(np.maximum(n_gram, words) >= emerged)
+    tenth = int(np.argmin(np.abs(steps - total / 10)))
+    return pd.Series(
+        {
+            "emerged": len(there) > 0,
+            "lead": n_gram[there[0]] - words[there[0]] if len(there) else 0.0,
+            "rise": words[-1] - words[tenth],
+            "delay": _half_time(steps, words, total) - _half_time(steps, n_gram, total),
+            "sum": n_gram[-1] + words[-1],
+            "smaller": min(n_gram[-1], words[-1]),
+        }
+    )
+
+
+def _half_time(steps: np.ndarray, share: np.ndarray, total: int) -> float:
+    """First step with half of the end's share, in shares of training; 1 for a class that is empty then."""
+    return float(steps[np.flatnonzero(share >= share[-1] / 2)[0]] / total) if share[-1] > 0 else 1.0
+
+
+def _histogram_numbers(of_seed: pd.DataFrame) -> pd.Series:
+    """000-7's numbers of one seed's ratios: width at the start; Sarle's coefficient, extremes at the end."""
+    bound = of_seed["bound_1"].max()
+    start, end = (of_seed.loc[of_seed["moment"] == moment, "ratio_1"] for moment in ("start", "end"))
+    position = (end - 1) / (bound - 1)
+    return pd.Series(
+        {
+            "width": (start.quantile(0.95) - start.quantile(0.05)) / (bound - 1),
+            "sarle": bimodality(end.to_numpy()),
+            "extreme": min((position <= 0.1).mean(), (position >= 0.9).mean()),
+        }
+    )
+
+
+def _unless_fresh(finding: Finding, rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
+    """Undecided rather than contradicted where the initial weights of some seed have not worn off."""
+    worn = rows.groupby("seed")["wear_1"].max().min()
+    reason = f"the initial weights have worn by {worn:.2g} of {margin['wear_efoldings']:g} e-foldings only"
+    return withheld(finding, "contradicted", reason, when=worn < margin["wear_efoldings"])

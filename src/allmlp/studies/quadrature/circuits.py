@@ -1,0 +1,79 @@
+"""The network of 003 as two small matrices: what a token adds to each neuron, and a neuron to each logit.
+
+With attention 1/2 everywhere and no norm, the network is, exactly,
+
+    pre(x, y)       = OV(x) + OV(y) + embed(y) + constants        OV = 1/2 sum_heads W_E W_V W_O W_in
+    logit(x, y, z)  = ReLU(pre(x, y)) . W_out(z) + residual       W_out(z) = (W_out W_U)[:, z]
+
+The paper's analysis (Section 2, Appendix A) keeps OV and W_out and neglects the rest; `logits` keeps all.
+Everything is float64 NumPy, from weights as the constant-attention architecture names them.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allmlp.errors import UserError
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+Floats = NDArray[np.float64]
+Weights = Mapping[str, Floats]
+
+NEEDED = ("W_E", "W_pos", "W_V", "W_O", "W_in", "b_in", "W_out", "b_out", "W_U")
+
+
+def weights(trained: "Trained", step: int | None = None) -> dict[str, Floats]:
+    """The weights of a run after `step` updates (None: the last), float64.
+
+    Raises UserError for an architecture without these weights.
+    """
+    tensors = trained.weights(step)
+    missing = [name for name in NEEDED if name not in tensors]
+    if missing:
+        raise UserError(
+            f"run of {trained.run.labels.get('model', 'an architecture')} has no weight {', '.join(missing)} "
+            f"but {', '.join(sorted(tensors))}. Frequencies are measured on 'constant-attention' only."
+        )
+    arrays = {name: tensors[name].detach().cpu().double().numpy() for name in NEEDED}
+    p = trained.run.hyperparameters["vocabulary"]
+    if arrays["W_E"].shape[0] != p or arrays["W_U"].shape[1] != p:
+        raise UserError(f"weights are for p={arrays['W_E'].shape[0]}, the run says vocabulary={p}")
+    return arrays
+
+
+def attended(w: Weights) -> Floats:
+    """What attention 1/2 in every head does to the residual stream of one token, (d, d)."""
+    return 0.5 * np.einsum("hdk,hke->de", w["W_V"], w["W_O"])
+
+
+def ov(w: Weights) -> Floats:
+    """OV[x, i]: what token x adds to the pre-activation of neuron i through attention, (p, d_mlp)."""
+    return w["W_E"] @ attended(w) @ w["W_in"]
+
+
+def output(w: Weights) -> Floats:
+    """W_out[z, i]: what one unit of activation of neuron i adds to logit z, (p, d_mlp)."""
+    return (w["W_out"] @ w["W_U"]).T
+
+
+def logits(w: Weights) -> Floats:
+    """The whole network on all pairs, nothing neglected: [x, y, z], (p, p, p)."""
+    first = (w["W_E"] + w["W_pos"][0]) @ attended(w)
+    second = (w["W_E"] + w["W_pos"][1]) @ (np.eye(len(w["b_out"])) + attended(w))
+    r_XYD = first[:, None] + second[None, :]
+    hidden_XYM = np.maximum(r_XYD @ w["W_in"] + w["b_in"], 0.0)
+    return hidden_XYM @ output(w).T + (r_XYD + w["b_out"]) @ w["W_U"]
+
+
+def margins(logits_XYZ: Floats) -> Floats:
+    """Logit of the right sum minus the largest other one, (p, p, p) -> (p, p): above 0 where right."""
+    p = len(logits_XYZ)
+    x, y = np.indices((p, p))
+    right_XY = logits_XYZ[x, y, (x + y) % p]
+    others = logits_XYZ.copy()
+    others[x, y, (x + y) % p] = -np.inf
+    return right_XY - others.max(axis=2)

@@ -1,0 +1,70 @@
+"""The six integrals over all phases that the paper evaluates, numerically and by hand (003-3).
+
+With theta = k t / 2 (the paper prints k/2, E003-3), u = phi + theta gives for ReLU
+
+    int ReLU(cos u) cos(2u - kt) du = cos(kt) int over |u| < pi/2 of cos u cos 2u du = (2/3) cos(kt),
+
+the sine part being odd in u; with sin(-2 phi), (2/3) sin(kt). The absolute part |cos u| / 2 gives the same,
+and the identity part cos(u) / 2 gives 0, being orthogonal to cos 2u and sin 2u. Appendix B prints these last
+two in each other's place (E003-1).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scipy.integrate import quad
+
+TOLERANCE = 1e-12
+Formula = tuple[str, Callable[[float], float]]  # as it is written, and of k t in rad
+
+ZERO: Formula = ("0", lambda kt: 0.0)
+COSINE: Formula = ("(2/3) cos kt", lambda kt: 2 / 3 * math.cos(kt))
+SINE: Formula = ("(2/3) sin kt", lambda kt: 2 / 3 * math.sin(kt))
+
+
+@dataclass(frozen=True)
+class Integral:
+    """Integral over phi from -pi to pi of weight(-2 phi) part(cos(k t / 2 + phi))."""
+
+    name: str
+    where: str
+    weight: Callable[[float], float]
+    part: Callable[[float], float]
+    closed_form: Formula
+    paper: Formula
+
+    def value(self, kt: float) -> float:
+        """By adaptive Gauss-Kronrod quadrature in float64, split where the cosine changes its sign."""
+        kinks = [math.remainder(side * math.pi / 2 - kt / 2, 2 * math.pi) for side in (-1, 1)]
+        return quad(
+            lambda phi: self.weight(-2 * phi) * self.part(math.cos(kt / 2 + phi)),
+            -math.pi,
+            math.pi,
+            points=sorted(kinks),
+            epsabs=TOLERANCE,
+            epsrel=TOLERANCE,
+        )[0]
+
+
+def _relu(u: float) -> float:
+    return max(u, 0.0)
+
+
+def _identity(u: float) -> float:
+    return u / 2
+
+
+def _absolute(u: float) -> float:
+    return abs(u) / 2
+
+
+MAIN, APPENDIX = "Section 3", "Appendix B"
+INTEGRALS = (
+    Integral("cos(-2φ) ReLU(cos(kt/2 + φ))", MAIN, math.cos, _relu, COSINE, COSINE),
+    Integral("sin(-2φ) ReLU(cos(kt/2 + φ))", MAIN, math.sin, _relu, SINE, SINE),
+    Integral("cos(-2φ) cos(kt/2 + φ) / 2", APPENDIX, math.cos, _identity, ZERO, COSINE),
+    Integral("sin(-2φ) cos(kt/2 + φ) / 2", APPENDIX, math.sin, _identity, ZERO, SINE),
+    Integral("cos(-2φ) |cos(kt/2 + φ)| / 2", APPENDIX, math.cos, _absolute, COSINE, ZERO),
+    Integral("sin(-2φ) |cos(kt/2 + φ)| / 2", APPENDIX, math.sin, _absolute, SINE, ZERO),
+)

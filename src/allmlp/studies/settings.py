@@ -1,0 +1,42 @@
+"""The settings that every study shares."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from allmlp.strict import Strict
+
+
+class Optimiser(Strict):
+    """AdamW and its schedule. `learning_rate` is the maximum, reached after `warmup_steps` of linear warm-up."""
+
+    learning_rate: float = Field(gt=0)
+    weight_decay: float = Field(default=0.0, ge=0)
+    betas: list[float] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
+    eps: float = Field(default=1e-8, ge=0)
+    clip: float | None = Field(default=None, gt=0)
+    warmup_steps: int = Field(default=0, ge=0)
+    schedule: Literal["constant", "cosine", "linear"] = "constant"
+    minimum_learning_rate: float = Field(default=0.0, ge=0)
+    accumulation: int = Field(default=1, ge=1)
+
+
+class StudySettings(Strict):
+    """What a study needs at one scale: its own settings build upon these."""
+
+    seeds: list[int] = Field(min_length=1)
+    steps: int = Field(gt=0)
+    optimiser: Optimiser
+    precision: Literal["float32", "bfloat16"] = "float32"
+    compile: bool = False
+    runs_per_process: int = Field(default=1, ge=1)  # short runs share one process; alters no result
+
+    def machine(self, device: str) -> dict[str, Any]:
+        """Where and how a run computes: one thread on a CPU, for another number gives other bits."""
+        return {
+            "precision": self.precision,
+            "compile": self.compile,
+            "device": device,
+            "threads": 1,
+            "runs_per_process": self.runs_per_process,
+        }

@@ -1,0 +1,74 @@
+"""What every tokenizer can do."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+LONG = 1 << 18  # characters above which a text is encoded in parts: for all cores, and for a library's memory
+EOD = "<|endoftext|>"  # how the end of a document is written where a token must have a name
+
+
+def in_parts(
+    encode: Callable[[list[str]], list[np.ndarray]], texts: Sequence[str], cut: re.Pattern[str]
+) -> list[np.ndarray]:
+    """Encode `texts`, long ones in parts that end where `cut` first matches after `LONG` characters.
+
+    The next part starts at the end of the match: what is matched (rather than looked at) is in neither part.
+    """
+    parts = [_parts(text, cut) for text in texts]
+    ids = encode([part for text in parts for part in text])
+    if len(ids) == len(texts):
+        return ids
+    whole, start = [], 0
+    for text in parts:
+        whole.append(np.concatenate(ids[start : start + len(text)]))
+        start += len(text)
+    return whole
+
+
+def _parts(text: str, cut: re.Pattern[str]) -> list[str]:
+    parts, start = [], 0
+    while len(text) - start > LONG and (found := cut.search(text, start + LONG)):
+        parts.append(text[start : found.start()])
+        start = found.end()
+    return [*parts, text[start:]] if parts else [text]
+
+
+class Tokenizer(ABC):
+    """Text to ids in 0 .. vocabulary - 1 and back.
+
+    `vocabulary` counts all types, `eod` included: the reserved id that ends a document. `encode_batch` never
+    gives it and `decode` leaves it out.
+    """
+
+    vocabulary: int
+    eod: int
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The smallest unsigned integer that holds every id: uint16 up to 65,536 types, else uint32."""
+        return np.dtype(np.uint16 if self.vocabulary <= 1 << 16 else np.uint32)
+
+    @abstractmethod
+    def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """One array of ids, of type `dtype`, per text. Raises UserError for what it cannot encode."""
+
+    @abstractmethod
+    def decode(self, ids: Sequence[int] | np.ndarray) -> str:
+        """The text of `ids`; bytes that are not UTF-8 become U+FFFD."""
+
+    @abstractmethod
+    def token_strings(self) -> list[str]:
+        """The text of each id, for people: a leading space is a space; incomplete characters are U+FFFD."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Kind and settings as JSON: the same on every machine, no paths."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> Path:
+        """Write one file into `folder` from which `load` makes this tokenizer again; returns its path."""

@@ -1,0 +1,61 @@
+"""A SentencePiece model that the user gives."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from allmlp.errors import UserError
+from allmlp.tokenizers.base import Tokenizer, in_parts
+
+THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+CUT = re.compile(r"(?<=[a-zA-Z]) (?=[a-zA-Z])")  # the space is in neither part: the model adds it again
+
+
+class PieceTokenizer(Tokenizer):
+    """Pieces of a model file; its end-of-sentence piece ends a document."""
+
+    def __init__(self, model_file: Path) -> None:
+        import sentencepiece
+
+        self._bytes = model_file.read_bytes()
+        try:
+            self._model = sentencepiece.SentencePieceProcessor(model_proto=self._bytes)
+        except (RuntimeError, ValueError) as error:
+            raise UserError(f"{model_file}: not a SentencePiece model ({error}).") from error
+        self.vocabulary, self.eod = self._model.vocab_size(), self._model.eos_id()
+        if self.eod < 0:
+            raise UserError(f"{model_file}: has no end-of-sentence piece, which must end each document.")
+        # parts give the whole's tokens if a space is put before every text and no piece spans two words
+        spans = any("▁" in self._model.id_to_piece(i).lstrip("▁") for i in range(self.vocabulary))
+        one, other, both = self._encode(["a", "b", "a b"])
+        self._separable = not spans and np.array_equal(np.concatenate([one, other]), both)
+
+    def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """By the library's threads, with the model's own normalisation."""
+        return in_parts(self._encode, texts, CUT) if self._separable else self._encode(list(texts))
+
+    def _encode(self, texts: list[str]) -> list[np.ndarray]:
+        found = self._model.encode(texts, out_type=int, num_threads=THREADS)
+        return [np.array(ids, self.dtype) for ids in found]
+
+    def decode(self, ids: Sequence[int] | np.ndarray) -> str:
+        """The text that the model makes of its pieces; where it normalises, not the original."""
+        return self._model.decode([int(i) for i in ids if i != self.eod])
+
+    def token_strings(self) -> list[str]:
+        """The pieces, with a space where they begin a word."""
+        return [self._model.id_to_piece(i).replace("▁", " ") for i in range(self.vocabulary)]
+
+    def describe(self) -> dict[str, Any]:
+        """The kind; which model it is, the file beside the tokens says."""
+        return {"kind": "sentencepiece"}
+
+    def save(self, folder: Path) -> Path:
+        """Write the model file as it was given, as `tokenizer.model`."""
+        path = folder / "tokenizer.model"
+        path.write_bytes(self._bytes)
+        return path

@@ -1,0 +1,145 @@
+"""Tokenizers that need no library: bytes, and chunks of a fixed number of characters (004)."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from allmlp.errors import UserError
+from allmlp.tokenizers.base import EOD, Tokenizer
+
+BLOCK = 1 << 20  # bytes looked up at once
+MOST_CHUNKS = 1 << 20
+MOST_LOST = 0.1  # share of characters outside ASCII above which a corpus is refused
+
+
+class ByteTokenizer(Tokenizer):
+    """UTF-8 bytes are ids 0 to 255; 256 ends a document."""
+
+    vocabulary = 257
+    eod = 256
+
+    def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """The bytes of each text."""
+        return [np.frombuffer(text.encode(), np.uint8).astype(self.dtype) for text in texts]
+
+    def decode(self, ids: Sequence[int] | np.ndarray) -> str:
+        """The bytes read as UTF-8."""
+        values = np.asarray(ids)
+        return values[values != self.eod].astype(np.uint8).tobytes().decode("utf-8", "replace")
+
+    def token_strings(self) -> list[str]:
+        """ASCII characters as themselves, the others as `<0xE2>`."""
+        return [*(chr(i) if i < 128 else f"<0x{i:02X}>" for i in range(256)), EOD]
+
+    def describe(self) -> dict[str, Any]:
+        """Nothing but the kind."""
+        return {"kind": "bytes"}
+
+    def save(self, folder: Path) -> Path:
+        """Write `tokenizer.json`."""
+        return _write(folder, self.describe())
+
+
+class ChunkTokenizer(Tokenizer):
+    """Consecutive chunks of `length` ASCII characters; a document's last chunk may be shorter (004).
+
+    Text is put in the published code's form first: characters outside ASCII are left out, runs of spaces and
+    of newlines become one. `decode` gives that form back. With length 2, "to be" becomes "to", " b", "e".
+    """
+
+    def __init__(self, chunks: Sequence[str], length: int) -> None:
+        self.chunks, self.length = list(chunks), length
+        self.vocabulary, self.eod = len(self.chunks) + 1, len(self.chunks)
+        # NUL never occurs in text, so the padded big-endian bytes order chunks as strings are ordered
+        padded = b"".join(chunk.encode("ascii").ljust(8, b"\0") for chunk in self.chunks)
+        self._keys = np.frombuffer(padded, ">u8").astype(np.uint64)
+
+    @classmethod
+    def fit(cls, documents: Iterable[str], length: int) -> Self:
+        """The sorted set of all chunks of `documents`.
+
+        Raises:
+            UserError: for over 10 % of characters outside ASCII, or over a million different chunks.
+        """
+        found: set[int] = set()
+        characters = lost = 0
+        for document in documents:
+            characters += len(document)
+            lost += len(document) - len(document.encode("ascii", "ignore"))
+            for keys in cls._blocks(document, length):
+                found.update(np.unique(keys).tolist())
+            if len(found) > MOST_CHUNKS:
+                raise UserError(f"length: more than {MOST_CHUNKS:,} different chunks of {length}. Take shorter ones.")
+        if lost > MOST_LOST * characters:
+            raise UserError(
+                f"tokenizer: {lost:,} of {characters:,} characters are outside ASCII, which chunks leave "
+                f"out. Take `kind: bytes` or `kind: bpe` for this corpus."
+            )
+        return cls([_text(key) for key in sorted(found)], length)
+
+    @staticmethod
+    def normalise(text: str) -> bytes:
+        """The form in which text is cut: ASCII, no NUL, single spaces and newlines."""
+        plain = text.encode("ascii", "ignore").replace(b"\0", b"")
+        return re.sub(rb" {2,}", b" ", re.sub(rb"\n{2,}", b"\n", plain))
+
+    @classmethod
+    def _blocks(cls, text: str, length: int) -> Iterable[np.ndarray]:
+        """Keys (uint64) of the chunks, a block of text at a time."""
+        plain = cls.normalise(text)
+        step = BLOCK - BLOCK % length
+        for start in range(0, len(plain), step):
+            block = plain[start : start + step]
+            count = -(-len(block) // length)
+            wide = np.zeros((count, 8), np.uint8)
+            wide[:, :length] = np.frombuffer(block.ljust(count * length, b"\0"), np.uint8).reshape(count, length)
+            yield wide.view(">u8")[:, 0].astype(np.uint64)
+
+    def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """Raises UserError naming the chunks that the fitted corpus does not have."""
+        return [self._encode(text) for text in texts]
+
+    def _encode(self, text: str) -> np.ndarray:
+        parts = [np.empty(0, self.dtype)]
+        for keys in self._blocks(text, self.length):
+            ids = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+            strange = self._keys[ids] != keys
+            if strange.any():
+                names = sorted({_text(key) for key in np.unique(keys[strange]).tolist()})
+                some = ", ".join(map(repr, names[:5])) + " and others" * (len(names) > 5)
+                raise UserError(
+                    f"tokenizer: chunks {some} do not occur in the text that it was fitted to. "
+                    f"Fit it to a corpus that holds this text too."
+                )
+            parts.append(ids.astype(self.dtype))
+        return np.concatenate(parts)
+
+    def decode(self, ids: Sequence[int] | np.ndarray) -> str:
+        """The chunks joined."""
+        return "".join(self.chunks[i] for i in ids if i != self.eod)
+
+    def token_strings(self) -> list[str]:
+        """The chunks in order, then the end of a document."""
+        return [*self.chunks, EOD]
+
+    def describe(self) -> dict[str, Any]:
+        """Kind and length; which chunks there are follows from the corpus."""
+        return {"kind": "chunks", "length": self.length}
+
+    def save(self, folder: Path) -> Path:
+        """Write `tokenizer.json`, the chunks in it."""
+        return _write(folder, {**self.describe(), "chunks": self.chunks})
+
+
+def _text(key: int) -> str:
+    return key.to_bytes(8, "big").rstrip(b"\0").decode("ascii")
+
+
+def _write(folder: Path, content: dict[str, Any]) -> Path:
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(content, indent=0) + "\n", encoding="utf-8")
+    return path

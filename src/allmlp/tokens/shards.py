@@ -1,0 +1,109 @@
+"""One split's series of Arrow files while it is written."""
+
+import contextlib
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from allmlp.errors import UserError
+
+ROWS = 1 << 20  # tokens gathered before they are written: what a split holds in memory
+FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
+
+class SplitWriter:
+    """Gathers documents and writes `<split>-00000.arrow`, ... into `partial`, each of `shard_tokens` tokens.
+
+    No file's end cuts a document, so a file may be longer by a batch of `ROWS` tokens and a document.
+    `folder` is what the user knows the place as. Raises UserError when the disk is full.
+    """
+
+    def __init__(self, partial: Path, folder: Path, split: str, end: np.ndarray, shard_tokens: int) -> None:
+        self.partial, self.folder, self.split = partial, folder, split
+        self.end, self.shard_tokens = end, shard_tokens  # end: (1,), the id that ends a document
+        self.documents = self.tokens = self.bytes = 0
+        self.shards: list[str] = []
+        self._ids: list[np.ndarray] = []
+        self._hashes: list[int] = []
+        self._gathered = self._in_shard = 0  # tokens
+        self._file: Any = None
+        self._writer: Any = None
+
+    def add(self, ids: np.ndarray, document: int, size: int) -> None:
+        """One document: its ids without `eod`, its hash, its bytes of text."""
+        self._ids += (ids, self.end)
+        self._hashes.append(document)
+        self._gathered += len(ids) + 1
+        self.documents += 1
+        self.tokens += len(ids) + 1
+        self.bytes += size
+        if self._gathered >= min(ROWS, self.shard_tokens):
+            with writing(self.partial, self.folder):
+                self._write()
+
+    def finish(self) -> None:
+        """Write what is gathered and close the last file."""
+        with writing(self.partial, self.folder):
+            if self._ids:
+                self._write()
+            self._close()
+
+    def _write(self) -> None:
+        import pyarrow as pa
+
+        values = np.concatenate(self._ids).astype(self.end.dtype, copy=False)
+        ends = np.cumsum([0, *map(len, self._ids)], dtype=np.int32)[::2]  # ids and their end count as one
+        tokens = pa.ListArray.from_arrays(pa.array(ends), pa.array(values))
+        batch = pa.record_batch({"tokens": tokens, "document": pa.array(self._hashes, pa.uint64())})
+        if self._writer is None:
+            self.shards.append(f"{self.split}-{len(self.shards):05d}.arrow")
+            self._file = (self.partial / self.shards[-1]).open("wb")
+            self._writer = pa.ipc.new_file(self._file, batch.schema)
+        self._writer.write_batch(batch)
+        self._in_shard += self._gathered
+        self._ids, self._hashes, self._gathered = [], [], 0
+        if self._in_shard >= self.shard_tokens:
+            self._close()
+
+    def _close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._file.close()
+        self._writer = self._file = None
+        self._in_shard = 0
+
+    def abandon(self) -> None:
+        """Let go of the open file, whatever state it is in: its folder is about to be removed."""
+        for resource in (self._writer, self._file):
+            with contextlib.suppress(OSError):  # the full disk again
+                if resource is not None:
+                    resource.close()
+        self._writer = self._file = None
+
+
+@contextlib.contextmanager
+def writing(partial: Path, folder: Path) -> Iterator[None]:
+    """What fails to be written inside becomes one error that names `folder`."""
+    try:
+        yield
+    except OSError as error:
+        written = sum(path.stat().st_size for path in partial.iterdir()) if partial.is_dir() else 0
+        raise cannot_write(folder, written, error) from error
+
+
+def cannot_write(folder: Path, written: int, error: OSError) -> UserError:
+    """The error for a folder of tokens that could not be written; `written` bytes were, and are removed."""
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    if error.errno not in FULL:
+        return UserError(f"{folder}: cannot be written ({reason}). Nothing half-written is left there.")
+    free = shutil.disk_usage(next(parent for parent in folder.absolute().parents if parent.is_dir())).free
+    return UserError(
+        f"{folder}: cannot be written ({reason}). It needs more than {written:,} bytes, those written before "
+        f"the fault; {free:,} bytes are free there now. Make room, or raise the limit on file sizes, and run "
+        f"again: nothing half-written is left there."
+    )

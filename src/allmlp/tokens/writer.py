@@ -1,0 +1,182 @@
+"""Documents in, a folder of tokens out: streaming, on all cores, whole or not at all."""
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from allmlp import paths
+from allmlp.errors import UserError
+from allmlp.tokenizers.base import Tokenizer
+from allmlp.tokens.shards import SplitWriter, writing
+
+SHARD_TOKENS = 1 << 27  # 256 MiB of uint16
+BATCH_CHARACTERS = 1 << 19  # encoded in one call: enough for all cores, small enough for the library's memory
+BATCH_DOCUMENTS = 4096
+AHEAD = 2  # batches being encoded while one is written: the cores never wait for each other
+VALIDATION = 20  # one document in so many
+SPLITS = ("train", "validation")
+
+
+def write_tokens(
+    documents: Iterable[str],
+    tokenizer: Tokenizer,
+    folder: Path,
+    *,
+    shard_tokens: int = SHARD_TOKENS,
+    describe: dict[str, Any],
+) -> dict[str, Any]:
+    """Encode `documents` in order, each ended by `eod`, into `folder`; returns what its `meta.json` says.
+
+    Memory holds a few batches, whatever the corpus. The same documents give the same bytes. `describe` says
+    in JSON where the documents come from. A `folder` already there with the same content is left as it is.
+
+    Raises:
+        UserError: for a corpus without documents, text that is not Unicode, what the tokenizer cannot encode,
+            a full or read-only disk, and a `folder` with other content. None of them leaves anything behind.
+    """
+    with _partial(folder) as partial:
+        end = np.array([tokenizer.eod], tokenizer.dtype)
+        writers = {split: SplitWriter(partial, folder, split, end, shard_tokens) for split in SPLITS}
+        encoded = _encoded(documents, tokenizer)
+        try:
+            for document, ids in encoded:
+                split = "train" if document.hash % VALIDATION else "validation"
+                writers[split].add(ids, document.hash, document.bytes)
+            for writer in writers.values():
+                writer.finish()
+        finally:
+            encoded.close()
+            for writer in writers.values():
+                writer.abandon()
+        with writing(partial, folder):
+            meta = _meta(partial, writers, tokenizer, describe)
+            _publish(partial, folder)
+    return meta
+
+
+class Document(NamedTuple):
+    """A text, the hash that chooses its split, and its length in bytes of UTF-8."""
+
+    text: str
+    hash: int
+    bytes: int
+
+
+def _document(number: int, text: str) -> Document:
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise UserError(
+            f"document {number:,}, character {error.start:,}: half of a surrogate pair, which is not text "
+            f"({text[:40]!r}...). Mend or remove the document."
+        ) from None
+    return Document(text, int.from_bytes(hashlib.sha256(data).digest()[:8], "big"), len(data))
+
+
+def _batches(documents: Iterable[str]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    size = 0
+    for number, text in enumerate(documents):
+        batch.append(_document(number, text))
+        size += len(text)
+        if size >= BATCH_CHARACTERS or len(batch) >= BATCH_DOCUMENTS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _encoded(documents: Iterable[str], tokenizer: Tokenizer) -> Generator[tuple[Document, np.ndarray], None, None]:
+    """Each document with its ids, in order, encoded a few batches ahead of the one that is being written."""
+    waiting: deque[tuple[list[Document], Future[list[np.ndarray]]]] = deque()
+    pool = ThreadPoolExecutor(AHEAD, thread_name_prefix="tokenize")
+    try:
+        for batch in _batches(documents):
+            waiting.append((batch, pool.submit(tokenizer.encode_batch, [document.text for document in batch])))
+            if len(waiting) > AHEAD:
+                done, future = waiting.popleft()
+                yield from zip(done, future.result(), strict=True)
+        for done, future in waiting:
+            yield from zip(done, future.result(), strict=True)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _meta(
+    partial: Path, writers: dict[str, SplitWriter], tokenizer: Tokenizer, describe: dict[str, Any]
+) -> dict[str, Any]:
+    """Write the tokenizer and `meta.json` into `partial`; `bytes` are those of the UTF-8 text."""
+    splits = {
+        split: {"documents": w.documents, "tokens": w.tokens, "bytes": w.bytes, "shards": w.shards}
+        for split, w in writers.items()
+    }
+    totals = {key: sum(getattr(w, key) for w in writers.values()) for key in ("documents", "tokens", "bytes")}
+    if not totals["documents"]:
+        raise UserError("the corpus has no documents, so there is nothing to tokenize. Check its files and `limit:`.")
+    tokenizer.save(partial)
+    files = sorted(partial.iterdir())
+    meta = {
+        **totals,
+        "splits": splits,
+        "vocabulary": tokenizer.vocabulary,
+        "eod": tokenizer.eod,
+        "dtype": tokenizer.dtype.name,
+        "tokenizer": tokenizer.describe(),
+        "source": describe,
+        "sizes": {path.name: path.stat().st_size for path in files},
+        "sha256": {path.name: paths.file_sha256(path) for path in files},
+    }
+    (partial / "meta.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return meta
+
+
+@contextmanager
+def _partial(folder: Path) -> Iterator[Path]:
+    """A hidden folder beside `folder` to write in; it is gone afterwards, after a failure too.
+
+    What a killed process left here earlier is removed; what one that still runs is writing is not.
+    """
+    host = socket.gethostname()
+    for left in folder.parent.glob(f".{folder.name}.{host}.*"):
+        if left.suffix[1:].isdigit() and not _runs(int(left.suffix[1:])):
+            shutil.rmtree(left, ignore_errors=True)
+    partial = folder.parent / f".{folder.name}.{host}.{os.getpid()}"
+    try:
+        with writing(partial, folder):
+            partial.mkdir(parents=True)
+        yield partial
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return process != os.getpid()
+
+
+def _publish(partial: Path, folder: Path) -> None:
+    """Give `partial` its name in one step, unless the same is there already (from a twin, or from before)."""
+    try:
+        partial.rename(folder)
+    except OSError:
+        if not folder.exists():
+            raise
+        there = folder / "meta.json"
+        mine = (partial / "meta.json").read_bytes()
+        if not there.is_file() or there.read_bytes() != mine:
+            raise UserError(f"{folder}: is there already, with other tokens. Delete it and run again.") from None

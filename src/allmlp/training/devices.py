@@ -1,0 +1,145 @@
+"""One GPU for one job: `snakemake --resources gpu=4` counts jobs, it gives none of them a device of its own.
+
+    with lease("cuda") as device:     # waits until a GPU is free, then hides the others from CUDA
+        model.to(device.name)         # always "cuda:0": the one that CUDA still sees
+
+The training process itself holds the lease, a lock on one file per device in a folder of the machine, so that
+the kernel frees the device the moment the process ends, SIGKILL included. Where a batch system or the user
+has chosen a device, that choice stands. Two environment variables:
+
+    ALLMLP_DEVICES_FOLDER   the folder of the locks, for users who share GPUs (default: one per user in /tmp)
+    ALLMLP_FAKE_DEVICES=4   devices named 0 to 3 in place of the machine's own, for tests without a GPU
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from allmlp.errors import UserError
+from allmlp.training.gpus import candidates, machine
+from allmlp.training.locks import FileLock
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+BATCH_JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")  # Slurm, PBS, LSF
+BATCH_GPUS = ("SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "GPU_DEVICE_ORDINAL", "PBS_GPUFILE")
+POLL_S = 0.2
+
+_used: str | None = None  # the device leased last: once CUDA has started, this process cannot change it
+
+
+@dataclass(frozen=True)
+class Device:
+    """What torch is to be given ("cpu" or "cuda:0"), and where it comes from, for the log."""
+
+    name: str
+    note: str
+
+
+@contextmanager
+def lease(kind: str, *, folder: Path | None = None, visible: str | None = None) -> Iterator[Device]:
+    """A device of this process's own while the block runs; call it before anything starts CUDA.
+
+    kind: "cpu" or "cuda". folder: of the locks. visible: devices to choose from (comma-separated numbers or
+    UUIDs of `nvidia-smi -L`) in place of CUDA_VISIBLE_DEVICES. Waits while all are in use, saying so once on
+    stderr. A process that has started CUDA gets the device of its last lease again. Raises UserError for
+    another kind or a machine without a CUDA device, RuntimeError when CUDA started before any lease.
+    """
+    listed = os.environ.get(VISIBLE) if visible is None else visible
+    require(kind, runs=1, visible=listed)
+    if kind == "cpu":
+        yield Device("cpu", "the CPU")
+    elif visible is None and (chosen := _chosen_elsewhere(listed)):
+        yield Device("cuda:0", f"left as chosen by {chosen}")
+    else:
+        with _locked(candidates(listed), folder or _folder()) as device, _only(device):
+            yield Device("cuda:0", f"CUDA device {device}, leased")
+
+
+def require(kind: str, runs: int, visible: str | None = None) -> None:
+    """Fail at once, before `runs` runs are started, unless this machine has a device of that kind.
+
+    visible: as CUDA_VISIBLE_DEVICES, which it defaults to. Raises UserError with the way out.
+    """
+    if kind not in ("cpu", "cuda"):
+        raise UserError(f"device '{kind}': choose cpu or cuda.")
+    visible = os.environ.get(VISIBLE) if visible is None else visible
+    if kind == "cpu" or candidates(visible):
+        return
+    lack = "this machine has no CUDA device"
+    if machine():
+        lack = f"{VISIBLE}='{visible}' names none of this machine's CUDA devices"
+    raise UserError(
+        f"gpu=1 asked by {runs} run{'s' * (runs != 1)}, but {lack}: "
+        "run with `--resources gpu=0 --config device=cpu`, or on another machine."
+    )
+
+
+def _chosen_elsewhere(listed: str | None) -> str | None:
+    """What shows that a batch system or the user has chosen; a user's list of several is no choice yet."""
+    batch = next((name for name in BATCH_GPUS if os.environ.get(name)), None)
+    if listed is None or batch:
+        return batch
+    job = next((name for name in BATCH_JOBS if os.environ.get(name)), None)
+    single = len(listed.split(",")) == 1
+    return f"{VISIBLE}={listed}" if job or single else None
+
+
+@contextmanager
+def _locked(devices: list[str], folder: Path) -> Iterator[str]:
+    """The first of `devices` that is free, locked; waits for one."""
+    global _used
+    if _cuda_started():
+        if _used is None:
+            raise RuntimeError("CUDA has started in this process before it leased a device")
+        devices = [_used]
+    locks = {device: FileLock(folder / f"{device.replace('/', '_')}.lock") for device in devices}
+    device = _first_free(locks)
+    if device is None:
+        print(f"waiting for a free GPU ({len(locks)} in use)", file=sys.stderr, flush=True)
+    while device is None:
+        time.sleep(POLL_S)
+        device = _first_free(locks)
+    _used = device
+    try:
+        yield device
+    finally:
+        locks[device].release()
+
+
+def _first_free(locks: dict[str, FileLock]) -> str | None:
+    return next((device for device, lock in locks.items() if lock.take()), None)
+
+
+@contextmanager
+def _only(device: str) -> Iterator[None]:
+    """Let CUDA see one device, which it then calls 0."""
+    before = os.environ.get(VISIBLE)
+    os.environ[VISIBLE] = device
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[VISIBLE]
+        else:
+            os.environ[VISIBLE] = before
+
+
+def _cuda_started() -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.cuda.is_initialized()
+
+
+def _folder() -> Path:
+    """Where this machine's locks are: not TMPDIR, which may differ from job to job."""
+    chosen = os.environ.get("ALLMLP_DEVICES_FOLDER")
+    if chosen:
+        return Path(chosen)
+    folder = Path(f"/tmp/allmlp-devices-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        raise UserError(f"{folder}: belongs to another user. Set ALLMLP_DEVICES_FOLDER to a folder of yours.")
+    return folder

@@ -1,0 +1,166 @@
+"""The one training loop: AdamW, warm-up and decay, clipping, accumulation, kept weights, exact resume.
+
+The same run on the same CPU type gives the same bits, killed and resumed or not: a batch is a function of (seed, step),
+the initial weights are a function of the seed, and nothing draws a random number after them.
+"""
+
+import math
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from allmlp import models, tasks
+from allmlp.run import Run
+from allmlp.tasks.task import IGNORED, Batch, Task
+from allmlp.training.progress import Progress
+from allmlp.training.schedule import learning_rate
+from allmlp.training.state import WorkFolder
+from allmlp.training.storage import write_tensors
+
+RECIPE = 1
+SAVE_SECONDS = 30.0  # how much work a kill may cost; ALLMLP_SAVE_SECONDS overrides it
+
+
+def build_task(run: Run) -> Task:
+    """The run's task; one that reads tokens is given their folder."""
+    where = {"tokens": Path("results/tokens") / run.tokens} if run.tokens else {}
+    return tasks.build(run.task, **run.task_parameters, **where)
+
+
+def cross_entropy(logits: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
+    """Mean cross-entropy in nats over supervised targets; logits (..., V), targets (...) with -1 where unsupervised."""
+    return F.cross_entropy(logits.flatten(0, -2).to(dtype), targets.flatten(), ignore_index=IGNORED)
+
+
+@torch.no_grad()
+def validation_loss(model: nn.Module, batches: list[Batch], dtype: torch.dtype, device: str) -> float | None:
+    """Mean cross-entropy in nats over all held-out targets; None where nothing is held out."""
+    if not batches:
+        return None
+    model.eval()
+    counts = [int((batch.targets != IGNORED).sum()) for batch in batches]
+    losses = [cross_entropy(model(b.tokens.to(device)), b.targets.to(device), dtype).item() for b in batches]
+    model.train()
+    return sum(loss * count for loss, count in zip(losses, counts, strict=True)) / sum(counts)
+
+
+@contextmanager
+def _quiet_stop() -> Iterator[list[int]]:
+    """Collects SIGTERM and SIGINT, so that the state can be saved before the process ends."""
+    received: list[int] = []
+    before = {
+        number: signal.signal(number, lambda n, _: received.append(n)) for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Training:
+    """One run being trained in its work folder."""
+
+    def __init__(self, run: Run, work: Path) -> None:
+        torch.set_num_threads(run.threads)
+        torch.use_deterministic_algorithms(run.device == "cpu")
+        self.run, self.work, self.task = run, WorkFolder(work), build_task(run)
+        torch.manual_seed(run.seed)
+        self.model = models.build(run.architecture, **run.hyperparameters).to(run.device)
+        settings = run.optimiser
+        self.optimiser = torch.optim.AdamW(
+            self.model.parameters(),
+            lr=settings["learning_rate"],
+            betas=tuple(settings["betas"]),
+            eps=settings["eps"],
+            weight_decay=settings["weight_decay"],
+            fused=True,
+        )
+        self.forward = torch.compile(self.model) if run.compile else self.model
+        self.dtype = getattr(torch, run.loss_dtype)
+        self.held_out = self.task.validation()
+        found = self.work.restore(self.model, self.optimiser)
+        self.step: int = found["step"] if found else 0
+        self.seconds: float = found["seconds"] if found else 0.0
+        self.kept: dict[str, str] = found["kept"] if found else {}
+        self.diverged = False
+
+    def _autocast(self) -> Any:
+        return torch.autocast(self.run.device, torch.bfloat16) if self.run.precision == "bfloat16" else nullcontext()
+
+    def keep(self, name: str) -> None:
+        """Keep the weights as they are now as `<name>.safetensors`."""
+        file = f"{name}.safetensors"
+        self.kept[file] = write_tensors(self.work.folder / file, self.model.state_dict())
+
+    def update(self) -> dict[str, Any]:
+        """One update of the weights. Returns its row of the log, with scores of the batch before the update."""
+        run, batch = self.run, self.task.batch(self.run.seed, self.step)
+        tokens, targets = (
+            batch.tokens.to(run.device, non_blocking=True),
+            batch.targets.to(run.device, non_blocking=True),
+        )
+        parts = run.optimiser["accumulation"]
+        supervised = (targets != IGNORED).sum()
+        total, scores = torch.zeros((), dtype=self.dtype, device=run.device), {}
+        for piece, answers in zip(tokens.chunk(parts), targets.chunk(parts), strict=True):
+            with self._autocast():
+                logits = self.forward(piece)
+            loss = cross_entropy(logits, answers, self.dtype) * ((answers != IGNORED).sum() / supervised)
+            loss.backward()
+            total += loss.detach()
+            if parts == 1:
+                scores = self.task.scores(logits.detach(), Batch(piece, answers))
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), run.optimiser["clip"] or math.inf)
+        rate = learning_rate(self.step, run.steps, run.optimiser)
+        row = {
+            "step": self.step,
+            "loss": total.item(),
+            "learning_rate": rate,
+            "gradient_norm": norm.item(),
+            **scores,
+        }
+        if not math.isfinite(row["loss"]) or not math.isfinite(row["gradient_norm"]):
+            self.diverged = True
+            return row
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=True)
+        return row
+
+    def train(self) -> None:
+        """Train to the end, or to the first loss that is not finite: then the weights before it are the last."""
+        progress = Progress(self.run, self.step)
+        started, saved = time.monotonic() - self.seconds, time.monotonic()
+        pause = float(os.environ.get("ALLMLP_SAVE_SECONDS", SAVE_SECONDS))
+        with _quiet_stop() as received:
+            while self.step < self.run.steps and not self.diverged:
+                if received or time.monotonic() - saved > pause:
+                    self.work.save(self.step, self.model, self.optimiser, time.monotonic() - started, self.kept)
+                    saved = time.monotonic()
+                if received:
+                    raise SystemExit(128 + received[0])
+                held_out = None
+                if self.step in self.run.keep:
+                    self.keep(f"step-{self.step}")
+                    held_out = validation_loss(self.model, self.held_out, self.dtype, self.run.device)
+                row = self.update()
+                if self.held_out:
+                    row["validation_loss"] = held_out
+                if not self.diverged:
+                    self.work.append_log([row])
+                    self.step += 1
+                progress.show(self.step, row["loss"])
+        self.keep("final")
+        self.seconds = time.monotonic() - started
+        self.final_validation = validation_loss(self.model, self.held_out, self.dtype, self.run.device)
+        progress.end(self.diverged, self.step)

@@ -1,0 +1,38 @@
+"""A calm line every few seconds: step, loss, tokens per second, time left."""
+
+import time
+
+from allmlp import tasks
+from allmlp.run import Run
+
+SECONDS_BETWEEN = 10.0
+
+
+class Progress:
+    """Prints how far a run is, never more often than every ten seconds."""
+
+    def __init__(self, run: Run, step: int) -> None:
+        self.run, self.first = run, step
+        self.start = self.last = time.monotonic()
+        print(
+            f"{run.id}: " + (f"going on at step {step} of {run.steps}" if step else f"{run.steps} steps"),
+            flush=True,
+        )
+
+    def show(self, step: int, loss: float) -> None:
+        """Print a line if the last one is ten seconds old."""
+        now = time.monotonic()
+        if now - self.last < SECONDS_BETWEEN or step == self.first:
+            return
+        self.last = now
+        rate = (step - self.first) / (now - self.start)
+        tokens = tasks.size(self.run.task, self.run.task_parameters)[1]
+        left = int((self.run.steps - step) / rate)
+        speed = f"{rate * tokens:,.0f} supervised tokens/s, {left // 60}:{left % 60:02d} left"
+        print(f"{self.run.id}: step {step} of {self.run.steps}, loss {loss:.4f}, {speed}", flush=True)
+
+    def end(self, diverged: bool, step: int) -> None:
+        """Print how it ended."""
+        seconds = time.monotonic() - self.start
+        ending = f"diverged at step {step}; the weights before it are kept" if diverged else "done"
+        print(f"{self.run.id}: {ending}, {seconds:.1f} s", flush=True)

@@ -1,0 +1,98 @@
+"""The resumable state of a running training, in work/<run id>/: weights, optimiser, step, log.
+
+Two states are kept, so that a damaged newer one falls back to the older.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from allmlp.errors import UserError
+from allmlp.training.storage import read_json, read_tensors, write_json, write_tensors
+
+LOG = "log.jsonl"
+
+
+def _optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    states = optimiser.state_dict()["state"]
+    return {f"optimiser.{index}.{key}": value for index, state in states.items() for key, value in state.items()}
+
+
+class WorkFolder:
+    """work/<run id>: what a killed training needs to go on as if it had not been killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def save(
+        self,
+        step: int,
+        model: torch.nn.Module,
+        optimiser: torch.optim.Optimizer,
+        seconds: float,
+        kept: dict[str, str],
+    ) -> None:
+        """Save the state before update number `step`; `kept`: sha256 of the weights kept so far."""
+        tensors = {f"model.{name}": value for name, value in model.state_dict().items()} | _optimiser_tensors(optimiser)
+        sha256 = write_tensors(self.folder / f"state-{step}.safetensors", tensors)
+        write_json(
+            self.folder / f"state-{step}.json",
+            {"step": step, "sha256": sha256, "seconds": seconds, "kept": kept},
+        )
+        for old in self._steps()[:-2]:
+            (self.folder / f"state-{old}.json").unlink()
+            (self.folder / f"state-{old}.safetensors").unlink(missing_ok=True)
+
+    def _steps(self) -> list[int]:
+        return sorted(int(path.stem.removeprefix("state-")) for path in self.folder.glob("state-*.json"))
+
+    def restore(self, model: torch.nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Any] | None:
+        """Load the newest undamaged state into model and optimiser. None if there is none."""
+        for step in reversed(self._steps()):
+            try:
+                found = read_json(self.folder / f"state-{step}.json")
+                tensors = read_tensors(
+                    self.folder / f"state-{step}.safetensors",
+                    found["sha256"],
+                    "going back to an earlier step.",
+                )
+            except UserError as error:
+                print(error, flush=True)
+                continue
+            model.load_state_dict(
+                {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
+            )
+            self._restore_optimiser(optimiser, tensors)
+            self._cut_log(step)
+            return found
+        self._cut_log(0)
+        return None
+
+    def _restore_optimiser(self, optimiser: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
+        state: dict[int, dict[str, torch.Tensor]] = {}
+        for name, value in tensors.items():
+            if name.startswith("optimiser."):
+                _, index, key = name.split(".", 2)
+                state.setdefault(int(index), {})[key] = value
+        optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
+
+    def append_log(self, rows: list[dict[str, Any]]) -> None:
+        """Append rows to the running log."""
+        with (self.folder / LOG).open("a", encoding="utf-8") as stream:
+            stream.writelines(json.dumps(row) + "\n" for row in rows)
+
+    def _cut_log(self, step: int) -> None:
+        """Keep the rows of updates before `step`: later ones, and a line cut off by a kill, will be written again."""
+        path = self.folder / LOG
+        if path.is_file():
+            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[:step]
+            path.write_text("".join(lines), encoding="utf-8")
+
+    def log(self) -> pd.DataFrame:
+        """The log so far, a row per update."""
+        lines = (self.folder / LOG).read_text(encoding="utf-8").splitlines()
+        return pd.DataFrame([json.loads(line) for line in lines])

@@ -1,0 +1,45 @@
+"""Files of weights: written whole or not at all, with a sha256 beside them that every reader checks."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save
+
+from allmlp import paths
+from allmlp.errors import UserError
+
+MANIFEST = "manifest.json"
+
+
+def write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> str:
+    """Write tensors (moved to the CPU) as safetensors. Returns the file's sha256."""
+    content = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
+    paths.write_whole(path, content)
+    return paths.file_sha256(path)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON with one spelling for equal values, a key a line."""
+    paths.write_whole(path, json.dumps(value, indent=1, sort_keys=True) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file, or say which one is missing or broken."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except ValueError as error:
+        raise UserError(f"{path}: is not JSON ({error}). Delete it and run again.") from error
+
+
+def read_tensors(path: Path, expected_sha256: str, way_out: str) -> dict[str, torch.Tensor]:
+    """Read weights after checking their digest. `way_out` ends the message when they are damaged."""
+    if not path.is_file():
+        raise UserError(f"{path}: is missing; {way_out}")
+    found = paths.file_sha256(path)
+    if found != expected_sha256:
+        raise UserError(f"{path}: sha256 is {found[:8]}.., {MANIFEST} says {expected_sha256[:8]}..; {way_out}")
+    return load_file(path)

@@ -1,0 +1,97 @@
+"""YAML that remembers on which line of which file each value stands, for errors that say where."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from allmlp.errors import UserError
+
+Place = tuple[str | int, ...]
+DISCRIMINATORS = (
+    "source",
+    "kind",
+)  # a mapping that changes one of these replaces the old one instead of merging
+
+
+@dataclass
+class Located:
+    """A tree of plain values, and where each of them stands."""
+
+    value: Any
+    lines: dict[Place, tuple[str, int]] = field(default_factory=dict)
+
+    def where(self, place: Place) -> str:
+        """`params.yaml:17` for the deepest part of `place` that the files hold."""
+        for length in range(len(place), -1, -1):
+            if place[:length] in self.lines:
+                file, line = self.lines[place[:length]]
+                return f"{file}:{line}"
+        return "params.yaml"
+
+
+class _Loader(yaml.SafeLoader):
+    """SafeLoader that reads 2e-3 as a number (YAML 1.1 would make it a string)."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+)
+
+
+def _lines(node: yaml.Node, file: str, place: Place, lines: dict[Place, tuple[str, int]]) -> None:
+    lines.setdefault(place, (file, node.start_mark.line + 1))
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            if key.value in seen:
+                raise UserError(f"{file}:{key.start_mark.line + 1}: key {key.value!r} stands twice. Keep one of them.")
+            seen.add(key.value)
+            lines[(*place, key.value)] = (file, key.start_mark.line + 1)
+            _lines(value, file, (*place, key.value), lines)
+    elif isinstance(node, yaml.SequenceNode):
+        for position, value in enumerate(node.value):
+            _lines(value, file, (*place, position), lines)
+
+
+def read(path: Path, shown: str | None = None) -> Located:
+    """Read one YAML file. `shown`: the name that errors give it."""
+    file = shown or path.name
+    try:
+        text = path.read_text(encoding="utf-8")
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        value = loader.construct_document(node) if node is not None else {}
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{file}: is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise UserError(f"{file}:{line}: is not YAML: {error.problem}") from error
+    if not isinstance(value, dict):
+        raise UserError(f"{file}:1: must hold keys and values, and holds {type(value).__name__}")
+    located = Located(value)
+    if node is not None:
+        _lines(node, file, (), located.lines)
+    return located
+
+
+def merge(base: Located, over: Located) -> Located:
+    """`over` laid upon `base`: mappings merge, everything else is replaced."""
+    merged = Located(_merge(base.value, over.value), dict(base.lines))
+    merged.lines.update(over.lines)
+    return merged
+
+
+def _merge(base: Any, over: Any) -> Any:
+    if not (isinstance(base, dict) and isinstance(over, dict)):
+        return over
+    if any(key in over and key in base and over[key] != base[key] for key in DISCRIMINATORS):
+        return over
+    return {
+        **base,
+        **{key: _merge(base[key], value) if key in base else value for key, value in over.items()},
+    }

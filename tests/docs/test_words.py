@@ -1,0 +1,101 @@
+"""What the project says of itself holds: commands exist, ledgers are whole, no digit of the report is typed by hand."""
+
+import re
+import subprocess
+from collections import Counter
+
+import pytest
+import yaml
+
+from allmlp import studies
+from allmlp.params import SCALES
+from tests.conftest import PROJECT, call
+
+ROWS = {"language": (19, 10), "mixers": (31, 16), "copying": (11, 5), "quadrature": (13, 11), "triangular": (8, 6)}
+
+
+@pytest.mark.parametrize("study", studies.STUDIES)
+def test_every_row_of_a_study_has_its_claim_and_erratum(study: str) -> None:
+    number, (claims, errata) = studies.STUDIES[study], ROWS[study]
+    assert [row["id"] for row in studies.ledger(study)] == [f"{number}-{n}" for n in range(1, claims + 1)]
+    assert [row["id"] for row in studies.ledger(study, "errata")] == [f"E{number}-{n}" for n in range(1, errata + 1)]
+
+
+@pytest.mark.parametrize("study", studies.STUDIES)
+def test_claims_are_well_formed(study: str) -> None:
+    errata = {row["id"] for row in studies.ledger(study, "errata")}
+    for row in studies.ledger(study):
+        assert row.keys() >= {
+            "claim",
+            "where",
+            "statistic",
+            "reproduced_if",
+            "contradicted_if",
+            "margin",
+            "needs",
+            "test",
+        }
+        assert row["needs"]["scale"] in SCALES
+        assert set(row.get("errata") or []) <= errata
+        assert all(
+            isinstance(value, int | float) for value in {**(row["margin"] or {}), **(row["paper"] or {})}.values()
+        )
+        if row["test"]:
+            assert callable(getattr(studies.module(study, "verdicts"), row["test"]))
+            assert row["measures"]
+        for measure in row["measures"]:
+            assert studies.measure(study, measure).COLUMNS
+
+
+@pytest.mark.parametrize("study", [name for name in studies.STUDIES if studies.has_runs(name)])
+@pytest.mark.parametrize("kind", ["figures", "tables"])
+def test_figures_and_tables_say_what_they_are(study: str, kind: str) -> None:
+    claims = {row["id"] for row in studies.ledger(study)}
+    for name in studies.names(study, kind):
+        module = studies.module(study, f"{kind}.{name}")
+        assert module.TITLE
+        assert module.CAPTION
+        assert module.PAPER
+        assert set(module.CLAIMS) <= claims
+        assert set(module.MEASURES) <= {*studies.names(study, "measures"), "cost"}
+
+
+def test_no_digit_of_the_report_is_typed_by_hand() -> None:
+    for path in sorted((PROJECT / "paper").glob("*.j2")):
+        text = re.sub(r"\{[{%#].*?[}%#]\}|<[^>]*>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert not re.findall(r".*\d.*", text), path.name
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    text = (PROJECT / "README.md").read_text(encoding="utf-8")
+    commands = set(re.findall(r"`allmlp ([a-z]+)", text))
+    said = call(PROJECT, "allmlp", "--help", NO_COLOR="1", COLUMNS="200").stdout
+    assert commands
+    assert all(command in said for command in commands)
+    targets = set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE))
+    makefile = (PROJECT / "Makefile").read_text()
+    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
+
+
+def test_every_study_with_runs_is_drawn() -> None:
+    stages = yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"]
+    assert stages["draw"]["foreach"] == [name for name in studies.STUDIES if studies.has_runs(name)]
+
+
+def test_architectures_of_one_figure_have_colours_of_their_own() -> None:
+    from allmlp.report import style
+
+    together = ["causal-rn", "linear-causal-rn", "transformer", "linear-transformer"]
+    assert max(Counter(style.COLOURS[name] for name in together).values()) == 1
+
+
+def test_nothing_names_this_machine() -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=PROJECT, capture_output=True, text=True
+    )
+    for name in tracked.stdout.splitlines():
+        path = PROJECT / name
+        if path.suffix in {".py", ".md", ".yaml", ".toml", ".smk", ".j2", ".lock"} and path.is_file():
+            text = path.read_text(encoding="utf-8")
+            assert "/" + "work/main" not in text, name
+            assert "file:" + "///" not in text, name

@@ -1,0 +1,120 @@
+"""How often the verdicts are wrong where nothing is to be found, by simulation with fixed seeds.
+
+Each rate is held against its nominal value within four standard errors of its own simulation.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from allmlp.report.families import holm
+from allmlp.report.statistics import (
+    better,
+    equal,
+    prediction_interval,
+    share_interval,
+    t_interval,
+    within_prediction,
+)
+
+STUDIES = 4000
+
+
+def draws(n: int, *, seed: int = 0, studies: int = STUDIES) -> np.ndarray:
+    """(studies, n) independent standard normal values: one row per imagined study of n seeds."""
+    return np.random.Generator(np.random.Philox(key=[seed, n])).standard_normal((studies, n))
+
+
+def slack(rate: float, studies: int = STUDIES) -> float:
+    return 4 * math.sqrt(rate * (1 - rate) / studies)
+
+
+@pytest.mark.parametrize("n", [5, 8, 20])
+def test_better_is_said_falsely_in_one_case_of_forty(n):
+    margin = 0.3
+    findings = [better(row + margin, margin) for row in draws(n)]
+    for verdict in ("reproduced", "contradicted"):
+        said = np.mean([finding.verdict == verdict for finding in findings])
+        assert said == pytest.approx(0.025, abs=slack(0.025))
+    p_values = np.array([finding.p for finding in findings])
+    assert np.mean(p_values <= 0.05) == pytest.approx(0.05, abs=slack(0.05))
+
+
+@pytest.mark.parametrize(("n", "expected"), [(3, 0.25), (5, 0.16)])
+def test_the_percentile_bootstrap_says_it_in_one_case_of_four_or_six(n, expected):
+    """Why it is not used: its 95 % interval of the mean excludes the true mean this often."""
+    rows = draws(n)
+    resampled = np.random.default_rng(1).multinomial(n, [1 / n] * n, size=2000) / n
+    low, high = np.percentile(rows @ resampled.T, [2.5, 97.5], axis=1)
+    assert np.mean((low > 0) | (high < 0)) == pytest.approx(expected, abs=0.03)
+    intervals = np.array([t_interval(row) for row in rows])
+    assert np.mean((intervals[:, 1] > 0) | (intervals[:, 2] < 0)) == pytest.approx(0.05, abs=slack(0.05))
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize("n", [5, 8, 20])
+def test_equal_is_said_falsely_in_one_case_of_twenty(n, side):
+    """A true difference at the margin itself: the worst case."""
+    margin = 5.0  # wide against the spread, so that the test is not protected by having no power
+    findings = [equal(row + side * margin, margin) for row in draws(n)]
+    said = np.mean([finding.verdict == "reproduced" for finding in findings])
+    assert said == pytest.approx(0.05, abs=slack(0.05))
+    denied = np.mean([finding.verdict == "contradicted" for finding in findings])
+    assert denied == pytest.approx(0.025, abs=slack(0.025))
+
+
+def test_seeds_without_power_are_not_called_equal():
+    """No evidence of a difference is no evidence of equality: a margin far inside the noise."""
+    said = np.mean([equal(row, 0.2).verdict == "reproduced" for row in draws(5)])
+    assert said < 0.01
+
+
+@pytest.mark.parametrize("n", [2, 5, 8, 20])
+def test_the_prediction_interval_holds_the_next_seed(n):
+    rows = draws(n + 1)
+    intervals = np.array([prediction_interval(row[:-1]) for row in rows])
+    inside = (intervals[:, 1] <= rows[:, -1]) & (rows[:, -1] <= intervals[:, 2])
+    assert inside.mean() == pytest.approx(0.95, abs=slack(0.95))
+
+
+def test_a_fair_paper_value_is_contradicted_in_one_case_of_twenty():
+    verdicts = [within_prediction(row[:-1], row[-1], max_half_width=10).verdict for row in draws(9)]
+    assert np.mean([verdict == "contradicted" for verdict in verdicts]) == pytest.approx(0.05, abs=slack(0.05))
+
+
+def test_a_confidence_interval_of_twenty_seeds_misses_two_fair_values_of_three():
+    """Why a paper's single number is held against a prediction interval."""
+    rows = draws(21)
+    intervals = np.array([t_interval(row[:-1]) for row in rows])
+    outside = (intervals[:, 1] > rows[:, -1]) | (rows[:, -1] > intervals[:, 2])
+    assert outside.mean() == pytest.approx(0.66, abs=0.03)
+
+
+@pytest.mark.parametrize("real", [0, 3])
+def test_holm_keeps_the_false_alarms_of_a_whole_study_at_five_percent(real):
+    """Ten claims, `real` of them true and easy to see, the others at their margin."""
+    studies, claims = 1500, 10
+    rows = draws(8 * claims, studies=studies).reshape(studies, claims, 8)
+    rows[:, :real] += 5
+    false_alarm, uncorrected = 0, 0
+    for study in rows:
+        p_values = {str(i): better(row, 0).p for i, row in enumerate(study)}
+        rejected = holm(p_values)
+        assert all(rejected[str(i)] for i in range(real))
+        false_alarm += any(rejected[str(i)] for i in range(real, claims))
+        uncorrected += any(p_values[str(i)] <= 0.05 for i in range(real, claims))
+    assert false_alarm / studies <= 0.05 + slack(0.05, studies)
+    assert uncorrected / studies > 0.25
+
+
+@pytest.mark.parametrize("n", [5, 8, 20])
+def test_clopper_pearson_covers_every_share(n):
+    """Exact coverage, summed over the binomial distribution, at 99 shares."""
+    share = np.arange(1, 100) / 100
+    covered = np.zeros_like(share)
+    for k in range(n + 1):
+        interval = share_interval(k, n)
+        chance = math.comb(n, k) * share**k * (1 - share) ** (n - k)
+        covered += chance * ((interval.low <= share) & (share <= interval.high))
+    assert covered.min() >= 0.95

@@ -1,0 +1,59 @@
+"""Tiny runs, one per architecture: seconds of training, every code path of the loop."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from allmlp import models
+from allmlp.run import Run
+from allmlp.studies.settings import Optimiser
+
+COPYING = {"vocabulary": 29, "context": 10, "d_model": 16, "n_blocks": 1}
+SIZES: dict[str, dict[str, object]] = {
+    "mlp": {"vocabulary": 257, "context": 7, "d_model": 8, "d_mlp": 16, "n_blocks": 2},
+    "gpt2-last": {"vocabulary": 257, "context": 7, "d_model": 8, "d_mlp": 16, "n_blocks": 1, "n_heads": 2},
+    "constant-attention": {"vocabulary": 7, "d_model": 16, "n_heads": 2, "d_mlp": 32},
+}
+TASKS: dict[str, tuple[str, dict[str, object]]] = {
+    "mlp": ("last-token", {"context": 7, "batch_size": 16}),
+    "gpt2-last": ("last-token", {"context": 7, "batch_size": 16}),
+    "constant-attention": ("modular-addition", {"p": 7, "train_share": 0.8}),
+}
+OPTIMISER = Optimiser(learning_rate=3e-3, weight_decay=0.1, clip=1.0, warmup_steps=3, schedule="cosine").model_dump()
+
+
+def run(architecture: str, steps: int = 12, tokens: str | None = "tiny-00000000", **changes: object) -> Run:
+    """A tiny run of an architecture; those that read text read results/tokens/<tokens>."""
+    task, parameters = TASKS.get(architecture, ("copying", {"string_length": 4, "batch_size": 4}))
+    made = Run(
+        study="copying",
+        name=f"tiny-{architecture}",
+        labels={"model": architecture},
+        architecture=architecture,
+        hyperparameters=dict(SIZES.get(architecture, COPYING)),
+        task=task,
+        task_parameters=parameters,
+        optimiser=OPTIMISER,
+        steps=steps,
+        seed=1,
+        measures=("cost",),
+        keep=(0, steps // 2),
+        tokens=tokens if task == "last-token" else None,
+        loss_dtype="float64" if task == "modular-addition" else "float32",
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def write_tokens(folder: Path) -> None:
+    """Tokens for the tiny runs that read text: bytes of counted sentences."""
+    from allmlp import tokenizers, tokens
+
+    texts = [f"Story {number}: the cat sat on mat number {number * number}." for number in range(200)]
+    tokens.write_tokens(
+        texts,
+        tokenizers.fit(tokenizers.Bytes(), texts, folder),
+        folder / "results/tokens/tiny-00000000",
+        describe={},
+    )
+
+
+ALL = list(models.REGISTRY)

@@ -1,0 +1,97 @@
+"""No causal architecture sees the future, and generating token after token is the full pass."""
+
+import pytest
+import torch
+
+from allmlp import models
+from allmlp.errors import UserError
+
+TINY = {"vocabulary": 11, "context": 12, "d_model": 8, "n_blocks": 2, "n_heads": 2, "d_mlp": 16}
+CAUSAL = [name for name in models.REGISTRY if models.load(name).causal]
+ABLATIONS = [
+    {"activation": activation, "pre_norm": pre_norm, "post_norm": post_norm}
+    for activation in ("exp", "relu", "elu")
+    for pre_norm in ("exact", "approximate", "none")
+    for post_norm in (True, False)
+]
+CASES = [(name, {}) for name in CAUSAL] + [("causal-rn", options) for options in ABLATIONS]
+
+
+def tiny(name, **options):
+    """`name` at a size for tests, with weights so large that every path through it matters."""
+    torch.manual_seed(0)
+    takes = models.hyperparameters(name)
+    model = models.build(name, **{key: value for key, value in TINY.items() if key in takes}, **options).double()
+    for weight in model.parameters():
+        torch.nn.init.normal_(weight, std=weight.shape[-1] ** -0.5)
+    return model
+
+
+def random_tokens(batch, length, seed=0):
+    return torch.randint(11, (batch, length), generator=torch.Generator().manual_seed(seed))
+
+
+def test_the_four_models_of_002_are_causal():
+    assert {"causal-rn", "linear-causal-rn", "transformer", "linear-transformer"} <= set(CAUSAL)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_no_architecture_sees_the_future(name, options):
+    model, tokens = tiny(name, **options), random_tokens(batch=2, length=12)
+    changed = tokens.clone()
+    changed[:, 7:] = random_tokens(batch=2, length=5, seed=1)
+    assert torch.equal(model(tokens)[:, :7], model(changed)[:, :7])
+    assert not torch.equal(model(tokens)[:, 7:], model(changed)[:, 7:])
+
+
+@pytest.mark.parametrize("name", CAUSAL)
+def test_every_position_sees_all_of_its_past(name):
+    model, tokens = tiny(name), random_tokens(batch=1, length=12)
+    for position in range(12):
+        changed = tokens.clone()
+        changed[0, position] = (tokens[0, position] + 1) % 11
+        differs = (model(tokens) - model(changed)).abs().amax(-1)[0] > 1e-9
+        assert differs.tolist() == [t >= position for t in range(12)]
+
+
+@pytest.mark.parametrize("name", CAUSAL)
+def test_no_gradient_comes_back_from_the_future(name):
+    model = tiny(name)
+    model(random_tokens(batch=2, length=12))[:, :7].square().sum().backward()
+    assert model.wpe.weight.grad[:7].abs().amin(-1).gt(0).all()
+    assert model.wpe.weight.grad[7:].eq(0).all()
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_generation_step_by_step_is_the_full_pass(name, options):
+    model, tokens = tiny(name, **options), random_tokens(batch=3, length=12)
+    full, state = model(tokens), model.start(batch=3)
+    for t in range(12):
+        logits, state = model.step(tokens[:, t], state)
+        torch.testing.assert_close(logits, full[:, t], rtol=1e-10, atol=1e-10)
+        torch.testing.assert_close(logits, model(tokens[:, : t + 1])[:, -1], rtol=1e-10, atol=1e-10)
+
+
+def test_a_state_can_be_continued_twice():
+    """Sampling several continuations of one prompt: a step leaves the state that it is given as it was."""
+    for name in CAUSAL:
+        model = tiny(name)
+        _, state = model.step(torch.tensor([3]), model.start(batch=1))
+        first, _ = model.step(torch.tensor([5]), state)
+        model.step(torch.tensor([7]), state)
+        again, _ = model.step(torch.tensor([5]), state)
+        assert torch.equal(first, again)
+
+
+def test_generation_ends_with_the_context():
+    model = tiny("causal-rn")
+    state = model.start(batch=1)
+    for _ in range(12):
+        _, state = model.step(torch.tensor([0]), state)
+    with pytest.raises(UserError, match="at most 12 tokens and was given 13"):
+        model.step(torch.tensor([0]), state)
+
+
+def test_what_is_not_causal_does_not_generate():
+    with pytest.raises(UserError, match="not causal"):
+        tiny("gpt2-last").start(batch=1)

@@ -1,0 +1,230 @@
+"""Study 002's slice: how curves fall and arrive, censored runs, the rules of claims.yaml, stable figures."""
+
+import io
+import math
+from types import SimpleNamespace
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from allmlp import studies
+from allmlp.report import style
+from allmlp.studies.copying import convergence, verdicts
+from allmlp.studies.copying.measures import iterations_to_99, learning_curve
+
+STEPS, SEEDS = 400, range(6)
+MODELS = {"causal-rn": 100, "transformer": 150, "linear-transformer": 250, "linear-causal-rn": 9999}
+
+
+def fall(at: float, width: float = 20.0, steps: int = STEPS, height: float = convergence.plateau(16)) -> np.ndarray:
+    """A loss that leaves its plateau around step `at`, the faster the smaller `width`."""
+    return height / (1 + np.exp(((np.arange(steps) - at) / (width / 6)).clip(max=500)))
+
+
+def run(at: float, seed: int = 0, steps: int = STEPS, done: int | None = None) -> SimpleNamespace:
+    """A trained run as measures see it; one that diverged has only `done` rows."""
+    loss = fall(at + seed, steps=steps)[:done]
+    accuracy = (1 - loss / convergence.plateau(16)).clip(0, 1)
+    log = pd.DataFrame({"step": range(len(loss)), "loss": loss, "learning_rate": 1e-3, "gradient_norm": 1.0})
+    log = log.assign(token_accuracy=accuracy, string_accuracy=accuracy**16)
+    return SimpleNamespace(log=log, run=SimpleNamespace(steps=steps), diverged=done is not None)
+
+
+def table(module, models: dict[str, float] = MODELS, lengths=(16,), **overrides) -> pd.DataFrame:
+    parts = [
+        module.measure(run(at, seed, **overrides.get(model, {}))).assign(
+            run=f"{model}-{length}-{seed}", seed=seed, model=model, string_length=length
+        )
+        for model, at in models.items()
+        for length in lengths
+        for seed in SEEDS
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def judged(claim: str, rows: pd.DataFrame) -> list[str]:
+    row = next(row for row in studies.ledger("copying") if row["id"] == claim)
+    evidence = SimpleNamespace(table=lambda name: rows.copy(), margin=row["margin"], paper=row["paper"])
+    return [part.verdict for part in getattr(verdicts, row["test"])(evidence).parts]
+
+
+@pytest.mark.parametrize("module", [learning_curve, iterations_to_99])
+def test_a_measure_gives_the_columns_that_it_declares_and_the_same_twice(module):
+    rows = module.measure(run(100))
+    assert list(rows.columns) == list(module.COLUMNS)
+    pd.testing.assert_frame_equal(rows, module.measure(run(100)))
+
+
+def test_the_first_batch_at_99_percent_counts_and_none_is_none():
+    accuracy = np.array([0.1, 0.5, 0.98999, 0.99, 0.4, 1.0])
+    assert convergence.first_reached(np.arange(10, 16), accuracy) == 13
+    assert convergence.first_reached(np.arange(3), np.array([0.1, np.nan, 0.98])) is None
+
+
+def test_a_run_that_never_arrives_is_censored_at_its_budget():
+    arrived, censored = (iterations_to_99.measure(run(at)).iloc[0] for at in (100, 9999))
+    assert arrived["reached"]
+    assert arrived["iterations"] == np.flatnonzero(run(100).log["token_accuracy"] >= 0.99)[0]
+    assert not censored["reached"]
+    assert (censored["iterations"], censored["budget"]) == (STEPS, STEPS)
+
+
+@pytest.mark.parametrize("done", [0, 1, 30])
+def test_a_diverged_run_is_censored_too_even_if_it_has_no_log(done):
+    row = iterations_to_99.measure(run(100, done=done)).iloc[0]
+    assert row["diverged"]
+    assert not row["reached"]
+    assert row["iterations"] == STEPS
+    assert len(learning_curve.measure(run(100, done=done))) == done
+
+
+def test_a_long_curve_is_thinned_the_same_way_each_time():
+    rows = learning_curve.measure(run(100, steps=9000))
+    assert len(rows) <= learning_curve.MOST_ROWS
+    assert rows["step"].iloc[[0, -1]].tolist() == [0, 8999]
+    assert rows["step"].is_monotonic_increasing
+    assert (rows["step"].diff().dropna() > 0).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(0, 9), min_size=1, max_size=40), st.integers(1, 12))
+def test_the_largest_fall_is_the_largest_of_all_pairs(losses, within):
+    pairs = [(losses[t] - later, t) for t in range(len(losses)) for later in losses[t : t + within + 1]]
+    found = convergence.largest_fall(np.arange(len(losses)), np.array(losses), within)
+    assert found.nats == pytest.approx(max(pairs)[0])
+    assert found.nats == 0 or (found.nats, found.step) in pairs
+
+
+def test_a_fall_is_found_where_it_is_whatever_is_missing_around_it():
+    loss = np.array([3.0, np.nan, 3.0, 3.0, 0.5, np.inf, 0.4])
+    assert convergence.largest_fall(np.arange(7), loss, within=1) == convergence.Fall(2.5, 3)
+    assert convergence.largest_fall(np.arange(7) * 10, loss, within=25) == convergence.Fall(2.5, 20)
+    with pytest.raises(ValueError, match="a loss per rising step"):
+        convergence.largest_fall(np.array([0, 0]), np.ones(2))
+
+
+def test_the_plateau_is_the_loss_of_guessing_letters():
+    """Averaged over n letters of probability 1/26 each and one certain EOS."""
+    expected = -np.mean([math.log(1 / 26)] * 16 + [math.log(1.0)])
+    assert convergence.plateau(16) == pytest.approx(expected)
+
+
+def test_sharpness_has_the_values_that_its_rule_names():
+    steps = np.arange(20000)
+    straight, exponential = 1 - steps / 19999, np.exp(-steps / 3000)
+    assert convergence.sharpness(steps, straight, 1.0, 20000) == pytest.approx(8, rel=0.01)
+    assert convergence.sharpness(steps, exponential, 1.0, 20000) == pytest.approx(21, rel=0.02)
+    assert convergence.sharpness(steps[:400], fall(200), convergence.plateau(16), 400) < 0.2
+
+
+def test_a_curve_that_does_not_fall_is_never_sharp():
+    steps = np.arange(STEPS)
+    assert convergence.sharpness(steps, np.full(STEPS, 3.0), 3.0, STEPS) == 1.0
+    assert convergence.sharpness(steps, np.linspace(3, 1, STEPS), 3.0, STEPS) > 5
+    assert convergence.fell_to(steps[:4], np.zeros(4), 1.0) is None
+
+
+def test_the_gap_is_relative_to_the_plateau_and_ends_after_the_fall():
+    steps, height = np.arange(STEPS), convergence.plateau(16)
+    later = np.where(steps > 330, 5.0, 0.0)  # beyond twice the later fall, so not seen
+    assert convergence.gap(steps, fall(150), fall(150) + later, height) == 0
+    until = 2 * convergence.fell_to(steps, fall(150), 0.1 * height)
+    expected = np.abs(fall(100) - fall(150))[: until + 1].mean() / height
+    assert convergence.gap(steps, fall(100), fall(150), height) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("transformer", "expected"),
+    [
+        (104, ["reproduced", "reproduced", "reproduced"]),
+        (180, ["reproduced", "reproduced", "contradicted"]),
+        (9999, ["contradicted", "undecided", "contradicted"]),
+    ],
+)
+def test_similar_curves_are_judged_part_by_part(transformer, expected):
+    rows = table(learning_curve, {"causal-rn": 100, "transformer": transformer, "linear-transformer": 300})
+    assert judged("002-4", rows) == expected
+
+
+def test_a_diverged_seed_counts_with_the_plateau():
+    rows = table(learning_curve, {"causal-rn": 100, "transformer": 104}, transformer={"done": 40})
+    assert judged("002-4", rows)[0] == "contradicted"
+
+
+def test_the_order_of_models_is_judged_part_by_part():
+    assert judged("002-5", table(iterations_to_99, lengths=(16, 24))) == [
+        "reproduced",
+        "reproduced",
+        "reproduced",
+        "undecided",  # strings of 24 say nothing of strings of 128
+    ]
+    swapped = {**MODELS, "causal-rn": 150, "transformer": 100}
+    assert judged("002-5", table(iterations_to_99, swapped))[0] == "contradicted"
+
+
+def test_censored_runs_never_decide_in_their_own_favour():
+    never = {**MODELS, "causal-rn": 9999, "linear-causal-rn": 9999, "transformer": 100}
+    assert judged("002-5", table(iterations_to_99, never)) == [
+        "contradicted",  # CausalRN's budget understates how late it is
+        "reproduced",
+        "undecided",  # neither arrived
+        "undecided",
+    ]
+    slow = table(iterations_to_99, {**MODELS, "transformer": 300, "linear-transformer": 9999})
+    slow.loc[slow["model"] == "linear-transformer", ["iterations", "budget"]] = 310
+    assert judged("002-5", slow)[1] == "undecided"
+
+
+@pytest.mark.parametrize(("at", "expected"), [(9999, "reproduced"), (100, "contradicted")])
+def test_failure_on_long_strings_is_judged_where_strings_are_long(at, expected):
+    rows = table(iterations_to_99, {**MODELS, "linear-causal-rn": at}, lengths=(64, 128))
+    assert judged("002-5", rows)[3] == expected
+
+
+def svg(name: str, tables: dict[str, pd.DataFrame]) -> bytes:
+    module, buffer = studies.module("copying", f"figures.{name}"), io.BytesIO()
+    with matplotlib.rc_context(style.RC):
+        figure = module.draw({key: rows.copy() for key, rows in tables.items()})
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, pd.DataFrame]:
+    modules = {"learning_curve": learning_curve, "iterations_to_99": iterations_to_99}
+    paper = pd.DataFrame([("002-5", "linear_fails_from_tokens", 128)], columns=["claim", "key", "value"])
+    return {name: table(module, lengths=(64, 128)) for name, module in modules.items()} | {"paper": paper}
+
+
+@pytest.mark.parametrize("name", ["learning_curves", "iterations_to_99"])
+def test_a_figure_has_the_same_bytes_each_time_and_is_small(name, tables):
+    first = svg(name, tables)
+    assert first == svg(name, tables)
+    assert len(first) < 300_000
+
+
+def test_the_figure_marks_censored_runs_and_the_papers_value_only_where_they_are(tables):
+    assert b"not within the budget" in svg("iterations_to_99", tables)
+    assert b"paper: Linear CausalRN" in svg("iterations_to_99", tables)
+    rows = tables["iterations_to_99"]
+    arrived = {**tables, "iterations_to_99": rows[rows["reached"] & (rows["string_length"] == 64)]}
+    assert b"not within the budget" not in svg("iterations_to_99", arrived)
+    assert b"paper: Linear CausalRN" not in svg("iterations_to_99", arrived)
+
+
+def test_figures_can_be_drawn_of_one_seed(tables):
+    one = {name: rows[rows["seed"] == 0] if "seed" in rows else rows for name, rows in tables.items()}
+    assert svg("learning_curves", one)
+    assert svg("iterations_to_99", one)
+
+
+def test_the_table_counts_who_arrived(tables):
+    found = studies.module("copying", "tables.iterations_to_99").tabulate(tables)
+    by_model = found[found["string_length"] == 128].set_index("model")
+    assert by_model["reached"].to_dict() == {model: 0 if at > STEPS else 6 for model, at in MODELS.items()}
+    assert by_model.loc["linear-causal-rn", "iterations"] == STEPS
+    assert (by_model["iterations_low"] <= by_model["iterations"]).all()

@@ -1,0 +1,183 @@
+"""The user's own files as a corpus: what is read, in which order, and what is said of every fault."""
+
+import gzip
+import json
+import lzma
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from allmlp.corpora import reading
+from allmlp.corpora.local import LocalCorpus
+from allmlp.errors import UserError
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".xz": lzma.compress,
+    ".gz": gzip.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+}
+
+
+def read(root: Path, **settings: object) -> list[str]:
+    return list(LocalCorpus(**settings).documents(root))
+
+
+def message(root: Path, **settings: object) -> str:
+    with pytest.raises(UserError) as caught:
+        read(root, **settings)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_every_compression_gives_the_same_documents(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"a.txt{suffix}").write_bytes(PACK[suffix]("one é\n--\n two\n--\n \n--\nthree".encode()))
+    (tmp_path / f"a.jsonl{suffix}").write_bytes(PACK[suffix](b'{"t": "one"}\n\n{"t": "t\\u00e9"}'))
+    assert read(tmp_path, files=f"a.txt{suffix}", separator="--\n") == ["one é", "two", "three"]
+    assert read(tmp_path, files=f"a.txt{suffix}", separator="--\n", drop_last=True) == ["one é", "two"]
+    assert read(tmp_path, files=f"a.jsonl{suffix}", field="t") == ["one", "té"]
+
+
+def test_parquet_globs_order_and_limit(tmp_path: Path) -> None:
+    for name in "ba":
+        pq.write_table(
+            pa.table({"text": [f"{name}{i}" for i in range(3)], "n": [1, 2, 3]}), tmp_path / f"{name}.parquet"
+        )
+    assert read(tmp_path, files="*.parquet", column="text") == ["a0", "a1", "a2", "b0", "b1", "b2"]
+    assert read(tmp_path, files=["b.parquet", "*.parquet"], column="text", limit=4) == [
+        "b0",
+        "b1",
+        "b2",
+        "a0",
+    ]
+    assert "no column 'body'; it has 'text', 'n'" in message(tmp_path, files="*.parquet", column="body")
+    assert "holds int64, not text" in message(tmp_path, files="*.parquet", column="n")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(alphabet="ab \n.é", max_size=400), st.lists(st.integers(1, 50)), st.integers(2, 60))
+def test_passages_join_to_the_text_whatever_the_pieces(text: str, cuts: list[int], size: int) -> None:
+    pieces, rest = [], text
+    for cut in cuts:
+        pieces.append(rest[:cut])
+        rest = rest[cut:]
+    found = list(reading.passages(iter([*pieces, rest]), size))
+    assert "".join(found) == text
+    assert all(0 < len(passage) <= size for passage in found)
+    assert found == list(reading.passages(iter([text]), size))
+
+
+def test_separators_and_characters_across_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "CHUNK", 3)
+    (tmp_path / "a.txt").write_text("\ufeffaé<|end|>b€b<|end|><|end|>c", encoding="utf-8")
+    assert read(tmp_path, files="a.txt", separator="<|end|>") == ["aé", "b€b", "c"]
+
+
+def test_one_long_text_is_cut_into_passages_at_line_ends(tmp_path: Path) -> None:
+    text = "".join(f"line {i} of this text\n" for i in range(20_000))
+    (tmp_path / "a.txt").write_text(text)
+    passages = read(tmp_path, files="a.txt")
+    assert len(passages) > 5
+    assert "".join(passages) == text
+    assert all(passage.endswith("\n") for passage in passages)
+    assert read(tmp_path, files="a.txt", passage=10**6) == [text]
+
+
+def test_faults_of_files_name_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "CHUNK", 4)
+    (tmp_path / "latin.txt").write_bytes(b"caf\xc3\xa9 and caf\xe9\n")
+    assert "latin.txt: not UTF-8: byte 0xe9 at offset 13" in message(tmp_path, files="latin.txt")
+    assert "iconv" in message(tmp_path, files="latin.txt")
+    (tmp_path / "cut.txt").write_bytes(b"caf\xc3")
+    assert "byte 0xc3 at offset 3" in message(tmp_path, files="cut.txt")
+    (tmp_path / "latin.jsonl").write_bytes(b'{"t": "a"}\n{"t": "\xe9"}\n')
+    assert "byte 0xe9 at offset 18" in message(tmp_path, files="latin.jsonl", field="t")
+    (tmp_path / "a.txt").write_text("one; two")
+    assert "no separator '--'" in message(tmp_path, files="a.txt", separator="--")
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ('{"body": "x", "url": 1}', "rows.jsonl:2: no field 'text'. This row has 'body', 'url'"),
+        ('{"text": "x"', "rows.jsonl:2: not JSON"),
+        ('["x"]', "rows.jsonl:2: a list"),
+        ('{"text": null}', "rows.jsonl:2: field 'text' is NoneType, not text"),
+        ('{"text": "\\ud800"}', "rows.jsonl:2: field 'text' holds half of a surrogate pair"),
+    ],
+)
+def test_a_bad_row_is_named_by_its_line(tmp_path: Path, row: str, said: str) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"text": "fine"}) + "\n" + row + "\n")
+    assert said in message(tmp_path, files="rows.jsonl", field="text")
+
+
+@pytest.mark.parametrize("suffix", [".xz", ".gz", ".zst"])
+def test_truncated_and_corrupt_compressed_files(tmp_path: Path, suffix: str) -> None:
+    packed = PACK[suffix](os.urandom(4000).hex().encode())
+    (tmp_path / f"short.txt{suffix}").write_bytes(packed[:-10])
+    (tmp_path / f"wrong.txt{suffix}").write_bytes(b"not compressed at all")
+    for name in ("short", "wrong"):
+        said = message(tmp_path, files=f"{name}.txt{suffix}")
+        assert f"{name}.txt{suffix}: truncated or corrupt {suffix} file" in said
+    (tmp_path / "two.txt.zst").write_bytes(PACK[".zst"](b"one ") + PACK[".zst"](b"two"))
+    assert read(tmp_path, files="two.txt.zst") == ["one two"]
+
+
+def test_corrupt_parquet_and_nulls(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": ["a", None]}), tmp_path / "null.parquet")
+    assert "row 1 of column 'text' is null" in message(tmp_path, files="null.parquet", column="text")
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "null.parquet").read_bytes()[:-20])
+    assert "truncated or corrupt .parquet" in message(tmp_path, files="cut.parquet", column="text")
+
+
+def test_missing_empty_and_idle_settings(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "a.jsonl").write_text('{"t": "x"}\n')
+    (tmp_path / "a.csv").touch()
+    assert "nothing matches 'no*.txt'" in message(tmp_path, files="no*.txt")
+    assert "no text in" in message(tmp_path, files="empty.txt")
+    assert "the list is empty" in message(tmp_path, files=[])
+    assert "set `field:`" in message(tmp_path, files="a.jsonl")
+    assert "no .txt file" in message(tmp_path, files="a.jsonl", field="t", separator="--")
+    assert "no .parquet file" in message(tmp_path, files="a.jsonl", field="t", column="t")
+    assert "needs `separator:`" in message(tmp_path, files="empty.txt", drop_last=True)
+    assert "cannot tell what this is" in message(tmp_path, files="a.csv")
+    with pytest.raises(ValidationError, match="Did you mean 'separator'"):
+        LocalCorpus(files="a.txt", seperator="--")
+
+
+def test_digest_is_of_content_and_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("one")
+    (tmp_path / "b.txt").write_text("one")
+    (tmp_path / "c.txt").write_text("two")
+    digest = {name: LocalCorpus(files=f"{name}.txt").sha256(tmp_path) for name in "abc"}
+    assert digest["a"] == digest["b"] != digest["c"]
+    assert LocalCorpus(files=["a.txt", "c.txt"]).sha256(tmp_path) != LocalCorpus(files=["c.txt", "a.txt"]).sha256(
+        tmp_path
+    )
+    monkeypatch.setattr("allmlp.paths.file_sha256", lambda path: pytest.fail(f"{path} is read again"))
+    assert LocalCorpus(files="a.txt").sha256(tmp_path) == digest["a"]
+    monkeypatch.undo()
+    (tmp_path / "a.txt").write_text("two!")
+    assert LocalCorpus(files="a.txt").sha256(tmp_path) != digest["a"]
+    (tmp_path / "work" / "sources.json").write_text("{ damaged")
+    assert LocalCorpus(files="b.txt").sha256(tmp_path) == digest["b"]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the real texts of shared/data are not on this machine")
+def test_real_files() -> None:
+    tiny = ["tinystories/ts_train_head_cased.txt.xz", "tinystories/ts_v2gpt4_train_head_cased.txt.xz"]
+    stories = [read(DATA, files=name, separator="<|endoftext|>", drop_last=True) for name in tiny]
+    assert [len(found) for found in stories] == [2316, 1727]
+    assert len(set(stories[0]) & set(stories[1])) == 1
+    novels = LocalCorpus(files="classics/*.jsonl.xz", field="text", limit=3).documents(DATA)
+    assert all(len(novel) > 10_000 for novel in novels)

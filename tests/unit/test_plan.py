@@ -1,0 +1,129 @@
+"""A run's id is a digest of its content: nothing else moves it, and everything that matters does."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from allmlp import recipes
+from allmlp.errors import UserError
+from allmlp.params import SCALES
+from allmlp.plan import Plan, load_plan
+from allmlp.run import log_spaced
+from tests import tiny
+from tests.conftest import PROJECT
+
+
+@pytest.fixture
+def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
+    monkeypatch.chdir(PROJECT)
+    return load_plan()
+
+
+def test_every_scale_has_a_plan_and_ids_are_unique(plan: Plan) -> None:
+    for scale in SCALES:
+        runs = [run for runs in plan.by_scale[scale].values() for run in runs]
+        assert runs
+        assert len({run.id for run in runs}) == len(runs)
+
+
+def test_a_run_of_two_scales_with_the_same_settings_is_one_run(plan: Plan) -> None:
+    gpu, paper = (plan.by_scale[scale]["quadrature"] for scale in ("gpu", "paper"))
+    assert {run.id for run in paper} < {run.id for run in gpu}
+
+
+def test_what_alters_nothing_alters_no_id() -> None:
+    run = tiny.run("transformer")
+    for change in (
+        {"labels": {"model": "x"}},
+        {"measures": ()},
+        {"study": "mixers"},
+        {"runs_per_process": 7},
+    ):
+        assert replace(run, **change).id == run.id  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 2},
+        {"steps": 13},
+        {"threads": 2},
+        {"device": "cuda"},
+        {"tokens": "other-11111111"},
+        {"parent": "x"},
+        {"loss_dtype": "float64"},
+        {"precision": "bfloat16"},
+        {"hyperparameters": {"d_model": 17}},
+        {"task_parameters": {}},
+        {"keep": (0,)},
+        {"architecture": "causal-rn"},
+        {"optimiser": {**tiny.OPTIMISER, "learning_rate": 1e-4}},
+    ],
+)
+def test_what_alters_a_result_alters_the_id(change: dict) -> None:
+    run = tiny.run("transformer")
+    other = replace(run, **change)
+    assert other.id != run.id
+    assert other.settings_digest != run.settings_digest
+
+
+def test_a_raised_recipe_alters_the_id_but_not_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tiny.run("transformer")
+    before, settings = run.id, run.settings_digest
+    original = recipes.of
+    monkeypatch.setattr(recipes, "of", lambda module: original(module) + ("attention" in module))
+    assert replace(run).id != before
+    assert replace(run).settings_digest == settings
+
+
+def test_batches_keep_their_members_whatever_is_done_meanwhile(plan: Plan) -> None:
+    whole = plan._batches(lambda run: True)
+    odd = {run.id for run in plan.runs[::2]}
+    thinned = plan._batches(lambda run: run.id in odd)
+    members = {batch.name: {run.id for run in batch.runs} for batch in whole}
+    assert sorted(run.id for batch in whole for run in batch.runs) == sorted(run.id for run in plan.runs)
+    for batch in thinned:
+        assert {run.id for run in batch.runs} == members[batch.name] & odd
+
+
+def test_log_spaced_steps() -> None:
+    steps = log_spaced(1000)
+    assert steps[0] == 0
+    assert 500 in steps
+    assert max(steps) < 1000
+    assert list(steps) == sorted(set(steps))
+
+
+def test_an_unknown_run_is_said(plan: Plan) -> None:
+    with pytest.raises(UserError, match="no run 'nothing-00000000' in the plan"):
+        plan.run("nothing-00000000")
+
+
+def test_planning_does_not_import_torch() -> None:
+    code = "import sys; from allmlp.plan import load_plan; load_plan().measurements; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=True)
+
+
+def test_the_plan_in_json_has_its_costs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    import json
+
+    from allmlp import costs
+
+    monkeypatch.chdir(PROJECT)
+    costs.show(load_plan(changes={"scale": "smoke"}), "json")
+    records = json.loads(capsys.readouterr().out)["runs"]
+    assert {"parameters", "six_nd_flops", "counted_flops", "disk_bytes", "estimated_s", "state"} <= records[0].keys()
+    assert all(record["six_nd_flops"] == 6 * record["parameters"] * record["supervised_tokens"] for record in records)
+
+
+def test_paper_scale_counts_are_the_papers(plan: Plan) -> None:
+    from allmlp import costs
+
+    paper = Plan(replace(plan.parameters, scale="paper"), plan.root)
+    by_name = {record["run"].split("-seed")[0]: record for record in costs.costs(paper)}
+    assert by_name["constant-attention-p59-w512"]["parameters"] == 212_608
+    assert by_name["transformer-string16"]["parameters"] == 5_337_600
+    assert Path(paper.runs[0].checkpoint).parts[:2] == ("results", "checkpoints")

@@ -1,0 +1,122 @@
+"""Causal relation networks against equations 4 and 5 of 002, pair by pair in float64."""
+
+import math
+
+import pytest
+import torch
+
+from allmlp import models
+from allmlp.models.causal_rn import CausalRelation
+from allmlp.models.linear_causal_rn import LinearCausalRelation
+from allmlp.models.relation import causal_relation_sum, linear_causal_relation_sum
+
+SIZE = {"vocabulary": 11, "context": 6, "d_model": 8, "n_blocks": 2}
+
+
+def inputs(*shape, seed=0):
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def randomised(mixer):
+    """Weights of size 1 and biases that are not zero, so that no term of a formula can hide."""
+    torch.manual_seed(1)
+    for weight in mixer.double().parameters():
+        torch.nn.init.normal_(weight, std=1 / math.sqrt(weight.shape[-1]))
+    return mixer
+
+
+def ln0(x, eps=1e-5):
+    return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps)
+
+
+PSI = {"exp": torch.exp, "relu": torch.relu, "elu": lambda z: torch.where(z > 0, z, torch.exp(z) - 1)}
+
+
+def relation_sum(p, q, psi, norm):
+    """Equation 4's sum, pair by pair."""
+    rows = [sum(psi(norm(p[:, i] + q[:, j])) for i in range(j + 1)) for j in range(p.shape[1])]
+    return torch.stack(rows, 1)
+
+
+@pytest.mark.parametrize("post_norm", [True, False])
+@pytest.mark.parametrize("pre_norm", ["exact", "approximate", "none"])
+@pytest.mark.parametrize("activation", ["exp", "relu", "elu"])
+def test_causal_relation_is_equation_4(activation, pre_norm, post_norm):
+    eps = 0.0 if post_norm else 1e-5  # with eps 0 the post-norm removes the stability trick's factor exactly
+    options = {"activation": activation, "pre_norm": pre_norm, "post_norm": post_norm, "eps": eps}
+    mixer, x = randomised(CausalRelation(8, 5, **options)), inputs(2, 5, 8)
+    p, q = x @ mixer.left.weight.T, x @ mixer.right.weight.T + mixer.right.bias
+    if pre_norm == "approximate":
+        p, q = ln0(p, eps), ln0(q, eps)
+    norm = (lambda z: ln0(z, eps)) if pre_norm == "exact" else lambda z: z
+    mean = relation_sum(p, q, PSI[activation], norm) / torch.arange(1, 6)[:, None]
+    expected = (ln0(mean, eps) if post_norm else mean) @ mixer.out.weight.T + mixer.out.bias
+    torch.testing.assert_close(mixer(x), expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("eps", [0.0, 1e-5])
+@pytest.mark.parametrize("pre_norm", ["exact", "none"])
+@pytest.mark.parametrize("activation", ["exp", "relu", "elu"])
+def test_relation_gradients_are_those_of_equation_4(activation, pre_norm, eps):
+    norm = (lambda z: ln0(z, eps)) if pre_norm == "exact" else lambda z: z
+    p, q, weight = inputs(2, 6, 5, seed=1), inputs(2, 6, 5, seed=2), inputs(2, 6, 5, seed=3)
+    gradients = []
+    for total in (
+        lambda p, q: causal_relation_sum(p, q, activation, pre_norm, eps),
+        lambda p, q: relation_sum(p, q, PSI[activation], norm),
+    ):
+        leaves = p.clone().requires_grad_(), q.clone().requires_grad_()
+        gradients.append(torch.autograd.grad((total(*leaves) * weight).sum(), leaves))
+    torch.testing.assert_close(gradients[0], gradients[1], rtol=1e-9, atol=1e-10)
+
+
+def test_pairs_of_the_future_cannot_spoil_the_past():
+    """With eps 0 a later token that cancels an earlier one would give 0 / 0, if they met (E002-5)."""
+    p, q = inputs(1, 4, 5, seed=1), inputs(1, 4, 5, seed=2)
+    p[:, 3] = -q[:, 1]
+    y = causal_relation_sum(p.requires_grad_(), q.requires_grad_(), "exp", "exact", 0.0)
+    y.sum().backward()
+    assert all(values.isfinite().all() for values in (y, p.grad, q.grad))
+
+
+def test_half_precision_keeps_the_sum_in_single_precision():
+    torch.manual_seed(0)
+    model, tokens = models.build("causal-rn", **SIZE), torch.arange(10).reshape(2, 5)
+    with torch.autocast("cpu", torch.bfloat16):
+        y = causal_relation_sum(inputs(1, 4, 8).bfloat16(), inputs(1, 4, 8).bfloat16(), "exp", "exact", 1e-5)
+        logits = model(tokens)
+    assert y.dtype == torch.float32
+    torch.testing.assert_close(logits.float(), model(tokens), rtol=0, atol=0.02)
+    logits.sum().backward()
+    assert all(weight.grad.isfinite().all() for weight in model.parameters())
+
+
+def test_equation_5_makes_the_sum_linear_up_to_a_factor_per_position():
+    p, q = inputs(2, 7, 5, seed=1), inputs(2, 7, 5, seed=2)
+    plain = relation_sum(p, q, torch.exp, lambda z: z)
+    for bounded in (True, False):
+        quotient = linear_causal_relation_sum(p, q, bounded) / plain
+        torch.testing.assert_close(quotient, quotient[..., :1].expand_as(quotient), rtol=1e-12, atol=0)
+
+
+def test_stability_trick_survives_what_overflows():
+    p, q = 300 * inputs(1, 9, 4, seed=1), 300 * inputs(1, 9, 4, seed=2)
+    p.requires_grad_()
+    y = linear_causal_relation_sum(p, q, bounded=False)
+    y.sum().backward()
+    assert y.amax(-1).eq(1).all()
+    assert p.grad.isfinite().all()
+    plain = torch.stack([torch.logsumexp(p[:, : j + 1], 1) + q[:, j] for j in range(9)], 1)
+    torch.testing.assert_close(y, torch.exp(plain - plain.amax(-1, keepdim=True)))
+
+
+def test_linear_network_is_the_quadratic_one_with_approximate_norm():
+    linear = models.build("linear-causal-rn", **SIZE).double()
+    quadratic = models.build("causal-rn", **SIZE, pre_norm="approximate").double()
+    quadratic.load_state_dict(linear.state_dict())
+    tokens = torch.arange(10).reshape(2, 5)
+    torch.testing.assert_close(linear(tokens), quadratic(tokens), rtol=0, atol=1e-12)
+    mixer, x = randomised(LinearCausalRelation(8, 5, eps=0.0)), inputs(2, 5, 8)
+    p, q = ln0(x @ mixer.left.weight.T, 0), ln0(x @ mixer.right.weight.T + mixer.right.bias, 0)
+    expected = ln0(relation_sum(p, q, torch.exp, lambda z: z), 0) @ mixer.out.weight.T + mixer.out.bias
+    torch.testing.assert_close(mixer(x), expected, rtol=0, atol=1e-10)

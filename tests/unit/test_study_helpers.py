@@ -1,0 +1,87 @@
+"""What studies share in their last mile: thinning, seeds put together, rules beside `better`."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from allmlp.report.statistics import better, t_interval
+from allmlp.studies.curves import kept_rows
+from allmlp.studies.rules import below, every, withheld
+from allmlp.studies.seeds import curve, over_seeds
+
+
+@given(st.integers(0, 30000), st.integers(4, 900))
+def test_kept_rows_are_few_sorted_and_hold_both_ends(rows, most):
+    kept = kept_rows(rows, most)
+    assert len(kept) == rows if rows <= most else 2 <= len(kept) <= most
+    assert (np.diff(kept) > 0).all()
+    assert not rows or (kept[0], kept[-1]) == (0, rows - 1)
+
+
+def test_a_curve_of_too_few_rows_is_refused():
+    with pytest.raises(ValueError, match="choose 4 or more"):
+        kept_rows(10, 3)
+
+
+def rows() -> pd.DataFrame:
+    return pd.DataFrame(
+        [(f"r{seed}", seed, step, seed + step) for seed in range(4) for step in (0, 5, 9)],
+        columns=["run", "seed", "step", "loss"],
+    )
+
+
+def test_seeds_are_put_together_by_the_t_interval():
+    found = over_seeds(rows(), ["step"], "loss").set_index("step").loc[5]
+    expected = t_interval([5.0, 6.0, 7.0, 8.0])
+    assert tuple(found) == (expected.mean, expected.low, expected.high, 4)
+
+
+def test_one_seed_has_a_mean_and_no_interval():
+    found = over_seeds(rows().query("seed == 2"), ["step"], "loss").iloc[0]
+    assert found["mean"] == 2
+    assert np.isnan(found[["low", "high"]].astype(float)).all()
+
+
+def test_two_rows_of_one_run_are_refused():
+    with pytest.raises(ValueError, match="several rows of one run"):
+        over_seeds(pd.concat([rows(), rows()]), ["step"], "loss")
+
+
+def test_a_curve_ends_where_its_first_seed_does():
+    assert curve(rows().query("seed != 3 or step < 9"), "loss")["step"].tolist() == [0, 5]
+    diverged = rows()
+    diverged.loc[diverged.index[-1], "loss"] = np.nan
+    assert curve(diverged, "loss")["step"].tolist() == [0, 5]
+
+
+def test_below_is_better_in_a_mirror():
+    values = np.array([0.1, 0.2, 0.15, 0.12, 0.18])
+    found, mirrored = below(values, 0.3, "nats"), better(-values, -0.3)
+    assert (found.verdict, found.p, found.value) == ("reproduced", mirrored.p, pytest.approx(0.15))
+    assert (found.low, found.high) == (pytest.approx(-mirrored.high), pytest.approx(-mirrored.low))
+    assert found.low < 0.15 < found.high
+    assert below(values, 0.05).verdict == "contradicted"
+    assert below(values, 0.15).verdict == "undecided"
+    assert below(values[:4], 0.3).verdict == "undecided"
+    assert "against a limit of 0.3" in found.text
+
+
+def test_every_number_must_hold_and_any_can_refute():
+    yes, no, perhaps = (better([1.0, 1.1, 0.9, 1.0, 1.05], margin) for margin in (0.5, 2.0, 1.0))
+    assert every({"a": yes, "b": yes}).verdict == "reproduced"
+    assert every({"a": yes, "b": perhaps}).verdict == "undecided"
+    assert every({"a": yes, "b": perhaps, "c": no}).verdict == "contradicted"
+    assert every({"a": yes, "b": perhaps}).p == perhaps.p
+    with pytest.raises(ValueError, match="at least one number"):
+        every({})
+
+
+def test_a_verdict_is_withheld_only_where_it_says_so():
+    no = better([1.0, 1.1, 0.9, 1.0, 1.05], 2.0)
+    assert withheld(no, "contradicted", "too early", when=False) is no
+    assert withheld(no, "reproduced", "too early", when=True) is no
+    found = withheld(no, "contradicted", "too early", when=True)
+    assert (found.verdict, found.value) == ("undecided", no.value)
+    assert found.text.endswith("not contradicted: too early")

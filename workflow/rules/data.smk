@@ -1,0 +1,7 @@
+rule tokenize:
+    output:    "results/tokens/{corpus}-{digest}/meta.json"
+    log:       "logs/tokenize/{corpus}-{digest}.log"
+    wildcard_constraints: digest="[0-9a-f]{8}"
+    threads:   workflow.cores
+    message:   "tokenize {wildcards.corpus}"
+    shell:     "allmlp tokenize {wildcards.corpus} {plan.arguments} > {log} 2>&1"

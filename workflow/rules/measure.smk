@@ -1,0 +1,9 @@
+for batch in plan.unmeasured:
+    rule:
+        name:      f"measure_{batch.name}"
+        input:     ancient(batch.needed)
+        output:    batch.measurements
+        log:       f"logs/measure/{batch.name}.log"
+        params:    runs=batch.ids
+        message:   f"measure {batch.title}"
+        shell:     "allmlp measure {params.runs} {plan.arguments} > {log} 2>&1"

@@ -1,0 +1,12 @@
+# One rule per batch of runs that are still to be trained: short ones share a process.
+for batch in plan.untrained:
+    rule:
+        name:      f"train_{batch.name}"
+        input:     ancient(batch.tokens)
+        output:    batch.checkpoints
+        log:       f"logs/train/{batch.name}.log"
+        params:    runs=batch.ids
+        resources: gpu=batch.gpus, mem_mb=batch.memory_mb
+        retries:   1
+        message:   f"train {batch.title}"
+        shell:     "allmlp train {params.runs} {plan.arguments} >> {log} 2>&1"
