@@ -13,17 +13,19 @@ reproduce: $(BIN)/ready
 	@allmlp reproduce --cores $(CORES) $(foreach file,$(PARAMS),--params $(file))
 
 test: $(BIN)/ready
-	@ruff check && ruff format --check && mypy && pytest -n $(CORES) --dist loadgroup -m "not slow"
+	@ruff check && ruff format --check && mypy && pytest -n $(CORES) -m "not slow"
 
 test-all: $(BIN)/ready
-	@ruff check && ruff format --check && mypy && pytest -n $(CORES) --dist loadgroup
+	@ruff check && ruff format --check && mypy && pytest -n $(CORES)
 
 bench: $(BIN)/ready
 	@for file in benchmarks/*.py; do python $$file || exit 1; done
 
 $(BIN)/ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=...')"
 	@echo "making an environment in .venv (about two minutes, 2 GB)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock 2>&1 | grep -v "is ignored: it is neither" || true
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . 2>&1 | grep -v "is ignored: it is neither" || true
-	@$(BIN)/python -c "import allmlp, torch, snakemake, dvc" && touch $@
+	@$(BIN)/pip install --disable-pip-version-check -r requirements.lock > .venv/install.log 2>&1 \
+	  && $(BIN)/pip install --disable-pip-version-check --no-deps --no-build-isolation -e . >> .venv/install.log 2>&1 \
+	  && $(BIN)/pip check >> .venv/install.log 2>&1 || { tail -n 5 .venv/install.log; exit 1; }
+	@touch $@

@@ -9,3 +9,5 @@ include: "workflow/rules/train.smk"     # tokens -> checkpoints
 include: "workflow/rules/measure.smk"   # checkpoints -> measurements
 
 workflow.default_target = "all"         # Snakemake would take only a rule of this very file
+
+localrules: all                         # the last mile runs where the user typed

@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -39,7 +39,7 @@ def plan(
     params: Overlays = None,
     scale: ScaleOption = None,
     device: DeviceOption = None,
-    format: Annotated[str, typer.Option(help="table or json")] = "table",
+    format: Annotated[Literal["table", "json"], typer.Option(help="for people or for machines")] = "table",
 ) -> None:
     """What would run, and what it costs, before anything runs."""
     from allmlp import costs
@@ -140,7 +140,7 @@ def prune(
     params: Overlays = None,
     apply: Annotated[bool, typer.Option(help="Delete; without it, only say what would be.")] = False,
 ) -> None:
-    """Remove checkpoints and measurements that no scale's plan names and that were measured again."""
+    """Remove measurements, and checkpoints of laptop runs, that were made again under a newer recipe."""
     from allmlp.keeping import prune as remove
 
     remove(_plan(params, None, None), apply)
@@ -174,7 +174,8 @@ def reproduce(params: Overlays = None, cores: int = os.cpu_count() or 1) -> None
 def main() -> None:
     """Run a command. What the user can mend ends with one message and status 2."""
     try:
-        os.chdir(paths.directory())
+        if "--help" not in sys.argv:
+            os.chdir(paths.directory())
         app()
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -29,6 +29,8 @@ def _state(run: Run) -> str:
         return "measured"
     if Path(run.checkpoint).is_file():
         return "trained"
+    if Path(f"{run.folder}.dvc").is_file():
+        return "kept: dvc pull"
     return "begun" if any((Path("work/runs") / run.id).glob("state-*.json")) else "to do"
 
 
@@ -47,6 +49,8 @@ def _seconds_per_flop(plan: Plan) -> dict[tuple[str, str], float]:
 
 def costs(plan: Plan) -> list[dict[str, Any]]:
     """One record per run of the chosen scale."""
+    from allmlp.training.flops import six_nd
+
     rates, records = _seconds_per_flop(plan), []
     for run in plan.runs:
         sequences, supervised = tasks.size(run.task, run.task_parameters)
@@ -60,7 +64,7 @@ def costs(plan: Plan) -> list[dict[str, Any]]:
                 "parameters": parameters,
                 "steps": run.steps,
                 "supervised_tokens": supervised * run.steps,
-                "six_nd_flops": 6 * parameters * supervised * run.steps,
+                "six_nd_flops": six_nd(parameters, supervised * run.steps),
                 "counted_flops": counted,
                 "disk_bytes": 4 * parameters * (len(run.keep) + 1),
                 "estimated_s": round(
@@ -123,7 +127,12 @@ def show(plan: Plan, format: str) -> None:
             f"{r['estimated_s']:.0f} s",
         )
     Console(width=None if Console().is_terminal else 180).print(table)
-    todo = [r for r in records if r["state"] != "measured"]
-    total = sum(r["estimated_s"] for r in todo)
-    disk = _short(sum(r["disk_bytes"] for r in todo))
-    print(f"{len(todo)} of {len(records)} runs to do: about {total / 60:.0f} minutes, {disk}B of checkpoints")
+    todo = [record for record in records if record["state"] != "measured"]
+    minutes, disk = sum(r["estimated_s"] for r in todo) / 60, _short(sum(r["disk_bytes"] for r in todo))
+    print(
+        f"{len(todo)} of {len(records)} runs to do: {minutes:.0f} minutes of one core or device, {disk}B of checkpoints"
+    )
+    for tokens in sorted({run.tokens for run in plan.runs if run.tokens}):
+        print(
+            f"tokens {tokens}: {'there' if Path('results/tokens', tokens).is_dir() else 'made when a run needs them'}"
+        )

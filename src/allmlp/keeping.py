@@ -3,6 +3,7 @@
 One pointer per run, never one for a folder of runs: two clones that each keep a run then merge without conflict.
 """
 
+import json
 import shutil
 import subprocess
 import sys
@@ -53,25 +54,30 @@ def keep(names: list[str] | None, push: bool) -> None:
 
 
 def superseded(plan: Plan) -> list[Path]:
-    """What nothing names any more: checkpoints of no plan, and measurements taken again under a newer recipe.
+    """What was made again under a newer recipe: old measurements, and old checkpoints that a laptop can make.
 
-    A measurement that has not been taken again stays: a GPU or a cluster may have made it once.
+    Everything else stays, whether a plan names it or not: a GPU or a cluster may have made it once.
     """
     runs = [run for of_study in plan.by_scale.values() for runs in of_study.values() for run in runs]
-    ids = {run.id for run in runs}
     current = {
         (run.settings_digest, m): Path(f) for run in runs for m, f in run.measurements.items() if Path(f).is_file()
     }
-    old = [
-        path
-        for path in sorted(CHECKPOINTS.glob("*"))
-        if path.name != ".gitignore" and path.name.removesuffix(".dvc") not in ids
-    ]
+    old = []
     for path in sorted(MEASUREMENTS.rglob("*.parquet")):
         about = read(path)[1]
         newer = current.get((about.get("settings", ""), about.get("measure", "")))
         if newer is not None and newer != path:
             old.append(path)
+    small = {
+        run.settings_digest: run.id
+        for scale in ("smoke", "laptop")
+        for of in plan.by_scale[scale].values()
+        for run in of
+    }
+    for path in sorted(CHECKPOINTS.glob("*/run.json")):
+        newer_id = small.get(json.loads(path.read_text(encoding="utf-8"))["settings"])
+        if newer_id is not None and newer_id != path.parent.name and (CHECKPOINTS / newer_id).is_dir():
+            old += [item for item in (path.parent, path.parent.with_name(f"{path.parent.name}.dvc")) if item.exists()]
     return old
 
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from allmlp import paths, studies
+from allmlp.columns import Column
 from allmlp.errors import UserError
-from allmlp.measurements import Column
 from allmlp.run import Run
 from allmlp.training.checkpoint import Trained
 
@@ -40,6 +40,7 @@ def take(run: Run, measure: str, trained: Trained | None = None) -> Path:
     about = {
         "run": run.id,
         "settings": run.settings_digest,
+        "recipes": [*run.identity["recipes"], module.RECIPE],
         "measure": measure,
         "rules": rules(run.study, measure),
     }
@@ -85,7 +86,8 @@ def compare(fresh: pd.DataFrame, committed: pd.DataFrame, columns: dict[str, Col
             )
         a, b = a.astype(float), b.astype(float)
         excess = np.abs(a - b) - (column.atol + column.rtol * np.abs(b))
-        if not np.array_equal(np.isnan(a), np.isnan(b)) or np.nanmax(excess) > 0:
+        excess[np.isnan(a) != np.isnan(b)] = np.inf
+        if np.nanmax(excess) > 0:
             worst = int(np.nanargmax(excess))
             return Comparison("different", f"{name} is {a[worst]:.6g} in row {worst}, committed {b[worst]:.6g}")
         outcome, detail = "within tolerance", f"{name} by up to {np.nanmax(np.abs(a - b)):.2g}"

@@ -12,10 +12,13 @@ from typing import Any
 from allmlp.errors import UserError
 
 DIRECTORY = "ALLMLP_DIRECTORY"  # environment: where results/, work/ and logs/ are made, if not in the project
+PROJECT = "ALLMLP_PROJECT"  # environment: where params.yaml and the Snakefile lie, if not here or above
 
 
 def project() -> Path:
     """The folder that holds params.yaml and the Snakefile: this one or the nearest above it."""
+    if os.environ.get(PROJECT):
+        return Path(os.environ[PROJECT])
     here = Path.cwd()
     for folder in (here, *here.parents):
         if (folder / "params.yaml").is_file() and (folder / "Snakefile").is_file():

@@ -34,6 +34,12 @@ class Context:
         """The id of a corpus's tokens."""
         return corpora.token_id(corpus, self.parameters.corpora[corpus], self.root)
 
+    def corpus_settings(self, corpus: str) -> str:
+        """The digest of what a corpus is, whatever code reads it."""
+        spec = self.parameters.corpora[corpus]
+        described = {key: value for key, value in corpora.described(spec).items() if key != "recipes"}
+        return paths.digest([described, corpora.content(corpus, spec, self.root)])
+
     def vocabulary(self, corpus: str) -> int:
         """Its number of token types: as asked for, or as recorded when it was tokenized."""
         return corpora.vocabulary(corpus, self.parameters.corpora[corpus], self.root)
@@ -163,18 +169,21 @@ class Plan:
         return found
 
     def digest(self) -> str:
-        """What the report is to speak of: the scale, its measurements, and those of other scales that are there."""
-        other = [
-            file
+        """What the report is to speak of: the chosen scale's measurements, and those of other scales that are there.
+
+        By name and content: a measurement made again with other bytes is news; one still missing is too.
+        """
+        there = {
+            file: paths.file_sha256(Path(file))
             for of_study in self.by_scale.values()
             for runs in of_study.values()
             for files in self.present(runs).values()
             for file in files.values()
-        ]
-        return paths.digest([self.scale, sorted({*self.measurements, *other})], 16)
+        }
+        return paths.digest(sorted({**dict.fromkeys(self.measurements, ""), **there}.items()), 16)
 
     def unreported(self) -> bool:
-        """Does results/claims.json speak of another plan, or not exist?"""
+        """Does results/claims.json speak of anything else, or not exist?"""
         try:
             return json.loads(CLAIMS.read_text(encoding="utf-8"))["plan"] != self.digest()
         except (FileNotFoundError, KeyError, ValueError):

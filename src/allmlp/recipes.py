@@ -19,13 +19,10 @@ from allmlp.errors import UserError
 
 PACKAGE = Path(allmlp.__file__).parent
 LOCK = "recipes.lock"
-BLIND = {
-    "allmlp.errors",
-    "allmlp.measurements",
-    "allmlp.paths",
-    "allmlp.models",
-    "allmlp.tasks",
-}  # cannot alter a result
+BLIND = {  # what cannot alter a result: names, registries, descriptions
+    f"allmlp.{name}"
+    for name in ("columns", "errors", "models", "paths", "recipes", "run", "strict", "studies", "tasks")
+}
 
 
 def source(module: str) -> Path:
@@ -104,15 +101,16 @@ def fingerprint(module: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def _has_recipe(module: str) -> bool:
+    targets = [target for node in _tree(module).body if isinstance(node, ast.Assign) for target in node.targets]
+    return any(isinstance(target, ast.Name) and target.id == "RECIPE" for target in targets)
+
+
 def modules() -> list[str]:
     """Every module of the package that has a RECIPE."""
     names = [".".join(("allmlp", *p.relative_to(PACKAGE).with_suffix("").parts)) for p in sorted(PACKAGE.rglob("*.py"))]
     names = [name.removesuffix(".__init__") for name in names]
-    return [
-        name
-        for name in names
-        if any("RECIPE" in ast.dump(node) for node in _tree(name).body if isinstance(node, ast.Assign))
-    ]
+    return [name for name in names if _has_recipe(name)]
 
 
 def read_lock() -> dict[str, dict[str, str | int]]:

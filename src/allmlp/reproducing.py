@@ -8,14 +8,16 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
 
-from allmlp import measuring, paths
+from allmlp import measuring, orphans, paths
 from allmlp.errors import UserError
 from allmlp.plan import CLAIMS, Plan, load_plan
-from allmlp.training.locks import hold, holder
+from allmlp.training.locks import hold
 
 APART = Path("work/reproduce")  # its own results/, work/ and logs/: nothing committed is touched until all is made
 COMPARISON = Path("work/reproduction.csv")
@@ -24,20 +26,6 @@ SECONDS_BETWEEN = 15.0
 
 def _say(text: str) -> None:
     print(text, flush=True)
-
-
-def _end_orphans(apart: Path) -> None:
-    """Trainings of an earlier call that outlived it: ask them to save their state and end."""
-    for lock in sorted(apart.glob("work/runs/*/lock")):
-        pid = holder(lock)
-        if pid is not None:
-            _say(f"{lock.parent.name}: still being trained by pid {pid} of an earlier call; asking it to save and end")
-            os.kill(pid, signal.SIGTERM)
-            deadline = time.monotonic() + 60
-            while holder(lock) is not None:
-                if time.monotonic() > deadline:
-                    raise UserError(f"{lock}: pid {pid} does not end. Stop it (kill {pid}) and run again.")
-                time.sleep(0.2)
 
 
 def _made(plan: Plan, apart: Path) -> tuple[int, int]:
@@ -57,13 +45,16 @@ def _progress(plan: Plan, apart: Path) -> str:
 def _make(plan: Plan, root: Path, overlays: list[Path], cores: int) -> None:
     """Let Snakemake make every measurement of the plan under work/reproduce."""
     apart = root / APART
-    command = [sys.executable, "-m", "snakemake", "measurements", "--cores", str(cores), "--quiet", "all"]
+    command = [sys.executable, "-m", "snakemake", "measurements", "--cores", str(cores)]
     command += ["--snakefile", str(root / "Snakefile"), "--directory", str(apart), "--nolock", "--rerun-incomplete"]
     command += ["--configfile", str(root / "params.yaml"), *map(str, overlays)]
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     log = apart / "snakemake.log"
     with log.open("w", encoding="utf-8") as stream:
-        process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT, cwd=root, env=environment)
+        process = subprocess.Popen(
+            command, stdout=stream, stderr=subprocess.STDOUT, cwd=root, env=environment, start_new_session=True
+        )
+        paths.write_whole(apart / orphans.PID, str(process.pid))
         said, start = time.monotonic(), time.monotonic()
         try:
             while process.poll() is None:
@@ -72,15 +63,19 @@ def _make(plan: Plan, root: Path, overlays: list[Path], cores: int) -> None:
                     _say(f"  {_clock(time.monotonic() - start)}  {_progress(plan, apart)}")
                     said = time.monotonic()
         except BaseException:
-            process.send_signal(signal.SIGTERM)
-            process.wait()
+            orphans.stop(apart)
             raise
     if process.returncode:
-        tail = "\n".join(log.read_text(encoding="utf-8").splitlines()[-12:])
         raise UserError(
             "a job failed; no committed file was touched. "
-            f"What was made stays in {APART}: run again to go on. {log}:\n{tail}"
+            f"What was made stays in {APART}: run again to go on. Snakemake's log: {log}\n{_last_words(apart)}"
         )
+
+
+def _last_words(apart: Path) -> str:
+    """The end of the log of the job that failed last."""
+    logs = sorted(apart.glob("logs/*/*.log"), key=lambda path: path.stat().st_mtime)
+    return "\n".join([f"{logs[-1]}:", *logs[-1].read_text(encoding="utf-8").splitlines()[-4:]]) if logs else ""
 
 
 def _compare(plan: Plan, apart: Path) -> pd.DataFrame:
@@ -97,7 +92,7 @@ def _compare(plan: Plan, apart: Path) -> pd.DataFrame:
 
 
 def _copy_in(comparison: pd.DataFrame, apart: Path) -> None:
-    """Bring checkpoints, tokens, and those measurements that are new or differ."""
+    """Bring checkpoints, tokens, what was found out of new corpora, and those measurements that are new or differ."""
     for row in comparison[comparison.outcome.isin(["new", "different"])].itertuples():
         paths.write_whole(Path(str(row.file)), (apart / str(row.file)).read_bytes())
     for kind in ("checkpoints", "tokens"):
@@ -106,6 +101,23 @@ def _copy_in(comparison: pd.DataFrame, apart: Path) -> None:
             if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(folder, target)
+
+
+@contextmanager
+def _all_or_nothing(root: Path, apart: Path) -> Iterator[None]:
+    """Put every committed result back as it was if the block fails."""
+    before = apart / "before"
+    shutil.rmtree(before, ignore_errors=True)
+    bulk = shutil.ignore_patterns("checkpoints", "tokens")
+    shutil.copytree(root / "results", before, ignore=bulk) if (root / "results").is_dir() else before.mkdir()
+    try:
+        yield
+    except BaseException:
+        for path in (root / "results").iterdir():
+            if path.name not in ("checkpoints", "tokens"):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        shutil.copytree(before, root / "results", dirs_exist_ok=True)
+        raise
 
 
 def _verdicts() -> dict[str, str]:
@@ -125,11 +137,12 @@ def _report(root: Path, overlays: list[Path]) -> None:
 def reproduce(overlays: list[Path], cores: int) -> int:
     """Run it all. Returns the exit status: 0, or 1 where a verdict came out otherwise than committed."""
     root, start = paths.project(), time.monotonic()
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what works there is ended too
     with hold(root / "work/reproduce.lock", "make reproduce"):
         apart = root / APART
         apart.mkdir(parents=True, exist_ok=True)
         plan, before = load_plan(overlays), _verdicts()
-        _end_orphans(apart)
+        orphans.stop(apart)
         trained, _ = _made(plan, apart)
         _say(
             f"{plan.scale}: {len(plan.runs)} runs, {len(plan.measurements)} measurements on {cores} cores"
@@ -138,9 +151,10 @@ def reproduce(overlays: list[Path], cores: int) -> int:
         _make(plan, root, overlays, cores)
         comparison = _compare(plan, apart)
         comparison.to_csv(COMPARISON, index=False)
-        _copy_in(comparison, apart)
         _say("measurements are made; judging, drawing, rendering")
-        _report(root, overlays)
+        with _all_or_nothing(root, apart):
+            _copy_in(comparison, apart)
+            _report(root, overlays)
         shutil.rmtree(apart)
     return _conclude(comparison, before, time.monotonic() - start, plan)
 

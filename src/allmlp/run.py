@@ -31,6 +31,7 @@ class Run:
     measures: tuple[str, ...]
     keep: tuple[int, ...] = ()
     corpus: str | None = None
+    corpus_settings: str | None = None  # digest of what the corpus is, whatever code reads it
     tokens: str | None = None  # the id of the corpus's tokens, see corpora.token_id
     loss_dtype: str = "float32"
     precision: str = "float32"
@@ -72,7 +73,8 @@ class Run:
     @property
     def settings_digest(self) -> str:
         """The digest of the same without the recipes: equal before and after a RECIPE is raised."""
-        return paths.digest({key: value for key, value in self.identity.items() if key != "recipes"}, 16)
+        settings = {key: value for key, value in self.identity.items() if key != "recipes"}
+        return paths.digest({**settings, "task": [self.task, self.task_parameters, self.corpus_settings]}, 16)
 
     @property
     def gpus(self) -> int:

@@ -13,6 +13,7 @@ def plan_of(workflow: Any) -> Plan:
     """The plan for a Snakemake workflow. What the user can mend ends with one message, without a traceback."""
     settings = workflow.config_settings
     os.environ[paths.DIRECTORY] = os.getcwd()  # jobs work where Snakemake works: `--directory` moves all results
+    os.environ[paths.PROJECT] = str(workflow.basedir)
     try:
         return load_plan(settings.configfiles, dict(settings.config))
     except UserError as error:

@@ -112,7 +112,6 @@ def test_the_leased_device_is_all_that_cuda_sees_and_the_environment_comes_back(
 @pytest.mark.parametrize(
     ("chosen", "by"),
     [
-        ({"CUDA_VISIBLE_DEVICES": "2"}, "CUDA_VISIBLE_DEVICES=2"),
         ({"CUDA_VISIBLE_DEVICES": "0,1", "SLURM_JOB_ID": "17"}, "CUDA_VISIBLE_DEVICES=0,1"),
         ({"CUDA_VISIBLE_DEVICES": "0,1", "PBS_GPUFILE": "/var/spool/pbs/aux/17gpu"}, "PBS_GPUFILE"),
         ({"SLURM_JOB_GPUS": "1", "SLURM_JOB_ID": "17"}, "SLURM_JOB_GPUS"),

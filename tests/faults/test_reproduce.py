@@ -10,10 +10,10 @@ import pytest
 
 from tests.conftest import call, edit, environment, git
 from tests.workflow.asking import contents
-from tests.workflow.conftest import finished, fresh, pipeline
+from tests.workflow.conftest import fresh, pipeline
 
-__all__ = ["finished", "fresh", "pipeline"]
-pytestmark = [pytest.mark.xdist_group("pipeline"), pytest.mark.slow]
+__all__ = ["fresh", "pipeline"]  # fixtures
+pytestmark = pytest.mark.slow
 
 
 def start(clone: Path) -> subprocess.Popen[str]:

@@ -135,7 +135,12 @@ def test_an_older_measurement_of_the_same_settings_is_found(monkeypatch: pytest.
     path = Path(run.measurements["cost"])
     path.parent.mkdir(parents=True)
     table = pa.Table.from_pandas(pd.DataFrame({"x": [1]}))
-    pq.write_table(table.replace_schema_metadata({"allmlp": json.dumps({"settings": run.settings_digest})}), path)
+    pq.write_table(
+        table.replace_schema_metadata(
+            {"allmlp": json.dumps({"settings": run.settings_digest, "recipes": [1, 1, 1, 1]})}
+        ),
+        path,
+    )
     original = recipes.of
     monkeypatch.setattr(recipes, "of", lambda module: original(module) + 1)
     raised = replace(run)

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from allmlp.measurements import exact, numeric, timing
+from allmlp.columns import exact, numeric, timing
 from allmlp.measuring import compare
 
 COLUMNS = {"step": exact(""), "loss": numeric("", rtol=1e-2), "seconds": timing("")}
@@ -22,6 +22,13 @@ def test_outcomes() -> None:
     assert change(loss=[2.0, 1.0]) == "different"
     assert change(step=[1, 3]) == "different"
     assert compare(BASE[:1], BASE, COLUMNS).outcome == "different"
+
+
+def test_a_missing_number_is_different() -> None:
+    row, gone = BASE[:1], BASE[:1].assign(loss=float("nan"))
+    assert compare(gone, row, COLUMNS) == ("different", "loss is nan in row 0, committed 2")
+    assert compare(row, gone, COLUMNS).outcome == "different"
+    assert compare(gone, gone, COLUMNS).outcome == "identical"
 
 
 def test_the_worst_column_is_named() -> None:

@@ -7,7 +7,7 @@ import sys
 import pytest
 import torch
 
-from allmlp import models
+from allmlp import models, recipes
 from allmlp.errors import UserError
 from allmlp.models.base import SequenceModel
 
@@ -28,7 +28,7 @@ def tokens_for(model, batch=3, seed=0):
 
 
 def test_registry_imports_without_torch():
-    code = "import sys; from allmlp import models; models.recipe('causal-rn'); assert 'torch' not in sys.modules"
+    code = "import sys; from allmlp import models; models.REGISTRY['causal-rn']; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -36,7 +36,7 @@ def test_registry_imports_without_torch():
 def test_every_architecture_keeps_the_contract(name):
     model = tiny(name)
     assert isinstance(model, SequenceModel)
-    assert models.recipe(name) == sys.modules[type(model).__module__].RECIPE >= 1
+    assert recipes.of(type(model).__module__) == sys.modules[type(model).__module__].RECIPE >= 1
     assert model.family
     tokens = tokens_for(model)
     shape = (3, model.context) if model.predicts == "all" else (3,)

@@ -67,7 +67,9 @@ def test_what_alters_a_result_alters_the_id(change: dict) -> None:
     run = tiny.run("transformer")
     other = replace(run, **change)
     assert other.id != run.id
-    assert other.settings_digest != run.settings_digest
+    if "tokens" not in change:  # the id of tokens holds recipes too: what the corpus is has a digest of its own
+        assert other.settings_digest != run.settings_digest
+    assert replace(run, corpus_settings="other").settings_digest != run.settings_digest
 
 
 def test_a_raised_recipe_alters_the_id_but_not_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:

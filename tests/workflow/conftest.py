@@ -1,5 +1,6 @@
 """One finished small pipeline, made once and copied by every test that starts from one."""
 
+import fcntl
 import shutil
 from pathlib import Path
 
@@ -9,15 +10,27 @@ from tests.conftest import call, git, small_clone
 
 
 @pytest.fixture(scope="session")
-def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clone in which `snakemake` ran, everything kept, pushed to its own remote, and committed."""
-    folder = tmp_path_factory.mktemp("pipeline")
-    clone = small_clone(folder / "clone")
+def pipeline(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A clone in which `snakemake` ran, all kept, pushed to its own remote, and committed: one for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "pipeline"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").is_file():
+            make(folder)
+            (folder / "done").touch()
+    return folder / "made" / "clone"
+
+
+def make(folder: Path) -> None:
+    """Run the whole small pipeline; what an interrupted attempt left is removed."""
+    shutil.rmtree(folder / "made", ignore_errors=True)
+    clone = small_clone(folder / "made" / "clone")
     call(clone, "snakemake", "--cores", "2")
     call(clone, "allmlp", "keep", "--push")
     git(clone, "add", "--all")
     git(clone, "commit", "--quiet", "--message=results")
-    return clone
 
 
 @pytest.fixture

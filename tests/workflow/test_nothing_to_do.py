@@ -5,13 +5,10 @@ import random
 import time
 from pathlib import Path
 
-import pytest
 import yaml
 
 from tests.conftest import call, edit, git
 from tests.workflow.asking import contents, planned, up_to_date
-
-pytestmark = pytest.mark.xdist_group("pipeline")
 
 
 def test_a_finished_pipeline_has_nothing_to_do(finished: Path) -> None:

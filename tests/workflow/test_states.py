@@ -3,12 +3,8 @@
 import shutil
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import call, edit, git
 from tests.workflow.asking import contents, planned, up_to_date
-
-pytestmark = pytest.mark.xdist_group("pipeline")
 
 
 def commit(clone: Path, message: str) -> str:

@@ -4,4 +4,4 @@ rule tokenize:
     wildcard_constraints: digest="[0-9a-f]{8}"
     threads:   workflow.cores
     message:   "tokenize {wildcards.corpus}"
-    shell:     "allmlp tokenize {wildcards.corpus} {plan.arguments} > {log} 2>&1"
+    shell:     "allmlp tokenize {wildcards.corpus} {plan.arguments} > {log} 2>&1 || {{ tail -n 3 {log} >&2; false; }}"

@@ -6,4 +6,4 @@ for batch in plan.unmeasured:
         log:       f"logs/measure/{batch.name}.log"
         params:    runs=batch.ids
         message:   f"measure {batch.title}"
-        shell:     "allmlp measure {params.runs} {plan.arguments} > {log} 2>&1"
+        shell:     "allmlp measure {params.runs} {plan.arguments} > {log} 2>&1 || {{ tail -n 3 {log} >&2; false; }}"

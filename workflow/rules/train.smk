@@ -7,6 +7,6 @@ for batch in plan.untrained:
         log:       f"logs/train/{batch.name}.log"
         params:    runs=batch.ids
         resources: gpu=batch.gpus, mem_mb=batch.memory_mb
-        retries:   1
+        retries:   0 if workflow.remote_exec else 1  # of the job as a whole, not once more inside it
         message:   f"train {batch.title}"
-        shell:     "allmlp train {params.runs} {plan.arguments} >> {log} 2>&1"
+        shell:     "allmlp train {params.runs} {plan.arguments} >> {log} 2>&1 || {{ tail -n 3 {log} >&2; false; }}"

@@ -46,10 +46,6 @@ class HubCorpus(Strict):
             )
         return revision
 
-    def identity(self) -> dict[str, Any]:
-        """What determines the documents: these fields, nothing of this machine."""
-        return self.model_dump()
-
     def documents(self, root: Path) -> Iterator[str]:
         """The documents in the Hub's order, streamed; blank ones are left out. `root` is not used.
 

@@ -5,12 +5,9 @@
 torch.Size([1, 34, 29])
 """
 
-import ast
 import difflib
 import importlib
-import importlib.util
 import inspect
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from allmlp.errors import UserError
@@ -54,17 +51,6 @@ def load(name: str) -> "type[SequenceModel]":
 def hyperparameters(name: str) -> dict[str, Any]:
     """What `build(name, ...)` takes: name -> default, `inspect.Parameter.empty` where a value is required."""
     return {key: parameter.default for key, parameter in _parameters(load(name)).items()}
-
-
-def recipe(name: str) -> int:
-    """RECIPE of the architecture's file, read without running it, so that planning needs no torch."""
-    spec = importlib.util.find_spec(_entry(name).partition(":")[0])
-    if spec is None or spec.origin is None:
-        raise UserError(f"architecture {name!r}: the registry names {_entry(name)}, which does not exist")
-    for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "RECIPE" for t in node.targets):
-            return int(ast.literal_eval(node.value))
-    raise UserError(f"{spec.origin}: has no RECIPE; every architecture file needs `RECIPE = 1`")
 
 
 def _entry(name: str) -> str:

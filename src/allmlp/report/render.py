@@ -28,19 +28,11 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _svg(path: Path) -> Markup:
-    """A figure's SVG element, its ids made its own, its size left to the page."""
+    """A figure's SVG element, its ids made its own among all figures of the page."""
     text = path.read_text(encoding="utf-8")
     text = text[text.index("<svg") :]
     name = f"{path.parent.name}-{path.stem}"
-    text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text)
-    return Markup(
-        re.sub(
-            r'(<svg[^>]*?) width="[^"]*"',
-            r"\1",
-            re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1),
-            count=1,
-        )
-    )
+    return Markup(re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text))
 
 
 def _figures(study: str) -> list[dict[str, Any]]:

@@ -36,8 +36,9 @@ def _describe(run: Run) -> dict[str, Any]:
 def older(run: Run, measure: str) -> Path | None:
     """The same run's measurement by an older recipe of some code: judged, and marked, until it is measured again."""
     folder = Path(run.measurements[measure]).parent
-    candidates = sorted(folder.glob(f"{run.name}-seed{run.seed}-*.parquet"))
-    return next((path for path in reversed(candidates) if read(path)[1].get("settings") == run.settings_digest), None)
+    found = {path: read(path)[1] for path in sorted(folder.glob(f"{run.name}-seed{run.seed}-*.parquet"))}
+    same = [path for path, about in found.items() if about.get("settings") == run.settings_digest]
+    return max(same, key=lambda path: found[path]["recipes"], default=None)
 
 
 def _measurement(run: Run, measure: str) -> dict[str, Any] | None:

@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
+import seaborn
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-# One colour per architecture in the whole report (Okabe-Ito, safe for colour-blind readers).
+from allmlp import models
+
+# One colour per architecture in the whole report, safe for colour-blind readers (Okabe & Ito).
 COLOURS = {
-    "mlp": "#0072B2",
-    "gpt2-last": "#D55E00",
+    "mlp": "#CC79A7",
+    "gpt2-last": "#000000",
     "causal-rn": "#0072B2",
     "linear-causal-rn": "#56B4E9",
     "transformer": "#D55E00",
@@ -21,6 +24,8 @@ NEUTRAL = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 PAPER = "#8a8a8a"  # the paper's own value, wherever it is drawn
 
 RC: Any = {
+    **seaborn.axes_style("whitegrid"),
+    **seaborn.plotting_context("paper"),
     "svg.hashsalt": "allmlp",
     "svg.fonttype": "none",  # text stays text: selectable, searchable
     "font.family": "DejaVu Sans",
@@ -41,8 +46,12 @@ RC: Any = {
 
 
 def colour(name: str, position: int = 0) -> str:
-    """The colour of an architecture, or the `position`-th neutral colour for anything else."""
-    return COLOURS.get(name, NEUTRAL[position % len(NEUTRAL)])
+    """An architecture's colour: its own above, or one that follows from the registry's order; else a neutral one."""
+    if name in COLOURS:
+        return COLOURS[name]
+    new = [architecture for architecture in models.REGISTRY if architecture not in COLOURS]
+    further = seaborn.color_palette("husl", max(1, len(new))).as_hex()
+    return further[new.index(name)] if name in new else NEUTRAL[position % len(NEUTRAL)]
 
 
 def canvas(columns: int = 1, rows: int = 1, width: float = 7.0, height: float = 2.6) -> tuple[Figure, Any]:

@@ -44,7 +44,7 @@ def columns_table() -> pd.DataFrame:
     """What every column of every measure means: kind, tolerance, meaning."""
     rows = []
     for study in studies.STUDIES:
-        shared = ["cost"] if studies.has_runs(study) else []
+        shared = studies.SHARED if studies.has_runs(study) else ()
         for measure in [*studies.names(study, "measures"), *shared]:
             for name, column in studies.measure(study, measure).COLUMNS.items():
                 rows.append((study, measure, name, column.kind, column.rtol, column.atol, column.meaning))

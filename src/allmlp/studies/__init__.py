@@ -15,6 +15,7 @@ from allmlp.errors import UserError
 
 STUDIES = {"language": "000", "mixers": "001", "copying": "002", "quadrature": "003", "triangular": "004"}
 FOLDER = Path(__file__).parent
+SHARED = ("cost",)  # measures taken of every run, see shared/
 
 
 def _folder(study: str) -> Path:

@@ -32,11 +32,22 @@ def produce(run: Run) -> None:
     folder = WORK / run.id
     folder.mkdir(parents=True, exist_ok=True)
     with hold(folder / "lock", f"run {run.id}"):
+        if _published(run):
+            print(f"{run.id}: is trained already", flush=True)
+            return
         if not (folder / "complete").is_file():
             training = Training(run, folder)
             training.train()
             _seal(training, folder)
         _publish(folder, run.folder)
+
+
+def _published(run: Run) -> bool:
+    """Are all its files there, as its manifest says?"""
+    manifest = run.folder / MANIFEST
+    files: dict[str, str] = read_json(manifest) if manifest.is_file() else {}
+    there = all((run.folder / name).is_file() for name in files) and "final.safetensors" in files
+    return there and all(paths.file_sha256(run.folder / name) == sha256 for name, sha256 in files.items())
 
 
 def _seal(training: Training, folder: Path) -> None:
@@ -46,7 +57,9 @@ def _seal(training: Training, folder: Path) -> None:
         "diverged": training.diverged,
         "validation_loss": training.final_validation,
     }
-    write_json(folder / "run.json", {"id": run.id, "run": run.identity, "ending": ending})
+    write_json(
+        folder / "run.json", {"id": run.id, "settings": run.settings_digest, "run": run.identity, "ending": ending}
+    )
     paths.write_whole(folder / "log.parquet", training.work.log().to_parquet(index=False, compression="zstd"))
     files = {
         **training.kept,
@@ -69,7 +82,8 @@ def _publish(work: Path, published: Path) -> None:
 
 def forget(run: Run) -> None:
     """Remove a published run's work folder: nothing of it is needed any more."""
-    shutil.rmtree(WORK / run.id, ignore_errors=True)
+    with hold(WORK / run.id / "lock", f"run {run.id}"):
+        shutil.rmtree(WORK / run.id, ignore_errors=True)
 
 
 class Trained:

@@ -79,13 +79,12 @@ def require(kind: str, runs: int, visible: str | None = None) -> None:
 
 
 def _chosen_elsewhere(listed: str | None) -> str | None:
-    """What shows that a batch system or the user has chosen; a user's list of several is no choice yet."""
+    """What shows that a batch system has chosen; a user's own list only says which devices there are to lease."""
     batch = next((name for name in BATCH_GPUS if os.environ.get(name)), None)
     if listed is None or batch:
         return batch
     job = next((name for name in BATCH_JOBS if os.environ.get(name)), None)
-    single = len(listed.split(",")) == 1
-    return f"{VISIBLE}={listed}" if job or single else None
+    return f"{VISIBLE}={listed}" if job else None
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Where and with what a training was done: hardware, versions, the commit of this project."""
 
 import platform
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,10 +18,12 @@ def _processor() -> str:
 
 
 def _commit() -> str:
+    if shutil.which("git") is None:
+        return "unknown"
     done = subprocess.run(
         ["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent, capture_output=True, text=True
     )
-    return done.stdout.strip() if done.returncode == 0 else "no commit"
+    return done.stdout.strip() if done.returncode == 0 else "unknown"
 
 
 def provenance(device: str) -> dict[str, str]:

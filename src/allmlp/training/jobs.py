@@ -1,17 +1,16 @@
 """A job: runs trained one after the other in one process, on one leased device."""
 
 from allmlp.run import Run
-from allmlp.training.devices import lease, require
+from allmlp.training.devices import lease
 
 
 def train_runs(runs: list[Run]) -> None:
     """Train and publish runs. Work folders go once all are published: a job that fails is repeated cheaply."""
     kind = "cuda" if any(run.device == "cuda" for run in runs) else "cpu"
-    if kind == "cuda":
-        require(kind, len(runs))
     with lease(kind):
-        from allmlp.training import checkpoint  # imports torch: only once the device is chosen
+        from allmlp.training import checkpoint, environment  # import torch: only once the device is chosen
 
+        print("; ".join(environment.provenance(kind).values()), flush=True)
         for run in runs:
             checkpoint.produce(run)
         for run in runs:

@@ -110,15 +110,16 @@ class Training:
         )
         parts = run.optimiser["accumulation"]
         supervised = (targets != IGNORED).sum()
-        total, scores = torch.zeros((), dtype=self.dtype, device=run.device), {}
+        total = torch.zeros((), dtype=self.dtype, device=run.device)
+        scores: dict[str, float] = {}
         for piece, answers in zip(tokens.chunk(parts), targets.chunk(parts), strict=True):
             with self._autocast():
                 logits = self.forward(piece)
             loss = cross_entropy(logits, answers, self.dtype) * ((answers != IGNORED).sum() / supervised)
             loss.backward()
             total += loss.detach()
-            if parts == 1:
-                scores = self.task.scores(logits.detach(), Batch(piece, answers))
+            for name, score in self.task.scores(logits.detach(), Batch(piece, answers)).items():
+                scores[name] = scores.get(name, 0.0) + score * (len(piece) / len(tokens))
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), run.optimiser["clip"] or math.inf)
         rate = learning_rate(self.step, run.steps, run.optimiser)
         row = {

@@ -94,5 +94,7 @@ class WorkFolder:
 
     def log(self) -> pd.DataFrame:
         """The log so far, a row per update."""
-        lines = (self.folder / LOG).read_text(encoding="utf-8").splitlines()
-        return pd.DataFrame([json.loads(line) for line in lines])
+        path = self.folder / LOG
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        rows = [json.loads(line) for line in lines]
+        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["step", "loss", "learning_rate", "gradient_norm"])

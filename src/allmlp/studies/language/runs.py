@@ -53,6 +53,7 @@ def runs(settings: Settings, context: "Context") -> list[Run]:
             task_parameters={"context": settings.context, "batch_size": settings.batch_size},
             corpus=settings.corpus,
             tokens=context.tokens(settings.corpus),
+            corpus_settings=context.corpus_settings(settings.corpus),
             optimiser=settings.optimiser.model_dump(),
             steps=settings.steps,
             seed=seed,

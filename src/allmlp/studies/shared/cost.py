@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from allmlp import models, tasks
-from allmlp.measurements import exact, numeric, timing
+from allmlp.columns import exact, numeric, timing
 from allmlp.training import flops
 
 if TYPE_CHECKING:

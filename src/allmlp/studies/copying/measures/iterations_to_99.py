@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from allmlp.measurements import exact, numeric
+from allmlp.columns import exact, numeric
 from allmlp.studies.copying.convergence import ARRIVED, WITHIN, first_reached, largest_fall
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from allmlp.measurements import exact, numeric
+from allmlp.columns import exact, numeric
 from allmlp.studies.curves import kept_rows
 
 if TYPE_CHECKING:

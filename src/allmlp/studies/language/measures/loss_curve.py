@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from allmlp.columns import exact, numeric
 from allmlp.corpora.stories.floor import entropy_per_token
-from allmlp.measurements import exact, numeric
 from allmlp.studies.curves import kept_rows
 
 if TYPE_CHECKING:

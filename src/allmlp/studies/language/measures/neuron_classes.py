@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from allmlp.measurements import exact, numeric
+from allmlp.columns import exact, numeric
 from allmlp.studies.language import classification, neurons
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from allmlp.measurements import exact, numeric
+from allmlp.columns import exact, numeric
 from allmlp.studies.quadrature.integrals import INTEGRALS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from allmlp.measurements import exact, numeric
+from allmlp.columns import exact, numeric
 from allmlp.studies.quadrature import circuits
 from allmlp.studies.quadrature.errors import normalised
 from allmlp.studies.quadrature.frequencies import KEY_SHARE, key_frequencies, read_off, weight_shares, wrap

@@ -1,4 +1,4 @@
-"""What a measure declares of its columns, and how two measurements of one run are compared.
+"""What a measure declares of its columns.
 
 A measurement is a tidy table, one row per observation, with the unit at the end of each column's name
 (`_1` dimensionless, `_nats`, `_rad`, `_s`, ...). A column is
