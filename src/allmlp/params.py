@@ -35,23 +35,34 @@ class Params:
     settings: dict[tuple[str, Scale], Any]
 
 
-def _message(located: Located, error: Any, prefix: Place) -> str:
-    """One line for one pydantic error: where, what was found, what is right."""
-    place: Place = prefix
-    node: Any = located.value
-    for key in prefix:
+def _at(node: Any, place: Place) -> Any:
+    for key in place:
         node = node[key]
-    named = [str(key) for key in prefix]
-    for key in error["loc"]:
+    return node
+
+
+def _found(located: Located, loc: Place, prefix: Place) -> tuple[Place, Any]:
+    """The deepest place that pydantic's `loc` names and the files hold, and what stands there."""
+    if prefix[:1] == ("corpora",) and loc[:1] == ("source",) and len(loc) > 1:
+        loc = loc[2:]  # a corpus's keys stand beside `source:`, where CorpusSpec gathers them from
+    place: Place = prefix
+    node: Any = _at(located.value, prefix)
+    for key in loc:
         if (isinstance(node, dict) and key in node) or (
             isinstance(node, list) and isinstance(key, int) and key < len(node)
         ):
-            place, node = (*place, key), node[key]
-            named.append(str(key))
-    owner = ".".join(named) or "params"
-    if error["type"] == "unknown_key":
+            place, node = (*place, key), _at(node, (key,))
+    return place, node
+
+
+def _message(located: Located, error: Any, prefix: Place) -> str:
+    """One line for one pydantic error: where, what was found, what is right."""
+    place, node = _found(located, error["loc"], prefix)
+    owner = ".".join(map(str, place)) or "params"
+    if error["type"] in ("unknown_key", "unknown_name"):
         key, advice = error["ctx"]["key"], error["ctx"]["advice"]
-        return f"{located.where((*place, key))}: unknown key {key!r} in {owner}. {advice}"
+        wrong = "unknown key" if error["type"] == "unknown_key" else f"no {error['ctx']['what']}"
+        return f"{located.where((*place, key))}: {wrong} {key!r} in {owner}. {advice}"
     if error["type"] == "missing":
         return f"{located.where(place)}: {owner} lacks the key '{error['loc'][-1]}'"
     return f"{located.where(place)}: {owner} is {node!r}: {error['msg'][0].lower()}{error['msg'][1:]}"
@@ -64,16 +75,27 @@ def _checked(model: type[BaseModel], value: Any, located: Located, prefix: Place
         raise UserError("\n".join(dict.fromkeys(_message(located, e, prefix) for e in error.errors()))) from None
 
 
+def _mapping(located: Located, place: Place) -> dict[str, Any]:
+    """The keys and values at `place`; an error if something else stands there."""
+    node = _at(located.value, place)
+    if not isinstance(node, dict):
+        found = "is empty" if node is None else f"is {node!r}"
+        raise UserError(f"{located.where(place)}: {'.'.join(map(str, place))} {found}: it must hold keys and values")
+    return node
+
+
 def _settings(located: Located, study: str) -> dict[tuple[str, Scale], Any]:
     """A study's settings at each of its scales: the shared keys, overlaid by the scale's own."""
-    shared = dict(located.value["studies"][study])
-    scales = shared.pop("scales", {})
     place: Place = ("studies", study)
-    for scale in scales:
+    shared = _mapping(located, place)
+    scales = _mapping(located, (*place, "scales")) if "scales" in shared else {}
+    for scale, keys in scales.items():
         if scale not in SCALES:
             raise UserError(
                 f"{located.where((*place, 'scales', scale))}: no scale {scale!r}. There are: {', '.join(SCALES)}."
             )
+        if keys is not None:  # a scale may have nothing of its own
+            _mapping(located, (*place, "scales", scale))
     settings = {}
     for scale in SCALES:
         if scale in scales:
@@ -87,10 +109,8 @@ def _settings(located: Located, study: str) -> dict[tuple[str, Scale], Any]:
 
 def _rebased(located: Located, at: Place, onto: Place) -> Located:
     """The subtree at `at`, as if it stood at `onto`, with its own lines."""
-    node: Any = located.value
-    for key in at:
-        node = node[key]
-    value: Any = node or {}
+    node = _at(located.value, at)
+    value: Any = {} if node is None else node
     for key in reversed(onto):
         value = {key: value}
     lines = {(*onto, *p[len(at) :]): line for p, line in located.lines.items() if p[: len(at)] == at and p != at}
@@ -102,7 +122,7 @@ def load(path: Path, overlays: list[Path] | None = None, changes: dict[str, str]
     located = yamlfile.read(path)
     local = path.parent / LOCAL
     if local.is_file():
-        located = yamlfile.merge(located, Located({"corpora": yamlfile.read(local).value}))
+        located = yamlfile.merge(located, _rebased(yamlfile.read(local), (), ("corpora",)))
     for overlay in overlays or []:
         located = yamlfile.merge(located, yamlfile.read(overlay))
     for key, value in (changes or {}).items():

@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from allmlp import measuring, orphans, paths
+from allmlp.corpora import LOCK
 from allmlp.errors import UserError
 from allmlp.plan import CLAIMS, Plan, load_plan
 from allmlp.training.locks import hold
@@ -92,7 +93,7 @@ def _compare(plan: Plan, apart: Path) -> pd.DataFrame:
 
 
 def _copy_in(comparison: pd.DataFrame, apart: Path) -> None:
-    """Bring checkpoints, tokens, what was found out of new corpora, and those measurements that are new or differ."""
+    """Bring checkpoints, tokens, and those measurements that are new or differ."""
     for row in comparison[comparison.outcome.isin(["new", "different"])].itertuples():
         paths.write_whole(Path(str(row.file)), (apart / str(row.file)).read_bytes())
     for kind in ("checkpoints", "tokens"):
@@ -101,6 +102,20 @@ def _copy_in(comparison: pd.DataFrame, apart: Path) -> None:
             if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(folder, target)
+
+
+@contextmanager
+def _kept(path: Path) -> Iterator[None]:
+    """Put one file back as it was if the block fails."""
+    before = path.read_bytes() if path.is_file() else None
+    try:
+        yield
+    except BaseException:
+        if before is not None:
+            paths.write_whole(path, before)
+        else:
+            path.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
@@ -148,7 +163,8 @@ def reproduce(overlays: list[Path], cores: int) -> int:
             f"{plan.scale}: {len(plan.runs)} runs, {len(plan.measurements)} measurements on {cores} cores"
             + (f"; going on after {trained} runs" if trained else "")
         )
-        _make(plan, root, overlays, cores)
+        with _kept(root / LOCK):  # a new corpus is recorded there as soon as it is tokenized
+            _make(plan, root, overlays, cores)
         comparison = _compare(plan, apart)
         comparison.to_csv(COMPARISON, index=False)
         _say("measurements are made; judging, drawing, rendering")

@@ -1,25 +1,48 @@
 """The pydantic base of everything that a user writes: unknown keys are refused, with the nearest valid one."""
 
 import difflib
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
 
-class Strict(BaseModel):
-    """A frozen model that refuses unknown keys and does not turn one type into another."""
+def _advice(wrong: str, right: Iterable[str], listing: str) -> str:
+    names = list(right)
+    near = difflib.get_close_matches(wrong, names, n=1)
+    return f"Did you mean {near[0]!r}?" if near else f"{listing}: {', '.join(names)}."
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
+
+def refuse_unknown_keys(data: dict[Any, Any], valid: Iterable[str]) -> None:
+    """Raise pydantic's error for the first key of `data` that is not valid."""
+    names = list(valid)
+    for key in map(str, data):
+        if key not in names:
+            advice = _advice(key, names, "Valid keys")
+            raise PydanticCustomError("unknown_key", "unknown key '{key}'. {advice}", {"key": key, "advice": advice})
+
+
+def refuse_unknown_names(what: str, found: Iterable[str], right: Iterable[str]) -> None:
+    """The same for keys that are names: of architectures, say (`what`)."""
+    names = list(right)
+    for name in found:
+        if name not in names:
+            raise PydanticCustomError(
+                "unknown_name",
+                "no {what} '{key}'. {advice}",
+                {"what": what, "key": name, "advice": _advice(name, names, "There are")},
+            )
+
+
+class Strict(BaseModel):
+    """A frozen model that refuses unknown keys, infinities and NaN, and does not turn one type into another."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=())
 
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            for key in data.keys() - cls.model_fields.keys():
-                near = difflib.get_close_matches(str(key), cls.model_fields, n=1)
-                advice = f"Did you mean {near[0]!r}?" if near else f"Valid keys: {', '.join(cls.model_fields)}."
-                raise PydanticCustomError(
-                    "unknown_key", "unknown key '{key}'. {advice}", {"key": str(key), "advice": advice}
-                )
+            refuse_unknown_keys(data, cls.model_fields)
         return data

@@ -56,21 +56,36 @@ def _lines(node: yaml.Node, file: str, place: Place, lines: dict[Place, tuple[st
             _lines(value, file, (*place, position), lines)
 
 
-def read(path: Path, shown: str | None = None) -> Located:
-    """Read one YAML file. `shown`: the name that errors give it."""
-    file = shown or path.name
+def _text(path: Path, file: str) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
-        loader = _Loader(text)
-        node = loader.get_single_node()
-        value = loader.construct_document(node) if node is not None else {}
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{file}: is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
+
+
+def _parsed(text: str, file: str) -> tuple[yaml.Node | None, Any]:
+    try:
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        return node, loader.construct_document(node) if node is not None else {}
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise UserError(f"{file}:{line}: is not YAML: {error.problem}") from error
+    except yaml.reader.ReaderError as error:
+        line, character = text.count("\n", 0, error.position) + 1, text[error.position]
+        raise UserError(f"{file}:{line}: is not YAML: holds the character {character!r}. Remove it.") from error
+    except ValueError as error:  # what looks like a date and is none
+        raise UserError(f"{file}: is not YAML: {error}") from error
+
+
+def read(path: Path, shown: str | None = None) -> Located:
+    """Read one YAML file. `shown`: the name that errors give it."""
+    file = shown or path.name
+    node, value = _parsed(_text(path, file), file)
     if not isinstance(value, dict):
         raise UserError(f"{file}:1: must hold keys and values, and holds {type(value).__name__}")
     located = Located(value)

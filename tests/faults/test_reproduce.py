@@ -69,6 +69,17 @@ def test_a_failure_leaves_every_committed_file_as_it_was(fresh: Path) -> None:
     assert contents(fresh / "results") == before
 
 
+def test_a_failure_after_everything_was_measured_puts_all_back(fresh: Path) -> None:
+    edit(fresh, "params.yaml", "smoke: {seeds: [0], steps: 20, p: 7", "smoke: {seeds: [3], steps: 20, p: 7")
+    (fresh / "paper/report.html.j2").write_text("{{ no_such_thing }}")
+    before = contents(fresh / "results")
+    done = call(fresh, "allmlp", "reproduce", "--cores", "2", ok=False)
+    assert done.returncode == 2
+    now = contents(fresh / "results")
+    assert {name: now[name] for name in before} == before
+    assert not [name for name in now.keys() - before.keys() if not name.startswith(("checkpoints", "tokens"))]
+
+
 def test_a_second_call_is_refused_while_the_first_works(fresh: Path) -> None:
     longer(fresh)
     process = start(fresh)

@@ -15,7 +15,7 @@ from allmlp import paths, recipes
 from allmlp.corpora.hub import HubCorpus
 from allmlp.corpora.local import LocalCorpus
 from allmlp.errors import UserError
-from allmlp.strict import Strict
+from allmlp.strict import Strict, refuse_unknown_keys
 from allmlp.tokenizers import BPE, GPT2, Bytes, Chunks, SentencePiece
 
 LOCK = "corpora.lock"
@@ -41,6 +41,7 @@ class StoriesCorpus(Strict):
         return stories.documents(self.seed, self.documents)
 
 
+SOURCES: dict[str, type[Strict]] = {"stories": StoriesCorpus, "local": LocalCorpus, "hub": HubCorpus}
 Source = Annotated[StoriesCorpus | LocalCorpus | HubCorpus, Field(discriminator="source")]
 Tokenizer = Annotated[BPE | Bytes | Chunks | GPT2 | SentencePiece, Field(discriminator="kind")]
 
@@ -54,12 +55,15 @@ class CorpusSpec(Strict):
     @model_validator(mode="before")
     @classmethod
     def _gather_source(cls, data: Any) -> Any:
-        if isinstance(data, dict) and isinstance(data.get("source"), str):
-            return {
-                "tokenizer": data.get("tokenizer", {"kind": "bytes"}),
-                "source": {k: v for k, v in data.items() if k != "tokenizer"},
-            }
-        return data
+        if not isinstance(data, dict):
+            return data
+        kind = data.get("source")
+        if isinstance(kind, str) and kind in SOURCES:
+            refuse_unknown_keys(data, (*SOURCES[kind].model_fields, "tokenizer"))
+        gathered = {"tokenizer": data.get("tokenizer", {"kind": "bytes"})}
+        if "source" in data:
+            gathered["source"] = {key: value for key, value in data.items() if key != "tokenizer"}
+        return gathered
 
     def documents(self, root: Path) -> Iterator[str]:
         """The documents, streamed."""

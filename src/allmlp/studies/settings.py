@@ -1,6 +1,6 @@
 """The settings that every study shares."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ class Optimiser(Strict):
 
     learning_rate: float = Field(gt=0)
     weight_decay: float = Field(default=0.0, ge=0)
-    betas: list[float] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
+    betas: list[Annotated[float, Field(ge=0, lt=1)]] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
     eps: float = Field(default=1e-8, ge=0)
     clip: float | None = Field(default=None, gt=0)
     warmup_steps: int = Field(default=0, ge=0)
@@ -24,7 +24,7 @@ class Optimiser(Strict):
 class StudySettings(Strict):
     """What a study needs at one scale: its own settings build upon these."""
 
-    seeds: list[int] = Field(min_length=1)
+    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
     steps: int = Field(gt=0)
     optimiser: Optimiser
     precision: Literal["float32", "bfloat16"] = "float32"

@@ -1,12 +1,13 @@
 """Runs of study 002's copying slice: architectures x string lengths x seeds."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from allmlp.models import REGISTRY
 from allmlp.run import Run
-from allmlp.strict import Strict
-from allmlp.studies import names
+from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.studies import SHARED, names
 from allmlp.studies.settings import StudySettings
 
 if TYPE_CHECKING:
@@ -25,11 +26,17 @@ class Model(Strict):
 class Settings(StudySettings):
     """Sizes shared by all models; `models`: architecture -> what is its own."""
 
-    string_lengths: list[int] = Field(min_length=1)
+    string_lengths: list[Annotated[int, Field(gt=0)]] = Field(min_length=1)
     batch_size: int = Field(gt=0)
     d_model: int = Field(gt=0)
     n_blocks: int = Field(gt=0)
     models: dict[str, Model] = Field(min_length=1)
+
+    @field_validator("models")
+    @classmethod
+    def _known(cls, models: dict[str, Model]) -> dict[str, Model]:
+        refuse_unknown_names("architecture", models, REGISTRY)
+        return models
 
 
 def runs(settings: Settings, context: "Context") -> list[Run]:
@@ -64,6 +71,6 @@ def _run(settings: Settings, context: "Context", architecture: str, length: int,
         optimiser=optimiser,
         steps=settings.steps,
         seed=seed,
-        measures=(*names("copying", "measures"), "cost"),
+        measures=(*names("copying", "measures"), *SHARED),
         **settings.machine(context.device),
     )

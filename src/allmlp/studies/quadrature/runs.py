@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from allmlp.run import Run, log_spaced
-from allmlp.studies import names
+from allmlp.studies import SHARED, names
 from allmlp.studies.settings import StudySettings
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def runs(settings: Settings, context: "Context") -> list[Run]:
             optimiser=settings.optimiser.model_dump(),
             steps=settings.steps,
             seed=seed,
-            measures=(*names("quadrature", "measures"), "cost"),
+            measures=(*names("quadrature", "measures"), *SHARED),
             keep=log_spaced(settings.steps, per_decade=2),
             loss_dtype="float64",
             **settings.machine(context.device),
