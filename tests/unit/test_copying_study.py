@@ -2,6 +2,7 @@
 
 import io
 import math
+from collections.abc import Iterable
 from types import SimpleNamespace
 
 import matplotlib
@@ -15,6 +16,7 @@ from allmlp import studies
 from allmlp.report import style
 from allmlp.studies.copying import convergence, verdicts
 from allmlp.studies.copying.measures import iterations_to_99, learning_curve
+from allmlp.studies.rules import NotPlannedError
 
 STEPS, SEEDS = 400, range(6)
 MODELS = {"causal-rn": 100, "transformer": 150, "linear-transformer": 250, "linear-causal-rn": 9999}
@@ -46,9 +48,15 @@ def table(module, models: dict[str, float] = MODELS, lengths=(16,), **overrides)
     return pd.concat(parts, ignore_index=True)
 
 
-def judged(claim: str, rows: pd.DataFrame) -> list[str]:
+def judged(claim: str, rows: pd.DataFrame, planned: Iterable[str] = MODELS) -> list[str]:
     row = next(row for row in studies.ledger("copying") if row["id"] == claim)
-    evidence = SimpleNamespace(table=lambda name: rows.copy(), margin=row["margin"], paper=row["paper"])
+    evidence = SimpleNamespace(
+        table=lambda name: rows.copy(),
+        margin=row["margin"],
+        paper=row["paper"],
+        content={"runs": {model: {"labels": {"model": model}} for model in planned}},
+        planned=lambda name: list(planned),
+    )
     return [part.verdict for part in getattr(verdicts, row["test"])(evidence).parts]
 
 
@@ -153,6 +161,27 @@ def test_similar_curves_are_judged_part_by_part(transformer, expected):
 def test_a_diverged_seed_counts_with_the_plateau():
     rows = table(learning_curve, {"causal-rn": 100, "transformer": 104}, transformer={"done": 40})
     assert judged("002-4", rows)[0] == "contradicted"
+
+
+def test_a_seed_that_diverged_before_its_first_row_counts_with_the_plateau_too():
+    rows = table(learning_curve, {"causal-rn": 100, "transformer": 104})
+    rows = rows[(rows["model"] != "transformer") | (rows["seed"] != 0)]
+    assert judged("002-4", rows)[0] == "undecided"
+    assert judged("002-4", rows[rows["model"] != "transformer"])[0] == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("claim", "module", "missing"),
+    [
+        ("002-4", learning_curve, "transformer"),
+        ("002-5", iterations_to_99, "linear-causal-rn"),
+        ("002-5", iterations_to_99, "transformer"),
+    ],
+)
+def test_a_model_that_the_plan_leaves_out_is_named(claim, module, missing):
+    models = {model: at for model, at in MODELS.items() if model != missing}
+    with pytest.raises(NotPlannedError, match=f"^needs runs of {missing}, which are not planned$"):
+        judged(claim, table(module, models), planned=models)
 
 
 def test_the_order_of_models_is_judged_part_by_part():

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -14,7 +15,9 @@ from allmlp import measuring, paths, studies
 from allmlp.errors import UserError
 from allmlp.report import evidence, judge
 from allmlp.report.evidence import Evidence
+from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
+from allmlp.studies.rules import NotPlannedError
 from tests import tiny
 
 CLAIM: dict[str, Any] = {
@@ -67,6 +70,16 @@ def test_the_largest_complete_scale_decides() -> None:
     assert set(entry["at"]) == {"laptop", "workstation"}
 
 
+def test_the_largest_scale_that_meets_the_needs_decides() -> None:
+    needs = {"scale": "workstation", "seeds": 8}
+    entry = judged(at("workstation", 8), at("gpu", 5), needs=needs)
+    assert (entry["scale"], entry["verdict"], entry["n"]) == ("workstation", "reproduced", 8)
+    assert entry["at"]["gpu"]["verdict"] == "not testable at this scale"
+    entry = judged(at("workstation", 5), at("gpu", 6), needs=needs)
+    assert (entry["scale"], entry["verdict"]) == ("gpu", "not testable at this scale")
+    assert entry["indication"] == "reproduced"
+
+
 def test_below_its_scale_a_claim_is_not_testable_but_its_numbers_are_kept() -> None:
     entry = judged(at("laptop", 6))
     assert (entry["verdict"], entry["indication"], entry["n"]) == ("not testable at this scale", "reproduced", 6)
@@ -102,12 +115,76 @@ def test_a_margin_inside_the_interval_is_undecided_and_beyond_it_contradicted() 
     assert judged(at("workstation", 5, value=0.1))["verdict"] == "contradicted"
 
 
+def entry(name: str, verdict: str, p: float | None = 0.5, **parts: tuple[str, float | None]) -> dict[str, Any]:
+    """A claim as judged at workstation; `parts`: name -> verdict and p."""
+    listed = [{"name": part, "verdict": said, "text": "t", "p": value} for part, (said, value) in parts.items()]
+    held = sum(part["verdict"] == "reproduced" for part in listed)
+    result = {"verdict": verdict, "value": float(held), "text": "t", "p": p, "parts": listed}
+    return {"id": name, "scale": "workstation", "at": {"workstation": dict(result)}, **result}
+
+
 def test_holm_takes_back_what_does_not_survive_among_many() -> None:
-    entries = [{"id": str(i), "verdict": "undecided", "p": 0.5, "text": ""} for i in range(9)]
-    entries.append({"id": "good", "verdict": "reproduced", "p": 1e-4, "text": ""})
-    entries.append({"id": "lucky", "verdict": "reproduced", "p": 0.02, "text": ""})
+    entries = [entry(str(i), "undecided") for i in range(9)]
+    entries += [entry("good", "reproduced", 1e-4), entry("lucky", "reproduced", 0.02)]
     judge._correct(entries)
-    assert [entry["verdict"] for entry in entries[-2:]] == ["reproduced", "undecided"]
+    assert [found["verdict"] for found in entries[-2:]] == ["reproduced", "undecided"]
+    assert [found["holm"] for found in entries[-2:]] == [True, False]
+    assert "does not survive Holm" in entries[-1]["text"]
+    assert entries[-1]["at"]["workstation"]["verdict"] == "undecided"
+
+
+def test_holm_counts_parts_and_recombines_the_claims_that_lose_one() -> None:
+    both = entry("both", "reproduced", None, a=("reproduced", 1e-6), b=("reproduced", 0.02), c=("reproduced", None))
+    one = entry("one", "partly", None, a=("reproduced", 0.02), b=("contradicted", 0.99), c=("undecided", None))
+    judge._correct([both, one])  # of four tests
+    assert (both["verdict"], one["verdict"]) == ("partly", "contradicted")
+    assert [part["verdict"] for part in both["parts"]] == ["reproduced", "undecided", "reproduced"]
+    assert [part["p"] for part in both["parts"]] == [1e-6, 0.02, None]
+    assert "does not survive Holm" in both["parts"][1]["text"]
+    assert (both["value"], both["text"]) == (2.0, "a: reproduced; b: undecided; c: reproduced")
+    assert both["at"]["workstation"]["parts"] == both["parts"]
+    assert (both["holm"], one["holm"]) == (False, False)
+
+
+def test_holm_leaves_out_what_is_not_judged_at_its_needs() -> None:
+    entries = [{**entry(str(i), judge.NOT_TESTABLE), "indication": "reproduced"} for i in range(9)]
+    entries += [{"id": "none", "verdict": "not run", "scale": None, "at": {}, "text": "t"}]
+    entries += [entry("good", "reproduced", 0.02)]
+    judge._correct(entries)
+    assert entries[-1]["verdict"] == "reproduced"
+    assert not any("holm" in found for found in entries[:-1])
+
+
+def test_parts_carry_their_p(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = better([1.0, 1.1, 0.9, 1.0, 1.05], 0.5)
+    test = SimpleNamespace(t=lambda found: whole({"a": finding, "b": replace(finding, p=None)}))
+    monkeypatch.setattr(studies, "module", lambda study, name: test)
+    parts = judged(at("workstation", 5))["parts"]
+    assert [part["p"] for part in parts] == [pytest.approx(finding.p, rel=1e-5), None]
+
+
+def _unplanned_at(scale: str) -> SimpleNamespace:
+    def t(found: Evidence) -> Finding:
+        if found.scale == scale:
+            raise NotPlannedError("needs runs of y, which are not planned")
+        return better(found.table("m")["value"].to_numpy(), 0.5)
+
+    return SimpleNamespace(t=t)
+
+
+def test_a_claim_whose_runs_are_not_planned_is_not_run_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "module", lambda study, name: _unplanned_at("workstation"))
+    found = judged(at("workstation", 5))
+    text = "needs runs of y, which are not planned at workstation"
+    assert (found["verdict"], found["scale"], found["text"]) == ("not run", None, text)
+    missing = judged(at("workstation", 5), at("gpu", 5, measured=2))
+    assert missing["text"] == f"{text}; 2 of 5 runs at gpu"
+
+
+def test_a_scale_that_plans_all_runs_is_judged_beside_one_that_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "module", lambda study, name: _unplanned_at("gpu"))
+    found = judged(at("workstation", 5), at("gpu", 5))
+    assert (found["verdict"], found["scale"], set(found["at"])) == ("reproduced", "workstation", {"workstation"})
 
 
 def test_a_measurement_that_is_not_the_selected_one_is_said() -> None:

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from allmlp.report.censoring import censored_comparison, restricted_mean, sooner
-from allmlp.report.families import combine, holm, holm_adjusted, whole
+from allmlp.report.multiplicity import combine, holm, holm_adjusted, whole
 from allmlp.report.statistics import (
     Finding,
     Part,
@@ -166,52 +165,10 @@ def test_a_whole_names_its_parts_and_takes_their_worst_p():
     assert (finding.verdict, finding.value, finding.n) == ("partly", 1.0, 8)
     assert finding.text == "softmax: reproduced; linear: undecided"
     assert finding.p == better(SAMPLE, 0.65).p
+    assert [part.p for part in finding.parts] == [better(SAMPLE, 0.5).p, better(SAMPLE, 0.65).p]
     assert whole({"a": better(SAMPLE, 0.5), "b": within_prediction(SAMPLE, 0.7, max_half_width=1)}).p is None
 
 
 def test_a_misspelt_verdict_fails_at_once():
     with pytest.raises(ValueError, match="'proven': choose one of reproduced, partly"):
         Finding("proven", 0, 0, 0, 5, "", "")
-
-
-def test_a_censored_run_is_later_than_the_budget_and_never_dropped():
-    order = censored_comparison(
-        a=[100, 1000, 500, 0, 300, 7],
-        a_reached=[True, True, True, False, True, False],
-        b=[200, math.nan, 500, 5, 299, math.nan],
-        b_reached=[True, False, True, True, True, False],
-        budget=1000,  # reached at the very last step still counts as reached
-    )
-    assert (order.earlier, order.later, order.tied, order.neither, order.n) == (2, 2, 1, 1, 6)
-    assert order.p == pytest.approx(stats.binomtest(2, 4, alternative="greater").pvalue)
-
-
-@pytest.mark.parametrize(("n", "verdict"), [(4, "undecided"), (5, "undecided"), (6, "reproduced"), (20, "reproduced")])
-def test_sooner_needs_six_of_six(n, verdict):
-    order = censored_comparison(np.arange(n), [True] * n, np.arange(n), [False] * n, budget=n)
-    assert order.p == pytest.approx(0.5**n)
-    assert sooner(order).verdict == verdict
-    back = censored_comparison(np.arange(n), [False] * n, np.arange(n), [True] * n, budget=n)
-    assert sooner(back).verdict == ("contradicted" if verdict == "reproduced" else "undecided")
-
-
-def test_no_run_ever_gets_there():
-    order = censored_comparison([0] * 8, [False] * 8, [0] * 8, [False] * 8, budget=10)
-    assert (order.neither, order.p) == (8, 1.0)
-    assert sooner(order).verdict == "undecided"
-    assert restricted_mean([0] * 8, [False] * 8, 10)[:3] == (10, 10, 10)
-
-
-def test_restricted_mean_takes_the_budget_for_a_censored_run():
-    assert restricted_mean([2, 4, math.nan], [True, True, False], 9) == t_interval([2, 4, 9])
-
-
-def test_bad_times_are_refused():
-    with pytest.raises(ValueError, match="above the budget of 10"):
-        restricted_mean([11.0], [True], 10)
-    with pytest.raises(ValueError, match="no number"):
-        restricted_mean([math.nan], [True], 10)
-    with pytest.raises(ValueError, match="equal lengths"):
-        censored_comparison([1, 2], [True, True], [1], [True], 10)
-    with pytest.raises(ValueError, match="one flag per seed"):
-        restricted_mean([1, 2], [True], 10)

@@ -1,7 +1,12 @@
-"""Claims: each row of each ledger judged at the largest scale whose planned runs are all there."""
+"""Claims: each row of each ledger judged at the largest complete scale that has what the claim needs.
+
+A scale is complete where all its planned runs are there. Where no complete scale has the size and the seeds that the
+claim needs, the largest one gives an indication and no verdict.
+"""
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 from allmlp import measuring, paths, studies
@@ -9,13 +14,15 @@ from allmlp.params import SCALES
 from allmlp.plan import CLAIMS
 from allmlp.report import evidence
 from allmlp.report.evidence import Evidence
-from allmlp.report.families import holm
-from allmlp.report.statistics import Finding
+from allmlp.report.multiplicity import combine, holm, listed
+from allmlp.report.statistics import Finding, Part
+from allmlp.studies.rules import NotPlannedError
 
-NOT_TESTABLE = "not testable at this scale"
+NOT_RUN, NOT_TESTABLE = "not run", "not testable at this scale"
+LOST = "; does not survive Holm's correction within the study"
 
 
-def _number(value: float) -> float | None:
+def _number(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")
 
 
@@ -28,8 +35,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "n": finding.n,
         "unit": finding.unit,
         "text": finding.text,
-        "p": None if finding.p is None else _number(finding.p),
-        "parts": [{"name": part.name, "verdict": part.verdict, "text": part.text} for part in finding.parts],
+        "p": _number(finding.p),
+        "parts": [{**vars(part), "p": _number(part.p)} for part in finding.parts],
     }
 
 
@@ -65,17 +72,21 @@ def judge_claim(study: str, claim: dict[str, Any], scales: dict[str, Evidence]) 
         "at": {},
     }
     if claim["test"] is None:
-        return {
-            **entry,
-            "verdict": "not run",
-            "scale": None,
-            "text": "no run of this project measures it yet",
-        }
-    complete = [found for found in scales.values() if found.complete(claim["measures"])]
-    entry["at"] = {found.scale: _at(claim, found) for found in complete}
-    if complete:
-        return {**entry, **entry["at"][complete[-1].scale]}
-    return {**entry, "verdict": "not run", "scale": None, "text": _progress(claim, scales)}
+        return {**entry, "verdict": NOT_RUN, "scale": None, "text": "no run of this project measures it yet"}
+    said, missing = [], {}
+    for found in scales.values():
+        if not found.complete(claim["measures"]):
+            missing[found.scale] = found
+            continue
+        try:
+            entry["at"][found.scale] = _at(claim, found)
+        except NotPlannedError as error:
+            said.append(f"{error} at {found.scale}")
+    if not entry["at"]:
+        text = "; ".join([*said, _progress(claim, missing)] if missing or not said else said)
+        return {**entry, "verdict": NOT_RUN, "scale": None, "text": text}
+    meeting = [scale for scale, result in entry["at"].items() if result["verdict"] != NOT_TESTABLE]
+    return {**entry, **entry["at"][(meeting or list(entry["at"]))[-1]]}
 
 
 def _progress(claim: dict[str, Any], scales: dict[str, Evidence]) -> str:
@@ -89,15 +100,42 @@ def _progress(claim: dict[str, Any], scales: dict[str, Evidence]) -> str:
     return f"{done_runs} of {of} runs at {scale}"
 
 
+def _tested(entry: dict[str, Any]) -> dict[str, float]:
+    """p of each part of a claim judged at its needs, by a name of its own; a claim without parts is one part."""
+    if entry["verdict"] in (NOT_RUN, NOT_TESTABLE):
+        return {}
+    parts = entry["parts"] or [{"name": "", "p": entry["p"]}]
+    return {f"{entry['id']} {part['name']}": part["p"] for part in parts if part["p"] is not None}
+
+
 def _correct(entries: list[dict[str, Any]]) -> None:
-    """Holm over all tested claims of a study: one whose p does not survive goes back from reproduced to undecided."""
-    p_values = {entry["id"]: entry["p"] for entry in entries if entry.get("p") is not None}
-    for claim, survives in holm(p_values).items():
-        entry = next(entry for entry in entries if entry["id"] == claim)
-        entry["holm"] = bool(survives)
-        if not survives and entry["verdict"] == "reproduced":
-            entry["verdict"] = "undecided"
-            entry["text"] += "; does not survive Holm's correction within the study"
+    """Holm over all tested parts of a study: a reproduced one that does not survive becomes undecided."""
+    survives = holm({name: p for entry in entries for name, p in _tested(entry).items()})
+    for entry in entries:
+        lost = {name for name in _tested(entry) if not survives[name]}
+        if _tested(entry):
+            entry["holm"] = not lost
+        changed = _without(entry, lost)
+        for result in (entry, entry["at"].get(entry["scale"], {})):
+            result.update(changed)
+
+
+def _without(entry: dict[str, Any], lost: set[str]) -> dict[str, Any]:
+    """What becomes of a claim once its `lost` parts are no longer reproduced; empty where nothing changes."""
+    if not entry.get("parts"):
+        taken_back = lost and entry["verdict"] == "reproduced"
+        return {"verdict": "undecided", "text": entry["text"] + LOST} if taken_back else {}
+    parts = [Part(**part) for part in entry["parts"]]
+    kept = [
+        replace(part, verdict="undecided", text=part.text + LOST)
+        if part.verdict == "reproduced" and f"{entry['id']} {part.name}" in lost
+        else part
+        for part in parts
+    ]
+    if kept == parts:
+        return {}
+    held = float(sum(part.verdict == "reproduced" for part in kept))
+    return {"verdict": combine(kept), "value": held, "text": listed(kept), "parts": [vars(part) for part in kept]}
 
 
 def judge() -> dict[str, Any]:

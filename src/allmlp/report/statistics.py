@@ -39,18 +39,19 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """One listed part of a claim: which, how it was judged, and why."""
+    """One listed part of a claim: which, how it was judged, why, and the p of its finding."""
 
     name: str
     verdict: Verdict
     text: str = ""
+    p: float | None = None
 
 
 @dataclass(frozen=True)
 class Finding:
     """What the runs say of one claim: verdict, statistic, its interval, number of seeds, unit, one sentence.
 
-    `p` is one-sided, for `allmlp.report.families.holm`; None where the verdict rests on no test.
+    `p` is one-sided, for `allmlp.report.multiplicity.holm`; None where the verdict rests on no test.
     """
 
     verdict: Verdict
@@ -113,8 +114,7 @@ def better(differences: Values, margin: float, level: float = 0.95, unit: str = 
     elif interval.n >= FEWEST_SEEDS and interval.high < margin:
         verdict = "contradicted"
     text = f"{_said(interval, level, 't', unit)}, against a margin of {margin:g}"
-    p = _p_above(differences, margin)
-    return Finding(verdict, *interval, unit, text, p)
+    return Finding(verdict, *interval, unit, text, _p_above(differences, margin))
 
 
 def equal(differences: Values, margin: float, level: float = 0.95, unit: str = "") -> Finding:

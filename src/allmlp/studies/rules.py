@@ -1,9 +1,24 @@
-"""What rules in claims.yaml say besides `better`: below a limit, several numbers, a verdict withheld."""
+"""What rules in claims.yaml say besides `better`: below a limit, several numbers, a verdict withheld, runs it needs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from allmlp.report.statistics import Finding, Values, Verdict, better
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+
+class NotPlannedError(Exception):
+    """The plan leaves out runs that a rule compares; the claim is then not run."""
+
+
+def require_models(evidence: "Evidence", measure: str, models: Iterable[str]) -> None:
+    """Raises NotPlannedError, naming them, where no run of some of these models is planned to have the measure."""
+    planned = {evidence.content["runs"][run]["labels"].get("model") for run in evidence.planned(measure)}
+    if missing := [model for model in models if model not in planned]:
+        raise NotPlannedError(f"needs runs of {', '.join(missing)}, which are not planned")
 
 
 def below(values: Values, limit: float, unit: str = "") -> Finding:

@@ -7,19 +7,21 @@ import numpy as np
 import pandas as pd
 from scipy.special import bdtr
 
-from allmlp.report.families import whole
+from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better, share_interval
 from allmlp.studies.copying import convergence
-from allmlp.studies.rules import below, withheld
+from allmlp.studies.rules import below, require_models, withheld
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
 
 QUADRATIC = ("causal-rn", "transformer")
+LINEAR = ("linear-causal-rn", "linear-transformer")
 
 
 def similar_curves(evidence: "Evidence") -> Finding:
     """002-4: CausalRN and Transformer end near zero, fall suddenly, and along nearly the same curve."""
+    require_models(evidence, "learning_curve", QUADRATIC)
     of_seeds = _curve_numbers(evidence.table("learning_curve")).groupby("seed").mean()
     end, sharpness, gap = (of_seeds[name].to_numpy() for name in ("end", "sharpness", "gap"))
     margin = evidence.margin
@@ -34,6 +36,7 @@ def similar_curves(evidence: "Evidence") -> Finding:
 
 def iterations_to_99(evidence: "Evidence") -> Finding:
     """002-5: CausalRN before Transformer, both before their linear forms; Linear CausalRN fails if long."""
+    require_models(evidence, "iterations_to_99", (*QUADRATIC, *LINEAR))
     rows, margin = evidence.table("iterations_to_99"), evidence.margin
     speed = margin["speed_log2"]
     return whole(
@@ -51,13 +54,14 @@ def _curve_numbers(rows: pd.DataFrame) -> pd.DataFrame:
 
     The steps that a diverged run lacks count with the plateau.
     """
-    numbers = []
+    numbers, pairs = [], pd.MultiIndex.from_product([rows["seed"].unique(), QUADRATIC])
     for length in sorted(rows["string_length"].unique()):
         of_length = rows[(rows["string_length"] == length) & rows["model"].isin(QUADRATIC)]
         height, steps = convergence.plateau(int(length)), np.sort(of_length["step"].unique())
-        losses = of_length.pivot(index="step", columns=["seed", "model"], values="loss_nats").fillna(height)
+        losses = of_length.pivot(index="step", columns=["seed", "model"], values="loss_nats")
+        losses = losses.reindex(columns=pairs).fillna(height)
         budget, last = int(steps[-1]) + 1, max(1, len(steps) // 20)
-        for seed in of_length["seed"].unique():
+        for seed in rows["seed"].unique():
             a, b = (losses[seed, model].to_numpy() for model in QUADRATIC)
             numbers.append(
                 {

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from allmlp.report.families import whole
+from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.classification import PAPER, PAPER_WIDTH, RELATIVE
 from allmlp.studies.language.concentration import bimodality

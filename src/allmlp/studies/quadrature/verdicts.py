@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from allmlp.report.families import whole
+from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better, within_prediction
 from allmlp.studies.quadrature.integrals import APPENDIX, MAIN
 from allmlp.studies.rules import below

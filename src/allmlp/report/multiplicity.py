@@ -32,13 +32,18 @@ def combine(parts: Iterable[Judged]) -> Verdict:
     return "contradicted" if "contradicted" in verdicts else "undecided"
 
 
+def listed(parts: Iterable[Part]) -> str:
+    """The verdict of each part in one line."""
+    return "; ".join(f"{part.name}: {part.verdict}" for part in parts) or "no part"
+
+
 def whole(findings: Mapping[str, Finding]) -> Finding:
     """One finding of a claim that has several named parts, all of which it needs.
 
     value: how many parts are reproduced; no interval (NaN). n: the fewest seeds of a part. p: the largest of
     the parts' (valid for "all hold": intersection-union test, Berger 1982), None if a part has none.
     """
-    parts = tuple(Part(name, finding.verdict, finding.text) for name, finding in findings.items())
+    parts = tuple(Part(name, found.verdict, found.text, found.p) for name, found in findings.items())
     held = sum(part.verdict == "reproduced" for part in parts)
     p_values = [finding.p for finding in findings.values() if finding.p is not None]
     return Finding(
@@ -48,7 +53,7 @@ def whole(findings: Mapping[str, Finding]) -> Finding:
         high=math.nan,
         n=min((finding.n for finding in findings.values()), default=0),
         unit=f"of {len(parts)} parts",
-        text="; ".join(f"{part.name}: {part.verdict}" for part in parts) or "no part",
+        text=listed(parts),
         p=max(p_values) if p_values and len(p_values) == len(parts) else None,
         parts=parts,
     )
@@ -73,7 +78,7 @@ def holm_adjusted(p_values: Mapping[str, float]) -> dict[str, float]:
 def holm(p_values: Mapping[str, float], level: float = 0.05) -> dict[str, bool]:
     """Which hypotheses of a family may be rejected so that the chance of any false one is at most `level`.
 
-    The p values of `better` and `equal` are one-sided. Only "reproduced" needs this permission: a claim whose
-    test is not rejected here becomes undecided, whatever its own interval says.
+    The p values of `better` and `equal` are one-sided. Only "reproduced" needs this permission: a part of a claim
+    whose test is not rejected here becomes undecided, whatever its own interval says.
     """
     return {name: p <= level for name, p in holm_adjusted(p_values).items()}
