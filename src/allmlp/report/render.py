@@ -126,6 +126,14 @@ def number(value: float | None) -> str:
     return "–" if value is None or value != value else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
+def rounded(cell: str) -> str:
+    """A cell of a table to four digits, if it is a number with more."""
+    try:
+        return f"{float(cell):.4g}" if "." in cell else cell
+    except ValueError:
+        return cell
+
+
 def render(pdf: bool = False) -> Path:
     """Write the report, and the PDF beside it if asked."""
     environment = Environment(
@@ -138,6 +146,7 @@ def render(pdf: bool = False) -> Path:
     environment.filters |= {
         "duration": duration,
         "number": number,
+        "rounded": rounded,
         "scientific": lambda value: f"{value:.2e}",
         "slug": lambda text: text.replace(" ", "-"),
     }

@@ -8,7 +8,7 @@ from allmlp.report import style
 from allmlp.studies.seeds import curve
 
 MEASURES = ["loss_curve"]
-PAPER = "none: the paper does not show its loss over training"
+PAPER = ""  # the paper shows no loss over training
 CLAIMS: list[str] = []
 TITLE = "Loss over training"
 CAPTION = (

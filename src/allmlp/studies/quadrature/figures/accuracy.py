@@ -7,7 +7,7 @@ from allmlp.report import style
 from allmlp.studies.seeds import curve
 
 MEASURES = ["accuracy"]
-PAPER = "none: the paper does not show its training"
+PAPER = ""  # the paper does not show its training
 CLAIMS: list[str] = []
 TITLE = "Accuracy and margin over training"
 CAPTION = (
