@@ -2,7 +2,7 @@
 # kills, faults and whole pipelines     bench: speed and memory beside what a user would pick instead
 PYTHON ?= python3
 PARAMS ?=
-CORES  ?= $(shell nproc)
+CORES  ?= $(shell env -u OMP_NUM_THREADS nproc)
 BIN    := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
