@@ -37,13 +37,18 @@ def stop(apart: Path) -> None:
     print(f"ending {len(working)} processes of an unfinished call; trainings save their state", flush=True)
     deadline = time.monotonic() + 60
     for pid in working:
-        snakemake = b"snakemake" in Path(f"/proc/{pid}/cmdline").read_bytes()
-        _signal(pid, signal.SIGKILL if snakemake else signal.SIGTERM)
+        _signal(pid, signal.SIGKILL if _is_snakemake(pid) else signal.SIGTERM)
     while remaining := _working(apart):
         if time.monotonic() > deadline:
             for pid in remaining:
                 _signal(pid, signal.SIGKILL)
         time.sleep(0.2)
+
+
+def _is_snakemake(pid: int) -> bool:
+    with suppress(OSError):
+        return b"snakemake" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
 
 
 def _signal(pid: int, number: int) -> None:

@@ -152,7 +152,8 @@ def _report(root: Path, overlays: list[Path]) -> None:
 def reproduce(overlays: list[Path], cores: int) -> int:
     """Run it all. Returns the exit status: 0, or 1 where a verdict came out otherwise than committed."""
     root, start = paths.project(), time.monotonic()
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what works there is ended too
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _quit)
     with hold(root / "work/reproduce.lock", "make reproduce"):
         apart = root / APART
         apart.mkdir(parents=True, exist_ok=True)
@@ -173,6 +174,12 @@ def reproduce(overlays: list[Path], cores: int) -> int:
             _report(root, overlays)
         shutil.rmtree(apart)
     return _conclude(comparison, before, time.monotonic() - start, plan)
+
+
+def _quit(number: int, _: object) -> None:
+    """End as asked, through every `except` and `finally` that puts things in order."""
+    _say("stopping; the same command goes on where it was")
+    sys.exit(128 + number)
 
 
 def _conclude(comparison: pd.DataFrame, before: dict[str, str], seconds: float, plan: Plan) -> int:

@@ -24,6 +24,12 @@ def start(clone: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+def orphans(clone: Path) -> list[str]:
+    """Processes that still work in a clone."""
+    here = [path for path in Path("/proc").glob("[0-9]*/cwd") if path.exists()]
+    return [str(path) for path in here if path.resolve().is_relative_to(clone)]
+
+
 def longer(clone: Path) -> None:
     """Make one run long enough to be caught in the middle, and commit its results."""
     edit(clone, "params.yaml", "smoke: {seeds: [0], steps: 20, p: 7", "smoke: {seeds: [0], steps: 4000, p: 7")
@@ -89,5 +95,9 @@ def test_a_second_call_is_refused_while_the_first_works(fresh: Path) -> None:
     done = call(fresh, "allmlp", "reproduce", ok=False)
     assert done.returncode == 2
     assert f"make reproduce is already being worked on by pid {process.pid} on " in done.stderr
-    os.killpg(process.pid, signal.SIGTERM)
-    process.wait()
+    os.killpg(process.pid, signal.SIGINT)
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "stopping; the same command goes on where it was" in said
+    assert "Traceback" not in said
+    assert not orphans(fresh), "nothing works on in the background"
