@@ -47,7 +47,7 @@ def stop(apart: Path) -> None:
 
 def _is_snakemake(pid: int) -> bool:
     with suppress(OSError):
-        return b"snakemake" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"snakemake" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     return False
 
 

@@ -166,12 +166,12 @@ def reproduce(overlays: list[Path], cores: int) -> int:
         )
         with _kept(root / LOCK):  # a new corpus is recorded there as soon as it is tokenized
             _make(plan, root, overlays, cores)
-        comparison = _compare(plan, apart)
-        comparison.to_csv(COMPARISON, index=False)
-        _say("measurements are made; judging, drawing, rendering")
-        with _all_or_nothing(root, apart):
-            _copy_in(comparison, apart)
-            _report(root, overlays)
+            comparison = _compare(plan, apart)
+            comparison.to_csv(COMPARISON, index=False)
+            _say("measurements are made; judging, drawing, rendering")
+            with _all_or_nothing(root, apart):
+                _copy_in(comparison, apart)
+                _report(root, overlays)
         shutil.rmtree(apart)
     return _conclude(comparison, before, time.monotonic() - start, plan)
 

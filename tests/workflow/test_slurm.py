@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import call, edit
 from tests.workflow.asking import up_to_date
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pipeline")]
+pytestmark = pytest.mark.slow
 
 BIN = Path(sys.executable).parent
 SNAKEMAKE = ("snakemake", "--workflow-profile", "workflow/profiles/slurm")

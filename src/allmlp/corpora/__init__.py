@@ -16,7 +16,7 @@ from allmlp.corpora.hub import HubCorpus
 from allmlp.corpora.local import LocalCorpus
 from allmlp.errors import UserError
 from allmlp.strict import Strict, refuse_unknown_keys
-from allmlp.tokenizers import BPE, GPT2, Bytes, Chunks, SentencePiece
+from allmlp.tokenizers import BPE, TokenizerSpec
 
 LOCK = "corpora.lock"
 FILE_KEYS = (
@@ -43,14 +43,13 @@ class StoriesCorpus(Strict):
 
 SOURCES: dict[str, type[Strict]] = {"stories": StoriesCorpus, "local": LocalCorpus, "hub": HubCorpus}
 Source = Annotated[StoriesCorpus | LocalCorpus | HubCorpus, Field(discriminator="source")]
-Tokenizer = Annotated[BPE | Bytes | Chunks | GPT2 | SentencePiece, Field(discriminator="kind")]
 
 
 class CorpusSpec(Strict):
     """One entry of `corpora:` in params.yaml: a source's keys and a `tokenizer:`."""
 
     source: Source
-    tokenizer: Tokenizer
+    tokenizer: TokenizerSpec
 
     @model_validator(mode="before")
     @classmethod

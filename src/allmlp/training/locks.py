@@ -92,31 +92,6 @@ def hold(path: Path, what: str) -> Iterator[None]:
         lock.release()
 
 
-def holder(path: Path) -> int | None:
-    """The pid that holds `path` on this host; None where it is free (or stale) or held elsewhere."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not _free(path) and time.monotonic() < deadline:
-        told = _told(path)
-        if told:
-            return told["pid"] if told["host"] == socket.gethostname() else None
-        time.sleep(0.02)
-    return None
-
-
-def _free(path: Path) -> bool:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
-
-
 def _locked(path: Path) -> int | None:
     """A descriptor of the file of that name, locked; None while it is locked by another."""
     while True:
