@@ -24,6 +24,8 @@ BLIND = {  # what cannot alter a result: names, registries, descriptions
     for name in ("columns", "errors", "models", "paths", "recipes", "run", "strict", "studies", "tasks")
 }
 
+LEDGERS = {"about.yaml", "claims.yaml", "errata.yaml"}  # what is said of results, not what makes them
+
 
 def source(module: str) -> Path:
     """The file of a module of this package: `allmlp.models.mlp` -> .../models/mlp.py."""
@@ -92,7 +94,8 @@ def _data(module: str) -> str:
     """The data files of a package: word lists and templates are sources too."""
     path = source(module)
     files = sorted(path.parent.rglob("*")) if path.name == "__init__.py" else []
-    return "".join(file.read_text(encoding="utf-8") for file in files if file.suffix in {".yaml", ".txt"})
+    read = (file for file in files if file.suffix in {".yaml", ".txt"} and file.name not in LEDGERS)
+    return "".join(file.read_text(encoding="utf-8") for file in read)
 
 
 def fingerprint(module: str) -> str:

@@ -32,6 +32,11 @@ def test_a_comment_changes_nothing_and_a_number_does(clone: Path) -> None:
     assert "all as locked" in call(clone, "allmlp", "recipes").stdout
 
 
+def test_a_ledger_is_no_source(clone: Path) -> None:
+    edit(clone, "src/allmlp/studies/quadrature/claims.yaml", "neuron_share_1: 0.9}", "neuron_share_1: 0.8}")
+    assert "all as locked" in call(clone, "allmlp", "recipes").stdout
+
+
 def test_a_raised_recipe_changes_the_plan(clone: Path) -> None:
     before = call(clone, "allmlp", "plan", "--format", "json").stdout
     edit(clone, "src/allmlp/tasks/copying.py", "RECIPE = 1", "RECIPE = 2")

@@ -1,0 +1,70 @@
+"""Rules on the integrals, the errors of the sums that stand for them, and their bound (003-3, 003-5, 003-6)."""
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding
+from allmlp.studies.quadrature.integrals import APPENDIX, MAIN
+from allmlp.studies.quadrature.verdicts.common import as_paper, by_seed, exact, exactly, heavy, mean_over_keys
+from allmlp.studies.rules import below
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+
+def closed_forms(evidence: "Evidence") -> Finding:
+    """003-3: the printed integrals against numerical ones; exact, so true or false without a test."""
+    rows, limit = evidence.table("closed_forms"), evidence.margin["difference_1"]
+    return whole(
+        {
+            "(a) the integrals of ReLU": _as_printed(rows[rows["where"] == MAIN], limit),
+            "(b) its identity and absolute parts": _as_printed(rows[rows["where"] == APPENDIX], limit),
+        }
+    )
+
+
+def error_table(evidence: "Evidence") -> Finding:
+    """003-5: errors and bound like those of the paper's frequencies, the bound below the naive one."""
+    rows, margin, paper = evidence.table("error_table"), evidence.margin, evidence.paper
+    keys = heavy(rows, margin)
+    largest = by_seed(rows, keys.groupby("seed")["total_bound_1"].max())
+    naive = float(rows["naive_bound_1"].mean())
+    parts = {
+        name: as_paper(by_seed(rows, keys.groupby("seed")[column].mean()), mean_over_keys(paper, column), margin)
+        for name, column in (
+            ("(a) absolute part's error", "abs_error_1"),
+            ("(b) identity part's error", "identity_error_1"),
+            ("(c) bound", "total_bound_1"),
+        )
+    }
+    return whole(
+        {
+            **parts,
+            "(d) bound below the integral's size": below(largest, naive),
+            "(e) size of the integral": exactly(rows, naive, paper["naive_bound_1"], margin["rounding_1"]),
+        }
+    )
+
+
+def angle_and_quadrature_terms(evidence: "Evidence") -> Finding:
+    """003-6: the two terms of the bound at each seed's key frequency with the largest bound."""
+    rows, margin, paper = evidence.table("error_table"), evidence.margin, evidence.paper
+    keys = heavy(rows, margin)
+    worst = keys.loc[keys.groupby("seed")["total_bound_1"].idxmax()].set_index("seed")
+    terms = {
+        "(a) phases": (worst["angle_bound_1"], paper["angle_bound_1"]),
+        "(b) quadrature": (worst["total_bound_1"] - worst["angle_bound_1"], paper["quadrature_bound_1"]),
+    }
+    return whole({name: as_paper(by_seed(rows, values), printed, margin) for name, (values, printed) in terms.items()})
+
+
+def _as_printed(rows: pd.DataFrame, limit: float) -> Finding:
+    """Is the paper's value right in every row?"""
+    missed = (rows["value_1"] - rows["paper_1"]).abs()
+    worst = float(missed.max())
+    wrong = sorted(rows.loc[missed > limit, "integral"].unique())
+    text = f"largest difference {worst:.3g}, allowed {limit:g}"
+    text += f"; not as printed: {', '.join(wrong)}" if wrong else ""
+    return exact(rows, worst <= limit, worst, text)
