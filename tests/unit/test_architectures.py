@@ -120,15 +120,38 @@ def test_last_token_gpt2_reads_all_positions():
     assert not torch.allclose(model.blocks[0](x)[:, 0], model.blocks[0](changed)[:, 0], rtol=0, atol=1e-9)
 
 
+def plain_addition(model, pairs):
+    """003's network pair by pair, attention over both tokens written out."""
+    x_BTD = model.W_E[pairs] + model.W_pos
+    half = torch.full((2, 2), 0.5, dtype=torch.float64)
+    x_BTD = x_BTD + sum(half @ (x_BTD @ model.W_V[h]) @ model.W_O[h] for h in range(len(model.W_V)))
+    x_BTD = x_BTD + torch.relu(x_BTD @ model.W_in + model.b_in) @ model.W_out + model.b_out
+    return (x_BTD @ model.W_U)[:, -1]
+
+
 def test_constant_attention_is_the_plain_transformer():
     model = tiny("constant-attention", vocabulary=7)
     torch.nn.init.normal_(model.b_in), torch.nn.init.normal_(model.b_out)
     pairs = torch.cartesian_prod(torch.arange(7), torch.arange(7))
-    x_BTD = model.W_E[pairs] + model.W_pos
-    half = torch.full((2, 2), 0.5, dtype=torch.float64)
-    x_BTD = x_BTD + sum(half @ (x_BTD @ model.W_V[h]) @ model.W_O[h] for h in range(2))
-    x_BTD = x_BTD + torch.relu(x_BTD @ model.W_in + model.b_in) @ model.W_out + model.b_out
-    torch.testing.assert_close(model(pairs), (x_BTD @ model.W_U)[:, -1], rtol=0, atol=1e-9)
+    torch.testing.assert_close(model(pairs), plain_addition(model, pairs), rtol=0, atol=1e-9)
+
+
+def test_constant_attention_trains_as_the_plain_transformer():
+    pairs = torch.cartesian_prod(torch.arange(13), torch.arange(13))
+    losses = []
+    for forward in (lambda model: model(pairs), lambda model: plain_addition(model, pairs)):
+        torch.manual_seed(0)
+        model = tiny("constant-attention", vocabulary=13)
+        optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=2.0, betas=(0.9, 0.98))
+        losses.append([])
+        for _ in range(100):
+            loss = F.cross_entropy(forward(model), pairs.sum(1) % 13)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            losses[-1].append(loss.item())
+    assert losses[0][-1] < losses[0][0]
+    assert max(abs(ours - plain) for ours, plain in zip(*losses, strict=True)) < 1e-9
 
 
 def test_constant_attention_gradient_is_bit_stable():
