@@ -2,11 +2,13 @@
 
 from allmlp.run import Run
 from allmlp.training.devices import lease
+from allmlp.training.memory import keep_freed_blocks
 
 
 def train_runs(runs: list[Run]) -> None:
     """Train and publish runs. Work folders go once all are published: a job that fails is repeated cheaply."""
     kind = "cuda" if any(run.device == "cuda" for run in runs) else "cpu"
+    keep_freed_blocks()
     with lease(kind):
         from allmlp.training import checkpoint, environment  # import torch: only once the device is chosen
 

@@ -1,0 +1,21 @@
+"""Memory that a step frees stays with the process, for the next step to take.
+
+glibc gives large freed blocks back to the kernel, which fills the next ones with zeros page by page: a quarter of
+the time of a full-batch step of modular addition on a CPU. Alters no bit of any result.
+"""
+
+import ctypes
+import sys
+
+LARGEST_BLOCK = 32 * 2**20  # bytes; glibc maps larger blocks one by one, whatever it is told
+KEPT, AHEAD = 2**30, 64 * 2**20  # bytes free at the heap's end before any is given back, and asked for at a time
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # <malloc.h>
+
+
+def keep_freed_blocks() -> bool:
+    """Tell glibc to keep freed memory. Returns whether it did: False with another C library."""
+    if not sys.platform.startswith("linux"):
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    settings = {M_MMAP_THRESHOLD: LARGEST_BLOCK, M_TRIM_THRESHOLD: KEPT, M_TOP_PAD: AHEAD}
+    return mallopt is not None and all(mallopt(name, value) == 1 for name, value in settings.items())
