@@ -12,11 +12,13 @@ SIZES: dict[str, dict[str, object]] = {
     "mlp": {"vocabulary": 257, "context": 7, "d_model": 8, "d_mlp": 16, "n_blocks": 2},
     "gpt2-last": {"vocabulary": 257, "context": 7, "d_model": 8, "d_mlp": 16, "n_blocks": 1, "n_heads": 2},
     "constant-attention": {"vocabulary": 7, "d_model": 16, "n_heads": 2, "d_mlp": 32},
+    "hand-coded-addition": {"vocabulary": 7, "frequencies": [1, 3], "angles": 8, "grid": "jittered"},
 }
 TASKS: dict[str, tuple[str, dict[str, object]]] = {
     "mlp": ("last-token", {"context": 7, "batch_size": 16}),
     "gpt2-last": ("last-token", {"context": 7, "batch_size": 16}),
     "constant-attention": ("modular-addition", {"p": 7, "train_share": 0.8}),
+    "hand-coded-addition": ("modular-addition", {"p": 7, "train_share": 0.8}),
 }
 OPTIMISER = Optimiser(learning_rate=3e-3, weight_decay=0.1, clip=1.0, warmup_steps=3, schedule="cosine").model_dump()
 

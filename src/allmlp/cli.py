@@ -82,6 +82,20 @@ def measure(runs: list[str], params: Overlays = None, scale: ScaleOption = None,
 
 
 @app.command()
+def certify(
+    run: Annotated[str, typer.Argument(help="A run id, a run's folder, or your own weights as safetensors.")],
+) -> None:
+    """Proved lower bounds on all margins of a network that adds modulo p.
+
+    Tensors of a safetensors file: W_E (p, d), W_pos (2, d), W_V (h, d, k), W_O (h, k, d), W_in (d, m), b_in (m),
+    W_out (m, d), b_out (d), W_U (d, p).
+    """
+    from allmlp.studies.quadrature.certify import show
+
+    show(run, START)
+
+
+@app.command()
 def select(params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Plan -> results/selected.json: the measurements that the last mile speaks of."""
     from allmlp.report.select import select as write

@@ -71,11 +71,13 @@ def test_parts_add_up_and_a_larger_vocabulary_grows_only_embeddings(name):
     size = {key: value for key, value in required.items() if key in takes}
     if takes.get("context") == 2:
         size["context"] = 2
-    small, large = parameters(on_meta(name, **size)), parameters(on_meta(name, **(size | {"vocabulary": 31})))
+    model = on_meta(name, **size)
+    width = dict(model.named_parameters())[model.EMBEDDINGS["token_embedding"]].shape[-1]
+    small, large = parameters(model), parameters(on_meta(name, **(size | {"vocabulary": 31})))
     assert small["total"] == small["embedding"] + small["non_embedding"]
     assert small["embedding"] == small["token_embedding"] + small["positions"] + small["unembedding"]
     assert large["non_embedding"] == small["non_embedding"]
-    assert large["embedding"] - small["embedding"] == 2 * 20 * 8
+    assert large["embedding"] - small["embedding"] == 2 * 20 * width
 
 
 def test_six_nd_gives_the_tokens_of_000():

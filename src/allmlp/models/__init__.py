@@ -23,6 +23,7 @@ REGISTRY: dict[str, str] = {
     "transformer": "allmlp.models.attention:Transformer",
     "linear-transformer": "allmlp.models.linear_attention:LinearTransformer",
     "constant-attention": "allmlp.models.constant_attention:ConstantAttention",
+    "hand-coded-addition": "allmlp.models.hand_coded:HandCodedAddition",
 }
 
 

@@ -76,10 +76,13 @@ def content() -> dict[str, Any]:
     selected, claims = evidence.selected(), _json(CLAIMS)
     runs = _csv(TABLES / "runs.csv")
     verdicts = {entry["id"]: entry for entry in claims["claims"]}
-    shown = []
+    shown, total = [], Counter[str]()
     for study, number in studies.STUDIES.items():
         ledger = [{**row, "verdict": verdicts[row["id"]]} for row in studies.ledger(study)]
+        own = [row for row in ledger if studies.is_own(row["id"])]
+        ledger = [row for row in ledger if row not in own]
         counts = Counter(row["verdict"]["verdict"] for row in ledger)
+        total += counts
         about = {
             "name": study,
             "number": number,
@@ -87,8 +90,8 @@ def content() -> dict[str, Any]:
             "errata": studies.ledger(study, "errata"),
         }
         made = {"figures": _figures(study), "tables": _tables(study), "spent": _spent(study, runs)}
-        shown.append({**about, "claims": ledger, "counts": {verdict: counts[verdict] for verdict in VERDICTS}, **made})
-    total = Counter(entry["verdict"] for entry in claims["claims"])
+        said = {"claims": ledger, "own": own, "counts": {verdict: counts[verdict] for verdict in VERDICTS}}
+        shown.append({**about, **said, **made})
     return {
         "studies": shown,
         "verdicts": VERDICTS,

@@ -58,3 +58,8 @@ def about(study: str) -> dict[str, Any]:
 def ledger(study: str, kind: str = "claims") -> list[dict[str, Any]]:
     """The rows of a study's claims.yaml or errata.yaml."""
     return yaml.safe_load((_folder(study) / f"{kind}.yaml").read_text(encoding="utf-8"))
+
+
+def is_own(claim: str) -> bool:
+    """Is a claim's id, such as 003-own-1, one of this project's own and not a paper's?"""
+    return "-own-" in claim

@@ -60,11 +60,21 @@ def output(w: Weights) -> Floats:
     return (w["W_out"] @ w["W_U"]).T
 
 
-def logits(w: Weights) -> Floats:
-    """The whole network on all pairs, nothing neglected: [x, y, z], (p, p, p)."""
+def embed(w: Weights) -> Floats:
+    """embed(y)[y, i]: what the second token adds to neuron i past the attention, (p, d_mlp)."""
+    return w["W_E"] @ w["W_in"]
+
+
+def residual(w: Weights) -> Floats:
+    """The residual stream that the MLP reads, for all pairs: [x, y, :], (p, p, d)."""
     first = (w["W_E"] + w["W_pos"][0]) @ attended(w)
     second = (w["W_E"] + w["W_pos"][1]) @ (np.eye(len(w["b_out"])) + attended(w))
-    r_XYD = first[:, None] + second[None, :]
+    return first[:, None] + second[None, :]
+
+
+def logits(w: Weights) -> Floats:
+    """The whole network on all pairs, nothing neglected: [x, y, z], (p, p, p)."""
+    r_XYD = residual(w)
     hidden_XYM = np.maximum(r_XYD @ w["W_in"] + w["b_in"], 0.0)
     return hidden_XYM @ output(w).T + (r_XYD + w["b_out"]) @ w["W_U"]
 

@@ -1,51 +1,128 @@
-"""Runs of study 003: addition modulo p with constant attention 1/2, at the paper's own size."""
+"""Runs of study 003: addition modulo p with constant attention 1/2, at the paper's own size and around it."""
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field
 
 from allmlp.run import Run, log_spaced
-from allmlp.studies import SHARED, names
+from allmlp.strict import Strict
+from allmlp.studies import SHARED
 from allmlp.studies.settings import StudySettings
 
 if TYPE_CHECKING:
     from allmlp.plan import Context
 
+OF_EVERY_TRAINED = ("scan",)
+OF_SEEDS = (
+    "accuracy",
+    "angle_controls",
+    "certificate",
+    "coefficients",
+    "error_table",
+    "identity_shares",
+    "identity_spectrum",
+    "neurons",
+    "regressions",
+    "sign_inside",
+    "sums",
+    *OF_EVERY_TRAINED,
+)
+ANGLES = 5  # the fewest that add without an error, up to p = 113
+WITHOUT_TRAINING = ("bound_cost", "closed_forms", "hand_coded_grids", "hand_coded_law", "printed_numbers")
+
+Prime = Annotated[int, Field(gt=2)]
+Width = Annotated[int, Field(ge=4)]
+Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+
+
+class Grid(Strict):
+    """Every p with every width, trained for as many steps each."""
+
+    p: list[Prime] = Field(min_length=1)
+    d_mlp: list[Width] = Field(min_length=1)
+    seeds: Seeds
+    steps: int = Field(gt=0)
+
+
+class Sweep(Strict):
+    """Other weight decays than `optimiser.weight_decay`, all else equal."""
+
+    weight_decay: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
+    seeds: Seeds
+
 
 class Settings(StudySettings):
     """p and widths as the paper's (E003, decided settings); the loss in float64, or it underflows to exactly 0."""
 
-    p: int = Field(gt=2)
+    p: Prime
     d_model: int = Field(gt=0)
     n_heads: int = Field(gt=0)
-    d_mlp: int = Field(ge=4)
+    d_mlp: Width
     train_share: float = Field(gt=0, le=1)
+    grid: Grid | None = None
+    sweep: Sweep | None = None
+
+
+class Network(NamedTuple):
+    """What sets one training apart besides its seed."""
+
+    p: int
+    d_mlp: int
+    weight_decay: float
 
 
 def runs(settings: Settings, context: "Context") -> list[Run]:
-    """One run per seed."""
-    hyperparameters = {
-        "vocabulary": settings.p,
-        "d_model": settings.d_model,
-        "n_heads": settings.n_heads,
-        "d_mlp": settings.d_mlp,
-    }
-    return [
-        Run(
-            study="quadrature",
-            name=f"constant-attention-p{settings.p}-w{settings.d_mlp}",
-            labels={"model": "constant-attention", "p": settings.p, "d_mlp": settings.d_mlp},
-            architecture="constant-attention",
-            hyperparameters=hyperparameters,
-            task="modular-addition",
-            task_parameters={"p": settings.p, "train_share": settings.train_share},
-            optimiser=settings.optimiser.model_dump(),
-            steps=settings.steps,
-            seed=seed,
-            measures=(*names("quadrature", "measures"), *SHARED),
-            keep=log_spaced(settings.steps, per_decade=2),
-            loss_dtype="float64",
-            **settings.machine(context.device),
-        )
-        for seed in settings.seeds
-    ]
+    """One run per seed, the sweep over weight decay, the grid of p and width, and the network written by hand."""
+    base = Network(settings.p, settings.d_mlp, settings.optimiser.weight_decay)
+    kept: dict[str, Any] = {"measures": (*OF_SEEDS, *SHARED), "keep": log_spaced(settings.steps, per_decade=2)}
+    found = [replace(_run(settings, context, "seeds", base, seed), **kept) for seed in settings.seeds]
+    if sweep := settings.sweep:
+        for decay, seed in product(sweep.weight_decay, sweep.seeds):
+            found.append(_run(settings, context, "sweep", base._replace(weight_decay=decay), seed))
+    if grid := settings.grid:
+        for p, d_mlp, seed in product(grid.p, grid.d_mlp, grid.seeds):
+            network = base._replace(p=p, d_mlp=d_mlp)
+            found.append(replace(_run(settings, context, "grid", network, seed), steps=grid.steps))
+    return [*found, _hand_coded(settings, context, base)]
+
+
+def _run(settings: Settings, context: "Context", part: str, network: Network, seed: int) -> Run:
+    """One training, of which only the last weights are kept and read off in one row, as a sweep or a grid needs."""
+    p, d_mlp, decay = network
+    other_decay = f"-wd{decay:g}" if decay != settings.optimiser.weight_decay else ""
+    return Run(
+        study="quadrature",
+        name=f"constant-attention-p{p}-w{d_mlp}{other_decay}",
+        labels={"model": "constant-attention", "part": part, "p": p, "d_mlp": d_mlp, "weight_decay": decay},
+        architecture="constant-attention",
+        hyperparameters={
+            "vocabulary": p,
+            "d_model": settings.d_model,
+            "n_heads": settings.n_heads,
+            "d_mlp": d_mlp,
+        },
+        task="modular-addition",
+        task_parameters={"p": p, "train_share": settings.train_share},
+        optimiser={**settings.optimiser.model_dump(), "weight_decay": decay},
+        steps=settings.steps,
+        seed=seed,
+        measures=OF_EVERY_TRAINED,
+        loss_dtype="float64",
+        **settings.machine(context.device),
+    )
+
+
+def _hand_coded(settings: Settings, context: "Context", base: Network) -> Run:
+    """The network of Appendix D.1, untrained; what no training alters is measured once, of it."""
+    like = _run(settings, context, "hand-coded", base._replace(d_mlp=ANGLES), seed=0)
+    return replace(
+        like,
+        name=f"hand-coded-addition-p{settings.p}",
+        labels={**like.labels, "model": "hand-coded-addition"},
+        architecture="hand-coded-addition",
+        hyperparameters={"vocabulary": settings.p, "frequencies": [1], "angles": ANGLES},
+        steps=0,
+        measures=WITHOUT_TRAINING,
+    )

@@ -1,0 +1,47 @@
+"""Other angles for the widths of one key frequency: how much of a small error is due to where training put them.
+
+    random    the trained widths at independent uniform angles
+    own_box   the trained widths, each at a uniformly random point of its own box (`bounds.lay`)
+    jittered  as many equal widths, each at a uniformly random point of its box
+    regular   as many equal widths at equally spaced angles
+
+All with psi = 2 phi, so that only the angles differ. Jittered and regular grids have a uniform offset.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allmlp.models.angles import fill, place
+from allmlp.studies.quadrature import bounds, errors
+
+Floats = NDArray[np.float64]
+Draw = Callable[[np.random.Generator], tuple[Floats, Floats]]  # -> angles and widths, (n,) each
+
+CONTROLS = ("random", "own_box", "jittered", "regular")
+
+
+def controls(phi_N: NDArray, width_N: NDArray) -> dict[str, Draw]:
+    """One drawing function per name of CONTROLS. Widths sum to 2 pi (ValueError)."""
+    n, boxes = len(phi_N), bounds.lay(phi_N, width_N)
+    own = np.diff(boxes.edges)
+
+    def offset(rng: np.random.Generator) -> float:
+        return float(rng.uniform(0, 2 * np.pi))
+
+    return {
+        "random": lambda rng: (place(width_N, "random", rng=rng), width_N),
+        "own_box": lambda rng: (boxes.edges[:-1] + own * rng.random(n), own),
+        "jittered": lambda rng: (place(fill(n), "jittered", offset(rng), rng), fill(n)),
+        "regular": lambda rng: (place(fill(n), "regular", offset(rng)), fill(n)),
+    }
+
+
+def drawn_errors(draw: Draw, theta_T: NDArray, draws: int, rng: np.random.Generator) -> Floats:
+    """Largest error over theta of the absolute part's sum, for each of several draws, (draws,)."""
+    found = []
+    for _ in range(draws):
+        phi, width = draw(rng)
+        found.append(errors.largest_error("abs", theta_T, phi, 2 * phi, width))
+    return np.array(found)

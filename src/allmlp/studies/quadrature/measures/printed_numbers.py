@@ -1,0 +1,26 @@
+"""Printed numbers and formulas that no training can change, worked out again (003-13, errata)."""
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.columns import exact, numeric
+from allmlp.studies.quadrature.printed import checks
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+
+COLUMNS = {
+    "item": exact("claim or erratum"),
+    "quantity": exact("what is taken"),
+    "printed_1": numeric("what the paper prints, or what its text implies; NaN where neither", rtol=1e-12),
+    "value_1": numeric("worked out again in float64", rtol=1e-6, atol=1e-9),
+    "how": exact("by what means"),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per number; nothing of the run takes part."""
+    return pd.DataFrame(checks(), columns=list(COLUMNS))

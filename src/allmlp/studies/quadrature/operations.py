@@ -1,0 +1,88 @@
+"""Arithmetic that the two bounds and the check by brute force take, counted exactly (003-8, E003-9).
+
+For the neurons of one frequency, as `errors.largest_error`, `bounds.total_bound` and `moments.moment_bound` go about
+it, their checks of the input left out. A product of complex numbers is four multiplications and two additions; a
+division, a remainder and a halving count as a multiplication, an absolute value of a real number as a comparison,
+a cosine, a sine and a square root as a function. Constants, changes of sign, copies and indices cost nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from allmlp.studies.quadrature.bounds import HALVINGS
+from allmlp.studies.quadrature.moments import TERMS
+
+PAPER_BOUND, BRUTE_FORCE, MOMENT_BOUND = "the paper's bound", "brute force over p sums", "moment bound"
+
+
+@dataclass(frozen=True)
+class Count:
+    """Operations on real numbers."""
+
+    multiplications: int
+    comparisons: int
+    additions: int
+    functions: int
+
+    @property
+    def operations(self) -> int:
+        """What claim 003-8 counts: multiplications and comparisons."""
+        return self.multiplications + self.comparisons
+
+
+def brute_force(p: int, neurons: int) -> Count:
+    """Of `largest_error` at the p angles: a cosine, its size and a complex term per sum and neuron. O(p n)."""
+    n = neurons
+    return Count(
+        multiplications=2 * n + p * (2 * n + 7),
+        comparisons=p * n + p - 1,
+        additions=p * (3 * n + 1),
+        functions=2 * n + p * (n + 3),
+    )
+
+
+def paper_bound(neurons: int, sorting: int) -> Count:
+    """Of `total_bound`; `sorting` comparisons for the phases modulo 2 pi and modulo pi together. O(n log n)."""
+    n = neurons
+    return Count(
+        multiplications=12 * n + 2 * HALVINGS + 5,
+        comparisons=sorting + (4 * HALVINGS + 13) * n + 2 * HALVINGS - 1,
+        additions=(8 * HALVINGS + 26) * n + 2,
+        functions=0,
+    )
+
+
+def moment_bound(neurons: int, M: int = TERMS) -> Count:
+    """Of `moment_bound` with terms |m| <= M: two complex products per neuron and m. O(M n)."""
+    n = neurons
+    return Count(
+        multiplications=n * (8 * M + 3) + 8 * (2 * M + 1) + 7,
+        comparisons=0,
+        additions=n * (8 * M + 3) + 2 * M + 5,
+        functions=4 * n + 2 * M + 1,
+    )
+
+
+def sort_comparisons(values: Sequence[float]) -> int:
+    """Comparisons that a merge sort takes for these values: at most n log2 n, depending on their order.
+
+    >>> sort_comparisons([1.0, 2.0, 3.0, 4.0]), sort_comparisons([4.0, 1.0, 3.0, 2.0])
+    (4, 5)
+    """
+    return _merge_sort(list(values))[1]
+
+
+def _merge_sort(values: list[float]) -> tuple[list[float], int]:
+    """The values in rising order, and the comparisons taken."""
+    if len(values) < 2:
+        return values, 0
+    (left, a), (right, b) = _merge_sort(values[: len(values) // 2]), _merge_sort(values[len(values) // 2 :])
+    merged, i, j = [], 0, 0
+    while i < len(left) and j < len(right):
+        if left[i] <= right[j]:
+            merged.append(left[i])
+            i += 1
+        else:
+            merged.append(right[j])
+            j += 1
+    return merged + left[i:] + right[j:], a + b + i + j

@@ -1,0 +1,52 @@
+"""Rules on the certificate of the whole network (003-own-2, 003-own-6)."""
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding, better
+from allmlp.studies.quadrature.verdicts.common import by_seed, exact
+from allmlp.studies.rules import below
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+TERMS = 81  # of the structured level that the claims speak of
+
+
+def whole_network_certificate(evidence: "Evidence") -> Finding:
+    """003-own-2: the story alone certifies nothing, structure and Fourier terms nearly all, as the hidden layer."""
+    rows, limit = evidence.table("certificate"), evidence.margin["share_1"]
+    share = "certified_accuracy_1"
+    return whole(
+        {
+            "(a) nothing from the story alone": better(1 - _of(rows, "story", share), limit, unit="of pairs"),
+            f"(b) structured, {TERMS} terms": better(_of(rows, "structured", share, TERMS), limit, unit="of pairs"),
+            "(c) hidden layer exactly": better(_of(rows, "hidden", share), limit, unit="of pairs"),
+        }
+    )
+
+
+def certificate_cost(evidence: "Evidence") -> Finding:
+    """003-own-6: never above the truth, and for less than trying all pairs."""
+    rows, limit = evidence.table("certificate"), evidence.margin["share_1"]
+    rows = rows.assign(share_1=rows["operations"] / rows["brute_operations"])
+    excess = float(rows["largest_excess_nats"].max())
+    text = f"largest bound minus true margin {excess:.3g} nats over {len(rows)} levels of {rows['run'].nunique()} runs"
+    return whole(
+        {
+            "(a) no bound above the truth": exact(rows, excess <= 0, excess, text),
+            "(b) operations of the hidden layer's": below(_of(rows, "hidden", "share_1"), limit, "of brute force"),
+            f"(c) operations of {TERMS} terms'": below(
+                _of(rows, "structured", "share_1", TERMS), limit, "of brute force"
+            ),
+        }
+    )
+
+
+def _of(rows: pd.DataFrame, level: str, column: str, terms: int | None = None):  # type: ignore[no-untyped-def]
+    """A level's values, one per seed; NaN for a seed without the level."""
+    chosen = rows[rows["level"] == level]
+    chosen = chosen if terms is None else chosen[chosen["terms"] == terms]
+    return by_seed(rows, chosen.set_index("seed")[column].astype(float))

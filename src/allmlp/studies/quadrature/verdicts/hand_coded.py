@@ -1,0 +1,66 @@
+"""Rules on angles chosen by hand, and on those that training chose (003-own-3, 003-own-4)."""
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding, better
+from allmlp.studies.quadrature.hand_coded import fitted_law
+from allmlp.studies.quadrature.verdicts.common import by_seed, exact, heavy
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+
+def hand_coded_law(evidence: "Evidence") -> Finding:
+    """003-own-3: no error exactly where the wobble is below pi/p, and the wobble is about 3/n^3."""
+    rows, margin = evidence.table("hand_coded_law"), evidence.margin
+    wrong = rows["perfect"].astype(bool) != rows["predicted_perfect"].astype(bool)
+    law = fitted_law(rows)
+    off = max(law.constant / 3, 3 / law.constant)
+    text = f"{int(wrong.sum())} of {len(rows)} (n, offset, p) disagree"
+    return whole(
+        {
+            "(a) perfect where the wobble is below pi/p": exact(rows, not wrong.any(), float(wrong.sum()), text),
+            "(b) exponent -3": exact(
+                rows,
+                abs(law.exponent + 3) <= margin["exponent_1"],
+                law.exponent,
+                f"{law.exponent:.3f} by least squares, allowed -3 +- {margin['exponent_1']:g}",
+            ),
+            "(c) constant 3": exact(
+                rows,
+                off <= margin["factor_1"],
+                law.constant,
+                f"{law.constant:.3f} by least squares, allowed a factor of {margin['factor_1']:g} from 3",
+            ),
+        }
+    )
+
+
+def angle_spacing(evidence: "Evidence") -> Finding:
+    """003-own-4: trained angles between random ones and a regular grid, by the error of their sums."""
+    rows, limit = evidence.table("angle_controls"), evidence.margin["ratio_1"]
+    keys = heavy(rows, evidence.margin)
+    logarithms = keys.assign(
+        chance=np.log(keys["random_error_1"] / keys["abs_error_1"]),
+        grid=np.log(keys["abs_error_1"] / keys["regular_error_1"]),
+    )
+    of_seed = logarithms.groupby("seed")[["chance", "grid"]].mean()
+    return whole(
+        {
+            "(a) error of random angles over the trained one": _ratio(by_seed(rows, of_seed["chance"]), limit),
+            "(b) trained error over that of a regular grid": _ratio(by_seed(rows, of_seed["grid"]), limit),
+        }
+    )
+
+
+def _ratio(logarithms: np.ndarray, limit: float) -> Finding:
+    """Is the geometric mean over seeds above `limit`? By the t interval of logarithms, (n,)."""
+    found = better(logarithms, math.log(limit))
+    value, low, high = (float(np.exp(end)) for end in (found.value, found.low, found.high))
+    text = f"geometric mean {value:.3g}, 95 % t interval {low:.3g} to {high:.3g}, n = {found.n}, against {limit:g}"
+    return replace(found, value=value, low=low, high=high, text=text)

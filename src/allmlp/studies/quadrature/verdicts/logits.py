@@ -1,0 +1,119 @@
+"""Rules on the logits: two laws, their coefficients, and the identity part's spectrum (003-9, 003-10, 003-11)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding, Verdict, better, within_prediction
+from allmlp.studies.quadrature.verdicts.common import by_seed, mean_over_keys
+from allmlp.studies.rules import below
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+# Half a unit of the last printed digit: R2 has two decimals, C_k and D_k one.
+R2_ROUNDING, COEFFICIENT_ROUNDING = 0.005, 0.05
+REFUTING = 2  # of the four R2, so many outside contradict
+OF_PAPER = {  # paper key -> part and law
+    "abs_form_r2_1": ("logits", "abs"),
+    "cosine_form_r2_1": ("logits", "cosine"),
+    "abs_only_abs_form_r2_1": ("abs", "abs"),
+    "abs_only_cosine_form_r2_1": ("abs", "cosine"),
+}
+
+
+def regressions(evidence: "Evidence") -> Finding:
+    """003-9: which law describes the whole logits better, and which the absolute part's."""
+    rows, margin, paper = evidence.table("regressions"), evidence.margin, evidence.paper
+    found = {key: r2_by_seed(rows, *of) for key, of in OF_PAPER.items()}
+    four = {
+        key: within_prediction(values, paper[key], max_half_width=margin["half_width_1"], rounding=R2_ROUNDING)
+        for key, values in found.items()
+    }
+    whole_gap = found["cosine_form_r2_1"] - found["abs_form_r2_1"]
+    abs_gap = found["abs_only_abs_form_r2_1"] - found["abs_only_cosine_form_r2_1"]
+    return whole(
+        {
+            "(a) whole logits, cos above |cos| cos": better(whole_gap, margin["r2_gap_1"]),
+            "(b) absolute part, |cos| cos above cos": better(abs_gap, margin["r2_gap_1"]),
+            "(c) the four numbers": _together(four),
+        }
+    )
+
+
+def coefficients(evidence: "Evidence") -> Finding:
+    """003-10: sign of D_k, its size beside C_k, and C_k, over all key frequencies.
+
+    D_k is what multiplies cos(k(x - y)) cos(k(x + y - z)) in the logits, as in Appendix B's last expression, which
+    alone holds both C_k and D_k. The text's other D_k, of logit_id1, is less than half of it (E003-6).
+    """
+    rows, margin, paper = evidence.table("coefficients"), evidence.margin, evidence.paper
+    of_seed = rows.groupby("seed")
+    alone = (-rows["ov_cosine_nats"] / rows["abs_coefficient_nats"]).groupby(rows["seed"]).mean()
+    ratio = _of_size(by_seed(rows, of_seed["ratio_1"].mean()), *paper_ratio(paper), margin)
+    size = (mean_over_keys(paper, "abs_coefficient_1"), COEFFICIENT_ROUNDING)
+    return whole(
+        {
+            "(a) negative identity coefficient": below(
+                by_seed(rows, of_seed["identity_coefficient_nats"].max()), 0.0, "nats"
+            ),
+            "(b) a quarter of the absolute one": replace(
+                ratio, text=f"{ratio.text}; with D_k of logit_id1 alone the mean is {alone.mean():.3g}"
+            ),
+            "(c) absolute coefficient": _of_size(
+                by_seed(rows, of_seed["abs_coefficient_nats"].mean()), *size, margin, "nats"
+            ),
+        }
+    )
+
+
+def identity_spectrum(evidence: "Evidence") -> Finding:
+    """003-11: the energy of W_out OV / 2 lies at (k, -2k), with real coefficients."""
+    rows, margin = evidence.table("identity_shares"), evidence.margin
+    own = rows[rows["matrix"] == "OV"]
+    energy, imaginary = (
+        by_seed(rows, own.groupby("seed")[name].mean()) for name in ("energy_share_1", "imaginary_share_1")
+    )
+    return whole(
+        {
+            "(a) energy at (k, -2k)": better(energy, margin["energy_share_1"]),
+            "(b) real": below(imaginary, margin["imaginary_share_1"]),
+        }
+    )
+
+
+def r2_by_seed(rows: pd.DataFrame, part: str, law: str) -> np.ndarray:
+    """R2 of a part on a law, one per seed."""
+    own = rows[(rows["part"] == part) & (rows["law"] == law)]
+    return by_seed(rows, own.groupby("seed")["r2_1"].mean())
+
+
+def paper_ratio(paper: Mapping[str, float]) -> tuple[float, float]:
+    """The paper's mean of -D_k / C_k, and how far from it numbers that round to the printed ones can lie."""
+    names = ("abs_coefficient_k", "identity_coefficient_k")
+    C, D = (np.array([value for key, value in paper.items() if key.startswith(name)]) for name in names)
+    ratio = float((-D / C).mean())
+    return ratio, float(((-D + COEFFICIENT_ROUNDING) / (C - COEFFICIENT_ROUNDING)).mean()) - ratio
+
+
+def _of_size(
+    values: np.ndarray, printed: float, rounding: float, margin: Mapping[str, float], unit: str = ""
+) -> Finding:
+    """Could the paper's mean over its frequencies be one more seed's?"""
+    limit = margin["half_width_share_1"] * printed
+    return within_prediction(values, printed, max_half_width=limit, rounding=rounding, unit=unit)
+
+
+def _together(found: Mapping[str, Finding]) -> Finding:
+    """One part of several numbers: reproduced where all are, contradicted where REFUTING or more are outside."""
+    verdicts = [finding.verdict for finding in found.values()]
+    verdict: Verdict = "contradicted" if verdicts.count("contradicted") >= REFUTING else "undecided"
+    verdict = "reproduced" if set(verdicts) == {"reproduced"} else verdict
+    inside = sum(v == "reproduced" for v in verdicts)
+    text = "; ".join(f"{name}: {finding.text}" for name, finding in found.items())
+    n = min(finding.n for finding in found.values())
+    return Finding(verdict, inside, np.nan, np.nan, n, f"of {len(found)} numbers", text)

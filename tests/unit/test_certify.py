@@ -1,0 +1,122 @@
+"""`allmlp certify`: of a run, of its folder, of anyone's safetensors file; and what it says of anything else."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from allmlp import cli, paths
+from allmlp.errors import UserError
+from allmlp.studies.quadrature import certify
+from tests.unit.test_certificate import adding, random_weights
+
+PHI = 2 * np.pi * np.arange(7) / 7
+
+
+def tensors(p=5, dtype=torch.float64):
+    return {name: torch.tensor(value).to(dtype).contiguous() for name, value in adding(p, 1, PHI).items()}
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project's folder with one published run; the user types somewhere else."""
+    run = tmp_path / "project/results/checkpoints/constant-attention-p5-w7-seed0-0badcafe"
+    run.mkdir(parents=True)
+    save_file(tensors(), run / "final.safetensors")
+    (run / "manifest.json").write_text(json.dumps({"final.safetensors": paths.file_sha256(run / "final.safetensors")}))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    return run
+
+
+def test_a_run_is_found_by_its_id_its_folder_and_its_file(project, tmp_path, capsys):
+    start = tmp_path / "elsewhere"
+    for name in (
+        project.name,
+        str(project),
+        "../project/results/checkpoints/" + project.name,
+        str(project / certify.FINAL),
+    ):
+        certify.show(name, start)
+        shown = capsys.readouterr().out
+        assert "p=5" in shown
+        assert "25 of 25 sums are right" in shown
+        for level in ("truth", "hidden", "structured", "story"):
+            assert level in shown
+
+
+def test_the_command_is_there_and_prints_the_certificate(project, monkeypatch, capsys):
+    monkeypatch.setattr(cli, "START", project.parent)
+    cli.certify(project.name)
+    assert "of brute force" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_a_file_of_one_s_own_may_have_any_float_type_and_further_tensors(dtype, tmp_path, capsys):
+    save_file({**tensors(dtype=dtype), "W_Q": torch.zeros(1, 2, 2, dtype=dtype)}, tmp_path / "own.safetensors")
+    certify.show("own.safetensors", tmp_path)
+    assert "25 of 25" in capsys.readouterr().out
+
+
+def test_weights_are_read_as_exactly_the_numbers_in_the_file(tmp_path):
+    weights = tensors(dtype=torch.float32)
+    save_file(weights, tmp_path / "own.safetensors")
+    read = certify.read(tmp_path / "own.safetensors")
+    assert set(read) == set(weights)
+    for name, values in read.items():
+        assert values.dtype == np.float64
+        np.testing.assert_array_equal(values, weights[name].numpy().astype(np.float64))
+
+
+def test_a_run_that_is_not_there_is_answered_with_those_that_are(project):
+    with pytest.raises(UserError, match=f"no safetensors file. Trained here: {project.name}"):
+        certify.find("constant-attention-p5-w7-seed1-0badcafe", project.parent)
+
+
+def test_a_run_that_is_kept_elsewhere_says_how_it_comes_back(project):
+    project.with_name("constant-attention-p59-w512-seed0-f03931c2.dvc").write_text("outs:")
+    with pytest.raises(UserError, match="`dvc pull` brings it back"):
+        certify.find("constant-attention-p59-w512-seed0-f03931c2", project.parent)
+
+
+def test_a_damaged_checkpoint_is_refused(project):
+    save_file({**tensors(), "b_in": torch.ones(7, dtype=torch.float64)}, project / certify.FINAL)
+    with pytest.raises(UserError, match=r"manifest.json says .*`dvc checkout"):
+        certify.show(project.name, project.parent)
+
+
+def test_a_file_that_is_no_safetensors_is_refused(tmp_path):
+    (tmp_path / "own.safetensors").write_bytes(b"PK no tensors in here")
+    with pytest.raises(UserError, match="cannot be read as safetensors"):
+        certify.show("own.safetensors", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"W_U": torch.zeros(6, 4)}, r"own.safetensors: W_U has shape \(6, 4\), but must be \(d, p\) with p = 5"),
+        ({"W_E": torch.zeros(9, 6), "W_U": torch.zeros(6, 9)}, "own.safetensors: is for p=9 tokens"),
+        ({"b_in": torch.full((7,), torch.nan)}, "b_in has 7 of 7 entries NaN or infinite"),
+        ({"b_out": None}, "has no tensor b_out"),
+    ],
+)
+def test_a_file_of_another_shape_is_refused_by_its_name_and_the_tensor_s(change, message, tmp_path):
+    changed = {name: value for name, value in {**tensors(), **change}.items() if value is not None}
+    save_file(changed, tmp_path / "own.safetensors")
+    with pytest.raises(UserError, match=message):
+        certify.show("own.safetensors", tmp_path)
+
+
+def test_a_share_is_never_rounded_up_to_all():
+    assert certify._percent(3480 / 3481) == "99.97 %"
+    assert certify._percent(1 - 1e-9) == "99.99 %"
+    assert certify._percent(1.0) == "100.00 %"
+
+
+def test_a_random_network_of_the_documented_layout_is_accepted(tmp_path, capsys):
+    weights = random_weights(np.random.default_rng(0), 7, 6)
+    save_file({name: torch.tensor(value) for name, value in weights.items()}, tmp_path / "own.safetensors")
+    certify.show("own.safetensors", tmp_path)
+    assert "p=7, d_model=5, d_mlp=6" in capsys.readouterr().out
