@@ -297,13 +297,13 @@ def test_what_is_left_out_covers_all_that_the_kept_terms_miss(terms, ideal):
     main = fourier.ideal_sum(net, of_keys) if ideal else fourier.kept_sum(net, of_keys, kept)
     missed = modelled(net, model)[0] - by_difference(fourier.over_pairs(main)[0])
     allowed = fourier.left_out(net, of_keys, kept, left.rest_range, ideal=ideal)
-    tightest = np.inf
+    used = []
     for x, y, z in itertools.product(range(7), repeat=3):
         c = (x + y) % 7
-        gap = allowed[(x - y) % 7, (c - z) % 7] - (missed[x, y, z] - missed[x, y, c])
-        assert gap >= -1e-12
-        tightest = min(tightest, gap) if z != c else tightest
-    assert tightest < 0.9 * allowed.max()  # and it is no bound on something else
+        at_most, taken = allowed[(x - y) % 7, (c - z) % 7], missed[x, y, z] - missed[x, y, c]
+        assert taken <= at_most + 1e-12
+        used += [taken / at_most] if z != c else []
+    assert max(used) > 0.1  # somewhere a tenth of it is needed: no bound on something else
 
 
 def test_the_residual_covers_all_that_the_model_misses():

@@ -42,8 +42,8 @@ def test_a_run_is_found_by_its_id_its_folder_and_its_file(project, tmp_path, cap
         certify.show(name, start)
         shown = capsys.readouterr().out
         assert "p=5" in shown
-        assert "25 of 25 sums are right" in shown
-        for level in ("truth", "hidden", "structured", "story"):
+        assert "Of 25 sums 25 are proved right by brute force and 0 wrong" in shown
+        for level in ("brute force", "hidden layer", "Fourier terms", "the paper's story"):
             assert level in shown
 
 
@@ -57,7 +57,7 @@ def test_the_command_is_there_and_prints_the_certificate(project, monkeypatch, c
 def test_a_file_of_one_s_own_may_have_any_float_type_and_further_tensors(dtype, tmp_path, capsys):
     save_file({**tensors(dtype=dtype), "W_Q": torch.zeros(1, 2, 2, dtype=dtype)}, tmp_path / "own.safetensors")
     certify.show("own.safetensors", tmp_path)
-    assert "25 of 25" in capsys.readouterr().out
+    assert "Of 25 sums 25 are" in capsys.readouterr().out
 
 
 def test_weights_are_read_as_exactly_the_numbers_in_the_file(tmp_path):
@@ -71,13 +71,15 @@ def test_weights_are_read_as_exactly_the_numbers_in_the_file(tmp_path):
 
 
 def test_a_run_that_is_not_there_is_answered_with_those_that_are(project):
-    with pytest.raises(UserError, match=f"no safetensors file. Trained here: {project.name}"):
+    with pytest.raises(UserError, match=f"no safetensors file. Of 1 trained here the nearest: {project.name}"):
         certify.find("constant-attention-p5-w7-seed1-0badcafe", project.parent)
 
 
 def test_a_run_that_is_kept_elsewhere_says_how_it_comes_back(project):
     project.with_name("constant-attention-p59-w512-seed0-f03931c2.dvc").write_text("outs:")
-    with pytest.raises(UserError, match="`dvc pull` brings it back"):
+    with pytest.raises(
+        UserError, match=r"`dvc pull results/checkpoints/.*\.dvc` may bring it back; `snakemake` trains it again"
+    ):
         certify.find("constant-attention-p59-w512-seed0-f03931c2", project.parent)
 
 

@@ -1,6 +1,7 @@
 """Study 003's slice on networks built by hand: measures, verdicts by the rules of claims.yaml, figures, tables."""
 
 import io
+import math
 from types import SimpleNamespace
 
 import matplotlib
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from pydantic import ValidationError
 
 from allmlp import models, studies
 from allmlp.errors import UserError
@@ -16,6 +18,9 @@ from allmlp.studies.quadrature import circuits, verdicts
 from allmlp.studies.quadrature.example import heaviest_key
 from allmlp.studies.quadrature.frequencies import FADING_SHARE
 from allmlp.studies.quadrature.measures import accuracy, closed_forms, error_table, neurons
+from allmlp.studies.quadrature.runs import Grid
+from allmlp.studies.quadrature.verdicts.common import in_every_seed
+from allmlp.studies.rules import NotPlannedError
 
 P, SEEDS = 59, range(6)
 MEASURES = {"neurons": neurons, "error_table": error_table, "closed_forms": closed_forms, "accuracy": accuracy}
@@ -190,6 +195,39 @@ def test_clean_neurons_are_single_frequency_and_mixed_ones_are_not(tables):
     assert judged("003-1", {"neurons": idle})[0].verdict == "reproduced"
     few = rows[rows["seed"] < 3]
     assert judged("003-1", {"neurons": few})[1] == ["undecided"] * 3
+
+
+def test_weight_decays_are_compared_seed_by_seed_and_a_lost_seed_counts():
+    sweep = [(s, decay, 0.02 * decay + 0.001 * s * decay) for s in SEEDS for decay in (1.0, 2.0)]
+    rows = pd.DataFrame(sweep, columns=["seed", "weight_decay", "angle_error_rad"]).assign(part="seeds")
+    assert judged("003-own-5", {"scan": rows})[0].verdict == "contradicted"
+    turned = rows.assign(weight_decay=3.0 - rows["weight_decay"])
+    assert judged("003-own-5", {"scan": turned})[0].verdict == "reproduced"
+    lost = turned.assign(angle_error_rad=turned["angle_error_rad"].where(turned["seed"] != 2))
+    assert (judged("003-own-5", {"scan": lost})[0].verdict, judged("003-own-5", {"scan": lost})[0].n) == (
+        "undecided",
+        6,
+    )
+    with pytest.raises(NotPlannedError, match="no sweep"):
+        judged("003-own-5", {"scan": rows[rows["weight_decay"] == 2.0]})
+
+
+def test_a_theorem_falls_with_one_exception_and_is_open_where_a_seed_has_no_number():
+    rows = pd.DataFrame({"seed": list(SEEDS)})
+    for values, verdict in (
+        ([-1.0, -2.0], "reproduced"),
+        ([-1.0, 0.1], "contradicted"),
+        ([math.nan, -1.0], "undecided"),
+        ([math.nan, 0.1], "contradicted"),
+        ([math.nan, math.nan], "undecided"),
+    ):
+        assert in_every_seed(rows, np.array(values), 0.0, "excess").verdict == verdict
+
+
+@pytest.mark.parametrize("p", [1, 2, 4, 9, 57])
+def test_a_modulus_that_is_no_prime_above_2_is_refused(p):
+    with pytest.raises(ValidationError, match=f"{p} is not a prime above 2"):
+        Grid(p=[p], d_mlp=[8], seeds=[0], steps=1)
 
 
 def test_a_seed_without_key_neurons_counts(tables):

@@ -9,6 +9,7 @@ from allmlp.errors import UserError
 from allmlp.models.angles import GRIDS, fill, place
 from allmlp.models.constant_attention import ConstantAttention
 from allmlp.models.layers import check_choice, check_positive
+from allmlp.primes import is_odd_prime
 
 RECIPE = 1
 
@@ -78,7 +79,7 @@ def _weights(p: int, frequencies: Sequence[int], phi_KN: np.ndarray, width_KN: n
 
 def _check(p: int, frequencies: Sequence[int], n: int, grid: str, offset: float, seed: int) -> None:
     check_positive(vocabulary=p, angles=n)
-    if p < 3 or any(p % d == 0 for d in range(2, int(p**0.5) + 1)):
+    if not is_odd_prime(p):
         raise UserError(f"vocabulary={p}: it must be a prime above 2, for every frequency to add modulo it")
     whole = isinstance(frequencies, Sequence) and all(type(k) is int for k in frequencies)
     if not whole or not frequencies or len(set(frequencies)) < len(frequencies):

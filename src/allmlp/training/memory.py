@@ -1,7 +1,7 @@
 """Memory that a step frees stays with the process, for the next step to take.
 
-glibc gives large freed blocks back to the kernel, which fills the next ones with zeros page by page: a quarter of
-the time of a full-batch step of modular addition on a CPU. Alters no bit of any result.
+glibc gives large freed blocks back to the kernel, which fills the next ones with zeros page by page: a large
+share of a full-batch step of modular addition on a CPU. Alters no bit of any result.
 """
 
 import ctypes

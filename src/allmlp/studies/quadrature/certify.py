@@ -10,6 +10,7 @@ Further tensors are not read. One head per network, or V and O already multiplie
 product and W_O the identity.
 """
 
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -17,20 +18,27 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from allmlp.errors import UserError
+from allmlp.studies.quadrature.certificate import operations
+from allmlp.studies.quadrature.certificate.describe import described
 from allmlp.studies.quadrature.certificate.intervals import Floats
 from allmlp.studies.quadrature.certificate.levels import Certificate, certify
-from allmlp.studies.quadrature.certificate.network import LAYOUT
+from allmlp.studies.quadrature.certificate.network import check
 from allmlp.training.storage import MANIFEST, read_json, read_tensors
 
 HEADS = ("level", "terms", "certified pairs", "smallest", "mean bound", "operations", "of brute force", "took")
 ARCHITECTURES = ("constant-attention", "hand-coded-addition")  # what runs with such weights are called
+NEAREST = 3  # run ids that an unknown one is answered with
 CHECKPOINTS, FINAL = Path("results/checkpoints"), "final.safetensors"
 
 
 def show(run: str, start: Path) -> None:
     """Print the certificate of a run id, of its folder or of a safetensors file; paths are relative to `start`."""
     file = find(run, start)
-    _print(certify(read(file), str(file)), file)
+    weights = read(file)
+    sizes = check(weights, str(file))
+    size, brute = f"p={sizes['p']}, d_model={sizes['d']}, d_mlp={sizes['m']}", operations.brute(sizes) / 1e6
+    print(f"{file}: {size}; {brute:.3g} M operations by brute force, then the levels", flush=True)
+    _print(certify(weights, str(file)))
 
 
 def find(run: str, start: Path) -> Path:
@@ -42,15 +50,17 @@ def find(run: str, start: Path) -> Path:
             return path / FINAL
     trained = (path.parent.name for path in CHECKPOINTS.glob(f"*/{FINAL}"))
     there = sorted(name for name in trained if name.startswith(ARCHITECTURES))
-    kept = " It is kept: `dvc pull` brings it back." if (CHECKPOINTS / f"{run}.dvc").is_file() else ""
+    shown = ", ".join(get_close_matches(run, there, NEAREST, cutoff=0.0))
+    pointer = CHECKPOINTS / f"{run}.dvc"
+    kept = f" `dvc pull {pointer}` may bring it back; `snakemake` trains it again." if pointer.is_file() else ""
     raise UserError(
         f"{run}: no run id with {CHECKPOINTS}/<id>/{FINAL}, no folder with {FINAL} and no safetensors file.{kept} "
-        f"Trained here: {', '.join(there) or 'none; `snakemake` trains them'}."
+        f"Of {len(there)} trained here the nearest: {shown or 'none; `snakemake` trains them'}."
     )
 
 
 def read(file: Path) -> dict[str, Floats]:
-    """The tensors of LAYOUT as float64. A run's own file is checked against its manifest."""
+    """All tensors as float64. A run's own file is checked against its manifest."""
     manifest = file.parent / MANIFEST
     listed = read_json(manifest) if manifest.is_file() else {}
     if file.name in listed:
@@ -61,22 +71,21 @@ def read(file: Path) -> dict[str, Floats]:
             tensors = load_file(file)
         except (SafetensorError, OSError) as error:
             raise UserError(f"{file}: cannot be read as safetensors ({error}).") from error
-    return {name: np.asarray(tensors[name].double().numpy()) for name in LAYOUT if name in tensors}
+    return {name: np.asarray(tensor.double().numpy()) for name, tensor in tensors.items()}
 
 
-def _print(certificate: Certificate, file: Path) -> None:
+def _print(certificate: Certificate) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    sizes, truth = certificate.sizes, certificate.levels[0]
-    keys = ", ".join(map(str, certificate.keys))
-    print(f"{file}: p={sizes['p']}, d_model={sizes['d']}, d_mlp={sizes['m']}, key frequencies {keys}")
+    truth = certificate.levels[0]
+    print(f"key frequencies {', '.join(map(str, certificate.keys))}")
     table = Table(box=None, header_style="bold")
     for head in HEADS:
         table.add_column(head, justify="left" if head == "level" else "right", overflow="fold")
     for level in certificate.levels:
         table.add_row(
-            level.name,
+            described(level.name),
             str(level.terms or ""),
             _percent(level.certified),
             f"{level.lower.min():.3f} nats",
@@ -88,7 +97,8 @@ def _print(certificate: Certificate, file: Path) -> None:
     Console(width=None if Console().is_terminal else 160).print(table)
     pairs = truth.lower.size
     print(
-        f"{int((truth.lower > 0).sum())} of {pairs} sums are right (smallest margin {truth.lower.min():.4g} nats). "
+        f"Of {pairs} sums {int((truth.lower > 0).sum())} are proved right by brute force and "
+        f"{int((certificate.upper < 0).sum())} wrong (smallest margin {truth.lower.min():.4g} nats). "
         "Bounds are proved: ball arithmetic, nothing of the network left out."
     )
 

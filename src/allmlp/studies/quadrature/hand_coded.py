@@ -160,11 +160,6 @@ def fitted_law(rows: pd.DataFrame) -> PowerLaw:
     return PowerLaw(float(np.exp(intercept)), float(exponent))
 
 
-def primes(limit: int) -> list[int]:
-    """The primes above 2, up to `limit`."""
-    return [q for q in range(3, limit + 1, 2) if all(q % d for d in range(3, int(q**0.5) + 1, 2))]
-
-
 def _margin(logit: Floats, right: NDArray) -> Floats:
     """Right logit minus the largest other one, (rows, p) -> (rows,). Writes into `logit`."""
     row = np.arange(len(logit))

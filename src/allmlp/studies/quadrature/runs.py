@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field
 
+from allmlp.primes import MustBeOddPrime
 from allmlp.run import Run, log_spaced
 from allmlp.strict import Strict
 from allmlp.studies import SHARED
-from allmlp.studies.settings import StudySettings
+from allmlp.studies.settings import Optimiser, StudySettings
 
 if TYPE_CHECKING:
     from allmlp.plan import Context
@@ -29,10 +30,10 @@ OF_SEEDS = (
     "sums",
     *OF_EVERY_TRAINED,
 )
-ANGLES = 5  # the fewest that add without an error, up to p = 113
+ANGLES = 5  # of the network written by hand; enough at the p of params.yaml, see hand_coded_law
 WITHOUT_TRAINING = ("bound_cost", "closed_forms", "hand_coded_grids", "hand_coded_law", "printed_numbers")
 
-Prime = Annotated[int, Field(gt=2)]
+Prime = Annotated[int, MustBeOddPrime]
 Width = Annotated[int, Field(ge=4)]
 Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 
@@ -123,6 +124,7 @@ def _hand_coded(settings: Settings, context: "Context", base: Network) -> Run:
         labels={**like.labels, "model": "hand-coded-addition"},
         architecture="hand-coded-addition",
         hyperparameters={"vocabulary": settings.p, "frequencies": [1], "angles": ANGLES},
+        optimiser=Optimiser(learning_rate=1.0).model_dump(),  # takes no part, and no setting of it alters the id
         steps=0,
         measures=WITHOUT_TRAINING,
     )

@@ -36,7 +36,7 @@ class Level:
     terms: int  # Fourier terms kept, 0 where the level has none
     lower: Floats  # (p, p), nats, -inf where nothing can be said
     operations: int
-    seconds: float  # of this level alone, without the tables of the network
+    seconds: float  # of this level alone, without reading the model off; tables of the network count where first used
 
     @property
     def certified(self) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 from flint import arb, arb_mat
 
 from allmlp.errors import UserError
+from allmlp.primes import is_odd_prime
 from allmlp.studies.quadrature import circuits
 from allmlp.studies.quadrature.certificate.intervals import Floats, exact
 
@@ -64,7 +65,7 @@ def check(weights: Mapping[str, Floats], source: str) -> dict[str, int]:
             wrong = int((~np.isfinite(weights[name])).sum())
             raise UserError(f"{source}: {name} has {wrong} of {np.size(weights[name])} entries NaN or infinite.")
     p, m = sizes["p"], sizes["m"]
-    if p < 3 or any(p % divisor == 0 for divisor in range(2, int(p**0.5) + 1)):
+    if not is_odd_prime(p):
         raise UserError(f"{source}: is for p={p} tokens (rows of W_E); addition modulo p needs a prime p above 2.")
     if m < FEWEST_NEURONS:
         raise UserError(f"{source}: W_in has {m} neurons; a certificate needs at least {FEWEST_NEURONS}.")

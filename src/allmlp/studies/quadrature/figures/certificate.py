@@ -16,8 +16,8 @@ CAPTION = (
     "Each point: one level of one seed's certificate, at its counted operations (tables of the network included) as "
     "a share of brute force. Left: share of the p² pairs whose margin is proved to be above 0. Right: the smallest "
     "lower bound over pairs, linear within ±10 nats and logarithmic beyond; above 0 (black) all pairs are "
-    "certified. A line joins the structured levels of one seed, from one Fourier term of the sum over neurons (the "
-    "integral's) to all terms; the numbers are terms, where there is room. The paper shows no such bound."
+    "certified. A line joins the structured levels of one seed, from one Fourier term of the sum over neurons to "
+    "all terms; the numbers are terms, where there is room. The paper shows no such bound."
 )
 
 LOOKS = {  # level -> colour and mark

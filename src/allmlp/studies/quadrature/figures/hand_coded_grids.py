@@ -12,10 +12,9 @@ PAPER = ""  # the paper builds no such network
 CLAIMS: list[str] = []
 TITLE = "Hand-coded networks: grid, jittered, random angles"
 CAPTION = (
-    "Share of all p² pairs with a wrong answer, of networks that were not trained: 1 to 5 frequencies with n angles "
-    "each, equally spaced, at random points of n equal boxes (jittered), or anywhere. Points: draws of frequencies, "
-    "offsets and angles; lines: their mean. On the lower edge: no error. More frequencies help, for each wrong answer "
-    "must then win at all of them; they do not replace a regular spacing."
+    "Share of all p² pairs with a wrong answer, of networks that were not trained: frequencies with n angles each, "
+    "equally spaced, at random points of n equal boxes (jittered), or anywhere. Points: draws of frequencies, offsets "
+    "and angles; lines: their mean. On the lower edge: no error. A wrong answer must win at all frequencies together."
 )
 
 FLOOR = 2e-5  # where "no error" is drawn: below one pair of 113^2

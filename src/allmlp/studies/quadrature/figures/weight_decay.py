@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from allmlp.report import style
 from allmlp.report.statistics import t_interval
+from allmlp.studies.quadrature.frequencies import FADING_SHARE
 
 MEASURES = ["scan"]
 PAPER = ""  # the paper does not state its weight decay
@@ -13,8 +14,8 @@ CLAIMS = ["003-own-5"]
 TITLE = "Weight decay"
 CAPTION = (
     "The same networks trained with other weight decays, all else equal: a small point per seed, lines between the "
-    "same seeds, large points the mean with its 95 % t interval. All neurons of frequencies that carry 5 % or more of "
-    "the weight."
+    "same seeds, large points the mean with its 95 % t interval. All neurons of frequencies that carry "
+    f"{FADING_SHARE:.0%} or more of the weight."
 )
 
 COLOUR = style.colour("constant-attention")

@@ -8,7 +8,8 @@ import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.models.angles import fill, place
-from allmlp.studies.quadrature.hand_coded import forward_scores, primes, scores, wobble
+from allmlp.primes import odd_primes
+from allmlp.studies.quadrature.hand_coded import forward_scores, scores, wobble
 
 if TYPE_CHECKING:
     from allmlp.training.checkpoint import Trained
@@ -37,7 +38,7 @@ COLUMNS = {
 
 def measure(trained: "Trained") -> pd.DataFrame:
     """One row per number of angles, offset and prime; nothing of the run takes part."""
-    rows, every_p = [], primes(LARGEST)
+    rows, every_p = [], odd_primes(LARGEST)
     for n in COUNTS:
         width = fill(n)
         for seed in range(OFFSETS):

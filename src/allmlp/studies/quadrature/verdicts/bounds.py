@@ -1,16 +1,15 @@
 """Rules on what the bounds cost and on the moment bound (003-8, 003-own-1)."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, better
+from allmlp.report.statistics import Finding
 from allmlp.studies.quadrature.growth import AGREED_PRIMES, exponent
 from allmlp.studies.quadrature.operations import BRUTE_FORCE, PAPER_BOUND
-from allmlp.studies.quadrature.verdicts.common import by_seed, exact, heavy
+from allmlp.studies.quadrature.verdicts.common import by_seed, exact, heavy, in_every_seed, times
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
@@ -39,8 +38,8 @@ def moment_bound(evidence: "Evidence") -> Finding:
     ratio = by_seed(rows, keys.groupby("seed")["ratio"].mean())
     return whole(
         {
-            "(a) never below the error": _never_above_zero(rows, excess),
-            "(b) at most half the paper's bound": _times(ratio, margin["ratio_1"]),
+            "(a) never below the error": in_every_seed(rows, excess, 0.0, "largest error minus bound"),
+            "(b) at most half the paper's bound": times(ratio, margin["ratio_1"]),
         }
     )
 
@@ -56,18 +55,3 @@ def _grows(rows: pd.DataFrame, procedure: str, stated: float, limit: float) -> F
     text = f"exponents of p from {min(found):.3g} to {max(found):.3g} over "
     text += f"{len(found)} numbers of neurons; the paper says {stated:g}, allowed {limit:g}"
     return exact(rows, abs(farthest - stated) <= limit, farthest, text)
-
-
-def _never_above_zero(rows: pd.DataFrame, excess: np.ndarray) -> Finding:
-    """A theorem: one exception refutes it. A seed without a key leaves it open."""
-    largest = float(excess.max())  # NaN where a seed has none
-    found = exact(rows, largest <= 0, largest, f"largest error minus bound {largest:.3g}, n = {len(excess)} seeds")
-    return found if (excess > 0).any() or not np.isnan(largest) else replace(found, verdict="undecided")
-
-
-def _times(logarithms: np.ndarray, factor: float) -> Finding:
-    """Is a ratio, given by its logarithm in each seed, above `factor`? In the words of the ratio."""
-    found = better(logarithms, float(np.log(factor)))
-    middle, low, high = (float(np.exp(end)) for end in (found.value, found.low, found.high))
-    text = f"geometric mean {middle:.3g}, 95 % t interval {low:.3g} to {high:.3g}, n = {found.n}, against {factor:g}"
-    return Finding(found.verdict, middle, low, high, found.n, "times", text, found.p)

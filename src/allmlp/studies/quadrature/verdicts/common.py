@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from allmlp.report.statistics import Finding, within_prediction
+from allmlp.report.statistics import Finding, better, within_prediction
 
 
 def of_key_neurons(rows: pd.DataFrame, values: pd.Series) -> np.ndarray:
@@ -62,3 +62,18 @@ def exactly(rows: pd.DataFrame, value: float, printed: float, rounding: float) -
 def exact(rows: pd.DataFrame, holds: bool, value: float, text: str) -> Finding:
     seeds = int(rows["seed"].nunique())
     return Finding("reproduced" if holds else "contradicted", value, value, value, seeds, "", text)
+
+
+def in_every_seed(rows: pd.DataFrame, values: np.ndarray, limit: float, name: str) -> Finding:
+    """An identity or a theorem: one exception refutes it, one seed without a number (NaN) leaves it open."""
+    worst = float(np.nan if np.isnan(values).all() else np.nanmax(values))
+    found = exact(rows, not worst > limit, worst, f"{name} {worst:.3g}, allowed {limit:g}, n = {len(values)} seeds")
+    return replace(found, verdict="undecided") if np.isnan(values).any() and not worst > limit else found
+
+
+def times(logarithms: np.ndarray, factor: float) -> Finding:
+    """Is a ratio, given by its logarithm in each seed (n,), above `factor`? In the words of the ratio."""
+    found = better(logarithms, math.log(factor))
+    value, low, high = (float(np.exp(end)) for end in (found.value, found.low, found.high))
+    text = f"geometric mean {value:.3g}, 95 % t interval {low:.3g} to {high:.3g}, n = {found.n}, against {factor:g}"
+    return replace(found, value=value, low=low, high=high, text=text)

@@ -1,15 +1,13 @@
 """Rules on angles chosen by hand, and on those that training chose (003-own-3, 003-own-4)."""
 
-import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, better
+from allmlp.report.statistics import Finding
 from allmlp.studies.quadrature.hand_coded import fitted_law
-from allmlp.studies.quadrature.verdicts.common import by_seed, exact, heavy
+from allmlp.studies.quadrature.verdicts.common import by_seed, exact, heavy, times
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
@@ -52,15 +50,7 @@ def angle_spacing(evidence: "Evidence") -> Finding:
     of_seed = logarithms.groupby("seed")[["chance", "grid"]].mean()
     return whole(
         {
-            "(a) error of random angles over the trained one": _ratio(by_seed(rows, of_seed["chance"]), limit),
-            "(b) trained error over that of a regular grid": _ratio(by_seed(rows, of_seed["grid"]), limit),
+            "(a) error of random angles over the trained one": times(by_seed(rows, of_seed["chance"]), limit),
+            "(b) trained error over that of a regular grid": times(by_seed(rows, of_seed["grid"]), limit),
         }
     )
-
-
-def _ratio(logarithms: np.ndarray, limit: float) -> Finding:
-    """Is the geometric mean over seeds above `limit`? By the t interval of logarithms, (n,)."""
-    found = better(logarithms, math.log(limit))
-    value, low, high = (float(np.exp(end)) for end in (found.value, found.low, found.high))
-    text = f"geometric mean {value:.3g}, 95 % t interval {low:.3g} to {high:.3g}, n = {found.n}, against {limit:g}"
-    return replace(found, value=value, low=low, high=high, text=text)

@@ -63,7 +63,7 @@ def angle_and_quadrature_terms(evidence: "Evidence") -> Finding:
 def _as_printed(rows: pd.DataFrame, limit: float) -> Finding:
     """Is the paper's value right in every row?"""
     missed = (rows["value_1"] - rows["paper_1"]).abs()
-    worst = float(missed.max())
+    worst = float(missed.max(skipna=False))
     wrong = sorted(rows.loc[missed > limit, "integral"].unique())
     text = f"largest difference {worst:.3g}, allowed {limit:g}"
     text += f"; not as printed: {', '.join(wrong)}" if wrong else ""

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 def weight_decay(evidence: "Evidence") -> Finding:
     """003-own-5: |psi - 2 phi| at weight decay 1 minus at 2, paired by seed."""
     rows = evidence.table("scan")
-    of_decay = rows[rows["part"] != "grid"].pivot_table(index="seed", columns="weight_decay", values="angle_error_rad")
-    if not {1.0, 2.0} <= set(of_decay.columns):
+    rows = rows[rows["part"] != "grid"]
+    one, two = (rows[rows["weight_decay"] == decay].set_index("seed")["angle_error_rad"] for decay in (1.0, 2.0))
+    paired = sorted(set(one.index) & set(two.index))
+    if not paired:
         raise NotPlannedError("no sweep of weight decay")
-    pairs = of_decay[[1.0, 2.0]].dropna()
-    return better((pairs[1.0] - pairs[2.0]).to_numpy(), evidence.margin["angle_rad"], unit="rad")
+    return better((one[paired] - two[paired]).to_numpy(), evidence.margin["angle_rad"], unit="rad")

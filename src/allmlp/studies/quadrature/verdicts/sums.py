@@ -4,11 +4,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
-from allmlp.studies.quadrature.verdicts.common import by_seed, exact, heavy
+from allmlp.studies.quadrature.verdicts.common import by_seed, heavy, in_every_seed
 from allmlp.studies.rules import below
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def rectangles(evidence: "Evidence") -> Finding:
     distance = by_seed(rows, rows.groupby("seed")["centre_distance_widths"].mean())
     return whole(
         {
-            "(a) widths fill the period": _in_every_seed(
+            "(a) widths fill the period": in_every_seed(
                 rows, missed, margin["width_sum_rad"], "largest |sum of widths - 2 pi|"
             ),
             "(b) near their phases": below(distance, margin["distance_widths"], "widths"),
@@ -34,7 +33,7 @@ def covered(evidence: "Evidence") -> Finding:
     """003-7: at no angle tried is the error above its bound."""
     rows = evidence.table("sums")
     excess = by_seed(rows, rows.groupby("seed")["excess_1"].max())
-    found = _in_every_seed(rows, excess, evidence.margin["excess_1"], "largest error minus bound")
+    found = in_every_seed(rows, excess, evidence.margin["excess_1"], "largest error minus bound")
     ceiling = f"{found.text}; between the angles of the grid it cannot exceed {rows['ceiling_1'].max():.3g}"
     return replace(found, text=ceiling)
 
@@ -44,10 +43,3 @@ def proportional(evidence: "Evidence") -> Finding:
     rows, margin = evidence.table("sums"), evidence.margin
     least = heavy(rows, margin).groupby("seed")[["cosine_r2_1", "sine_r2_1"]].min().min(axis=1)
     return better(by_seed(rows, least), margin["r2_1"])
-
-
-def _in_every_seed(rows: pd.DataFrame, values: np.ndarray, limit: float, name: str) -> Finding:
-    """An identity or a theorem: one exception refutes it, one seed without a number (NaN) leaves it open."""
-    worst = float(np.nan if np.isnan(values).all() else np.nanmax(values))
-    found = exact(rows, not worst > limit, worst, f"{name} {worst:.3g}, allowed {limit:g}, n = {len(values)} seeds")
-    return replace(found, verdict="undecided") if np.isnan(values).any() and not worst > limit else found
