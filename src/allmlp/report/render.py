@@ -21,6 +21,7 @@ from allmlp.report.tabulate import TABLES
 REPORT, PDF = Path("results/report.html"), Path("results/report.pdf")
 LARGEST = 3_000_000  # bytes
 VERDICTS = ("reproduced", "partly", "contradicted", "undecided", "not testable at this scale", "not run")
+LONGEST = 20  # rows of a table that are shown without being asked for
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -42,7 +43,18 @@ def _figures(study: str) -> list[dict[str, Any]]:
 
 def _tables(study: str) -> list[dict[str, Any]]:
     index = _json(TABLES / study / "index.json")
-    return [{"name": name, **about, "rows": _csv(TABLES / study / f"{name}.csv")} for name, about in index.items()]
+    found = []
+    for name, about in index.items():
+        rows = _csv(TABLES / study / f"{name}.csv")
+        found.append({"name": name, **about, "rows": rows, "brief": brief(rows)})
+    return found
+
+
+def brief(rows: pd.DataFrame) -> pd.DataFrame | None:
+    """What stays in sight of a long table: the rows that are no single seed's. None where all of it may stay."""
+    if len(rows) <= LONGEST or "source" not in rows:
+        return None
+    return rows[~rows["source"].str.startswith("seed ")]
 
 
 def _csv(path: Path) -> pd.DataFrame:
