@@ -15,7 +15,7 @@ from allmlp.studies.settings import Optimiser, StudySettings
 if TYPE_CHECKING:
     from allmlp.plan import Context
 
-OF_EVERY_TRAINED = ("scan",)
+OF_EVERY_TRAINED = ("scan", *SHARED)
 OF_SEEDS = (
     "accuracy",
     "angle_controls",
@@ -77,7 +77,7 @@ class Network(NamedTuple):
 def runs(settings: Settings, context: "Context") -> list[Run]:
     """One run per seed, the sweep over weight decay, the grid of p and width, and the network written by hand."""
     base = Network(settings.p, settings.d_mlp, settings.optimiser.weight_decay)
-    kept: dict[str, Any] = {"measures": (*OF_SEEDS, *SHARED), "keep": log_spaced(settings.steps, per_decade=2)}
+    kept: dict[str, Any] = {"measures": OF_SEEDS, "keep": log_spaced(settings.steps, per_decade=2)}
     found = [replace(_run(settings, context, "seeds", base, seed), **kept) for seed in settings.seeds]
     if sweep := settings.sweep:
         for decay, seed in product(sweep.weight_decay, sweep.seeds):
