@@ -8,6 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
+
+if not torch.cuda.is_available():  # before anything imports triton, which reads it once
+    os.environ["TRITON_INTERPRET"] = "1"
 
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared" / "data"  # real text beside the project; tests of it skip where it is absent

@@ -5,11 +5,15 @@ The general sum is quadratic in the length. With exp and no exact normalisation 
 features.
 """
 
+from importlib.util import find_spec
+from types import ModuleType
+
 import torch
 from torch import Tensor
 from torch.utils.flop_counter import register_flop_formula
 
 ACTIVATIONS = ("exp", "relu", "elu")
+HAS_TRITON = find_spec("triton") is not None
 
 # Element-wise operations per pair and feature in the forward pass: add, scale, activate, accumulate. Forward
 # and backward together count three times as much, as they do for matrix products: the backward pass makes the
@@ -22,7 +26,8 @@ def causal_relation_sum(p_BTD: Tensor, q_BTD: Tensor, activation: str, pre_norm:
 
     norm is LN0 over the D features for pre_norm "exact", absent for "none"; nothing else is taken here. Pairs
     with i > j are never formed, so no fill value can leak through an activation. No (T, T, D) array is held:
-    memory is O(B T D + B T^2), and the backward pass computes the pairs again.
+    memory is O(B T D + B T^2), of which O(B T D) is kept for the backward pass, which computes the pairs again.
+    On a GPU, in single precision, with triton installed, the kernels of `relation_triton` do the same.
     """
     exact = pre_norm == "exact"
     if p_BTD.dtype in (torch.bfloat16, torch.float16):
@@ -54,6 +59,8 @@ def exp_over_largest(s: Tensor) -> Tensor:
 
 @torch.library.custom_op("allmlp::causal_relation", mutates_args=())
 def _pairs_sum(p_TBD: Tensor, q_TBD: Tensor, activation: str, exact: bool, eps: float) -> Tensor:
+    if _takes_kernels(p_TBD):
+        return _kernels().pairs_sum(p_TBD, q_TBD, activation, exact, eps)
     r_jiB = _inverse_rms(p_TBD, q_TBD, eps) if exact else None
     y_TBD, memory = torch.empty_like(q_TBD), torch.empty_like(p_TBD)
     for j in range(p_TBD.shape[0]):
@@ -67,6 +74,8 @@ def _pairs_gradients(
     g_TBD: Tensor, p_TBD: Tensor, q_TBD: Tensor, activation: str, exact: bool, eps: float
 ) -> tuple[Tensor, Tensor]:
     """With z = r s, s = p_i + q_j: ds = r (dz - z mean(dz z)); the second term sums as matrix products."""
+    if _takes_kernels(p_TBD):
+        return _kernels().pairs_gradients(g_TBD, p_TBD, q_TBD, activation, exact, eps)
     T, B, D = p_TBD.shape
     r_jiB = _inverse_rms(p_TBD, q_TBD, eps) if exact else None
     dp_TBD, dq_TBD = torch.zeros_like(p_TBD), torch.empty_like(q_TBD)
@@ -85,6 +94,16 @@ def _pairs_gradients(
         dp_TBD -= p_TBD * along_jiB.sum(0)[..., None] + torch.einsum("jib,jbd->ibd", along_jiB, q_TBD)
         dq_TBD -= q_TBD * along_jiB.sum(1)[..., None] + torch.einsum("jib,ibd->jbd", along_jiB, p_TBD)
     return dp_TBD, dq_TBD
+
+
+def _takes_kernels(x: Tensor) -> bool:
+    return HAS_TRITON and x.is_cuda and x.dtype == torch.float32
+
+
+def _kernels() -> ModuleType:
+    from allmlp.models import relation_triton  # imports triton, which not every machine has
+
+    return relation_triton
 
 
 def _inverse_rms(p_TBD: Tensor, q_TBD: Tensor, eps: float) -> Tensor:

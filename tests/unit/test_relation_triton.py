@@ -1,0 +1,80 @@
+"""The Triton kernels against `models.relation` in float64: on a GPU, or by the interpreter (conftest.py)."""
+
+import importlib
+
+import pytest
+import torch
+
+from allmlp.models import relation
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+# (T, B, D), block of tokens, block of features: one token; blocks that divide nothing; several chunks; defaults
+SHAPES = [((1, 2, 3), 8, 64), ((7, 2, 5), 4, 2), ((13, 1, 20), 4, 8), ((18, 2, 6), None, None)]
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    pytest.importorskip("triton", reason="triton, the optional extra `gpu`, is not installed")
+    return importlib.import_module("allmlp.models.relation_triton")
+
+
+def inputs(shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    p, q, g = (torch.randn(shape, generator=generator) for _ in range(3))
+    return p - p.mean(-1, keepdim=True), q - q.mean(-1, keepdim=True), g
+
+
+def by_kernels(kernels, p, q, g, activation, exact, **blocks):
+    p, q, g = (x.to(DEVICE) for x in (p, q, g))
+    y = kernels.pairs_sum(p, q, activation, exact, 1e-5, **blocks)
+    return [x.cpu() for x in (y, *kernels.pairs_gradients(g, p, q, activation, exact, 1e-5, **blocks))]
+
+
+def by_pairs(p, q, g, activation, exact):
+    p, q, g = p.double(), q.double(), g.double()
+    y = relation._pairs_sum(p, q, activation, exact, 1e-5)
+    return [y, *relation._pairs_gradients(g, p, q, activation, exact, 1e-5)]
+
+
+@pytest.mark.parametrize(("shape", "block_t", "block_d"), SHAPES)
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("activation", relation.ACTIVATIONS)
+def test_sum_and_gradients_are_those_of_the_pairs(kernels, activation, exact, shape, block_t, block_d):
+    blocks = {"block_t": block_t, "block_d": block_d} if block_t else {}
+    p, q, g = inputs(shape)
+    found = by_kernels(kernels, p, q, g, activation, exact, **blocks)
+    for ours, exactly in zip(found, by_pairs(p, q, g, activation, exact), strict=True):
+        torch.testing.assert_close(ours.double(), exactly, rtol=0, atol=3e-6 * (exactly.abs().max().item() + 1))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of the interpreter's numpy
+def test_a_later_token_leaves_the_bits_of_earlier_sums(kernels):
+    """Also a token that is infinite, and one that cancels an earlier one: 1 / rms without eps is then infinite."""
+    p, q, _ = inputs((10, 1, 5))
+    later_p, later_q = p.clone(), q.clone()
+    later_p[6:], later_q[6:] = -q[2], torch.inf
+    y, later_y = (kernels.pairs_sum(*(x.to(DEVICE) for x in pair), "exp", True, 0.0, block_t=4) for pair in
+                  ((p, q), (later_p, later_q)))  # fmt: skip
+    assert torch.equal(y[:6], later_y[:6])
+
+
+def test_bits_of_a_sum_do_not_depend_on_the_blocks(kernels):
+    p, q, _ = inputs((11, 1, 6))
+    sums = [
+        kernels.pairs_sum(p.to(DEVICE), q.to(DEVICE), "exp", False, 0.0, t, d) for t, d in ((2, 2), (8, 4), (16, 8))
+    ]
+    assert all(torch.equal(sums[0], other) for other in sums[1:])
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="needs a GPU")
+def test_the_layer_on_a_gpu_takes_the_kernels_and_equals_the_cpu(kernels):
+    assert relation._takes_kernels(torch.empty(1, device="cuda"))
+    p, q, g = (x.transpose(0, 1) for x in inputs((130, 4, 192)))
+    results = []
+    for device, dtype in (("cuda", torch.float32), ("cpu", torch.float64)):
+        leaves = [x.to(device, dtype).requires_grad_() for x in (p, q)]
+        y = relation.causal_relation_sum(*leaves, "exp", "exact", 1e-5)
+        y.backward(g.to(device, dtype))
+        results.append([x.detach().cpu().double() for x in (y, *(leaf.grad for leaf in leaves))])
+    for ours, exactly in zip(*results, strict=True):
+        torch.testing.assert_close(ours, exactly, rtol=0, atol=2e-5 * exactly.abs().max().item())
