@@ -18,7 +18,7 @@ from allmlp.models.relation import (
     linear_causal_relation_sum,
 )
 
-RECIPE = 1
+RECIPE = 2
 
 PRE_NORMS = ("exact", "approximate", "none")
 
@@ -84,7 +84,10 @@ class CausalRelation(TokenMixer):
         return z.exp() if self.activation == "exp" else F.relu(z) if self.activation == "relu" else F.elu(z)
 
     def _finish(self, mean: Tensor) -> Tensor:
-        return self.out(self.norm(mean) if self.post_norm else mean)
+        if self.post_norm:
+            return self.out(self.norm(mean))
+        with torch.autocast(mean.device.type, enabled=False):  # a mean of exponentials can exceed float16's range
+            return self.out(mean)
 
 
 class CausalRN(Backbone):

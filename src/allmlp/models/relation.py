@@ -5,8 +5,11 @@ The general sum is quadratic in the length. With exp and no exact normalisation 
 features.
 """
 
+import math
+from collections.abc import Iterator
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,6 +22,9 @@ HAS_TRITON = find_spec("triton") is not None
 # and backward together count three times as much, as they do for matrix products: the backward pass makes the
 # argument and its activation again (3) and multiplies, projects and accumulates twice (5).
 FLOPS_PER_PAIR_AND_FEATURE = 4
+
+LOG2_E = math.log2(math.e)
+BLOCK = 2**18  # numbers in a buffer of pairs: 1 MB in single precision, which the caches hold
 
 
 def causal_relation_sum(p_BTD: Tensor, q_BTD: Tensor, activation: str, pre_norm: str, eps: float) -> Tensor:
@@ -59,13 +65,20 @@ def exp_over_largest(s: Tensor) -> Tensor:
 
 @torch.library.custom_op("allmlp::causal_relation", mutates_args=())
 def _pairs_sum(p_TBD: Tensor, q_TBD: Tensor, activation: str, exact: bool, eps: float) -> Tensor:
+    """Block by block of earlier tokens, each with one current token at a time: a few passes over the same memory."""
     if _takes_kernels(p_TBD):
         return _kernels().pairs_sum(p_TBD, q_TBD, activation, exact, eps)
-    r_jiB = _inverse_rms(p_TBD, q_TBD, eps) if exact else None
-    y_TBD, memory = torch.empty_like(q_TBD), torch.empty_like(p_TBD)
-    for j in range(p_TBD.shape[0]):
-        z_iBD = _arguments(p_TBD, q_TBD, r_jiB, j, memory)
-        torch.sum(_activate_(z_iBD, activation), 0, out=y_TBD[j])
+    r_jiB1 = _inverse_rms(p_TBD, q_TBD, eps) if exact else None
+    y_TBD = torch.zeros_like(q_TBD)
+    p_TBD, q_TBD = _in_units(activation, p_TBD, q_TBD)
+    z_memory, below_memory = _block(p_TBD), _block(p_TBD)
+    for i, length, q_BD, r_iB1, y_BD in _spans(p_TBD, q_TBD, r_jiB1, y_TBD):
+        z_iBD = _arguments(p_TBD.narrow(0, i, length), q_BD, r_iB1, z_memory.narrow(0, 0, length))
+        if activation == "elu":  # exp(min(z, 0)) + max(z, 0) - 1
+            below_iBD = torch.clamp(z_iBD, max=0, out=below_memory.narrow(0, 0, length)).exp2_()
+            y_BD += below_iBD.add_(z_iBD.relu_(), alpha=1 / LOG2_E).sum(0).sub_(length)
+        else:
+            y_BD += (z_iBD.exp2_() if activation == "exp" else z_iBD.relu_()).sum(0)
     return y_TBD
 
 
@@ -77,23 +90,49 @@ def _pairs_gradients(
     if _takes_kernels(p_TBD):
         return _kernels().pairs_gradients(g_TBD, p_TBD, q_TBD, activation, exact, eps)
     T, B, D = p_TBD.shape
-    r_jiB = _inverse_rms(p_TBD, q_TBD, eps) if exact else None
-    dp_TBD, dq_TBD = torch.zeros_like(p_TBD), torch.empty_like(q_TBD)
+    r_jiB1 = _inverse_rms(p_TBD, q_TBD, eps) if exact else None
     along_jiB = p_TBD.new_zeros(T, T, B)
-    z_memory, d_memory = torch.empty_like(p_TBD), torch.empty_like(p_TBD)
-    for j in range(T):
-        z_iBD = _arguments(p_TBD, q_TBD, r_jiB, j, z_memory)
-        dz_iBD = _slope(z_iBD, activation, d_memory[: j + 1]).mul_(g_TBD[j])
-        if r_jiB is not None:
-            torch.sum(z_iBD.mul_(dz_iBD), -1, out=along_jiB[j, : j + 1])
-            dz_iBD.mul_(r_jiB[j, : j + 1, :, None])
-        dp_TBD[: j + 1] += dz_iBD
-        torch.sum(dz_iBD, 0, out=dq_TBD[j])
-    if r_jiB is not None:
-        along_jiB.mul_(r_jiB).mul_(r_jiB).div_(D)
+    scaled_p_TBD, scaled_q_TBD = _in_units(activation, p_TBD, q_TBD)
+    dp_TBD, dq_TBD = torch.zeros_like(p_TBD), torch.zeros_like(q_TBD)
+    z_memory, dz_memory = _block(p_TBD), _block(p_TBD)
+    for i, length, q_BD, r_iB1, g_BD, along_iB, dq_BD in _spans(p_TBD, scaled_q_TBD, r_jiB1, g_TBD, along_jiB, dq_TBD):
+        z_iBD = _arguments(scaled_p_TBD.narrow(0, i, length), q_BD, r_iB1, z_memory.narrow(0, 0, length))
+        dz_iBD = _slope(z_iBD, activation, dz_memory.narrow(0, 0, length)).mul_(g_BD)
+        if r_iB1 is not None:
+            torch.sum(z_iBD.mul_(dz_iBD), -1, out=along_iB.narrow(0, i, length))
+            dz_iBD.mul_(r_iB1)
+        dp_TBD.narrow(0, i, length).add_(dz_iBD)
+        dq_BD += dz_iBD.sum(0)
+    if r_jiB1 is not None:
+        along_jiB.mul_(r_jiB1[..., 0].square_()).div_(D if activation == "relu" else D * LOG2_E)
         dp_TBD -= p_TBD * along_jiB.sum(0)[..., None] + torch.einsum("jib,jbd->ibd", along_jiB, q_TBD)
         dq_TBD -= q_TBD * along_jiB.sum(1)[..., None] + torch.einsum("jib,ibd->jbd", along_jiB, p_TBD)
     return dp_TBD, dq_TBD
+
+
+def _rows(p_TBD: Tensor) -> int:
+    """Earlier tokens in a block."""
+    T, B, D = p_TBD.shape
+    return min(T, max(1, BLOCK // (B * D)))
+
+
+def _block(p_TBD: Tensor) -> Tensor:
+    return torch.empty_like(p_TBD[: _rows(p_TBD)])
+
+
+def _spans(p_TBD: Tensor, q_TBD: Tensor, r_jiB1: Tensor | None, *others: Tensor) -> Iterator[tuple[Any, ...]]:
+    """Each block of earlier tokens with each current token j after its start.
+
+    (start, length, q_j, r of the block's pairs with j, then what `others` hold for j).
+    """
+    T, rows = p_TBD.shape[0], _rows(p_TBD)
+    factors = [None] * T if r_jiB1 is None else r_jiB1.unbind()
+    current = list(zip(q_TBD.unbind(), factors, *(other.unbind() for other in others), strict=True))
+    for start in range(0, T, rows):
+        for j in range(start, T):
+            length = min(rows, j + 1 - start)
+            q_BD, r_iB1, *rest = current[j]
+            yield start, length, q_BD, r_iB1 if r_iB1 is None else r_iB1.narrow(0, start, length), *rest
 
 
 def _takes_kernels(x: Tensor) -> bool:
@@ -106,31 +145,31 @@ def _kernels() -> ModuleType:
     return relation_triton
 
 
+def _in_units(activation: str, p_TBD: Tensor, q_TBD: Tensor) -> tuple[Tensor, Tensor]:
+    """Both times log2(e), so that exp(z) is a power of two: torch.exp2 takes half the time of torch.exp (AVX2)."""
+    return (p_TBD, q_TBD) if activation == "relu" else (p_TBD * LOG2_E, q_TBD * LOG2_E)
+
+
 def _inverse_rms(p_TBD: Tensor, q_TBD: Tensor, eps: float) -> Tensor:
-    """1 / sqrt(mean_d (p_i + q_j)^2 + eps), 0 above the diagonal: (T_j, T_i, B), from one matrix product."""
+    """1 / sqrt(mean_d (p_i + q_j)^2 + eps), 0 above the diagonal: (T_j, T_i, B, 1), from one matrix product."""
     p_BiD, q_BjD = p_TBD.transpose(0, 1), q_TBD.transpose(0, 1)
-    squares_Bji = q_BjD.square().sum(-1)[:, :, None] + p_BiD.square().sum(-1)[:, None] + 2 * q_BjD @ p_BiD.mT
-    r_Bji = torch.rsqrt(squares_Bji.clamp_(min=0).div_(p_TBD.shape[-1]).add_(eps)).tril_()
-    return r_Bji.permute(1, 2, 0).contiguous()
+    squares_Bji = q_BjD.square().sum(-1)[:, :, None] + p_BiD.square().sum(-1)[:, None]
+    squares_Bji = squares_Bji.baddbmm_(q_BjD, p_BiD.mT, alpha=2).clamp_(min=0)
+    r_Bji = squares_Bji.div_(p_TBD.shape[-1]).add_(eps).rsqrt_().tril_()
+    return r_Bji.permute(1, 2, 0).contiguous()[..., None]
 
 
-def _arguments(p_TBD: Tensor, q_TBD: Tensor, r_jiB: Tensor | None, j: int, memory_TBD: Tensor) -> Tensor:
-    """norm(p_i + q_j) for all i <= j, written to the first rows of `memory_TBD`: (j + 1, B, D)."""
-    z_iBD = torch.add(p_TBD[: j + 1], q_TBD[j], out=memory_TBD[: j + 1])
-    return z_iBD if r_jiB is None else z_iBD.mul_(r_jiB[j, : j + 1, :, None])
-
-
-def _activate_(z: Tensor, activation: str) -> Tensor:
-    if activation == "exp":
-        return z.exp_()
-    return z.relu_() if activation == "relu" else torch.nn.functional.elu_(z)
+def _arguments(p_iBD: Tensor, q_BD: Tensor, r_iB1: Tensor | None, out: Tensor) -> Tensor:
+    """norm(p_i + q_j) of one current token with a block of earlier ones."""
+    z_iBD = torch.add(p_iBD, q_BD, out=out)
+    return z_iBD if r_iB1 is None else z_iBD.mul_(r_iB1)
 
 
 def _slope(z: Tensor, activation: str, out: Tensor) -> Tensor:
-    """The activation's derivative at z."""
+    """The activation's derivative at z, which is in units of log2(e) but for relu."""
     if activation == "exp":
-        return torch.exp(z, out=out)
-    return torch.gt(z, 0, out=out) if activation == "relu" else torch.clamp(z, max=0, out=out).exp_()
+        return torch.exp2(z, out=out)
+    return torch.gt(z, 0, out=out) if activation == "relu" else torch.clamp(z, max=0, out=out).exp2_()
 
 
 @_pairs_sum.register_fake
