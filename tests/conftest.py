@@ -19,6 +19,7 @@ SHARED = PROJECT.parent / "shared" / "data"  # real text beside the project; tes
 SMALL = {  # a plan that trains in seconds: see params.yaml, `scale: smoke`
     "scale: laptop": "scale: smoke",
     "documents: 30000": "documents: 300",
+    "documents: 4000": "documents: 300",
 }
 
 

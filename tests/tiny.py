@@ -2,24 +2,29 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 from allmlp import models
 from allmlp.run import Run
 from allmlp.studies.settings import Optimiser
 
+CLASSIFIERS = ("birn", "linear-birn", "transformer-classifier", "linear-transformer-classifier")
 COPYING = {"vocabulary": 29, "context": 10, "d_model": 16, "n_blocks": 1}
 SIZES: dict[str, dict[str, object]] = {
     "mlp": {"vocabulary": 257, "context": 7, "d_model": 8, "d_mlp": 16, "n_blocks": 2},
     "gpt2-last": {"vocabulary": 257, "context": 7, "d_model": 8, "d_mlp": 16, "n_blocks": 1, "n_heads": 2},
     "constant-attention": {"vocabulary": 7, "d_model": 16, "n_heads": 2, "d_mlp": 32},
+    **{name: {"vocabulary": 10, "context": 4, "features": 12, "d_model": 8, "n_blocks": 1} for name in CLASSIFIERS},
     "hand-coded-addition": {"vocabulary": 7, "frequencies": [1, 3], "angles": 8, "grid": "jittered"},
 }
 TASKS: dict[str, tuple[str, dict[str, object]]] = {
     "mlp": ("last-token", {"context": 7, "batch_size": 16}),
     "gpt2-last": ("last-token", {"context": 7, "batch_size": 16}),
+    **{name: ("images", {"patch": 2, "batch_size": 16}) for name in CLASSIFIERS},
     "constant-attention": ("modular-addition", {"p": 7, "train_share": 0.8}),
     "hand-coded-addition": ("modular-addition", {"p": 7, "train_share": 0.8}),
 }
+IMAGES = "images-00000000"  # the corpus of the tiny runs that read images
 OPTIMISER = Optimiser(learning_rate=3e-3, weight_decay=0.1, clip=1.0, warmup_steps=3, schedule="cosine").model_dump()
 
 
@@ -39,14 +44,14 @@ def run(architecture: str, steps: int = 12, tokens: str | None = "tiny-00000000"
         seed=1,
         measures=("cost",),
         keep=(0, steps // 2),
-        tokens=tokens if task == "last-token" else None,
+        tokens={"last-token": tokens, "images": IMAGES}.get(task),
         loss_dtype="float64" if task == "modular-addition" else "float32",
     )
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
 def write_tokens(folder: Path) -> None:
-    """Tokens for the tiny runs that read text: bytes of counted sentences."""
+    """Tokens for the tiny runs that read text, bytes of counted sentences, and images, bright where their class is."""
     from allmlp import tokenizers, tokens
 
     texts = [f"Story {number}: the cat sat on mat number {number * number}." for number in range(200)]
@@ -56,6 +61,21 @@ def write_tokens(folder: Path) -> None:
         folder / "results/tokens/tiny-00000000",
         describe={},
     )
+    write_images(folder)
+
+
+def write_images(folder: Path, count: int = 300) -> None:
+    """Noisy images of 4 x 4 pixels and 3 channels of 10 classes."""
+    import numpy as np
+
+    from allmlp import images
+
+    rng = np.random.Generator(np.random.Philox(key=[0, 0]))
+    labels = np.arange(count) % 10
+    pixels = rng.integers(0, 200, (count, 4, 4, 3)).astype(np.uint8)
+    pixels.reshape(count, -1)[np.arange(count), 4 * labels] = 255
+    source = SimpleNamespace(size=[4, 4, 3], classes=10, held_out=5)
+    images.write_images([images.Images(None, pixels, labels)], source, folder / "results/tokens" / IMAGES, describe={})
 
 
 ALL = list(models.REGISTRY)

@@ -1,5 +1,6 @@
 """params.yaml: every parameter that a user may change, strictly checked, with errors that name file and line."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -149,11 +150,22 @@ def load(path: Path, overlays: list[Path] | None = None, changes: dict[str, str]
 
 def _check_corpora(settings: dict[tuple[str, Scale], Any], corpora: dict[str, CorpusSpec], located: Located) -> None:
     for (study, scale), setting in settings.items():
-        corpus = getattr(setting, "corpus", None)
-        if corpus is not None and corpus not in corpora:
-            own: Place = ("studies", study, "scales", scale, "corpus")
-            where = located.where(own if own in located.lines else ("studies", study, "corpus"))
-            raise UserError(f"{where}: no corpus {corpus!r}. There are: {', '.join(corpora) or 'none'}.")
+        for place, corpus in _named_corpora(setting):
+            if corpus not in corpora:
+                own: Place = ("studies", study, "scales", scale, *place)
+                where = located.where(own if own in located.lines else ("studies", study, *place))
+                raise UserError(f"{where}: no corpus {corpus!r}. There are: {', '.join(corpora) or 'none'}.")
+
+
+def _named_corpora(setting: Any) -> Iterator[tuple[Place, str]]:
+    """Where a study's settings, or a block within them, name a corpus, and which."""
+    for key in type(setting).model_fields:
+        value = getattr(setting, key)
+        if key == "corpus" and value is not None:
+            yield (key,), value
+        elif isinstance(value, BaseModel):
+            for place, corpus in _named_corpora(value):
+                yield (key, *place), corpus
 
 
 def read(overlays: list[Path] | None = None, changes: dict[str, str] | None = None) -> Params:

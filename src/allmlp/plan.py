@@ -44,6 +44,10 @@ class Context:
         """Its number of token types: as asked for, or as recorded when it was tokenized."""
         return corpora.vocabulary(corpus, self.parameters.corpora[corpus], self.root)
 
+    def images(self, corpus: str) -> corpora.ImageSource:
+        """A corpus of images: their size and number of classes, known without reading them."""
+        return corpora.image_source(corpus, self.parameters.corpora[corpus])
+
 
 @dataclass(frozen=True)
 class Batch:

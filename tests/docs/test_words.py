@@ -88,7 +88,9 @@ def test_architectures_of_one_figure_have_colours_of_their_own() -> None:
     from allmlp.report import style
 
     together = ["causal-rn", "linear-causal-rn", "transformer", "linear-transformer"]
-    assert max(Counter(style.COLOURS[name] for name in together).values()) == 1
+    of_images = ["birn", "linear-birn", "transformer-classifier", "linear-transformer-classifier"]
+    for names in (together, of_images):
+        assert max(Counter(style.COLOURS[name] for name in names).values()) == 1
 
 
 def test_nothing_names_this_machine() -> None:

@@ -72,6 +72,58 @@ def test_generation_step_by_step_is_the_full_pass(name, options):
         torch.testing.assert_close(logits, model(tokens[:, : t + 1])[:, -1], rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("name", CAUSAL)
+def test_generation_in_single_precision_is_the_full_pass_to_1e_5(name):
+    """70 tokens: into a second chunk of linear attention, and past two doublings of what holds the past."""
+    torch.manual_seed(0)
+    takes = models.hyperparameters(name)
+    sizes = {**TINY, "context": 70, "d_model": 32}
+    model = models.build(name, **{key: value for key, value in sizes.items() if key in takes})
+    tokens = random_tokens(batch=2, length=70)
+    full, state = model(tokens), model.start(batch=2)
+    for t in range(70):
+        logits, state = model.step(tokens[:, t], state)
+        torch.testing.assert_close(logits, full[:, t], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_right_padded_sequences_of_any_length_are_each_alone(name, options):
+    model, tokens = tiny(name, **options), random_tokens(batch=3, length=12)
+    logits = model(tokens)
+    for row, length in enumerate((12, 7, 1)):
+        alone = model(tokens[row : row + 1, :length])
+        torch.testing.assert_close(logits[row, :length], alone[0], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_two_continuations_of_one_prompt_do_not_meet(name, options):
+    model = tiny(name, **options)
+    with torch.no_grad():
+        _, prompt = model.step(torch.tensor([3]), model.start(batch=1))
+        states, logits = [prompt, prompt], [[], []]
+        for t in range(1, 6):
+            for side, token in enumerate((t, 10 - t)):
+                row, states[side] = model.step(torch.tensor([token]), states[side])
+                logits[side].append(row)
+        for side, tokens in enumerate(([3, 1, 2, 3, 4, 5], [3, 9, 8, 7, 6, 5])):
+            full = model(torch.tensor([tokens]))[0, 1:]
+            torch.testing.assert_close(torch.cat(logits[side]), full, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_where_sums_factorise_the_memory_does_not_grow(name, options):
+    factorises = options.get("activation", "exp") == "exp" and options.get("pre_norm", "exact") != "exact"
+    if not (name.startswith("linear-") or (name == "causal-rn" and factorises)):
+        pytest.skip("its memory grows with the past")
+    model = tiny(name, **options)
+    state, sizes = model.start(batch=2), set()
+    for _ in range(12):
+        _, state = model.step(torch.tensor([1, 2]), state)
+        leaves = torch.utils._pytree.tree_leaves(state.blocks)
+        sizes.add(sum(leaf.numel() for leaf in leaves if isinstance(leaf, torch.Tensor)))
+    assert len(sizes) == 1
+
+
 def test_a_state_can_be_continued_twice():
     """Sampling several continuations of one prompt: a step leaves the state that it is given as it was."""
     for name in CAUSAL:

@@ -39,7 +39,7 @@ def run(at: float, seed: int = 0, steps: int = STEPS, done: int | None = None) -
 def table(module, models: dict[str, float] = MODELS, lengths=(16,), **overrides) -> pd.DataFrame:
     parts = [
         module.measure(run(at, seed, **overrides.get(model, {}))).assign(
-            run=f"{model}-{length}-{seed}", seed=seed, model=model, string_length=length
+            run=f"{model}-{length}-{seed}", seed=seed, model=model, string_length=length, part="comparison"
         )
         for model, at in models.items()
         for length in lengths

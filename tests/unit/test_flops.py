@@ -66,18 +66,20 @@ def test_parameters_of_003():
 
 @pytest.mark.parametrize("name", models.REGISTRY)
 def test_parts_add_up_and_a_larger_vocabulary_grows_only_embeddings(name):
-    required = {"vocabulary": 11, "context": 12, "d_model": 8, "n_blocks": 2, "n_heads": 2, "d_mlp": 16}
+    required = {"vocabulary": 11, "context": 12, "d_model": 8, "n_blocks": 2, "n_heads": 2, "d_mlp": 16, "features": 4}
     takes = models.hyperparameters(name)
     size = {key: value for key, value in required.items() if key in takes}
     if takes.get("context") == 2:
         size["context"] = 2
     model = on_meta(name, **size)
-    width = dict(model.named_parameters())[model.EMBEDDINGS["token_embedding"]].shape[-1]
+    growing = [weight for part, weight in model.EMBEDDINGS.items() if part != "positions"]
+    widths = [dict(model.named_parameters())[weight].numel() // size["vocabulary"] for weight in growing]
     small, large = parameters(model), parameters(on_meta(name, **(size | {"vocabulary": 31})))
     assert small["total"] == small["embedding"] + small["non_embedding"]
     assert small["embedding"] == small["token_embedding"] + small["positions"] + small["unembedding"]
     assert large["non_embedding"] == small["non_embedding"]
-    assert large["embedding"] - small["embedding"] == 2 * 20 * width
+    assert len(widths) == (1 if model.features else 2)  # patches are embedded by a map that no vocabulary enlarges
+    assert large["embedding"] - small["embedding"] == 20 * sum(widths)
 
 
 def test_six_nd_gives_the_tokens_of_000():

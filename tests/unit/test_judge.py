@@ -36,7 +36,7 @@ CLAIM: dict[str, Any] = {
 
 def at(scale: str, seeds: int, measured: int | None = None, value: float = 1.0, folder: Path = Path("m")) -> Evidence:
     """Evidence of one scale: `measured` of `seeds` planned runs, each with one row."""
-    runs = {f"{scale}-seed{seed}": {"labels": {"model": "x"}, "seed": seed} for seed in range(seeds)}
+    runs = {f"{scale}-seed{seed}": {"labels": {"model": "x"}, "seed": seed, "steps": 1} for seed in range(seeds)}
     files: dict[str, Any] = {}
     for run in list(runs)[: seeds if measured is None else measured]:
         folder.mkdir(exist_ok=True)

@@ -11,7 +11,7 @@ from allmlp import models, recipes
 from allmlp.errors import UserError
 from allmlp.models.base import SequenceModel
 
-TINY = {"vocabulary": 11, "context": 6, "d_model": 8, "n_blocks": 2, "n_heads": 2, "d_mlp": 16}
+TINY = {"vocabulary": 11, "context": 6, "d_model": 8, "n_blocks": 2, "n_heads": 2, "d_mlp": 16, "features": 4}
 
 
 def tiny(name, **options):
@@ -22,8 +22,11 @@ def tiny(name, **options):
     return models.build(name, **{**own, **options}).double()
 
 
-def tokens_for(model, batch=3, seed=0):
+def inputs_for(model, batch=3, seed=0):
+    """Tokens, or patches of an image."""
     generator = torch.Generator().manual_seed(seed)
+    if model.features is not None:
+        return torch.randn(batch, model.context, model.features, dtype=torch.float64, generator=generator)
     return torch.randint(model.vocabulary, (batch, model.context), generator=generator)
 
 
@@ -38,7 +41,7 @@ def test_every_architecture_keeps_the_contract(name):
     assert isinstance(model, SequenceModel)
     assert recipes.of(type(model).__module__) == sys.modules[type(model).__module__].RECIPE >= 1
     assert model.family
-    tokens = tokens_for(model)
+    tokens = inputs_for(model)
     shape = (3, model.context) if model.predicts == "all" else (3,)
     assert model(tokens).shape == (*shape, model.vocabulary)
     assert model.hidden(tokens).shape[:-1] == shape
@@ -53,7 +56,7 @@ def test_the_seed_determines_the_weights(name):
 @pytest.mark.parametrize("name", models.REGISTRY)
 def test_unembedding_reads_hidden(name):
     model = tiny(name)
-    tokens = tokens_for(model)
+    tokens = inputs_for(model)
     W_U = model.W_U if hasattr(model, "W_U") else model.unembedding.weight.T
     torch.testing.assert_close(model.hidden(tokens) @ W_U, model(tokens), rtol=0, atol=1e-12)
 
@@ -61,7 +64,7 @@ def test_unembedding_reads_hidden(name):
 @pytest.mark.parametrize("name", models.REGISTRY)
 def test_gradient_is_finite_and_reaches_every_weight_that_takes_part(name):
     model = tiny(name)
-    model(tokens_for(model)).square().sum().backward()
+    model(inputs_for(model)).square().sum().backward()
     idle = {key for key, weight in model.named_parameters() if weight.grad is None}
     assert idle == ({"W_Q", "W_K"} if hasattr(model, "W_Q") else set())
     assert all(w.grad.isfinite().all() and w.grad.abs().sum() > 0 for w in model.parameters() if w.grad is not None)
@@ -74,7 +77,7 @@ def test_torch_compile_sees_the_same_model(name):
     gradients = []
     for wrap in (lambda model: model, lambda model: torch.compile(model, backend="aot_eager")):
         model = tiny(name)
-        wrap(model)(tokens_for(model)).square().sum().backward()
+        wrap(model)(inputs_for(model)).square().sum().backward()
         gradients.append([w.grad for w in model.parameters() if w.grad is not None])
     torch.testing.assert_close(gradients[0], gradients[1], rtol=0, atol=1e-12)
 
@@ -83,7 +86,7 @@ def test_torch_compile_sees_the_same_model(name):
 def test_context_is_a_limit(name):
     model = tiny(name)
     with pytest.raises(UserError, match=f"{model.context} tokens and was given {model.context + 1}"):
-        model(torch.zeros(1, model.context + 1, dtype=torch.int64))
+        model(torch.cat([inputs_for(model), inputs_for(model)[:, :1]], dim=1))
 
 
 @pytest.mark.parametrize(

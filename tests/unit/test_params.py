@@ -42,14 +42,19 @@ def test_the_projects_own_parameters_are_valid_at_every_scale(tmp_path: Path) ->
         (
             "    corpus: stories\n    context",
             "    corpus: storys\n    context",
-            "no corpus 'storys'. There are: stories, c4.",
+            "no corpus 'storys'. There are: stories, c4, ",
+        ),
+        (
+            "      corpus: stories-bytes\n",
+            "      corpus: stories-byte\n",
+            "no corpus 'stories-byte'. There are: stories, c4, ",
         ),
         (
             "  copying:             #",
             "  copyin:             #",
             "no study 'copyin' with runs. There are: language, copying, quadrature.",
         ),
-        ("    source: stories", "    source: tales", "is 'tales'"),
+        ("    source: stories\n    documents: 30000", "    source: tales\n    documents: 30000", "is 'tales'"),
         (
             "      paper: {seeds: [0], steps: 10000}",
             "      papre: {seeds: [0], steps: 10000}",
@@ -72,6 +77,18 @@ def test_a_scales_own_key_is_found_on_its_own_line(tmp_path: Path) -> None:
         match=rf"^params.yaml:{line_of('      paper: {seeds: [0], steps: 10000}')}: .*'stesp'.*'steps'",
     ):
         load(tmp_path, "      paper: {seeds: [0], steps: 10000}", "      paper: {seeds: [0], stesp: 10000}")
+
+
+def test_a_corpus_of_a_block_is_found_on_its_own_line(tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_text(TEXT)
+    (tmp_path / "my.yaml").write_text(
+        "studies:\n  copying:\n    scales:\n      laptop:\n        text:\n          corpus: mine\n"
+    )
+    with pytest.raises(UserError, match=r"^my.yaml:6: no corpus 'mine'. There are: stories, "):
+        params.load(tmp_path / "params.yaml", [tmp_path / "my.yaml"])
+    line = line_of("      corpus: stories-bytes\n")
+    with pytest.raises(UserError, match=rf"^params.yaml:{line}: no corpus 'tales-bytes'"):
+        load(tmp_path, "      corpus: stories-bytes\n", "      corpus: tales-bytes\n")
 
 
 def test_an_overlay_is_laid_upon_and_named_in_errors(tmp_path: Path) -> None:
@@ -120,7 +137,11 @@ def test_corpora_of_this_machine_need_no_change_of_params(tmp_path: Path) -> Non
             "no architecture 'causal-rm' in studies.copying.models. Did you mean 'causal-rn'?",
         ),
         (" causal-rn: ", " qqq: ", "no architecture 'qqq' in studies.copying.models. There are: mlp, "),
-        ("seeds: [0], string_lengths: [4]", "seeds: [-1], string_lengths: [4]", "studies.copying.seeds.0 is -1: "),
+        (
+            "seeds: [0]\n        string_lengths: [4]",
+            "seeds: [-1]\n        string_lengths: [4]",
+            "studies.copying.seeds.0 is -1: ",
+        ),
         ("string_lengths: [4]", "string_lengths: [0]", "studies.copying.string_lengths.0 is 0: "),
         ("betas: [0.9, 0.98]", "betas: [0.9, 1.0]", "studies.quadrature.optimiser.betas.1 is 1.0: "),
         ("2e-3, clip: 1.0, warmup_steps: 50", ".inf", "studies.copying.optimiser.learning_rate is inf: input"),

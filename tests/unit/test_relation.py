@@ -9,7 +9,8 @@ from allmlp import models
 from allmlp.models import relation
 from allmlp.models.causal_rn import CausalRelation
 from allmlp.models.linear_causal_rn import LinearCausalRelation
-from allmlp.models.relation import causal_relation_sum, linear_causal_relation_sum
+from allmlp.models.linear_relation import linear_causal_relation_sum
+from allmlp.models.relation import causal_relation_sum
 
 SIZE = {"vocabulary": 11, "context": 6, "d_model": 8, "n_blocks": 2}
 

@@ -7,7 +7,7 @@ import torch
 
 from allmlp import tasks
 from allmlp.errors import UserError
-from allmlp.studies.copying import runs as copying_runs
+from allmlp.studies.copying.runs import strings
 from allmlp.tasks.copying import BOS, EOS, SEP, Copying
 from allmlp.tasks.modular import ModularAddition
 from allmlp.tasks.task import IGNORED
@@ -28,7 +28,7 @@ def test_copying_is_bos_string_sep_string_eos() -> None:
 
 
 def test_the_copying_vocabulary_is_stated_once_and_the_same() -> None:
-    assert Copying.vocabulary == copying_runs.VOCABULARY == 29
+    assert Copying.vocabulary == strings.VOCABULARY == 29
 
 
 def test_string_accuracy_counts_whole_strings_with_their_end() -> None:

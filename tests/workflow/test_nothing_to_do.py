@@ -56,7 +56,8 @@ def test_one_changed_rate_plans_its_run_and_what_follows(fresh: Path) -> None:
 
 
 def test_one_changed_model_leaves_its_neighbours_alone(fresh: Path) -> None:
-    edit(fresh, "params.yaml", "      linear-causal-rn: {}", "      linear-causal-rn: {learning_rate: 1e-3}")
+    models = "      causal-rn: {}\n      linear-causal-rn: "
+    edit(fresh, "params.yaml", models + "{}", models + "{learning_rate: 1e-3}")
     said = call(fresh, "snakemake", "-n").stdout
     trained = [line for line in said.splitlines() if "train " in line]
     assert len(trained) == 1

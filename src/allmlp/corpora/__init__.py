@@ -13,6 +13,9 @@ from pydantic import Field, model_validator
 
 from allmlp import paths, recipes
 from allmlp.corpora.hub import HubCorpus
+from allmlp.corpora.images.digits import DigitsCorpus
+from allmlp.corpora.images.files import ImageFilesCorpus
+from allmlp.corpora.images.npz import NpzCorpus
 from allmlp.corpora.local import LocalCorpus
 from allmlp.errors import UserError
 from allmlp.strict import Strict, refuse_unknown_keys
@@ -21,10 +24,12 @@ from allmlp.tokenizers import BPE, TokenizerSpec
 LOCK = "corpora.lock"
 FILE_KEYS = (
     "files",
+    "test_files",
     "vocab_file",
     "merges_file",
     "model_file",
 )  # where something lies says nothing of what it is
+COUNTS = ("documents", "tokens", "bytes", "vocabulary", "images", "splits", "left_out", "classes")  # meta.json's
 
 
 class StoriesCorpus(Strict):
@@ -41,15 +46,19 @@ class StoriesCorpus(Strict):
         return stories.documents(self.seed, self.documents)
 
 
-SOURCES: dict[str, type[Strict]] = {"stories": StoriesCorpus, "local": LocalCorpus, "hub": HubCorpus}
-Source = Annotated[StoriesCorpus | LocalCorpus | HubCorpus, Field(discriminator="source")]
+TEXT: dict[str, type[Strict]] = {"stories": StoriesCorpus, "local": LocalCorpus, "hub": HubCorpus}
+IMAGES: dict[str, type[Strict]] = {"digits": DigitsCorpus, "images": ImageFilesCorpus, "npz": NpzCorpus}
+SOURCES = TEXT | IMAGES
+TextSource = StoriesCorpus | LocalCorpus | HubCorpus
+ImageSource = DigitsCorpus | ImageFilesCorpus | NpzCorpus
+Source = Annotated[TextSource | ImageSource, Field(discriminator="source")]
 
 
 class CorpusSpec(Strict):
-    """One entry of `corpora:` in params.yaml: a source's keys and a `tokenizer:`."""
+    """One entry of `corpora:` in params.yaml: a source's keys and, for text, a `tokenizer:`."""
 
     source: Source
-    tokenizer: TokenizerSpec
+    tokenizer: TokenizerSpec | None
 
     @model_validator(mode="before")
     @classmethod
@@ -58,14 +67,18 @@ class CorpusSpec(Strict):
             return data
         kind = data.get("source")
         if isinstance(kind, str) and kind in SOURCES:
-            refuse_unknown_keys(data, (*SOURCES[kind].model_fields, "tokenizer"))
-        gathered = {"tokenizer": data.get("tokenizer", {"kind": "bytes"})}
+            refuse_unknown_keys(data, (*SOURCES[kind].model_fields, *(["tokenizer"] if kind in TEXT else [])))
+        gathered = {
+            "tokenizer": None if isinstance(kind, str) and kind in IMAGES else data.get("tokenizer", {"kind": "bytes"})
+        }
         if "source" in data:
             gathered["source"] = {key: value for key, value in data.items() if key != "tokenizer"}
         return gathered
 
     def documents(self, root: Path) -> Iterator[str]:
-        """The documents, streamed."""
+        """The documents of a corpus of text, streamed."""
+        if isinstance(self.source, ImageSource):
+            raise UserError(f"a corpus of images (source: {self.source.source}) has no documents")
         return self.source.texts() if isinstance(self.source, StoriesCorpus) else self.source.documents(root)
 
 
@@ -77,7 +90,12 @@ def read_lock(root: Path) -> dict[str, dict[str, Any]]:
 
 def described(spec: CorpusSpec) -> dict[str, Any]:
     """A corpus's parameters, without the places where its files lie, and with the recipes of the code that reads it."""
-    source, tokenizer = spec.source.model_dump(), spec.tokenizer.model_dump()
+    source = spec.source.model_dump()
+    if spec.tokenizer is None:
+        read = recipes.of(type(spec.source).__module__)
+        kept = {key: value for key, value in source.items() if key not in FILE_KEYS}
+        return {"source": kept, "recipes": [read, recipes.of("allmlp.images")]}
+    tokenizer = spec.tokenizer.model_dump()
     for key in FILE_KEYS:
         source.pop(key, None)
         tokenizer.pop(key, None)
@@ -101,7 +119,7 @@ def content(name: str, spec: CorpusSpec, root: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for part, value in parts.items():
         try:
-            found[part] = value.sha256(root)
+            found[part] = value.sha256(root)  # type: ignore[union-attr]
         except UserError as error:
             locked = read_lock(root).get(name, {})
             if locked.get("spec") != described(spec) or part not in locked.get("content", {}):
@@ -125,7 +143,7 @@ def lock(name: str, spec: CorpusSpec, root: Path, meta: dict[str, Any]) -> None:
         "id": token_id(name, spec, root),
         "spec": described(spec),
         "content": content(name, spec, root),
-        "counts": {key: meta[key] for key in ("documents", "tokens", "bytes", "vocabulary")},
+        "counts": {key: meta[key] for key in COUNTS if key in meta},
         "tokens_sha256": paths.digest(meta["sha256"], 64),
     }
     known = entries.get(name)
@@ -142,6 +160,8 @@ def lock(name: str, spec: CorpusSpec, root: Path, meta: dict[str, Any]) -> None:
 
 def vocabulary(name: str, spec: CorpusSpec, root: Path) -> int:
     """How many token types a corpus has, the end of a document included; from the lock where only the text can tell."""
+    if spec.tokenizer is None:
+        raise UserError(f"corpus '{name}': holds images, which have no tokens. Name a corpus of text.")
     known: dict[str, int] = {"bytes": 257, "gpt2": 50257}
     if isinstance(spec.tokenizer, BPE):
         return spec.tokenizer.vocabulary
@@ -154,3 +174,10 @@ def vocabulary(name: str, spec: CorpusSpec, root: Path) -> int:
             f"Run `allmlp tokenize {name}` first."
         )
     return locked["counts"]["vocabulary"]
+
+
+def image_source(name: str, spec: CorpusSpec) -> ImageSource:
+    """The source of a corpus of images, with its size and classes. UserError for a corpus of text."""
+    if not isinstance(spec.source, ImageSource):
+        raise UserError(f"corpus '{name}': holds text, not images. Name one of source {', '.join(IMAGES)}.")
+    return spec.source

@@ -46,21 +46,9 @@ class LocalCorpus(Strict):
 
     def paths(self, root: Path) -> list[Path]:
         """The files. Raises UserError for a pattern that matches none, or a setting that does not fit."""
-        patterns = [self.files] if isinstance(self.files, str) else self.files
-        if not patterns:
-            raise UserError("files: the list is empty. Name at least one file of this corpus.")
-        found: dict[Path, None] = {}
-        for pattern in patterns:
-            where = str(root / Path(pattern).expanduser())
-            matches = [where] if os.path.isfile(where) else sorted(glob.glob(where, recursive=True))
-            files = [Path(match) for match in matches if os.path.isfile(match)]
-            if not files:
-                raise UserError(
-                    f"files: nothing matches {pattern!r} (looked for {where}). Put the file there, or correct the path."
-                )
-            found.update(dict.fromkeys(files))
-        self._check_settings(list(found))
-        return list(found)
+        found = matches(self.files, root)
+        self._check_settings(found)
+        return found
 
     def _check_settings(self, paths: list[Path]) -> None:
         """Each kind of file has the setting that it needs, and none is idle, which would be a mistake."""
@@ -125,6 +113,24 @@ class LocalCorpus(Strict):
         """
         lines = [f"{remembered_sha256(path, root)}  {reading.kind(path)}\n" for path in self.paths(root)]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def matches(files: list[str] | str, root: Path) -> list[Path]:
+    """The files that paths and globs, relative to `root`, name, each once. UserError for one that matches nothing."""
+    patterns = [files] if isinstance(files, str) else files
+    if not patterns:
+        raise UserError("files: the list is empty. Name at least one file of this corpus.")
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        where = str(root / Path(pattern).expanduser())
+        names = [where] if os.path.isfile(where) else sorted(glob.glob(where, recursive=True))
+        paths = [Path(name) for name in names if os.path.isfile(name)]
+        if not paths:
+            raise UserError(
+                f"files: nothing matches {pattern!r} (looked for {where}). Put the file there, or correct the path."
+            )
+        found.update(dict.fromkeys(paths))
+    return list(found)
 
 
 def remembered_sha256(path: Path, root: Path) -> str:

@@ -22,6 +22,10 @@ REGISTRY: dict[str, str] = {
     "linear-causal-rn": "allmlp.models.linear_causal_rn:LinearCausalRN",
     "transformer": "allmlp.models.attention:Transformer",
     "linear-transformer": "allmlp.models.linear_attention:LinearTransformer",
+    "birn": "allmlp.models.birn:BiRN",
+    "linear-birn": "allmlp.models.linear_birn:LinearBiRN",
+    "transformer-classifier": "allmlp.models.transformer_classifier:TransformerClassifier",
+    "linear-transformer-classifier": "allmlp.models.linear_transformer_classifier:LinearTransformerClassifier",
     "constant-attention": "allmlp.models.constant_attention:ConstantAttention",
     "hand-coded-addition": "allmlp.models.hand_coded:HandCodedAddition",
 }

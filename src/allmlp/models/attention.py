@@ -3,7 +3,6 @@
 from functools import partial
 from typing import ClassVar
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -18,10 +17,11 @@ from allmlp.models.layers import (
     heads_join,
     heads_split,
 )
+from allmlp.models.rows import Rows
 
 RECIPE = 1
 
-Cache = tuple[Tensor, Tensor]  # keys and values so far, (B, H, t, K) each
+Cache = tuple[Rows, Rows]  # keys and values so far, (B, H, t, K) each
 
 
 class SoftmaxAttention(TokenMixer):
@@ -45,13 +45,13 @@ class SoftmaxAttention(TokenMixer):
 
     def start(self, like_BD: Tensor) -> Cache:
         empty = like_BD.new_empty(like_BD.shape[0], self.n_heads, 0, self.d_model // self.n_heads)
-        return empty, empty
+        return Rows(empty), Rows(empty)
 
     def step(self, x_BD: Tensor, state: Cache) -> tuple[Tensor, Cache]:
         """One more token in O(t D): the new query looks at all keys so far."""
         q, k, v = self._project(x_BD[:, None])
-        k, v = torch.cat([state[0], k], dim=2), torch.cat([state[1], v], dim=2)
-        return self.out(heads_join(F.scaled_dot_product_attention(q, k, v))[:, 0]), (k, v)
+        (k, keys), (v, values) = state[0].append(k), state[1].append(v)
+        return self.out(heads_join(F.scaled_dot_product_attention(q, k, v))[:, 0]), (keys, values)
 
     def _project(self, x_BTD: Tensor) -> list[Tensor]:
         return [heads_split(part, self.n_heads) for part in self.qkv(x_BTD).chunk(3, dim=-1)]

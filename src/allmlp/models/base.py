@@ -11,6 +11,7 @@ from allmlp.errors import UserError
 class SequenceModel(nn.Module, ABC):
     """tokens (B, T) int64 -> logits: (B, T, V) if it predicts "all" positions, (B, V) if only the "last".
 
+    Where `features` is a number, T patches of so many floats stand in place of tokens: (B, T, features).
     EMBEDDINGS names the weights whose size grows with vocabulary or context, by part
     ("token_embedding", "positions", "unembedding"), so that counts can leave them out or in.
     """
@@ -22,6 +23,7 @@ class SequenceModel(nn.Module, ABC):
 
     vocabulary: int
     context: int
+    features: int | None = None
 
     @abstractmethod
     def hidden(self, tokens_BT: Tensor) -> Tensor:
@@ -63,3 +65,15 @@ class TokenMixer(nn.Module, ABC):
     @abstractmethod
     def step(self, x_BD: Tensor, state: Any) -> tuple[Tensor, Any]:
         """One more token: (output (B, D) equal to the last row of `forward`, the memory that follows)."""
+
+
+class Bidirectional(TokenMixer):
+    """A mixer in which every position sees all: it generates nothing."""
+
+    causal = False
+
+    def start(self, like_BD: Tensor) -> Any:
+        raise UserError(f"{type(self).__name__} is not causal: it cannot generate token after token")
+
+    def step(self, x_BD: Tensor, state: Any) -> tuple[Tensor, Any]:
+        return self.start(x_BD)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +49,16 @@ def heads_split(x: Tensor, n_heads: int) -> Tensor:
 def heads_join(x_BHTK: Tensor) -> Tensor:
     """(B, H, T, K) -> (B, T, H K)."""
     return torch.flatten(x_BHTK.transpose(1, 2), start_dim=2)
+
+
+def in_single_precision(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Half precision as float32; anything else as it is."""
+    return tuple(x.float() if x.dtype in (torch.bfloat16, torch.float16) else x for x in tensors)
+
+
+def own_precision(x: Tensor) -> AbstractContextManager[object]:
+    """Inside, autocast leaves the precision of operands as it is. The meta device, for counting, has no autocast."""
+    return nullcontext() if x.is_meta else torch.autocast(x.device.type, enabled=False)
 
 
 def initialise_normal(module: nn.Module, std: float, residual_connections: int) -> None:

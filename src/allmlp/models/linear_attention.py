@@ -17,6 +17,8 @@ from allmlp.models.layers import (
     check_positive,
     heads_join,
     heads_split,
+    in_single_precision,
+    own_precision,
 )
 
 RECIPE = 1
@@ -31,7 +33,7 @@ class LinearAttention(TokenMixer):
 
     As in 002's reference 7. Shapes: x (B, T, D) -> (B, T, D), head by head, K = D / n_heads. O(T): the sums
     over the past are carried from chunk to chunk, and inside a chunk the same sums are one masked matrix
-    product.
+    product. Half precision, which sums over a long past exceed, is taken in single precision.
     """
 
     def __init__(self, d_model: int, context: int, *, n_heads: int = 1) -> None:
@@ -44,10 +46,11 @@ class LinearAttention(TokenMixer):
     def forward(self, x_BTD: Tensor) -> Tensor:
         parts = [part.split(CHUNK, dim=2) for part in self._project(x_BTD)]
         past, rows = None, []
-        for index, (q, k, v) in enumerate(zip(*parts, strict=True)):
-            rows.append(_attend(q, k, v, past))
-            if index + 1 < len(parts[0]):
-                past = _remember(k, v, past)
+        with own_precision(x_BTD):
+            for index, (q, k, v) in enumerate(zip(*parts, strict=True)):
+                rows.append(_attend(q, k, v, past))
+                if index + 1 < len(parts[0]):
+                    past = _remember(k, v, past)
         return self.out(heads_join(torch.cat(rows, dim=2)))
 
     def start(self, like_BD: Tensor) -> Sums:
@@ -57,12 +60,13 @@ class LinearAttention(TokenMixer):
     def step(self, x_BD: Tensor, state: Sums) -> tuple[Tensor, Sums]:
         """One more token in O(D^2 / n_heads), however long the past is."""
         q, k, v = self._project(x_BD[:, None])
-        state = _remember(k, v, state)
-        y_BH1K = (q @ state[0]) / (q * state[1]).sum(-1, keepdim=True)
+        with own_precision(x_BD):
+            state = _remember(k, v, state)
+            y_BH1K = (q @ state[0]) / (q * state[1]).sum(-1, keepdim=True)
         return self.out(heads_join(y_BH1K)[:, 0]), state
 
     def _project(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        q, k, v = self.qkv(x_BTD).chunk(3, dim=-1)
+        q, k, v = in_single_precision(*self.qkv(x_BTD).chunk(3, dim=-1))
         q, k, v = (heads_split(part, self.n_heads) for part in (F.elu(q) + 1, F.elu(k) + 1, v))
         return q, k, v
 

@@ -1,8 +1,7 @@
 """The reduction of causal relation networks: a sum over pairs of a token and what precedes it (002, eq. 4).
 
-The general sum is quadratic in the length. With exp and no exact normalisation it factorises and is linear
-(eq. 5). Names: p_i comes from the earlier token i, q_j from the current token j; T positions, B sequences, D
-features.
+The general sum is quadratic in the length; what factorises (eq. 5) is in `linear_relation`. Names: p_i comes from
+the earlier token i, q_j from the current token j; T positions, B sequences, D features.
 """
 
 import math
@@ -43,24 +42,6 @@ def causal_relation_sum(p_BTD: Tensor, q_BTD: Tensor, activation: str, pre_norm:
         q_BTD = q_BTD - q_BTD.mean(-1, keepdim=True)
     p_TBD, q_TBD = p_BTD.transpose(0, 1).contiguous(), q_BTD.transpose(0, 1).contiguous()
     return _pairs_sum(p_TBD, q_TBD, activation, exact, float(eps)).transpose(0, 1)
-
-
-def linear_causal_relation_sum(p_BTD: Tensor, q_BTD: Tensor, bounded: bool) -> Tensor:
-    """sum_{i<=j} exp(p_i + q_j), each position divided by its largest feature, in O(T) (002, eq. 5, App. A).
-
-    s_j = q_j + log sum_{i<=j} exp(p_i), then exp(s_j - max over features): the factor per position does not
-    outlive the post-reduction norm, so nothing overflows and nothing changes (002-6; exact as far as that
-    norm's eps is 0). `bounded`: p has passed LN0, so |p| < sqrt(D) and the plain sum cannot overflow;
-    otherwise logcumsumexp, five times slower on a CPU. Appendix A also subtracts the running maximum of the
-    logcumsumexp and adds it back; as that never falls, it is the identity and left out here.
-    """
-    log_sums_BTD = p_BTD.exp().cumsum(1).log() if bounded else torch.logcumsumexp(p_BTD, dim=1)
-    return exp_over_largest(q_BTD + log_sums_BTD)
-
-
-def exp_over_largest(s: Tensor) -> Tensor:
-    """exp(s) divided by its largest feature (last axis); the divisor counts as a constant (002 App. A)."""
-    return torch.exp(s - s.detach().amax(-1, keepdim=True))
 
 
 @torch.library.custom_op("allmlp::causal_relation", mutates_args=())
@@ -195,6 +176,12 @@ def _backward(ctx, g_TBD: Tensor):  # type: ignore[no-untyped-def]
 _pairs_sum.register_autograd(_backward, setup_context=_save)
 for _device in ("cpu", "cuda"):
     _pairs_sum.register_autocast(_device, torch.float32)
+
+
+@register_flop_formula(torch.ops.allmlp.causal_relation_gradients)
+def _backward_flops(g_shape, p_shape, q_shape, *_, **__) -> int:  # type: ignore[no-untyped-def]
+    """Twice the forward pass, as for matrix products."""
+    return 2 * _flops(p_shape, q_shape)
 
 
 @register_flop_formula(torch.ops.allmlp.causal_relation)

@@ -65,16 +65,14 @@ def draw(study: str) -> list[str]:
     content, index, drawn = evidence.selected(), {}, []
     for name in studies.names(study, "figures"):
         module = studies.module(study, f"figures.{name}")
-        found = evidence.largest(study, module.MEASURES, content)
+        found = evidence.largest(study, module, content)
         if found is None:
             continue
         index[name] = _entry(name, module, found)
         there = all((folder / f"{name}.{suffix}").is_file() for suffix in ("svg", "png"))
         if not there or before.get(name, {}).get("digest") != index[name]["digest"]:
-            tables = {measure: found.table(measure) for measure in module.MEASURES}
-            tables["paper"] = evidence.paper_values(study)
             with matplotlib.rc_context(style.RC):
-                figure = module.draw(tables)
+                figure = module.draw(found.tables(module.MEASURES))
             _save(figure, folder / name, index[name]["runs"])
             drawn.append(name)
     for path in folder.iterdir():

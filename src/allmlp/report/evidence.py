@@ -1,8 +1,10 @@
 """Measurements of one study at one scale as tables: what verdicts, figures and tables are made from."""
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -54,6 +56,26 @@ class Evidence:
         """The number of training seeds behind a measure."""
         return len({self.content["runs"][run]["seed"] for run in self.measured(measure)})
 
+    def trained(self, measure: str) -> bool:
+        """Does it rest on training at all? What no training alters is measured once, whatever the seeds."""
+        return any(self.content["runs"][run]["steps"] > 0 for run in self.measured(measure))
+
+    def of_parts(self, parts: Sequence[str], also: Sequence[str] = ()) -> "Evidence | None":
+        """Only the runs of these parts of the study (a label), and of the parts `also` where they are planned.
+
+        No parts: all runs. None where one of `parts` is not planned.
+        """
+        if not parts:
+            return self
+        labelled = {run: about["labels"].get("part") for run, about in self.content["runs"].items()}
+        if set(parts) - set(labelled.values()):
+            return None
+        planned = {
+            measure: [run for run in runs if labelled.get(run) in (*parts, *also)]
+            for measure, runs in self.content["planned"].items()
+        }
+        return replace(self, content={**self.content, "planned": planned}, _tables={})
+
     def files(self, measure: str) -> dict[str, dict[str, Any]]:
         """run -> {file, sha256, older_recipe}."""
         return {run: self.content["measurements"][measure][run] for run in self.measured(measure)}
@@ -68,6 +90,10 @@ class Evidence:
                 parts.append(rows.assign(**{key: value for key, value in labels.items() if key not in rows}))
             self._tables[measure] = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
         return self._tables[measure].copy()
+
+    def tables(self, measures: list[str]) -> dict[str, pd.DataFrame]:
+        """What a figure or a table is made from: its measures, and the paper's numbers as "paper"."""
+        return {**{measure: self.table(measure) for measure in measures}, "paper": paper_values(self.study)}
 
     def _read(self, entry: dict[str, Any]) -> tuple[pd.DataFrame, dict]:
         path = Path(entry["file"])
@@ -88,10 +114,18 @@ def by_scale(study: str, content: dict[str, Any] | None = None) -> dict[str, Evi
     return {scale: Evidence(study, scale, scales[scale]) for scale in SCALES if scale in scales}
 
 
-def largest(study: str, measures: list[str], content: dict[str, Any] | None = None) -> Evidence | None:
-    """The largest scale whose planned runs all have these measures; None where there is none."""
-    complete = [evidence for evidence in by_scale(study, content).values() if evidence.complete(measures)]
-    return complete[-1] if complete else None
+def largest(study: str, module: ModuleType, content: dict[str, Any] | None = None) -> Evidence | None:
+    """What a figure or table is made from: the largest scale whose planned runs all have its MEASURES.
+
+    A module that compares some PARTS of a study is given their runs (and those that it takes ALSO, where there are
+    any), and no scale that leaves one of them out.
+    """
+    parts, also = getattr(module, "PARTS", ()), getattr(module, "ALSO", ())
+    for found in reversed(by_scale(study, content).values()):
+        of_parts = found.of_parts(parts, also)
+        if of_parts is not None and of_parts.complete(module.MEASURES):
+            return of_parts
+    return None
 
 
 def paper_values(study: str) -> pd.DataFrame:

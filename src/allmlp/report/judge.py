@@ -46,7 +46,8 @@ def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     found.margin, found.paper = claim.get("margin") or {}, claim.get("paper") or {}
     found.seeds = claim["needs"]["seeds"]
     result = _finding(getattr(studies.module(study, "verdicts"), claim["test"])(found))
-    enough_seeds = min(found.seeds_of(measure) for measure in claim["measures"]) >= found.seeds
+    of_training = [measure for measure in claim["measures"] if found.trained(measure)]
+    enough_seeds = min(map(found.seeds_of, of_training or claim["measures"])) >= found.seeds
     if SCALES.index(found.scale) < SCALES.index(claim["needs"]["scale"]) or not enough_seeds:
         result["indication"], result["verdict"] = result["verdict"], NOT_TESTABLE
     runs = sorted({run for measure in claim["measures"] for run in found.measured(measure)})

@@ -19,6 +19,11 @@ COLOURS = {
     "transformer": "#D55E00",
     "linear-transformer": "#E69F00",
     "constant-attention": "#009E73",
+    # bidirectional forms, never in one figure with the causal form whose colour they share
+    "birn": "#0072B2",
+    "linear-birn": "#56B4E9",
+    "transformer-classifier": "#D55E00",
+    "linear-transformer-classifier": "#E69F00",
 }
 NEUTRAL = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 PAPER = "#8a8a8a"  # the paper's own value, wherever it is drawn

@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pandas as pd
 
 from allmlp import paths, studies
 from allmlp.report import evidence
+from allmlp.report.evidence import Evidence
 
 TABLES = Path("results/tables")
 
@@ -51,6 +54,11 @@ def columns_table() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["study", "measure", "column", "kind", "rtol", "atol", "meaning"])
 
 
+def _entry(module: ModuleType, found: Evidence) -> dict[str, Any]:
+    about = {"title": module.TITLE, "caption": module.CAPTION, "paper": module.PAPER, "claims": module.CLAIMS}
+    return {**about, "scale": found.scale, "seeds": found.seeds_of(module.MEASURES[0])}
+
+
 def tabulate() -> None:
     """Write every table as CSV and Markdown, remove what is no longer one."""
     content, written = evidence.selected(), {TABLES / "runs", TABLES / "columns"}
@@ -58,19 +66,10 @@ def tabulate() -> None:
         index = {}
         for name in studies.names(study, "tables"):
             module = studies.module(study, f"tables.{name}")
-            found = evidence.largest(study, module.MEASURES, content)
+            found = evidence.largest(study, module, content)
             if found is not None:
-                tables = {measure: found.table(measure) for measure in module.MEASURES} | {
-                    "paper": evidence.paper_values(study)
-                }
-                _write(TABLES / study / name, module.tabulate(tables))
-                about = {
-                    "title": module.TITLE,
-                    "caption": module.CAPTION,
-                    "paper": module.PAPER,
-                    "claims": module.CLAIMS,
-                }
-                index[name] = {**about, "scale": found.scale, "seeds": found.seeds_of(module.MEASURES[0])}
+                _write(TABLES / study / name, module.tabulate(found.tables(module.MEASURES)))
+                index[name] = _entry(module, found)
                 written.add(TABLES / study / name)
         if index:
             written.add(TABLES / study / "index")

@@ -1,7 +1,8 @@
 """The five studies, one folder each, in the order of their papers' numbers.
 
-A study's folder holds `runs.py` (its settings and its runs), `measures/`, `figures/` and `tables/` (a file each, found
-by being there), `claims.yaml`, `errata.yaml` and `verdicts.py`. A new paper is a new folder and one name in STUDIES.
+A study's folder holds `runs` (its settings and its runs: a file or a folder), `measures/`, `figures/` and `tables/` (a
+file each, found by being there), `claims.yaml`, `errata.yaml` and `verdicts`. A new paper is a new folder and one name
+in STUDIES.
 """
 
 import importlib
@@ -31,7 +32,7 @@ def module(study: str, name: str) -> ModuleType:
 
 def has_runs(study: str) -> bool:
     """Does the study train anything yet?"""
-    return (_folder(study) / "runs.py").is_file()
+    return any((_folder(study) / name).is_file() for name in ("runs.py", "runs/__init__.py"))
 
 
 def measure_module(study: str, name: str) -> str:

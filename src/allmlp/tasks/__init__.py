@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 REGISTRY = {
     "copying": "allmlp.tasks.copying:Copying",
     "modular-addition": "allmlp.tasks.modular:ModularAddition",
+    "images": "allmlp.tasks.images:ImageClassification",
     "last-token": "allmlp.tasks.last_token:LastToken",
+    "next-token": "allmlp.tasks.next_token:NextToken",
 }
 
 

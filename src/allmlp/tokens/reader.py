@@ -8,12 +8,11 @@ from typing import Any, overload
 
 import numpy as np
 
-from allmlp import paths
 from allmlp.errors import UserError
 from allmlp.tokenizers import Tokenizer, load
+from allmlp.tokens.folders import check_file
 
 Array = np.ndarray
-_verified: set[tuple[str, int, int]] = set()  # path, size, time of the files found sound in this process
 
 
 class Documents(Sequence[Array]):
@@ -111,27 +110,11 @@ class TokenFile:
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: damaged ({error!r}). {self._way_out()}") from error
         for name in sorted(digests):
-            self._check(name, sizes[name], digests[name], verify)
+            check_file(self.folder / name, sizes[name], digests[name], self._way_out(), verify=verify)
 
     def _way_out(self) -> str:
         corpus = self.folder.name.rpartition("-")[0] or self.folder.name
         return f"Delete the folder {self.folder} and run `allmlp tokenize {corpus}`."
-
-    def _check(self, name: str, size: int, expected: str, verify: bool) -> None:
-        path = self.folder / name
-        if not path.is_file():
-            raise UserError(f"{path}: is missing. {self._way_out()}")
-        status = path.stat()
-        key = (str(path.resolve()), status.st_size, status.st_mtime_ns)
-        if status.st_size == size and (key in _verified or not verify):
-            return
-        found = paths.file_sha256(path)
-        if status.st_size != size or found != expected:
-            raise UserError(
-                f"{path}: not what was written: {status.st_size:,} bytes with sha256 {found}, "
-                f"but meta.json has {size:,} bytes with sha256 {expected}. {self._way_out()}"
-            )
-        _verified.add(key)
 
     def _batches(self, split: str) -> list[tuple[Array, Array, Array]]:
         """(values, offsets, hashes) of each piece of a split, memory-mapped."""

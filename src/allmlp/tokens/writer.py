@@ -2,13 +2,9 @@
 
 import hashlib
 import json
-import os
-import shutil
-import socket
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +13,7 @@ import numpy as np
 from allmlp import paths
 from allmlp.errors import UserError
 from allmlp.tokenizers.base import Tokenizer
+from allmlp.tokens.folders import partial_folder, publish
 from allmlp.tokens.shards import SplitWriter, writing
 
 SHARD_TOKENS = 1 << 27  # 256 MiB of uint16
@@ -44,7 +41,7 @@ def write_tokens(
         UserError: for a corpus without documents, text that is not Unicode, what the tokenizer cannot encode,
             a full or read-only disk, and a `folder` with other content. None of them leaves anything behind.
     """
-    with _partial(folder) as partial:
+    with partial_folder(folder) as partial:
         end = np.array([tokenizer.eod], tokenizer.dtype)
         writers = {split: SplitWriter(partial, folder, split, end, shard_tokens) for split in SPLITS}
         encoded = _encoded(documents, tokenizer)
@@ -60,7 +57,7 @@ def write_tokens(
                 writer.abandon()
         with writing(partial, folder):
             meta = _meta(partial, writers, tokenizer, describe)
-            _publish(partial, folder)
+            publish(partial, folder)
     return meta
 
 
@@ -138,45 +135,3 @@ def _meta(
     }
     (partial / "meta.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return meta
-
-
-@contextmanager
-def _partial(folder: Path) -> Iterator[Path]:
-    """A hidden folder beside `folder` to write in; it is gone afterwards, after a failure too.
-
-    What a killed process left here earlier is removed; what one that still runs is writing is not.
-    """
-    host = socket.gethostname()
-    for left in folder.parent.glob(f".{folder.name}.{host}.*"):
-        if left.suffix[1:].isdigit() and not _runs(int(left.suffix[1:])):
-            shutil.rmtree(left, ignore_errors=True)
-    partial = folder.parent / f".{folder.name}.{host}.{os.getpid()}"
-    try:
-        with writing(partial, folder):
-            partial.mkdir(parents=True)
-        yield partial
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return process != os.getpid()
-
-
-def _publish(partial: Path, folder: Path) -> None:
-    """Give `partial` its name in one step, unless the same is there already (from a twin, or from before)."""
-    try:
-        partial.rename(folder)
-    except OSError:
-        if not folder.exists():
-            raise
-        there = folder / "meta.json"
-        mine = (partial / "meta.json").read_bytes()
-        if not there.is_file() or there.read_bytes() != mine:
-            raise UserError(f"{folder}: is there already, with other tokens. Delete it and run again.") from None

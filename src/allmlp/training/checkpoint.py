@@ -17,6 +17,7 @@ import torch
 
 from allmlp import models, paths
 from allmlp.errors import UserError
+from allmlp.models.base import SequenceModel
 from allmlp.run import Run
 from allmlp.tasks.task import Task
 from allmlp.training.environment import provenance
@@ -121,7 +122,7 @@ class Trained:
             raise UserError(f"{self.run.folder}: no weights at step {step}. There are: {self.steps}.")
         return read_tensors(self.run.folder / name, self._manifest[name], self._way_out)
 
-    def model(self, step: int | None = None) -> torch.nn.Module:
+    def model(self, step: int | None = None) -> SequenceModel:
         """The model with those weights, in eval mode."""
         model = models.build(self.run.architecture, **self.run.hyperparameters)
         model.load_state_dict(self.weights(step))

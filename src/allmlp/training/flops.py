@@ -37,7 +37,9 @@ def counted_flops(model: SequenceModel, batch_size: int) -> int:
     """
     weights = {name: torch.empty_like(weight, device="meta") for name, weight in model.named_parameters()}
     weights |= {name: torch.empty_like(buffer, device="meta") for name, buffer in model.named_buffers()}
-    tokens_BT = torch.empty(batch_size, model.context, dtype=torch.int64, device="meta")
+    inputs = torch.empty(batch_size, model.context, dtype=torch.int64, device="meta")
+    if model.features is not None:
+        inputs = torch.empty(batch_size, model.context, model.features, device="meta")
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        functional_call(model, weights, (tokens_BT,))
+        functional_call(model, weights, (inputs,))
     return 3 * counter.get_total_flops()

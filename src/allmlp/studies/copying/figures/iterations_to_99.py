@@ -11,6 +11,7 @@ from allmlp.report import style
 from allmlp.studies.seeds import over_seeds
 
 MEASURES = ["iterations_to_99"]
+PARTS, ALSO = ["comparison"], ["long"]
 PAPER = "Figure 4"
 CLAIMS = ["002-5"]
 TITLE = "Iterations to 99 % accuracy"

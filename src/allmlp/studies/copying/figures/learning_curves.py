@@ -10,6 +10,7 @@ from allmlp.studies.copying.convergence import plateau
 from allmlp.studies.seeds import curve
 
 MEASURES = ["learning_curve"]
+PARTS, ALSO = ["comparison"], ["long"]
 PAPER = "Figure 3"
 CLAIMS = ["002-4"]
 TITLE = "Learning to copy"
@@ -39,7 +40,7 @@ def _panel(axes: Axes, rows: pd.DataFrame, column: str, points: int) -> None:
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """A panel per metric and string length; tables["learning_curve"] with run, seed, model, string_length."""
+    """A panel per metric and string length; tables["learning_curve"] with run, seed, part, model, string_length."""
     rows = tables["learning_curve"]
     lengths = sorted(rows["string_length"].unique())
     figure, axes = style.canvas(columns=len(lengths), rows=len(ROWS), height=1.9)

@@ -5,6 +5,7 @@ import pandas as pd
 from allmlp.studies.seeds import over_seeds
 
 MEASURES = ["iterations_to_99"]
+PARTS, ALSO = ["comparison"], ["long"]
 PAPER = "Figure 4"
 CLAIMS = ["002-5"]
 TITLE = "Iterations to 99 % accuracy"

@@ -1,6 +1,5 @@
-"""The rules of claims.yaml as tests: measurements of study 002 -> findings. The unit is the seed."""
+"""The comparison of architectures on strings (002-4, -5, own-4). The unit is the seed."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,9 +7,11 @@ import pandas as pd
 from scipy.special import bdtr
 
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better, share_interval
+from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, share_interval
 from allmlp.studies.copying import convergence
-from allmlp.studies.rules import below, require_models, withheld
+from allmlp.studies.copying.parts import of_part, with_operations
+from allmlp.studies.copying.verdicts.common import faster
+from allmlp.studies.rules import below, require_models
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
@@ -22,7 +23,7 @@ LINEAR = ("linear-causal-rn", "linear-transformer")
 def similar_curves(evidence: "Evidence") -> Finding:
     """002-4: CausalRN and Transformer end near zero, fall suddenly, and along nearly the same curve."""
     require_models(evidence, "learning_curve", QUADRATIC)
-    of_seeds = _curve_numbers(evidence.table("learning_curve")).groupby("seed").mean()
+    of_seeds = _curve_numbers(of_part(evidence.table("learning_curve"), "comparison")).groupby("seed").mean()
     end, sharpness, gap = (of_seeds[name].to_numpy() for name in ("end", "sharpness", "gap"))
     margin = evidence.margin
     return whole(
@@ -37,16 +38,25 @@ def similar_curves(evidence: "Evidence") -> Finding:
 def iterations_to_99(evidence: "Evidence") -> Finding:
     """002-5: CausalRN before Transformer, both before their linear forms; Linear CausalRN fails if long."""
     require_models(evidence, "iterations_to_99", (*QUADRATIC, *LINEAR))
-    rows, margin = evidence.table("iterations_to_99"), evidence.margin
-    speed = margin["speed_log2"]
+    every_length, margin = evidence.table("iterations_to_99"), evidence.margin
+    rows, speed = of_part(every_length, "comparison"), margin["speed_log2"]
     return whole(
         {
-            "(a) CausalRN before Transformer": _faster(rows, "causal-rn", "transformer", speed),
-            "(b) Transformer before its linear form": _faster(rows, "transformer", "linear-transformer", speed),
-            "(c) CausalRN before its linear form": _faster(rows, "causal-rn", "linear-causal-rn", speed),
-            "(d) Linear CausalRN fails on long strings": _fails(rows, "linear-causal-rn", margin),
+            "(a) CausalRN before Transformer": faster(rows, "causal-rn", "transformer", speed),
+            "(b) Transformer before its linear form": faster(rows, "transformer", "linear-transformer", speed),
+            "(c) CausalRN before its linear form": faster(rows, "causal-rn", "linear-causal-rn", speed),
+            "(d) Linear CausalRN fails on long strings": _fails(
+                of_part(every_length, "comparison", "long"), "linear-causal-rn", margin
+            ),
         }
     )
+
+
+def operations_to_99(evidence: "Evidence") -> Finding:
+    """002-own-4: does CausalRN arrive with fewer counted operations than the Transformer?"""
+    require_models(evidence, "falls", QUADRATIC)
+    rows = with_operations(of_part(evidence.table("falls"), "comparison"), evidence.table("cost"))
+    return faster(rows, "causal-rn", "transformer", evidence.margin["cost_log2"], counted="operations")
 
 
 def _curve_numbers(rows: pd.DataFrame) -> pd.DataFrame:
@@ -72,24 +82,6 @@ def _curve_numbers(rows: pd.DataFrame) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(numbers, columns=["seed", "end", "sharpness", "gap"])
-
-
-def _faster(rows: pd.DataFrame, fast: str, slow: str, margin: float) -> Finding:
-    """Does `fast` need fewer iterations than `slow`? log2 ratios by length and seed, mean over lengths.
-
-    A censored run enters with its budget and so looks faster than it is: a censored slow run cannot refute, a
-    censored fast run cannot support.
-    """
-    of_two = rows[rows["model"].isin([fast, slow])]
-    of_two = of_two.assign(log2=np.log2(of_two["iterations"].clip(lower=1)))
-    log2 = of_two.pivot(index=["seed", "string_length"], columns="model", values="log2")
-    differences = (log2[slow] - log2[fast]).groupby("seed").mean()
-    finding = better(differences.to_numpy(), margin, unit="log2 of the ratio of iterations")
-    censored = {model: int((of_two["model"].eq(model) & ~of_two["reached"]).sum()) for model in (fast, slow)}
-    counts = ", ".join(f"{model} {count}" for model, count in censored.items())
-    finding = replace(finding, text=f"{finding.text}; censored of {len(log2)} runs each: {counts}")
-    finding = withheld(finding, "reproduced", f"{fast} is censored", when=censored[fast] > 0)
-    return withheld(finding, "contradicted", f"{slow} is censored", when=censored[slow] > 0)
 
 
 def _fails(rows: pd.DataFrame, model: str, margin: dict[str, float]) -> Finding:

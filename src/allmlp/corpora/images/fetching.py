@@ -1,0 +1,105 @@
+"""A file from a URL, fetched once: what a broken connection left is continued, what is wrong is refused."""
+
+import contextlib
+import hashlib
+import urllib.error
+import urllib.request
+from http.client import HTTPException
+from pathlib import Path
+
+from allmlp.corpora.local import remembered_sha256
+from allmlp.errors import UserError
+
+CHUNK = 1 << 20  # bytes read at once
+TRIES = 5
+TIMEOUT = 60  # seconds without a byte
+
+
+def fetch(url: str, sha256: str | None, root: Path) -> Path:
+    """The file, under `root`/work/downloads, fetched where it is not there yet.
+
+    Raises:
+        UserError: when the server cannot be reached or ends early time after time, the disk is full, or the file has
+            another sha256; such a file is removed.
+    """
+    name = f"{hashlib.sha256(url.encode()).hexdigest()[:12]}-{url.rstrip('/').rpartition('/')[2]}"
+    path = root / "work" / "downloads" / name
+    if not path.is_file():
+        partial = path.with_name(f"{name}.part")
+        with _one_writer(partial):
+            if not path.is_file():
+                _complete(url, partial)
+                _check(url, partial, sha256, remembered=None)
+                partial.replace(path)
+            return path
+    _check(url, path, sha256, remembered=root)
+    return path
+
+
+@contextlib.contextmanager
+def _one_writer(partial: Path):  # type: ignore[no-untyped-def]
+    import fcntl
+
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    with partial.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _complete(url: str, partial: Path) -> None:
+    """Fetch what is still missing, several times if the connection breaks, each time from where it broke."""
+    reason: object = ""
+    for _ in range(TRIES):
+        try:
+            if _fetch_rest(url, partial):
+                return
+            reason = "the connection ended early"
+        except urllib.error.HTTPError as error:
+            raise UserError(f"{url}: the server says {error.code} {error.reason}. Correct the URL.") from error
+        except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
+            reason = getattr(error, "reason", None) or error
+        except OSError as error:
+            raise UserError(
+                f"{partial}: cannot be written ({error.strerror or error}). Make room and run again."
+            ) from error
+    there = partial.stat().st_size if partial.is_file() else 0
+    raise UserError(
+        f"{url}: cannot be fetched ({reason}); {there:,} bytes are there. "
+        "Run again with a network: it goes on from there."
+    )
+
+
+def _fetch_rest(url: str, partial: Path) -> bool:
+    """Append what follows the bytes that are there. Is the file whole now, as far as the server says?"""
+    have = partial.stat().st_size if partial.is_file() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    try:
+        response = urllib.request.urlopen(request, timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        if error.code == 416 and have:  # nothing follows: it was whole
+            return True
+        raise
+    with response:
+        continues = response.status == 206
+        length = response.headers.get("Content-Length")
+        whole = None if length is None else int(length) + (have if continues else 0)
+        with partial.open("ab" if continues else "wb") as file:
+            while piece := response.read(CHUNK):
+                file.write(piece)
+    return whole is None or partial.stat().st_size == whole
+
+
+def _check(url: str, path: Path, expected: str | None, remembered: Path | None) -> None:
+    if expected is None:
+        return
+    if remembered is not None:
+        found = remembered_sha256(path, remembered)
+    else:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != expected:
+        path.unlink()
+        raise UserError(
+            f"{url}: has sha256 {found}, params.yaml says {expected}. The file was removed; correct `sha256:`, or run "
+            "again if the transfer was at fault."
+        )

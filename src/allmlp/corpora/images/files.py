@@ -1,0 +1,102 @@
+"""The user's own Parquet files of images: a row per image, encoded (PNG, JPEG, ...) or as its pixel values."""
+
+import hashlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from allmlp.corpora.images.form import Form
+from allmlp.corpora.local import matches, remembered_sha256
+from allmlp.errors import UserError
+from allmlp.images.writer import Images
+
+RECIPE = 1
+ROWS = 1000  # images decoded at once
+
+
+class ImageFilesCorpus(Form):
+    """Parquet files with a column of images and one of labels; without `test_files` the hash chooses the split.
+
+    An image is bytes that Pillow can decode, a struct with such `bytes` (as the Hub stores them), or nested lists of
+    values from 0 to 255, height first.
+    """
+
+    source: Literal["images"] = "images"
+    files: list[str] | str = Field(description="paths or globs, relative to the project folder")
+    test_files: list[str] | str | None = Field(None, description="the source's own test split")
+    image: str = Field("image", min_length=1, description="the column that holds the image")
+    label: str = Field("label", min_length=1, description="the column that holds the class, from 0")
+
+    def pieces(self, root: Path) -> Iterator[Images]:
+        """The test split first, where there is one.
+
+        Raises:
+            UserError: for a file that cannot be read, a column that is missing, an image of another size.
+        """
+        if self.test_files is not None:
+            for path in matches(self.test_files, root):
+                yield from self._read(path, "test")
+        for path in matches(self.files, root):
+            yield from self._read(path, None if self.test_files is None else "train")
+
+    def sha256(self, root: Path) -> str:
+        """Digest of the stored bytes, a line per file with its part; where the files lie does not change it."""
+        parts = [("train", self.files)] + ([("test", self.test_files)] if self.test_files is not None else [])
+        lines = [f"{remembered_sha256(path, root)}  {part}\n" for part, files in parts for path in matches(files, root)]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+    def _read(self, path: Path, split: str | None) -> Iterator[Images]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        row = 0
+        try:
+            with pq.ParquetFile(path) as file:
+                names = file.schema_arrow.names
+                for key, column in (("image", self.image), ("label", self.label)):
+                    if column not in names:
+                        raise UserError(
+                            f"{path}: no column {column!r}; it has {', '.join(map(repr, names))}. Correct `{key}:`."
+                        )
+                found = file.schema_arrow.field(self.label).type
+                if not pa.types.is_integer(found):
+                    raise UserError(
+                        f"{path}: column {self.label!r} holds {found}, not whole numbers. Correct `label:`."
+                    )
+                for batch in file.iter_batches(batch_size=ROWS, columns=[self.image, self.label]):
+                    labels = batch.column(self.label).to_pylist()
+                    images = batch.column(self.image).to_pylist()
+                    for number, (image, label) in enumerate(zip(images, labels, strict=True), row):
+                        if image is None or label is None:
+                            raise UserError(f"{path}: row {number:,} lacks its image or its label. Fill or remove it.")
+                    pixels = [self._pixels(image, f"{path}: row {n:,}") for n, image in enumerate(images, row)]
+                    yield Images(split, np.stack(pixels), np.array(labels, dtype=np.int64))
+                    row += len(labels)
+        except (pa.ArrowException, OSError) as error:
+            raise UserError(
+                f"{path}: truncated or corrupt .parquet file ({error}). Fetch or write it again."
+            ) from error
+
+    def _pixels(self, image: Any, where: str) -> np.ndarray:
+        """(height, width, channels) uint8."""
+        if isinstance(image, dict):
+            image = image.get("bytes")
+        try:
+            found = self._decoded(image) if isinstance(image, bytes) else np.asarray(image)
+        except (OSError, ValueError, SyntaxError) as error:
+            raise UserError(f"{where} holds no image that Pillow can decode ({error}). Mend or remove it.") from None
+        if found.ndim == 2:
+            found = found[..., None]
+        if not np.issubdtype(found.dtype, np.integer) or (found.size and (found.min() < 0 or found.max() > 255)):
+            raise UserError(f"{where} does not hold pixels as whole numbers from 0 to 255. Convert the images.")
+        return self.checked(found, where)
+
+    def _decoded(self, data: bytes) -> np.ndarray:
+        from PIL import Image
+
+        with Image.open(io.BytesIO(data)) as image:
+            return np.asarray(image.convert("L" if self.size[-1] == 1 else "RGB"))

@@ -1,0 +1,103 @@
+"""Images from .npz archives at URLs, such as CIFAR-5m's: fetched once, kept, and streamed out of the archive.
+
+CIFAR-5m (Nakkiran, Neyshabur & Sedghi 2021) is six archives of 1,000,448 images each, `X` and `Y`.
+"""
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Literal
+
+import numpy as np
+from numpy.lib import format as npy
+from pydantic import Field
+
+from allmlp.corpora.images.fetching import fetch
+from allmlp.corpora.images.form import Form
+from allmlp.errors import UserError
+from allmlp.images.writer import Images
+from allmlp.strict import Strict
+
+RECIPE = 1
+ROWS = 1 << 14  # images held at once
+
+
+class Part(Strict):
+    """One archive. Without a sha256 whatever comes is taken; corpora.lock then keeps what it was."""
+
+    url: str = Field(pattern=r"^https?://")
+    sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
+
+
+class NpzCorpus(Form):
+    """Archives in order; `images` and `labels` name the arrays in them; the hash chooses the split."""
+
+    source: Literal["npz"] = "npz"
+    parts: list[Part] = Field(min_length=1)
+    images: str = Field("X", min_length=1)
+    labels: str = Field("Y", min_length=1)
+    limit: int | None = Field(None, ge=1, description="use only the first so many images")
+
+    def pieces(self, root: Path) -> Iterator[Images]:
+        """The images of all parts; a part is fetched when its turn comes, and the next one not before.
+
+        Raises:
+            UserError: without a network, for an archive that is not what it should be, and images of another size.
+        """
+        left = self.limit
+        for part in self.parts:
+            if left is not None and left <= 0:
+                return
+            for piece in self._read(fetch(part.url, part.sha256, root)):
+                yield piece if left is None else Images(piece.split, piece.pixels[:left], piece.labels[:left])
+                left = None if left is None else left - len(piece.labels)
+                if left is not None and left <= 0:
+                    break
+
+    def _read(self, path: Path) -> Iterator[Images]:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                names = [name.removesuffix(".npy") for name in archive.namelist()]
+                for key, wanted in (("images", self.images), ("labels", self.labels)):
+                    if wanted not in names:
+                        raise UserError(
+                            f"{path}: no array {wanted!r}; it has {', '.join(map(repr, names))}. Correct `{key}:`."
+                        )
+                with archive.open(f"{self.labels}.npy") as file:
+                    labels = _all(file, path)
+                with archive.open(f"{self.images}.npy") as file:
+                    yield from self._rows(file, labels, path)
+        except (zipfile.BadZipFile, OSError, EOFError, ValueError) as error:
+            raise UserError(f"{path}: not a whole .npz archive ({error}). Delete it and run again.") from error
+
+    def _rows(self, file: IO[bytes], labels: np.ndarray, path: Path) -> Iterator[Images]:
+        shape, dtype = _header(file)
+        if dtype != np.uint8 or list(shape[1:]) != self.size or shape[0] != len(labels):
+            found = f"{' x '.join(map(str, shape))} of {dtype} with {len(labels):,} labels"
+            said = " x ".join(map(str, self.size))
+            raise UserError(f"{path}: {self.images!r} is {found}, not uint8 images of {said}. Correct `size:`.")
+        bytes_each = int(np.prod(shape[1:]))
+        for start in range(0, shape[0], ROWS):
+            count = min(ROWS, shape[0] - start)
+            data = file.read(count * bytes_each)
+            if len(data) < count * bytes_each:
+                raise EOFError(f"{self.images!r} ends after {start + len(data) // bytes_each:,} images")
+            pixels = np.frombuffer(data, np.uint8).reshape(count, *shape[1:])
+            yield Images(None, pixels, labels[start : start + count])
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    version = npy.read_magic(file)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, fortran, dtype = read(file)
+    if fortran:
+        raise ValueError("an array in Fortran order")
+    return shape, dtype
+
+
+def _all(file: IO[bytes], path: Path) -> np.ndarray:
+    """The labels, as int64 (n,)."""
+    labels = npy.read_array(file, allow_pickle=False)
+    if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
+        raise UserError(f"{path}: labels are {labels.dtype} of shape {labels.shape}, not one whole number per image.")
+    return labels.astype(np.int64)

@@ -1,0 +1,43 @@
+"""The memory of a generating layer whose past grows: appending costs a row, not a copy of the past."""
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+SMALLEST = 16  # rows of a first store; a full one is followed by one twice as large
+
+
+@dataclass
+class _Store:
+    rows: Tensor  # (..., capacity, D)
+    filled: int = 0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The first `length` rows of a store. A store may be shared: what another continuation wrote is not overwritten."""
+
+    like: Tensor  # (..., 0, D): shape, device and type
+    length: int = 0
+    _store: _Store | None = field(default=None, repr=False)
+
+    def append(self, row: Tensor) -> tuple[Tensor, "Rows"]:
+        """Row (..., 1, D) -> (all rows, (..., length + 1, D), to be read only; the memory that follows).
+
+        Where gradients are asked for, the past is copied instead, so that they are right.
+        """
+        store, length = self._store, self.length + 1
+        if row.requires_grad and torch.is_grad_enabled():
+            store = _Store(torch.cat([self._so_far(), row], dim=-2), length)
+            return store.rows, Rows(self.like, length, store)
+        if store is None or store.filled != self.length or store.rows.shape[-2] == self.length:
+            grown = row.new_empty(*row.shape[:-2], max(SMALLEST, 2 * self.length), row.shape[-1])
+            grown.narrow(-2, 0, self.length).copy_(self._so_far())
+            store = _Store(grown)
+        store.rows.narrow(-2, self.length, 1).copy_(row)
+        store.filled = length
+        return store.rows.narrow(-2, 0, length), Rows(self.like, length, store)
+
+    def _so_far(self) -> Tensor:
+        return self.like if self._store is None else self._store.rows.narrow(-2, 0, self.length)

@@ -1,0 +1,53 @@
+"""How strongly each patch meets the class token in a trained bidirectional network (Figure 8, 002-9).
+
+Heat of patch i: the norm over features of exp(a_CLS + b_i) as block `LAYER` forms it, a = W_right x + b_in and
+b = W_left x of the block's normed input, inside the block's own pre-activation norm: exp(LN0(a_CLS + b_i)) for BiRN,
+exp(LN0(a_CLS) + LN0(b_i)) for Linear BiRN. The published heat-map code feeds the block's input to W_left and W_right
+without the block's norm, so that its maps show a layer that was not trained; and it forms the linear form only. As
+there, the heat of an image's patches adds up to 1.
+"""
+
+from typing import cast
+
+import numpy as np
+import torch
+from torch import nn
+
+from allmlp.errors import UserError
+from allmlp.models.birn import BidirectionalRelation
+from allmlp.models.patches import PatchClassifier
+from allmlp.tasks.images import ImageClassification
+
+LAYER = 6  # counted from 1; the last one where there are fewer
+
+
+@torch.no_grad()
+def heat(model: nn.Module, patches_BTF: torch.Tensor, rows: int) -> tuple[np.ndarray, int]:
+    """(B, rows, columns), adding up to 1 for each image, and the layer. UserError for a model without relations."""
+    blocks = cast(PatchClassifier, model).chain()
+    layer = min(LAYER, len(blocks))
+    block = blocks[layer - 1]
+    if not isinstance(block.mixer, BidirectionalRelation):
+        raise UserError(f"{type(model).__name__} has no relation of patches with CLS, so no heat map")
+    x_BTD = block.norm(cast(PatchClassifier, model).residual(patches_BTF, layer - 1))
+    heat_BT = block.mixer.pairs_with(x_BTD, -1)[:, :-1].double().norm(dim=-1)
+    heat_BT = heat_BT / heat_BT.sum(-1, keepdim=True)
+    return heat_BT.reshape(len(heat_BT), rows, -1).numpy(), layer
+
+
+def central(rows: int, columns: int) -> np.ndarray:
+    """Which patches are in the middle: the centred rectangle whose area is nearest to half the image's, (R, C) bool.
+
+    It leaves out as many rows as columns on every side: 12 x 12 of 16 x 16 patches, 2 x 2 of 4 x 4.
+    """
+    areas = {border: (rows - 2 * border) * (columns - 2 * border) for border in range((min(rows, columns) + 1) // 2)}
+    border = min(areas, key=lambda border: abs(areas[border] / (rows * columns) - 0.5))
+    inside = np.zeros((rows, columns), dtype=bool)
+    inside[border : rows - border, border : columns - border] = True
+    return inside
+
+
+def drawn_images(task: ImageClassification, most: int) -> tuple[torch.Tensor, np.ndarray, np.ndarray, int]:
+    """`most` test images: patches (N, T, F), pixels (N, H, W, C) uint8, labels (N,); rows of patches."""
+    pixels, labels = (part[task.test_rows(most)] for part in task.file.test)
+    return torch.from_numpy(task.file.patches(pixels, task.patch)), pixels, labels, task.file.size[0] // task.patch

@@ -1,0 +1,81 @@
+"""Are the linear and the stable forms the sums of the paper's equations? In float64 (002-6, -11)."""
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from allmlp.columns import exact, numeric
+from allmlp.models.linear_relation import exp_over_largest, linear_causal_relation_sum
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+SHAPE = (2, 256, 64)  # B, T, D
+SIZES = (1.0, 10.0, 100.0)  # standard deviations of the inputs; above 709 in float64 the direct sum overflows
+
+COLUMNS = {
+    "form": exact("which two forms are compared"),
+    "size_1": exact("standard deviation of the random inputs p and q"),
+    "difference_1": numeric(
+        "largest difference; relative for the factorised sum, else after LN0", rtol=1.0, atol=1e-11
+    ),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per form and size of inputs."""
+    rows = []
+    for size in SIZES:
+        generator = torch.Generator().manual_seed(0)
+        p_BTD, q_BTD = (size * torch.randn(SHAPE, generator=generator, dtype=torch.float64) for _ in range(2))
+        for form, difference in differences(p_BTD, q_BTD).items():
+            rows.append({"form": form, "size_1": size, "difference_1": difference})
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def differences(p_BTD: Tensor, q_BTD: Tensor) -> dict[str, float]:
+    """Each form against the direct sum of exponentials over all pairs.
+
+    The direct sum subtracts one number per sequence, the largest argument, which no norm and no ratio sees:
+    without it inputs of size 100 have no representable sum.
+    """
+    z_BjiD = q_BTD[:, :, None] + p_BTD[:, None]
+    T = p_BTD.shape[1]
+    past = torch.ones(T, T, dtype=torch.bool).tril()[..., None]
+    largest = z_BjiD.masked_fill(~past, -torch.inf).amax((2, 3), keepdim=True)
+    causal_BTD = (z_BjiD - largest).exp().where(past, 0).sum(2)
+    all_BTD = (z_BjiD - z_BjiD.amax((2, 3), keepdim=True)).exp().sum(2)
+    u_BTD = _norm(p_BTD)  # what Linear CausalRN sums, by a form of its own
+    normed_BTD = _norm(
+        (u_BTD[:, None] + q_BTD[:, :, None] - q_BTD.amax((1, 2))[:, None, None, None]).exp().where(past, 0).sum(2)
+    )
+    factorised_BTD = q_BTD + _log_sums(p_BTD) - largest[:, :, 0]
+    bidirectional_BTD = exp_over_largest(q_BTD + p_BTD.logsumexp(1, keepdim=True))
+    return {
+        "stable, causal": _largest(_norm(linear_causal_relation_sum(p_BTD, q_BTD, bounded=False)) - _norm(causal_BTD)),
+        "stable, causal, normed p": _largest(
+            _norm(linear_causal_relation_sum(u_BTD, q_BTD, bounded=True)) - normed_BTD
+        ),
+        "stable, bidirectional": _largest(_norm(bidirectional_BTD) - _norm(all_BTD)),
+        "factorised (eq. 5)": _largest((factorised_BTD.exp() - causal_BTD) / causal_BTD.clamp(min=1e-300)),
+    }
+
+
+def _log_sums(p_BTD: Tensor) -> Tensor:
+    """log sum_{i<=j} exp(p_i), one position after the other."""
+    sums = [p_BTD[:, 0]]
+    for p_BD in p_BTD[:, 1:].unbind(1):
+        sums.append(torch.logaddexp(sums[-1], p_BD))
+    return torch.stack(sums, dim=1)
+
+
+def _norm(x_BTD: Tensor) -> Tensor:
+    return F.layer_norm(x_BTD, x_BTD.shape[-1:], eps=0.0)
+
+
+def _largest(x: Tensor) -> float:
+    return x.abs().max().item()

@@ -1,0 +1,42 @@
+"""How much of the heat lies in the middle of test images (002-9; see studies/copying/heat.py)."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import torch
+
+from allmlp.columns import exact, numeric
+from allmlp.studies.copying.heat import central, drawn_images, heat
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+IMAGES, AT_ONCE = 512, 32  # of the test split, and how many go through the model together
+
+COLUMNS = {
+    "layer": exact("block whose relation is taken, from 1"),
+    "image": exact("number of the image in the draw from the test split"),
+    "label": exact("its class"),
+    "centre_share_1": numeric("heat of the central patches over that of all patches", rtol=0.1, atol=0.02),
+    "area_share_1": numeric("number of central patches over that of all patches", rtol=1e-9),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per image."""
+    patches, _, labels, rows = drawn_images(trained.task(), IMAGES)  # type: ignore[arg-type]
+    device = "cuda" if trained.run.device == "cuda" and torch.cuda.is_available() else "cpu"
+    model = trained.model().to(device)
+    found = [heat(model, part.to(device), rows) for part in patches.split(AT_ONCE)]
+    heat_NRC = np.concatenate([part for part, _ in found])
+    inside = central(*heat_NRC.shape[1:])
+    table = {
+        "layer": found[0][1],
+        "image": np.arange(len(labels)),
+        "label": labels.astype(int),
+        "centre_share_1": heat_NRC[:, inside].sum(-1),
+        "area_share_1": inside.mean(),
+    }
+    return pd.DataFrame(table)[list(COLUMNS)]

@@ -1,0 +1,56 @@
+"""Training loss and accuracy of each batch, test loss and accuracy at kept steps and at the end (002-8)."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import torch
+
+from allmlp.columns import exact, numeric
+from allmlp.studies.curves import kept_rows
+from allmlp.tasks.task import Batch, Task
+from allmlp.training.loop import cross_entropy
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+MOST_ROWS = 400
+
+COLUMNS = {
+    "step": exact("training steps done"),
+    "loss_nats": numeric("training loss of the step's batch, before its update; nan at the end", rtol=0.1, atol=0.1),
+    "accuracy_1": numeric("share of that batch's images classified right; nan at the end", atol=0.15),
+    "test_nats": numeric("loss on held-out images; nan where no weights were kept", rtol=0.05, atol=0.05),
+    "test_accuracy_1": numeric("share of held-out images classified right; nan as there", atol=0.03),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per kept step of the log, and one for the end."""
+    log, steps, end = trained.log, trained.steps, trained.ending["steps_done"]
+    wanted = log["step"].isin(steps).to_numpy(copy=True)
+    wanted[kept_rows(len(log), MOST_ROWS)] = True
+    curve = pd.DataFrame({"step": log["step"], "loss_nats": log["loss"], "accuracy_1": log["accuracy"]})[wanted]
+    curve = curve[curve["step"] < end]
+    last = pd.DataFrame([{"step": end, "loss_nats": np.nan, "accuracy_1": np.nan}])
+    curve = pd.concat([curve, last], ignore_index=True)
+    task = trained.task()
+    batches = task.validation()
+    tested = {step: _tested(trained, task, batches, step) for step in steps}
+    for position, column in enumerate(("test_nats", "test_accuracy_1")):
+        curve[column] = [tested[step][position] if step in tested else np.nan for step in curve["step"]]
+    return curve[list(COLUMNS)]
+
+
+@torch.no_grad()
+def _tested(trained: "Trained", task: Task, batches: list[Batch], step: int) -> tuple[float, float]:
+    """Loss (nats) and accuracy over all held-out images; nan for weights that a divergence spoilt."""
+    device = "cuda" if trained.run.device == "cuda" and torch.cuda.is_available() else "cpu"
+    model = trained.model(step).to(device)
+    losses, right, count = 0.0, 0.0, sum(len(batch.targets) for batch in batches)
+    for batch in batches:
+        logits = model(batch.tokens.to(device)).cpu()
+        losses += cross_entropy(logits, batch.targets, torch.float64).item() * len(batch.targets)
+        right += task.scores(logits, batch)["accuracy"] * len(batch.targets)
+    return losses / count, right / count

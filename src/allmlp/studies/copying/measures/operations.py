@@ -1,0 +1,98 @@
+"""Operations of a training pass, and of one more token, against the length (002-11)."""
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
+
+from allmlp import models
+from allmlp.columns import exact
+from allmlp.models.backbone import Backbone
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+MODELS = ("causal-rn", "linear-causal-rn")
+LENGTHS = (64, 128, 256, 512)
+SIZES = {"vocabulary": 29, "d_model": 64, "n_blocks": 2}
+
+COLUMNS = {
+    "model": exact("architecture"),
+    "length": exact("tokens of the sequence, or tokens before the one that is generated"),
+    "training": exact("operations of a forward and backward pass over one sequence"),
+    "generation": exact("operations of the token after that many others"),
+}
+
+
+class Operations(TorchDispatchMode):
+    """Counts what PyTorch is asked to do: matrix products by their size, all else by the numbers it writes.
+
+    Views write nothing. A relation's pairs count as `relation.FLOPS_PER_PAIR_AND_FEATURE` each.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = 0
+        self._products = FlopCounterMode(display=False)
+
+    def __enter__(self) -> "Operations":
+        self._products.__enter__()
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        self._products.__exit__(*error)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if not func.is_view:
+            outputs = result if isinstance(result, (tuple, list)) else [result]
+            self.written += sum(output.numel() for output in outputs if isinstance(output, torch.Tensor))
+        return result
+
+    @property
+    def total(self) -> int:
+        """Operations so far."""
+        return self.written + self._products.get_total_flops()
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per architecture and length; every width is small, for only the growth is asked for."""
+    rows = []
+    for name in MODELS:
+        for length in LENGTHS:
+            torch.manual_seed(0)
+            model = models.build(name, context=length + 1, **SIZES)
+            assert isinstance(model, Backbone)
+            rows.append(
+                {
+                    "model": name,
+                    "length": length,
+                    "training": training(model, length),
+                    "generation": step(model, length),
+                }
+            )
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def training(model: Backbone, length: int) -> int:
+    """Forward and backward over one sequence of `length` tokens."""
+    with Operations() as operations:
+        model(torch.zeros(1, length, dtype=torch.int64)).sum().backward()
+    return operations.total
+
+
+def step(model: Backbone, length: int) -> int:
+    """One token after `length` others; at these lengths a quadratic memory is full and is copied into a larger one."""
+    token = torch.zeros(1, dtype=torch.int64)
+    with torch.no_grad():
+        state = model.start(1)
+        for _ in range(length):
+            _, state = model.step(token, state)
+        with Operations() as operations:
+            model.step(token, state)
+    return operations.total

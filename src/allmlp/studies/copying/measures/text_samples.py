@@ -1,0 +1,53 @@
+"""Text that a run writes after the paper's prompt, and how much of it stands in the training text (002-7)."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.columns import exact, numeric, timing
+from allmlp.sampling import generate
+from allmlp.studies.copying.overlap import known_share, known_words, longest_copy, training_text
+from allmlp.tokens import TokenFile
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+PROMPT = "Three years later,"
+TEMPERATURE = 0.7  # of the published code
+SAMPLES, TOKENS = 3, 200
+CHANGES = "; one changed bit of a weight changes all that follows, so it is never compared"
+
+COLUMNS = {
+    "sample": exact("which sample of the run, and the seed that it is drawn with"),
+    "temperature_1": numeric("divides the logits before each draw"),
+    "prompt": exact("the text that is gone on from"),
+    "text": timing(f"what the run writes after it, {TOKENS} tokens{CHANGES}"),
+    "known_words_1": timing(f"share of its words that occur in the training text searched{CHANGES}"),
+    "longest_copy_bytes": timing(f"its longest part that stands there word for word{CHANGES}"),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per sample."""
+    tokens = Path("results/tokens") / str(trained.run.tokens)
+    file = TokenFile(tokens)
+    prompt = file.tokenizer.encode_batch([PROMPT])[0].tolist()
+    drawn = generate(
+        trained.model(), prompt, TOKENS, temperature=TEMPERATURE, seeds=range(SAMPLES), pad=file.eod
+    ).numpy()
+    rows = [_row(number, file.decode(ids), tokens) for number, ids in enumerate(drawn)]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _row(sample: int, text: str, tokens: Path) -> dict[str, object]:
+    written = text.encode()
+    return {
+        "sample": sample,
+        "temperature_1": TEMPERATURE,
+        "prompt": PROMPT,
+        "text": text,
+        "known_words_1": known_share(written, known_words(tokens)),
+        "longest_copy_bytes": longest_copy(written, training_text(tokens)),
+    }

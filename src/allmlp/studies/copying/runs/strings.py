@@ -1,0 +1,213 @@
+"""Runs on strings: the comparison of architectures, the ablations of CausalRN, sweeps, and the grid that maps them."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from allmlp.models import REGISTRY
+from allmlp.run import Run
+from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.studies import SHARED
+from allmlp.studies.settings import StudySettings
+
+if TYPE_CHECKING:
+    from allmlp.plan import Context
+
+VOCABULARY = 29  # BOS, SEP, EOS and 26 letters (002); the task states the same, a test holds them together
+OF_EVERY_STRING_RUN = ("falls", *SHARED)
+OF_CURVES = ("greedy_decoding", "iterations_to_99", "learning_curve", *OF_EVERY_STRING_RUN)
+
+Length = Annotated[int, Field(gt=0)]
+Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+Rate = Annotated[float, Field(gt=0)]
+
+
+class Model(Strict):
+    """One architecture of the comparison: what it needs besides the shared sizes, and a learning rate of its own."""
+
+    hyperparameters: dict[str, Any] = Field(default={})
+    learning_rate: Rate | None = None
+
+
+class LongStrings(Strict):
+    """Longer strings than the comparison is judged on: fewer seeds, a budget of their own."""
+
+    string_lengths: list[Length] = Field(min_length=1)
+    seeds: Seeds
+    steps: int = Field(gt=0)
+
+
+class Ablations(Strict):
+    """CausalRN with one part changed, beside the comparison's own of the same length and seed (002-1 to -3)."""
+
+    string_length: Length
+    variants: list[str] | None = Field(default=None, description="names of `variants`; null: all of them")
+    seeds: Seeds
+
+
+class Sweep(Strict):
+    """Other learning rates of `models`, and other numbers of the Transformer's heads, on seeds of its own (002-10)."""
+
+    string_length: Length
+    models: list[str] = Field(min_length=1)
+    learning_rates: list[Rate] = Field(min_length=1)
+    n_heads: list[Annotated[int, Field(gt=0)]] = Field(min_length=1)
+    seeds: Seeds
+    steps: int = Field(gt=0)
+
+
+class Grid(Strict):
+    """Every width with every depth and learning rate: where CausalRN is faster than the Transformer."""
+
+    string_length: Length
+    models: list[str] = Field(min_length=1)
+    d_model: list[Annotated[int, Field(gt=0)]] = Field(min_length=1)
+    n_blocks: list[Annotated[int, Field(gt=0)]] = Field(min_length=1)
+    learning_rates: list[Rate] = Field(min_length=1)
+    seeds: Seeds
+    steps: int = Field(gt=0)
+
+
+class StringSettings(StudySettings):
+    """Sizes shared by all models; `models`: architecture -> what is its own; `variants` of CausalRN by name."""
+
+    string_lengths: list[Length] = Field(min_length=1)
+    batch_size: int = Field(gt=0)
+    d_model: int = Field(gt=0)
+    n_blocks: int = Field(gt=0)
+    models: dict[str, Model] = Field(min_length=1)
+    variants: dict[str, dict[str, Any]] = Field(default={})
+    long: LongStrings | None = None
+    ablations: Ablations | None = None
+    sweep: Sweep | None = None
+    grid: Grid | None = None
+
+    @field_validator("models")
+    @classmethod
+    def _known(cls, models: dict[str, Model]) -> dict[str, Model]:
+        refuse_unknown_names("architecture", models, REGISTRY)
+        return models
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if self.ablations:
+            refuse_unknown_names("variant", self.ablations.variants or [], self.variants)
+        for part in (self.sweep, self.grid):
+            if part:
+                refuse_unknown_names("architecture", part.models, REGISTRY)
+        return self
+
+
+class Network(NamedTuple):
+    """What sets one training apart besides its seed."""
+
+    model: str
+    string_length: int
+    d_model: int
+    n_blocks: int
+    learning_rate: float
+    options: dict[str, Any]
+
+
+def runs(settings: StringSettings, context: "Context") -> list[Run]:
+    """Every training on strings, the comparison's longest strings first."""
+    return [
+        *_comparison(settings, context),
+        *_ablations(settings, context),
+        *_long(settings, context),
+        *_sweep(settings, context),
+        *_grid(settings, context),
+    ]
+
+
+def _network(settings: StringSettings, model: str, length: int) -> Network:
+    own = settings.models.get(model, Model())
+    rate = own.learning_rate or settings.optimiser.learning_rate
+    return Network(model, length, settings.d_model, settings.n_blocks, rate, own.hyperparameters)
+
+
+def _comparison(settings: StringSettings, context: "Context") -> Iterator[Run]:
+    for length in sorted(settings.string_lengths, reverse=True):
+        for model, seed in product(settings.models, settings.seeds):
+            network = _network(settings, model, length)
+            yield _run(settings, context, "comparison", network, seed, settings.steps, f"{model}-string{length}")
+
+
+def _long(settings: StringSettings, context: "Context") -> Iterator[Run]:
+    if long := settings.long:
+        for length, model, seed in product(long.string_lengths, settings.models, long.seeds):
+            network = _network(settings, model, length)
+            yield _run(settings, context, "long", network, seed, long.steps, f"{model}-string{length}")
+
+
+def _ablations(settings: StringSettings, context: "Context") -> Iterator[Run]:
+    if ablations := settings.ablations:
+        base = _network(settings, "causal-rn", ablations.string_length)
+        for variant, seed in product(ablations.variants or settings.variants, ablations.seeds):
+            network = base._replace(options={**base.options, **settings.variants[variant]})
+            name = f"causal-rn-{variant}-string{base.string_length}"
+            yield _run(settings, context, "ablation", network, seed, settings.steps, name, variant)
+
+
+def _sweep(settings: StringSettings, context: "Context") -> Iterator[Run]:
+    if not (sweep := settings.sweep):
+        return
+    length, steps = sweep.string_length, sweep.steps
+    for model, rate, seed in product(sweep.models, sweep.learning_rates, sweep.seeds):
+        network = _network(settings, model, length)._replace(learning_rate=rate)
+        yield _run(settings, context, "sweep", network, seed, steps, f"{model}-rate{rate:g}-string{length}")
+    base = _network(settings, "transformer", length)
+    for heads, seed in product(sweep.n_heads, sweep.seeds):  # one head is the sweep's own, at the common rate
+        network = base._replace(options={**base.options, "n_heads": heads})
+        yield _run(settings, context, "heads", network, seed, steps, f"transformer-heads{heads}-string{length}")
+
+
+def _grid(settings: StringSettings, context: "Context") -> Iterator[Run]:
+    if not (grid := settings.grid):
+        return
+    for d, blocks, rate, model in product(grid.d_model, grid.n_blocks, grid.learning_rates, grid.models):
+        network = _network(settings, model, grid.string_length)
+        network = network._replace(d_model=d, n_blocks=blocks, learning_rate=rate)
+        name = f"{model}-d{d}-blocks{blocks}-rate{rate:g}-string{grid.string_length}"
+        for seed in grid.seeds:
+            yield _run(settings, context, "grid", network, seed, grid.steps, name)
+
+
+def _run(
+    settings: StringSettings,
+    context: "Context",
+    part: str,
+    network: Network,
+    seed: int,
+    steps: int,
+    name: str,
+    variant: str = "published",
+) -> Run:
+    model, length, d_model, n_blocks, rate, options = network
+    labels = {
+        "model": model,
+        "part": part,
+        "variant": variant,
+        "string_length": length,
+        "d_model": d_model,
+        "n_blocks": n_blocks,
+        "learning_rate": rate,
+        "n_heads": options.get("n_heads", 1),
+    }
+    sizes = {"vocabulary": VOCABULARY, "context": 2 * length + 2, "d_model": d_model, "n_blocks": n_blocks}
+    return Run(
+        study="copying",
+        name=name,
+        labels=labels,
+        architecture=model,
+        hyperparameters={**sizes, **options},
+        task="copying",
+        task_parameters={"string_length": length, "batch_size": settings.batch_size},
+        optimiser={**settings.optimiser.model_dump(), "learning_rate": rate},
+        steps=steps,
+        seed=seed,
+        measures=OF_CURVES if part in ("comparison", "long", "ablation") else OF_EVERY_STRING_RUN,
+        **settings.machine(context.device),
+    )

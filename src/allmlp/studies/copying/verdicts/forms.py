@@ -1,0 +1,52 @@
+"""Identities and counts, which no training alters (002-6, -11)."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding, Verdict
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+LINEAR = "linear-causal-rn"
+
+
+def stable_forms(evidence: "Evidence") -> Finding:
+    """002-6: are the stable forms the direct sums, under the post-reduction norm?"""
+    rows = evidence.table("exact_forms")
+    return _at_most(rows[rows["form"].str.startswith("stable")], evidence.margin["difference_1"])
+
+
+def linear_time(evidence: "Evidence") -> Finding:
+    """002-11: the factorised sum, O(n) operations in training, O(1) for a generated token."""
+    rows, margin = evidence.table("exact_forms"), evidence.margin
+    operations = evidence.table("operations")
+    operations = operations[operations["model"].eq(LINEAR) & operations["run"].eq(operations["run"].iloc[0])]
+    paper = evidence.paper
+    return whole(
+        {
+            "(a) the factorised sum": _at_most(rows[rows["form"].str.startswith("factor")], margin["difference_1"]),
+            "(b) training": _grows(operations, "training", paper["training_exponent_1"], margin["exponent_1"]),
+            "(c) generation": _grows(operations, "generation", paper["inference_exponent_1"], margin["exponent_1"]),
+        }
+    )
+
+
+def _at_most(rows: pd.DataFrame, limit: float) -> Finding:
+    """Is the largest difference, over forms and sizes of inputs, at most `limit`?"""
+    worst = rows.sort_values("difference_1").iloc[-1]
+    value = float(worst["difference_1"])
+    verdict: Verdict = "reproduced" if value <= limit else "contradicted"
+    text = f"largest difference {value:.2g} ({worst['form']}, inputs of size {worst['size_1']:g}), limit {limit:g}"
+    return Finding(verdict, value, value, value, 1, "largest difference", text)
+
+
+def _grows(rows: pd.DataFrame, column: str, exponent: float, margin: float) -> Finding:
+    """Is the slope of log operations over log length within `margin` of the claimed exponent?"""
+    slope = float(np.polyfit(np.log(rows["length"]), np.log(rows[column]), 1)[0])
+    verdict: Verdict = "reproduced" if abs(slope - exponent) <= margin else "contradicted"
+    text = f"exponent {slope:.3f} from {rows['length'].min()} to {rows['length'].max()} tokens; claimed {exponent:g}"
+    return Finding(verdict, slope, slope, slope, 1, "exponent of the length", text)

@@ -1,0 +1,78 @@
+"""The rules on images as tests (002-8, 002-9, 002-own-3): measurements -> findings. The unit is the seed."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding, better, equal
+from allmlp.studies.rules import NotPlannedError, every, require_models
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+LINEAR, OTHERS = "linear-birn", ("transformer-classifier", "linear-transformer-classifier")
+EXACT = "birn"
+PAPER, SMALL = "cifar5m", "digits"  # the corpora of the paper's claims and of 002-own-3
+NUMBERS = {"test_nats": ("loss_nats", "nats"), "test_accuracy_1": ("accuracy_1", "")}  # column: margin, unit
+
+
+def images_end_alike(evidence: "Evidence") -> Finding:
+    """002-8: on CIFAR-5m Linear BiRN ends as the two Transformers do, in test loss and accuracy."""
+    require_models(evidence, "image_curve", (LINEAR, *OTHERS))
+    rows = ends(evidence.table("image_curve"))
+    _require(rows, PAPER)
+    loss, accuracy = (_alike(evidence, rows, column, LINEAR, OTHERS) for column in NUMBERS)
+    return whole({"(a) test loss": loss, "(b) test accuracy": accuracy})
+
+
+def digits_end_alike(evidence: "Evidence") -> Finding:
+    """002-own-3: on digits Linear BiRN ends as the two Transformers do, and BiRN as Linear BiRN does."""
+    require_models(evidence, "image_curve", (EXACT, LINEAR, *OTHERS))
+    rows = ends(evidence.table("image_curve"))
+    _require(rows, SMALL)
+    names = {"test_nats": "test loss", "test_accuracy_1": "test accuracy"}
+    linear = {names[column]: _alike(evidence, rows, column, LINEAR, OTHERS) for column in NUMBERS}
+    exact = {f"{names[column]} of BiRN": _alike(evidence, rows, column, EXACT, (LINEAR,)) for column in NUMBERS}
+    parts = zip("abcd", (linear | exact).items(), strict=True)
+    return whole({f"({letter}) {name}": finding for letter, (name, finding) in parts})
+
+
+def heat_in_the_centre(evidence: "Evidence") -> Finding:
+    """002-9: Linear BiRN's class token takes more from the middle of photographs than the middle's share of the area.
+
+    Linear BiRN is the network whose terms the published heat-map code forms and Figure 7 trains; the finding says
+    beside it what BiRN does, where it is planned.
+    """
+    require_models(evidence, "heat_shares", (LINEAR,))
+    rows = evidence.table("heat_shares")
+    _require(rows, PAPER)
+    excess = (rows["centre_share_1"] - rows["area_share_1"]).groupby([rows["model"], rows["seed"]]).mean()
+    finding = better(excess[LINEAR].to_numpy(), evidence.margin["heat_share_1"], unit="of the heat beyond the area")
+    layers = ", ".join(str(layer) for layer in sorted(rows["layer"].unique()))
+    text = f"layer {layers} of {LINEAR}: {finding.text}"
+    if EXACT in excess.index.get_level_values("model"):
+        text += f"; {EXACT}: mean {excess[EXACT].mean():.3g}"
+    return replace(finding, text=text)
+
+
+def _require(rows: pd.DataFrame, corpus: str) -> None:
+    if (rows["corpus"] != corpus).any():
+        raise NotPlannedError(f"needs runs on {corpus}, which are not planned")
+
+
+def ends(rows: pd.DataFrame) -> pd.DataFrame:
+    """The last row of each run: test loss and accuracy after the last step."""
+    return rows[rows["step"] == rows.groupby("run")["step"].transform("max")]
+
+
+def _alike(evidence: "Evidence", rows: pd.DataFrame, column: str, model: str, others: tuple[str, ...]) -> Finding:
+    """TOST of a number at the end, `model` minus each of `others`, paired by seed."""
+    values = rows.pivot(index="seed", columns="model", values=column)
+    margin, unit = NUMBERS[column]
+    differences = {f"minus {other}": (values[model] - values[other]).to_numpy() for other in others}
+    found = {name: equal(numbers, evidence.margin[margin], unit=unit) for name, numbers in differences.items()}
+    finding = every(found)
+    at_end = ", ".join(f"{name} {values[name].mean():.3f}" for name in (model, *others))
+    return replace(finding, text=f"mean at the end: {at_end}; {finding.text}")

@@ -1,0 +1,119 @@
+"""Sizes, learning rates, heads, and where CausalRN is faster (002-10, own-1). The unit is the seed."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from scipy.special import bdtr
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, share_interval, t_interval
+from allmlp.studies.copying.parts import of_part
+from allmlp.studies.copying.verdicts.common import faster
+from allmlp.studies.rules import every, require_models, withheld
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+CELL = ["d_model", "n_blocks", "learning_rate"]
+TWO = {"causal-rn": "causal_rn", "transformer": "transformer"}  # architecture -> how the paper's values name it
+
+
+def sizes_and_sweeps(evidence: "Evidence") -> Finding:
+    """002-10: parameter counts, perfect copies, the best learning rates and number of heads."""
+    require_models(evidence, "falls", TWO)
+    rows, paper, margin = evidence.table("falls"), evidence.paper, evidence.margin
+    sweep, compared = of_part(rows, "sweep"), of_part(rows, "comparison")
+    perfect = {model: _all_perfect(compared[compared["model"] == model], margin) for model in TWO}
+    speed = margin["speed_log2"]
+    rates = {
+        model: _is_best(sweep[sweep["model"] == model], "learning_rate", paper[f"best_rate_{name}_1"], speed)
+        for model, name in TWO.items()
+    }
+    one_head = sweep[(sweep["model"] == "transformer") & sweep["learning_rate"].isin(_common_rate(rows))]
+    heads = pd.concat([one_head, of_part(rows, "heads")], ignore_index=True)
+    return whole(
+        {
+            "(a) parameter counts": _counts(evidence.table("parameter_counts"), paper, margin["count_millions"]),
+            "(b) copies without an error": every(perfect),
+            "(c) best learning rates": every(rates),
+            "(d) one head is best": _is_best(heads, "n_heads", paper["best_heads_count"], speed),
+        }
+    )
+
+
+def faster_somewhere(evidence: "Evidence") -> Finding:
+    """002-own-1: does CausalRN lead in some cell of the grid, and the Transformer in some other?"""
+    rows = of_part(evidence.table("falls"), "grid")
+    speed = evidence.margin["speed_log2"]
+    return whole(
+        {
+            "(a) CausalRN leads somewhere": _leads_somewhere(rows, "causal-rn", "transformer", speed),
+            "(b) the Transformer leads somewhere": _leads_somewhere(rows, "transformer", "causal-rn", speed),
+        }
+    )
+
+
+def _leads_somewhere(rows: pd.DataFrame, fast: str, slow: str, margin: float) -> Finding:
+    """The cell with the best case for `fast`, after Bonferroni's correction over the cells."""
+    cells = [of_cell for _, of_cell in rows.groupby(CELL)]
+    level = 1 - 0.05 / len(cells)
+    found = [faster(of_cell, fast, slow, margin, level=level) for of_cell in cells]
+    leads = [finding for finding in found if finding.verdict == "reproduced"]
+    refuted = all(finding.verdict == "contradicted" for finding in found)
+    best = max(leads or found, key=lambda finding: finding.low)
+    at = ", ".join(f"{name} {cells[found.index(best)][name].iloc[0]:g}" for name in CELL)
+    verdict: Verdict = "reproduced" if leads else "contradicted" if refuted else "undecided"
+    p = None if best.p is None else min(1.0, best.p * len(cells))
+    text = f"in {len(leads)} of {len(cells)} cells; the clearest, {at}: {best.text}"
+    return replace(best, verdict=verdict, text=text, p=p)
+
+
+def _counts(rows: pd.DataFrame, paper: dict[str, float], margin: float) -> Finding:
+    """Do the counts of blocks and head round to the paper's?"""
+    counts = rows.drop_duplicates("model").set_index("model")["blocks_and_head"]
+    off = {model: abs(counts[model] / 1e6 - paper[f"{name}_parameters_millions"]) for model, name in TWO.items()}
+    verdict: Verdict = "reproduced" if max(off.values()) <= margin else "contradicted"
+    text = ", ".join(f"{model} {counts[model]:,}" for model in TWO)
+    worst = max(off.values())
+    return Finding(verdict, worst, worst, worst, len(rows["seed"].unique()), "millions from the paper's", text)
+
+
+def _all_perfect(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
+    """Did every seed, at each string length, have a batch of new strings without an error?"""
+    perfect = rows.groupby("seed")["perfect"].all()
+    k, n, limit = int(perfect.sum()), len(perfect), margin["reached_share_1"]
+    share = share_interval(k, n)
+    verdict: Verdict = "undecided"
+    if n >= FEWEST_SEEDS and k == n:
+        verdict = "reproduced"
+    elif n >= FEWEST_SEEDS and share.high < limit:
+        verdict = "contradicted"
+    p = 1 - float(bdtr(k - 1, n, limit)) if k else 1.0
+    return Finding(verdict, share.mean, share.low, share.high, n, "share of seeds", f"{k} of {n} seeds", p)
+
+
+def _common_rate(rows: pd.DataFrame) -> list[float]:
+    """The learning rate of the runs with several heads, which the run with one head must share."""
+    return of_part(rows, "heads")["learning_rate"].unique().tolist()
+
+
+def _is_best(rows: pd.DataFrame, by: str, claimed: float, margin: float) -> Finding:
+    """Is `claimed` first by mean steps to half the plateau, or at most `margin` (log2) behind the first?"""
+    steps = rows.pivot(index="seed", columns=by, values="to_half_steps").clip(lower=1).apply(np.log2)
+    first = steps.mean().idxmin()
+    if claimed not in steps:
+        text = f"{by} {claimed:g} was not tried; the first of {', '.join(f'{v:g}' for v in steps)} is {first:g}"
+        return Finding("undecided", float("nan"), float("nan"), float("nan"), len(steps), "log2", text)
+    behind = t_interval((steps[claimed] - steps[first]).to_numpy())
+    text = f"{by}: the first of {', '.join(f'{v:g}' for v in steps)} is {first:g}; {claimed:g} takes "
+    text += f"2^{behind.mean:.2g} [{behind.low:.2g}, {behind.high:.2g}] times its steps"
+    verdict: Verdict = "undecided"
+    if len(steps) >= FEWEST_SEEDS and (first == claimed or behind.low < margin):
+        verdict = "reproduced"
+    elif len(steps) >= FEWEST_SEEDS:
+        verdict = "contradicted"
+    censored = not rows[rows[by].to_numpy() == first]["fell_to_half"].all()
+    found = Finding(verdict, *behind, "log2 of steps over the first's", text)
+    return withheld(found, "reproduced", "even the first is censored", when=censored)

@@ -1,0 +1,64 @@
+"""Image classification (002 App. C): patches of an image in, its class out; no augmentation."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from allmlp.errors import UserError
+from allmlp.images import ImageFile, patches_of
+from allmlp.tasks.task import Batch, generator
+
+RECIPE = 1
+TEST_BATCH = 512
+
+
+class ImageClassification:
+    """Images of a prepared corpus, each visited once an epoch in an order drawn from (seed, epoch).
+
+    Pixels are standardised by mean and deviation of each channel over the training split and cut into patches of
+    `patch` x `patch`, row by row. Held out: `test_images` images of the test split, always the same draw.
+    """
+
+    def __init__(self, tokens: Path, patch: int, batch_size: int, test_images: int = 10_000) -> None:
+        self.file, self.patch, self.batch_size, self.test_images = ImageFile(tokens), patch, batch_size, test_images
+        self.vocabulary, (self.context, self.features) = self.file.classes, patches_of(self.file.size, patch)
+        self._images, self._labels = self.file.train
+        self.batches_per_epoch = len(self._labels) // batch_size
+        if not self.batches_per_epoch:
+            raise UserError(
+                f"{tokens}: {len(self._labels):,} training images are fewer than one batch of {batch_size}. "
+                "Take a larger corpus or a smaller batch_size."
+            )
+        self._order: tuple[tuple[int, int], np.ndarray] | None = None  # of the epoch asked for last
+
+    @staticmethod
+    def size(patch: int, batch_size: int, test_images: int = 10_000) -> tuple[int, int]:
+        """Images of one batch, each supervised once."""
+        return batch_size, batch_size
+
+    def batch(self, seed: int, step: int) -> Batch:
+        """patches (B, context, features) float32, classes (B,)."""
+        epoch, position = divmod(step, self.batches_per_epoch)
+        if self._order is None or self._order[0] != (seed, epoch):
+            self._order = ((seed, epoch), generator(seed, epoch).permutation(len(self._labels)))
+        rows = self._order[1][position * self.batch_size : (position + 1) * self.batch_size]
+        return self._batch(self._images, self._labels, np.sort(rows))
+
+    def validation(self) -> list[Batch]:
+        """Test images, in batches."""
+        rows = self.test_rows(self.test_images)
+        return [self._batch(*self.file.test, rows[i : i + TEST_BATCH]) for i in range(0, len(rows), TEST_BATCH)]
+
+    def test_rows(self, most: int) -> np.ndarray:
+        """At most so many images of the test split: a fixed draw, because a source may be sorted by class."""
+        return generator(0, 0).permutation(len(self.file.test[1]))[:most]
+
+    def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
+        """Share of images whose largest logit is their class."""
+        return {"accuracy": (logits.argmax(dim=-1) == batch.targets).double().mean().item()}
+
+    def _batch(self, images: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> Batch:
+        patches = torch.from_numpy(self.file.patches(images[rows], self.patch))
+        return Batch(patches, torch.from_numpy(labels[rows].astype(np.int64)))

@@ -1,0 +1,205 @@
+"""Study 002's ablations, sweeps and grid: the rules of claims.yaml on curves whose answer is known."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from allmlp import studies
+from allmlp.studies.copying import convergence, verdicts
+from allmlp.studies.copying.measures import exact_forms, falls, iterations_to_99, learning_curve, operations
+from allmlp.studies.rules import NotPlannedError
+from tests.unit.test_copying_study import STEPS, fall, svg
+
+SEEDS = range(6)
+HEIGHT = convergence.plateau(16)
+
+
+def trained(loss: np.ndarray) -> SimpleNamespace:
+    """A run as measures see it, of this loss; its accuracy rises as the loss falls."""
+    accuracy = (1 - loss / HEIGHT).clip(0, 1)
+    log = pd.DataFrame({"step": range(len(loss)), "loss": loss, "token_accuracy": accuracy})
+    log = log.assign(string_accuracy=(accuracy > 0.9999).astype(float))
+    run = SimpleNamespace(steps=STEPS, task_parameters={"string_length": 16})
+    return SimpleNamespace(log=log, run=run, diverged=len(loss) < STEPS)
+
+
+def rows_of(module, losses: dict[str, list[np.ndarray]]) -> pd.DataFrame:
+    """Measurements of published CausalRN and its variants, one run per loss."""
+    parts = []
+    for variant, curves in losses.items():
+        for seed, loss in enumerate(curves):
+            part = "comparison" if variant == "published" else "ablation"
+            labels = {"model": "causal-rn", "variant": variant, "part": part, "string_length": 16, "seed": seed}
+            parts.append(module.measure(trained(loss)).assign(run=f"{variant}-{seed}", **labels))
+    return pd.concat(parts, ignore_index=True)
+
+
+def both(losses: dict[str, list[np.ndarray]]) -> dict[str, pd.DataFrame]:
+    return {"learning_curve": rows_of(learning_curve, losses), "falls": rows_of(falls, losses)}
+
+
+def judged(claim: str, tables: dict[str, pd.DataFrame]):
+    row = next(row for row in studies.ledger("copying") if row["id"] == claim)
+    models = sorted(set(tables[row["measures"][-1]].get("model", pd.Series(["causal-rn"]))))
+    evidence = SimpleNamespace(
+        table=lambda name: tables[name].copy(),
+        margin=row["margin"],
+        paper=row["paper"],
+        content={"runs": {model: {"labels": {"model": model}} for model in models}},
+        planned=lambda name: models,
+    )
+    return getattr(verdicts, row["test"])(evidence)
+
+
+def curves(at: float, width: float = 20.0, noise: float = 0.0) -> list[np.ndarray]:
+    """A falling loss per seed, each a little later than the one before, with its own noise."""
+    return [
+        fall(at + 2 * seed, width) * (1 + noise * np.random.default_rng(seed).standard_normal(STEPS)).clip(0.1)
+        for seed in SEEDS
+    ]
+
+
+@pytest.mark.parametrize(("noise", "expected"), [(0.5, "reproduced"), (0.0, "contradicted")])
+def test_a_noisy_loss_without_the_norm_is_instability(noise, expected):
+    late = [loss + noise * np.random.default_rng(seed).random(STEPS) for seed, loss in enumerate(curves(100))]
+    assert judged("002-1", both({"published": curves(100), "no-post-norm": late})).verdict == expected
+
+
+def test_a_diverged_run_counts_as_unstable_with_the_plateau():
+    short = [loss[:150] for loss in curves(100)]
+    found = judged("002-1", both({"published": curves(100), "no-post-norm": short}))
+    assert found.verdict == "reproduced"
+    assert found.value == pytest.approx(HEIGHT, abs=0.2)
+
+
+@pytest.mark.parametrize(("width", "expected"), [(400.0, "reproduced"), (20.0, "contradicted")])
+def test_only_a_sudden_fall_of_the_exact_norm_alone_is_its_phase_change(width, expected):
+    losses = {"published": curves(100), "approximate-pre-norm": curves(200, 500), "no-pre-norm": curves(200, width)}
+    rows = rows_of(iterations_to_99, losses)
+    assert judged("002-2", {"iterations_to_99": rows}).verdict == expected
+
+
+def test_activations_are_judged_by_speed_and_by_sharpness():
+    slow = {"published": curves(100), "relu": curves(200, 400), "elu": curves(250, 400)}
+    assert judged("002-3", {"falls": rows_of(falls, slow)}).verdict == "reproduced"
+    alike = {"published": curves(100), "relu": curves(104), "elu": curves(250, 400)}
+    assert judged("002-3", {"falls": rows_of(falls, alike)}).verdict == "contradicted"
+    never = {"published": curves(100), "relu": curves(104), "elu": curves(9999)}
+    assert judged("002-3", {"falls": rows_of(falls, never)}).verdict == "undecided"  # its budget understates ELU
+
+
+def test_an_ablation_that_is_not_planned_is_named():
+    rows = rows_of(iterations_to_99, {"published": curves(100), "approximate-pre-norm": curves(200)})
+    with pytest.raises(NotPlannedError, match="needs the ablations no-pre-norm"):
+        judged("002-2", {"iterations_to_99": rows})
+    with pytest.raises(NotPlannedError, match="needs runs of ablation"):
+        judged("002-2", {"iterations_to_99": rows[rows["part"] == "comparison"]})
+
+
+def test_falls_are_those_of_the_curve_and_censored_at_the_budget():
+    row = falls.measure(trained(fall(150))).iloc[0]
+    for name, share in falls.SHARES.items():
+        assert row[name] == convergence.fell_to(np.arange(STEPS), fall(150), share * HEIGHT)
+    assert row["fell"]
+    assert row["fell_to_half"]
+    never = falls.measure(trained(fall(9999))).iloc[0]
+    assert not never[["fell", "fell_to_half", "reached", "perfect"]].any()
+    assert never["to_half_steps"] == never["iterations"] == STEPS
+
+
+def grid(leads: list[float]) -> pd.DataFrame:
+    """A cell per entry of `leads`: log2 of the Transformer's iterations over CausalRN's."""
+    rows = []
+    for cell, lead in enumerate(leads):
+        for seed in SEEDS:
+            spread = 1 + 0.01 * seed
+            for model, steps in (("causal-rn", 200.0), ("transformer", 200 * 2**lead * spread)):
+                rows.append((f"{cell}-{model}-{seed}", seed, model, "grid", 16, 32 + cell, 2, 1e-3, steps, True))
+    names = ["run", "seed", "model", "part", "string_length", "d_model", "n_blocks", "learning_rate", "iterations"]
+    return pd.DataFrame(rows, columns=[*names, "reached"])
+
+
+@pytest.mark.parametrize(
+    ("leads", "expected"),
+    [
+        ([0.5, -0.5], ["reproduced", "reproduced"]),
+        ([0.5, 0.6], ["reproduced", "contradicted"]),
+        ([0.0, -0.05], ["contradicted", "contradicted"]),
+    ],
+)
+def test_a_lead_somewhere_is_found_in_its_cell(leads, expected):
+    assert [part.verdict for part in judged("002-own-1", {"falls": grid(leads)}).parts] == expected
+
+
+def test_a_censored_run_decides_nothing_in_its_own_favour():
+    rows = grid([0.5, -0.5])
+    rows.loc[(rows["model"] == "causal-rn") & (rows["d_model"] == 32) & (rows["seed"] == 0), "reached"] = False
+    assert judged("002-own-1", {"falls": rows}).parts[0].verdict == "undecided"
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(1.0, "reproduced"), (4.0, "contradicted")])
+def test_operations_weigh_iterations_by_what_a_step_costs(factor, expected):
+    rows = grid([0.5]).assign(part="comparison")
+    of_causal_rn = rows["model"] == "causal-rn"
+    cost = rows[["run"]].assign(counted_flops=np.where(of_causal_rn, factor, 1.0) * 1e9, steps_done=1000)
+    assert judged("002-own-4", {"falls": rows, "cost": cost}).verdict == expected
+
+
+def sweep(best_rate: float, best_heads: int) -> pd.DataFrame:
+    rows = []
+    for model in ("causal-rn", "transformer"):
+        for seed in SEEDS:
+            for rate in (5e-4, 1e-3, 2e-3):
+                steps = 100 + seed + 300 * abs(np.log2(rate / best_rate))
+                rows.append((model, seed, "sweep", rate, 1, steps))
+            rows.append((model, seed, "comparison", 2e-3, 1, 100.0))
+    heads = [("transformer", seed, "heads", 2e-3, n, 900 + 300 * abs(n - best_heads)) for n in (2, 4) for seed in SEEDS]
+    names = ["model", "seed", "part", "learning_rate", "n_heads", "to_half_steps"]
+    return pd.DataFrame([*rows, *heads], columns=names).assign(fell_to_half=True, perfect=True)
+
+
+def test_the_sweep_finds_the_best_rate_and_number_of_heads():
+    counts = pd.DataFrame(
+        {"model": ["causal-rn", "transformer"], "blocks_and_head": [1337280, 5325504], "seed": [0, 0]}
+    )
+    found = judged("002-10", {"falls": sweep(1e-3, 1), "parameter_counts": counts})
+    verdict = {part.name[:3]: part.verdict for part in found.parts}
+    assert verdict == {"(a)": "reproduced", "(b)": "reproduced", "(c)": "contradicted", "(d)": "reproduced"}
+    lost = sweep(1e-3, 1)
+    lost.loc[(lost["part"] == "comparison") & (lost["seed"] == 0), "perfect"] = False
+    assert judged("002-10", {"falls": lost, "parameter_counts": counts}).parts[1].verdict == "undecided"
+    other = judged("002-10", {"falls": sweep(5e-4, 4), "parameter_counts": counts.assign(blocks_and_head=1)})
+    assert other.parts[0].verdict == "contradicted"
+
+
+def test_the_exact_forms_are_exact_and_a_wrong_scale_would_show():
+    rows = exact_forms.measure(None)
+    assert (rows["difference_1"] < 1e-10).all()
+    assert judged("002-6", {"exact_forms": rows}).verdict == "reproduced"
+    assert judged("002-6", {"exact_forms": rows.assign(difference_1=1e-3)}).verdict == "contradicted"
+
+
+def test_linear_relations_cost_in_proportion_to_length_and_quadratic_ones_do_not():
+    rows = operations.measure(None).assign(run="r")
+    tables = {"exact_forms": exact_forms.measure(None), "operations": rows}
+    assert judged("002-11", tables).verdict == "reproduced"
+    quadratic = {**tables, "operations": rows[rows["model"] == "causal-rn"].assign(model="linear-causal-rn")}
+    assert [part.verdict for part in judged("002-11", quadratic).parts][1:] == ["contradicted", "contradicted"]
+
+
+@pytest.mark.parametrize("name", ["ablations", "sweeps", "faster"])
+def test_figures_have_the_same_bytes_each_time(name):
+    losses = {"published": curves(100), "relu": curves(200), "no-post-norm": curves(110)}
+    cells = pd.concat([grid([0.5, -0.5]), grid([0.2]).assign(part="comparison", string_length=32)], ignore_index=True)
+    cost = cells[["run"]].drop_duplicates().assign(counted_flops=1e9, steps_done=10)
+    paper = pd.DataFrame([("002-10", "best_heads_count", 1.0)], columns=["claim", "key", "value"])
+    swept = sweep(1e-3, 1)
+    swept["run"] = [f"r{i}" for i in range(len(swept))]
+    tables = {
+        "ablations": {"learning_curve": rows_of(learning_curve, losses)},
+        "sweeps": {"falls": swept, "paper": paper},
+        "faster": {"falls": cells, "cost": cost},
+    }[name]
+    assert svg(name, tables) == svg(name, tables)

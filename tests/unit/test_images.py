@@ -1,0 +1,386 @@
+"""Images as a corpus: where they come from, what is written, what is read, and what is said of every fault."""
+
+import hashlib
+import io
+import re
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from PIL import Image
+from pydantic import ValidationError
+
+from allmlp import corpora, tasks
+from allmlp.corpora import CorpusSpec
+from allmlp.corpora.images import fetching
+from allmlp.corpora.images.npz import NpzCorpus
+from allmlp.errors import UserError
+from allmlp.images import ImageFile, Images, patches_of, write_images
+from allmlp.params import load
+from allmlp.plan import Plan
+from tests.conftest import PROJECT
+
+SIZE = [4, 6, 3]
+
+
+def pictures(count: int, seed: int = 0, size: list[int] = SIZE) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.Generator(np.random.Philox(key=[seed, 1]))
+    return rng.integers(0, 256, (count, *size)).astype(np.uint8), rng.integers(0, 10, count)
+
+
+def png(pixels: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
+def spec(**keys: object) -> CorpusSpec:
+    return CorpusSpec.model_validate({"size": SIZE, "classes": 10, "held_out": 4, **keys})
+
+
+def prepared(root: Path, **keys: object) -> ImageFile:
+    found = spec(**keys)
+    source = corpora.image_source("mine", found)
+    folder = root / "results/tokens/mine-00000000"
+    write_images(source.pieces(root), source, folder, describe=corpora.described(found))
+    return ImageFile(folder)
+
+
+def refused(root: Path, **keys: object) -> str:
+    with pytest.raises(UserError) as caught:
+        prepared(root, **keys)
+    assert not list((root / "results/tokens").glob("*")), "something half-written was left"
+    return str(caught.value)
+
+
+def parquet(path: Path, images: list, labels: list, **more: list) -> Path:
+    pq.write_table(pa.table({"image": images, "label": labels, **more}), path)
+    return path
+
+
+@pytest.mark.parametrize("form", ["encoded", "struct", "nested"])
+def test_a_parquet_file_gives_its_images_back(form: str, tmp_path: Path) -> None:
+    pixels, labels = pictures(60)
+    forms = {"encoded": png, "struct": lambda x: {"bytes": png(x), "path": None}, "nested": lambda x: x.tolist()}
+    parquet(tmp_path / "mine.parquet", [forms[form](x) for x in pixels], labels.tolist())
+    file = prepared(tmp_path, source="images", files="mine.parquet")
+    test = np.array([int.from_bytes(hashlib.sha256(x.tobytes()).digest()[:8], "big") % 4 == 0 for x in pixels])
+    for (images, classes), chosen in ((file.train, ~test), (file.test, test)):
+        assert np.array_equal(images, pixels[chosen])
+        assert np.array_equal(classes, labels[chosen])
+    scaled = pixels[~test].reshape(-1, 3) / 255
+    np.testing.assert_allclose(file.mean, scaled.mean(0), rtol=1e-6)
+    np.testing.assert_allclose(file.deviation, scaled.std(0), rtol=1e-6)
+
+
+def test_the_source_s_own_test_split_is_kept_and_its_images_are_not_trained_on(tmp_path: Path) -> None:
+    pixels, labels = pictures(20)
+    parquet(tmp_path / "train.parquet", [png(x) for x in pixels[:15]], labels[:15].tolist())
+    parquet(tmp_path / "test.parquet", [png(x) for x in pixels[12:]], labels[12:].tolist())
+    file = prepared(tmp_path, source="images", files="train.parquet", test_files="test.parquet")
+    assert np.array_equal(file.train[0], pixels[:12])
+    assert np.array_equal(file.test[0], pixels[12:])
+    assert file.meta["left_out"] == 3
+
+
+def test_equal_images_share_a_split_whatever_else_there_is(tmp_path: Path) -> None:
+    pixels, labels = pictures(50)
+    doubled = np.concatenate([pixels, pixels[::-1]])
+    parquet(tmp_path / "mine.parquet", [png(x) for x in doubled], [*labels.tolist()] * 2)
+    file = prepared(tmp_path, source="images", files="mine.parquet")
+    sets = [{x.tobytes() for x in split[0]} for split in (file.train, file.test)]
+    assert not sets[0] & sets[1]
+    assert len(sets[0] | sets[1]) == 50
+
+
+def test_patches_are_squares_row_by_row_standardised(tmp_path: Path) -> None:
+    pixels, labels = pictures(40)
+    parquet(tmp_path / "mine.parquet", [png(x) for x in pixels], labels.tolist())
+    file = prepared(tmp_path, source="images", files="mine.parquet")
+    patches = file.patches(pixels[:2], 2)
+    assert patches.shape == (2, 2 * 3, 12)
+    expected = (pixels[1, 2:4, 0:2] / 255 - file.mean) / file.deviation  # second row, first column
+    np.testing.assert_allclose(patches[1, 3].reshape(2, 2, 3), expected, rtol=1e-5)
+    train = file.patches(np.asarray(file.train[0]), 2).reshape(-1, 3)
+    np.testing.assert_allclose((train.mean(0), train.std(0)), ([0] * 3, [1] * 3), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"label": "class"}, "no column 'class'; it has 'image', 'label', 'name'. Correct `label:`"),
+        ({"image": "picture"}, "no column 'picture'"),
+        ({"label": "name"}, "holds string, not whole numbers"),
+        ({"classes": 3}, r"its label is \d, not from 0 to 2. Correct `classes:` \(now 3\)"),
+        ({"size": [4, 4, 3]}, "row 0 is 4 x 6 x 3, not 4 x 4 x 3. Correct `size:`"),
+        ({"files": "none/*.parquet"}, "nothing matches 'none/"),
+        ({"held_out": 10**9}, "no test image among 30"),
+    ],
+)
+def test_bad_input_is_one_message_that_says_what_to_do(change: dict, said: str, tmp_path: Path) -> None:
+    pixels, labels = pictures(30)
+    names = [f"picture {n}" for n in range(30)]
+    parquet(tmp_path / "mine.parquet", [png(x) for x in pixels], labels.tolist(), name=names)
+    message = refused(tmp_path, **{"source": "images", "files": "mine.parquet", **change})
+    assert re.search(said, message), message
+
+
+def test_damaged_files_and_images_are_named(tmp_path: Path) -> None:
+    pixels, labels = pictures(3)
+    parquet(tmp_path / "mine.parquet", [png(pixels[0]), b"no picture", png(pixels[2])], labels.tolist())
+    assert "mine.parquet: row 1 holds no image that Pillow can decode" in refused(
+        tmp_path, source="images", files="mine.parquet"
+    )
+    parquet(tmp_path / "mine.parquet", [png(pixels[0]), None, png(pixels[2])], labels.tolist())
+    assert "row 1 lacks its image" in refused(tmp_path, source="images", files="mine.parquet")
+    parquet(tmp_path / "mine.parquet", [(pixels[n] * 1.5).tolist() for n in range(3)], labels.tolist())
+    assert "whole numbers from 0 to 255" in refused(tmp_path, source="images", files="mine.parquet")
+    (tmp_path / "mine.parquet").write_bytes((tmp_path / "mine.parquet").read_bytes()[:-30])
+    assert "truncated or corrupt .parquet" in refused(tmp_path, source="images", files="mine.parquet")
+
+
+def test_a_changed_folder_is_refused(tmp_path: Path) -> None:
+    pixels, labels = pictures(40)
+    parquet(tmp_path / "mine.parquet", [png(x) for x in pixels], labels.tolist())
+    folder = prepared(tmp_path, source="images", files="mine.parquet").folder
+    data = bytearray((folder / "train-images.npy").read_bytes())
+    data[-1] ^= 1
+    (folder / "train-images.npy").write_bytes(data)
+    with pytest.raises(UserError, match=r"train-images.npy: not what was written.*run `allmlp tokenize mine`"):
+        ImageFile(folder)
+
+
+def test_identity_is_of_the_content_not_of_the_place(tmp_path: Path) -> None:
+    pixels, labels = pictures(8)
+    (tmp_path / "elsewhere").mkdir()
+    for path in (tmp_path / "a.parquet", tmp_path / "elsewhere/b.parquet"):
+        parquet(path, [png(x) for x in pixels], labels.tolist())
+    here, there = (spec(source="images", files=name) for name in ("a.parquet", "elsewhere/b.parquet"))
+    assert corpora.token_id("mine", here, tmp_path) == corpora.token_id("mine", there, tmp_path)
+    as_test = spec(source="images", files="a.parquet", test_files="a.parquet")
+    assert corpora.token_id("mine", here, tmp_path) != corpora.token_id("mine", as_test, tmp_path)
+    parquet(tmp_path / "a.parquet", [png(x) for x in pixels[::-1]], labels.tolist())
+    assert corpora.token_id("mine", here, tmp_path) != corpora.token_id("mine", there, tmp_path)
+
+
+# digits, and the plan
+
+
+def test_digits_need_no_download_and_are_those_that_were_pinned(tmp_path: Path) -> None:
+    found = CorpusSpec.model_validate({"source": "digits", "held_out": 5})
+    source = corpora.image_source("digits", found)
+    meta = write_images(source.pieces(tmp_path), source, tmp_path / "digits-0", describe={})
+    assert (meta["images"], meta["classes"], meta["size"]) == (1797, 10, [8, 8, 1])
+    assert meta["splits"] == {"train": 1426, "test": 371}
+
+
+def test_a_corpus_of_images_is_no_corpus_of_text() -> None:
+    digits = CorpusSpec.model_validate({"source": "digits"})
+    with pytest.raises(UserError, match="holds images, which have no tokens"):
+        corpora.vocabulary("digits", digits, PROJECT)
+    with pytest.raises(UserError, match="holds text, not images"):
+        corpora.image_source("stories", CorpusSpec.model_validate({"source": "stories", "documents": 3}))
+    with pytest.raises(ValidationError, match="tokenizer"):
+        CorpusSpec.model_validate({"source": "digits", "tokenizer": {"kind": "bytes"}})
+
+
+def plan(folder: Path, overlay: str) -> Plan:
+    (folder / "my.yaml").write_text(overlay)
+    return Plan(load(PROJECT / "params.yaml", [folder / "my.yaml"], {"scale": "smoke"}), PROJECT)
+
+
+def test_image_runs_are_planned_without_reading_an_image(tmp_path: Path) -> None:
+    runs = [run for run in plan(tmp_path, "{}").runs if run.labels.get("part") == "images"]
+    assert {run.labels["model"] for run in runs} == {
+        "birn",
+        "linear-birn",
+        "transformer-classifier",
+        "linear-transformer-classifier",
+    }
+    assert all(run.hyperparameters["context"] == 16 and run.tokens.startswith("digits-") for run in runs)
+    changed = plan(tmp_path, "corpora: {digits: {held_out: 7}}")
+    assert not {run.id for run in changed.runs} & {run.id for run in runs}
+    with pytest.raises(UserError, match="images of 8 x 8 cannot be cut into patches of 3 x 3"):
+        _ = plan(tmp_path, "studies: {copying: {images: {patch: 3}}}").runs
+    with pytest.raises(UserError, match="holds text, not images"):
+        _ = plan(tmp_path, "studies: {copying: {images: {corpus: stories}}}").runs
+
+
+# the task
+
+
+def task(folder: Path, **parameters: object) -> object:
+    pixels, labels = pictures(90, size=[4, 4, 3])
+    source = SimpleNamespace(size=[4, 4, 3], classes=10, held_out=4)
+    if not folder.exists():
+        write_images([Images(None, pixels, labels)], source, folder, describe={})
+    return tasks.build("images", tokens=folder, **{"patch": 2, "batch_size": 8, **parameters})
+
+
+def test_batches_are_pure_and_an_epoch_visits_every_image_once(tmp_path: Path) -> None:
+    one, two = task(tmp_path / "a"), task(tmp_path / "a")
+    assert torch.equal(one.batch(3, 40).tokens, two.batch(3, 40).tokens)
+    assert not torch.equal(one.batch(4, 40).tokens, one.batch(3, 40).tokens)
+    assert (one.context, one.features, one.vocabulary) == (4, 12, 10)
+    epoch = torch.cat([one.batch(0, step).tokens for step in range(one.batches_per_epoch)])
+    assert epoch.dtype == torch.float32
+    assert len(epoch.unique(dim=0)) == len(epoch) == 8 * one.batches_per_epoch
+    held_out = torch.cat([batch.tokens for batch in one.validation()])
+    assert len(torch.cat([epoch, held_out]).unique(dim=0)) == len(epoch) + len(held_out)
+    assert tasks.size("images", {"patch": 2, "batch_size": 8}) == (8, 8)
+    assert sum(len(batch.targets) for batch in task(tmp_path / "a", test_images=5).validation()) == 5
+
+
+def test_few_test_images_of_a_sorted_source_are_of_all_classes(tmp_path: Path) -> None:
+    pixels, _ = pictures(4000, size=[4, 4, 3])
+    source = SimpleNamespace(size=[4, 4, 3], classes=10, held_out=4)
+    write_images([Images(None, pixels, np.arange(4000) // 400)], source, tmp_path / "a", describe={})
+    (batch,) = task(tmp_path / "a", test_images=100).validation()
+    assert batch.targets.bincount(minlength=10).min() >= 3
+    assert torch.equal(batch.tokens, task(tmp_path / "a", test_images=100).validation()[0].tokens)
+
+
+def test_what_cannot_be_trained_on_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="images of 4 x 4 cannot be cut into patches of 3 x 3"):
+        task(tmp_path / "a", patch=3)
+    with pytest.raises(UserError, match=r"training images are fewer than one batch of 999"):
+        task(tmp_path / "a", batch_size=999)
+    with pytest.raises(UserError, match=r"cannot be read .*Delete the folder .* run `allmlp tokenize none`"):
+        ImageFile(tmp_path / "none-00000000")
+    with pytest.raises(UserError, match="images of 7 x 8 cannot be cut"):
+        patches_of([7, 8, 1], 2)
+
+
+# archives by URL
+
+
+class Server(SimpleHTTPRequestHandler):
+    """Serves files with ranges; the first answers of `broken` end after half of what they promise."""
+
+    broken, ranges, asked = 0, True, []  # type: ignore[var-annotated]
+
+    def do_GET(self) -> None:
+        data = Path(self.translate_path(self.path))
+        if not data.is_file():
+            return self.send_error(404)
+        content, wanted = data.read_bytes(), self.headers.get("Range")
+        type(self).asked.append(wanted)
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.ranges else 0
+        if start >= len(content):
+            return self.send_error(416)
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(content) - start))
+        self.end_headers()
+        rest = content[start:]
+        if type(self).broken:
+            type(self).broken -= 1
+            rest = rest[: len(rest) // 2]
+        self.wfile.write(rest)
+        return None
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    Server.broken, Server.ranges, Server.asked = 0, True, []
+    (tmp_path / "web").mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Server, directory=str(tmp_path / "web"))) as http:
+        thread = threading.Thread(target=http.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_address[1]}"
+        http.shutdown()
+
+
+def archive(folder: Path, name: str, pixels: np.ndarray, labels: np.ndarray, compress: bool = False) -> str:
+    """Write an .npz archive as CIFAR-5m has them. Returns its sha256."""
+    path = folder / "web" / name
+    (np.savez_compressed if compress else np.savez)(path, X=pixels, Y=labels)
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_archives_are_fetched_once_resumed_and_streamed(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("allmlp.corpora.images.npz.ROWS", 7)  # a part holds no whole number of pieces
+    pixels, labels = pictures(50)
+    parts = [
+        {"url": f"{server}/a.npz", "sha256": archive(tmp_path, "a.npz", pixels[:30], labels[:30])},
+        {"url": f"{server}/b.npz", "sha256": archive(tmp_path, "b.npz", pixels[30:], labels[30:], compress=True)},
+    ]
+    Server.broken = 2
+    file = prepared(tmp_path, source="npz", parts=parts)
+    assert Server.asked[0] is None
+    assert all(asked.startswith("bytes=") for asked in Server.asked[1:3])  # went on where it broke
+    joined = {x.tobytes() for split in (file.train, file.test) for x in split[0]}
+    assert joined == {x.tobytes() for x in pixels}
+    asked = len(Server.asked)
+    pieces = list(NpzCorpus(size=SIZE, classes=10, parts=parts, limit=33).pieces(tmp_path))  # type: ignore[arg-type]
+    assert len(Server.asked) == asked
+    assert np.array_equal(np.concatenate([piece.pixels for piece in pieces]), pixels[:33])
+    assert np.array_equal(np.concatenate([piece.labels for piece in pieces]), labels[:33])
+
+
+def test_a_server_without_ranges_is_asked_for_all_again(server: str, tmp_path: Path) -> None:
+    (tmp_path / "web/a").write_bytes(bytes(range(200)))
+    Server.broken, Server.ranges = 1, False
+    assert fetching.fetch(f"{server}/a", None, tmp_path).read_bytes() == bytes(range(200))
+
+
+def test_a_file_that_was_whole_when_it_stopped_is_taken(server: str, tmp_path: Path) -> None:
+    (tmp_path / "web/a").write_bytes(b"whole")
+    path = fetching.fetch(f"{server}/a", None, tmp_path)
+    path.rename(path.with_name(f"{path.name}.part"))
+    assert fetching.fetch(f"{server}/a", None, tmp_path).read_bytes() == b"whole"
+    assert Server.asked[-1] == "bytes=5-"
+
+
+def test_wrong_bytes_are_refused_and_removed(server: str, tmp_path: Path) -> None:
+    found = archive(tmp_path, "a.npz", *pictures(9))
+    parts = [{"url": f"{server}/a.npz", "sha256": "0" * 64}]
+    message = refused(tmp_path, source="npz", parts=parts)
+    assert f"a.npz: has sha256 {found}, params.yaml says {'0' * 64}" in message
+    assert not [path for path in (tmp_path / "work/downloads").iterdir() if path.suffix != ".lock"]
+    parts[0]["sha256"] = found
+    path = fetching.fetch(parts[0]["url"], found, tmp_path)
+    path.write_bytes(b"changed since")
+    assert "a.npz: has sha256" in refused(tmp_path, source="npz", parts=parts)
+    assert fetching.fetch(parts[0]["url"], found, tmp_path).stat().st_size > 100
+
+
+def test_what_a_server_or_an_archive_lacks_is_said(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "TRIES", 2)
+    pixels, labels = pictures(9)
+    archive(tmp_path, "a.npz", pixels, labels)
+    parts = [{"url": f"{server}/a.npz"}]
+    assert "none.npz: the server says 404" in refused(tmp_path, source="npz", parts=[{"url": f"{server}/none.npz"}])
+    assert "cannot be fetched" in refused(tmp_path, source="npz", parts=[{"url": "http://127.0.0.1:9/a.npz"}])
+    assert "no array 'images'; it has 'X', 'Y'" in refused(tmp_path, source="npz", parts=parts, images="images")
+    assert "not uint8 images of 8 x 8 x 3" in refused(tmp_path, source="npz", parts=parts, size=[8, 8, 3])
+    archive(tmp_path, "b.npz", pixels, labels[:5])
+    assert "with 5 labels" in refused(tmp_path, source="npz", parts=[{"url": f"{server}/b.npz"}])
+    (tmp_path / "web/c.npz").write_bytes((tmp_path / "web/a.npz").read_bytes()[:300])
+    assert "not a whole .npz archive" in refused(tmp_path, source="npz", parts=[{"url": f"{server}/c.npz"}])
+    Server.broken = 99
+    (tmp_path / "web/d.npz").write_bytes(bytes(1000))
+    assert "the connection ended early" in refused(tmp_path, source="npz", parts=[{"url": f"{server}/d.npz"}])
+
+
+def test_real_photographs(shared_data) -> None:  # type: ignore[no-untyped-def]
+    path = shared_data("cifar10/cifar10_jpeg_test.parquet")
+    found = CorpusSpec.model_validate({"source": "images", "files": str(path), "size": [32, 32, 3], "classes": 10})
+    piece = next(iter(corpora.image_source("cifar10", found).pieces(Path("/"))))
+    assert piece.pixels.shape == (1000, 32, 32, 3)
+    assert set(piece.labels) <= set(range(10))
+    assert piece.pixels.std() > 40

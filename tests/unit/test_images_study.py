@@ -1,0 +1,222 @@
+"""Study 002's images: curves with test losses, heat that is what the layer forms, the rules of claims.yaml, figures."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from allmlp import models, studies
+from allmlp.errors import UserError
+from allmlp.report import style
+from allmlp.studies.copying import heat, verdicts
+from allmlp.studies.copying.figures import heat_maps as heat_figure
+from allmlp.studies.copying.figures import image_curves
+from allmlp.studies.copying.measures import heat_maps, heat_shares, image_curve
+from allmlp.studies.copying.runs.images import OF_EVERY_IMAGE_RUN, OF_RELATIONS, RELATIONS
+from allmlp.studies.copying.tables import image_ends
+from allmlp.studies.rules import NotPlannedError
+from allmlp.training.checkpoint import Trained, produce
+from tests import tiny
+
+MODELS = ("birn", "linear-birn", "transformer-classifier", "linear-transformer-classifier")
+SEEDS = range(5)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterable[dict[str, Trained]]:
+    """Tiny runs of two networks, trained."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("images"))
+        tiny.write_images(Path.cwd())
+        runs = [tiny.run(name, labels={"model": name, "corpus": "tiny"}) for name in ("birn", "linear-birn")]
+        for run in runs:
+            produce(run)
+        yield {run.architecture: Trained(run) for run in runs}
+
+
+def labelled(rows: pd.DataFrame, model: str, seed: int = 0) -> pd.DataFrame:
+    return rows.assign(run=f"{model}-{seed}", seed=seed, model=model, corpus="digits")
+
+
+def test_the_curve_has_a_test_loss_where_weights_were_kept(trained: dict[str, Trained]) -> None:
+    run = trained["birn"]
+    rows = image_curve.measure(run)
+    assert rows["step"].tolist() == list(range(13))
+    assert rows.loc[rows["test_nats"].notna(), "step"].tolist() == [0, 6, 12]
+    assert rows["loss_nats"].iloc[:-1].tolist() == run.log["loss"].tolist()
+    logged = run.log.set_index("step")["validation_loss"].dropna()
+    assert rows.set_index("step")["test_nats"].loc[[0, 6]].tolist() == pytest.approx(logged.tolist(), rel=1e-5)
+    assert rows["test_nats"].iloc[-1] == pytest.approx(run.ending["validation_loss"], rel=1e-5)
+    batch = torch.cat([b.tokens for b in run.task().validation()])
+    classes = torch.cat([b.targets for b in run.task().validation()])
+    right = (run.model()(batch).argmax(-1) == classes).double().mean()
+    assert rows["test_accuracy_1"].iloc[-1] == pytest.approx(right.item())
+
+
+def test_a_diverged_run_ends_its_curve(trained: dict[str, Trained]) -> None:
+    run = trained["birn"]
+    log = run.log.head(6)
+    cut = SimpleNamespace(log=log, steps=[0, 6], ending={"steps_done": 6}, task=run.task, run=run.run, model=run.model)
+    rows = image_curve.measure(cut)  # type: ignore[arg-type]
+    assert rows["step"].tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert rows["loss_nats"].isna().tolist() == [False] * 6 + [True]
+
+
+def ln0(x: torch.Tensor) -> torch.Tensor:
+    return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, correction=0, keepdim=True) + 1e-5)
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+def test_heat_is_what_the_layer_forms_with_all_its_norms(name: str) -> None:
+    torch.manual_seed(0)
+    model = models.build(name, vocabulary=5, context=6, features=4, d_model=8, n_blocks=8).double()
+    for weight in model.parameters():
+        torch.nn.init.normal_(weight, std=weight.shape[-1] ** -0.5)
+    patches = torch.randn(2, 6, 4, dtype=torch.float64)
+    found, layer = heat.heat(model, patches, rows=2)
+    assert (found.shape, layer) == ((2, 2, 3), 6)
+    x = model.residual(patches, 5)
+    mixer = model.blocks[5].mixer
+    b, a = ln0(x) @ mixer.left.weight.T, ln0(x[:, -1:]) @ mixer.right.weight.T + mixer.right.bias
+    terms = torch.exp(ln0(a + b) if name == "birn" else ln0(a) + ln0(b))[:, :-1].norm(dim=-1)
+    np.testing.assert_allclose(found.reshape(2, 6), (terms / terms.sum(-1, keepdim=True)).detach(), rtol=1e-10)
+    np.testing.assert_allclose(found.sum((1, 2)), 1)
+    published = torch.exp(
+        ln0(a * 0 + x[:, -1:] @ mixer.right.weight.T + mixer.right.bias) + ln0(x @ mixer.left.weight.T)
+    )
+    assert not np.allclose(
+        published[:, :-1].norm(dim=-1).detach(), terms.detach(), rtol=1e-3
+    )  # what its code leaves out
+
+
+def test_the_terms_of_heat_add_up_to_what_the_mixer_reads() -> None:
+    torch.manual_seed(0)
+    model = models.build("birn", vocabulary=5, context=6, features=4, d_model=8, n_blocks=1).double()
+    x = torch.randn(2, 7, 8, dtype=torch.float64)
+    mixer = model.blocks[0].mixer
+    mean = mixer.pairs_with(x, 3).mean(1)
+    torch.testing.assert_close(mixer.out(mixer.norm(mean)), mixer(x)[:, 3], rtol=0, atol=1e-12)
+
+
+def test_networks_without_relations_have_no_heat() -> None:
+    model = models.build("transformer-classifier", vocabulary=5, context=4, features=4, d_model=8, n_blocks=1)
+    with pytest.raises(UserError, match="no heat map"):
+        heat.heat(model, torch.zeros(1, 4, 4), rows=2)
+    assert set(OF_RELATIONS) - set(OF_EVERY_IMAGE_RUN) == {"heat_maps", "heat_shares"}
+
+
+@pytest.mark.parametrize(("shape", "side"), [((16, 16), 12), ((4, 4), 2), ((2, 2), 2), ((1, 1), 1), ((8, 8), 6)])
+def test_the_middle_is_the_rectangle_nearest_to_half_the_area(shape: tuple[int, int], side: int) -> None:
+    inside = heat.central(*shape)
+    assert inside.sum() == side**2
+    assert np.array_equal(inside, inside[::-1, ::-1])
+
+
+def test_maps_hold_the_pixels_of_their_patches(trained: dict[str, Trained]) -> None:
+    run = trained["linear-birn"]
+    rows = heat_maps.measure(run)
+    assert rows.groupby("image")["heat_1"].sum().tolist() == pytest.approx([1] * heat_maps.IMAGES)
+    file, chosen = run.task().file, run.task().test_rows(heat_maps.IMAGES)  # type: ignore[attr-defined]
+    for image, row in enumerate(chosen):
+        of_image = rows[rows["image"] == image]
+        assert np.array_equal(heat_figure._image(of_image), file.test[0][row])
+        assert of_image["label"].unique().tolist() == [file.test[1][row]]
+    shares = heat_shares.measure(run)
+    middle = rows[rows["patch_row"].isin([0, 1]) & rows["patch_column"].isin([0, 1])].groupby("image")["heat_1"].sum()
+    assert shares["centre_share_1"].head(heat_maps.IMAGES).tolist() == pytest.approx(middle.tolist())
+
+
+# the rules
+
+
+def curves(at_end: dict[str, tuple[float, float]], corpus: str, noise: float = 0.002) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = []
+    for model, (loss, accuracy) in at_end.items():
+        for seed in SEEDS:
+            start = {"step": 0, "test_nats": 2.3, "test_accuracy_1": 0.1}
+            end = {"step": 9, "test_nats": loss + noise * rng.normal(), "test_accuracy_1": accuracy}
+            rows += [{"run": f"{model}-{seed}", "seed": seed, "model": model, **row} for row in (start, end)]
+    return pd.DataFrame(rows).assign(corpus=corpus, loss_nats=1.0, accuracy_1=0.5)
+
+
+def judged(claim: str, rows: pd.DataFrame) -> list[str]:
+    row = next(row for row in studies.ledger("copying") if row["id"] == claim)
+    planned = rows["model"].unique()
+    evidence = SimpleNamespace(
+        table=lambda name: rows.copy(),
+        margin=row["margin"],
+        content={"runs": {model: {"labels": {"model": model}} for model in planned}},
+        planned=lambda name: list(planned),
+    )
+    found = getattr(verdicts, row["test"])(evidence)
+    return [part.verdict for part in found.parts] or [found.verdict]
+
+
+ALIKE = dict.fromkeys(MODELS, (0.30, 0.90))
+
+
+@pytest.mark.parametrize(("claim", "corpus", "parts"), [("002-8", "cifar5m", 2), ("002-own-3", "digits", 4)])
+def test_ends_are_compared_within_their_margins(claim: str, corpus: str, parts: int) -> None:
+    assert judged(claim, curves(ALIKE, corpus)) == ["reproduced"] * parts
+    worse = curves({**ALIKE, "linear-birn": (0.50, 0.80)}, corpus)
+    assert judged(claim, worse) == ["contradicted"] * parts
+    one = judged(claim, curves({**ALIKE, "linear-transformer-classifier": (0.50, 0.90)}, corpus))
+    assert one == ["contradicted", "reproduced"] + ["reproduced"] * (parts - 2)
+    wide = judged(claim, curves(ALIKE, corpus, noise=0.2))
+    assert wide[0] == "undecided"
+    lost = curves(ALIKE, corpus)
+    lost.loc[(lost["model"] == "linear-birn") & (lost["seed"] == 2) & (lost["step"] == 9), "test_nats"] = np.nan
+    assert judged(claim, lost)[0] == "undecided"
+
+
+def test_a_claim_on_photographs_is_not_judged_on_digits_nor_the_other_way_round() -> None:
+    for claim, corpus in (("002-8", "digits"), ("002-own-3", "cifar5m")):
+        with pytest.raises(NotPlannedError):
+            judged(claim, curves(ALIKE, corpus))
+    with pytest.raises(NotPlannedError, match="linear-transformer-classifier"):
+        judged("002-8", curves(dict.fromkeys(MODELS[:3], (0.3, 0.9)), "cifar5m"))
+
+
+def shares(excess: float, corpus: str = "cifar5m") -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = [
+        {"seed": seed, "image": image, "centre_share_1": 0.5 + excess + 0.01 * rng.normal(), "area_share_1": 0.5}
+        for seed in SEEDS
+        for image in range(20)
+    ]
+    return pd.DataFrame(rows).assign(model="linear-birn", corpus=corpus, layer=6)
+
+
+def test_heat_in_the_centre_is_judged_over_seeds() -> None:
+    assert judged("002-9", shares(0.2)) == ["reproduced"]
+    assert judged("002-9", shares(0.0)) == ["contradicted"]
+    assert judged("002-9", shares(0.05)) == ["undecided"]
+    with pytest.raises(NotPlannedError, match="needs runs on cifar5m"):
+        judged("002-9", shares(0.2, "digits"))
+
+
+# figures and table
+
+
+def test_figures_and_table_are_made_from_measurements(trained: dict[str, Trained]) -> None:
+    tables = {
+        "image_curve": pd.concat([labelled(image_curve.measure(run), name) for name, run in trained.items()]),
+        "heat_maps": pd.concat([labelled(heat_maps.measure(run), name) for name, run in trained.items()]),
+        "heat_shares": pd.concat([labelled(heat_shares.measure(run), name) for name, run in trained.items()]),
+    }
+    costs = [
+        {"run": f"{name}-0", "non_embedding_parameters": 7, "steps_done": 12, "counted_flops": 9} for name in trained
+    ]
+    table = image_ends.tabulate({**tables, "cost": pd.DataFrame(costs)})
+    assert table["model"].tolist() == ["birn", "linear-birn"]
+    assert table["heat_beyond_area_1"].notna().all()
+    lines = image_curves.draw(tables).axes[0].get_legend_handles_labels()[1]
+    assert lines == ["birn", "linear-birn"]
+    shown = heat_figure.draw(tables).axes
+    assert len(shown) == 3 * heat_maps.IMAGES
+    assert style.COLOURS["birn"] != style.COLOURS["linear-birn"]
