@@ -121,7 +121,7 @@ def _trained_on(selected: dict[str, Any]) -> dict[str, dict[str, list[str]]]:
     found: dict[str, dict[str, list[str]]] = {}
     for study, scales in selected["studies"].items():
         for scale, at in scales.items():
-            for corpus in {run["corpus"] for run in at["runs"].values() if run["corpus"]}:
+            for corpus in sorted({run["corpus"] for run in at["runs"].values() if run["corpus"]}):
                 found.setdefault(study, {}).setdefault(corpus, []).append(scale)
     return found
 
