@@ -14,7 +14,8 @@ import torch
 from allmlp import models
 from allmlp.run import Run
 from allmlp.studies.settings import Optimiser
-from allmlp.training.loop import Training, cross_entropy
+from allmlp.training.loop import Training
+from allmlp.training.loss import cross_entropy
 
 ROUNDS, UPDATES = 7, 10
 SIZES = {"vocabulary": 29, "context": 34, "d_model": 48, "n_blocks": 2}

@@ -13,6 +13,7 @@ COPYING = {"vocabulary": 29, "context": 10, "d_model": 16, "n_blocks": 1}
 SIZES: dict[str, dict[str, object]] = {
     "mlp": {"vocabulary": 257, "context": 7, "d_model": 8, "d_mlp": 16, "n_blocks": 2},
     "gpt2-last": {"vocabulary": 257, "context": 7, "d_model": 8, "d_mlp": 16, "n_blocks": 1, "n_heads": 2},
+    **{name: {**COPYING, "n_heads": 2} for name in ("gpt2", "dct-mlp")},
     "constant-attention": {"vocabulary": 7, "d_model": 16, "n_heads": 2, "d_mlp": 32},
     **{name: {"vocabulary": 10, "context": 4, "features": 12, "d_model": 8, "n_blocks": 1} for name in CLASSIFIERS},
     "hand-coded-addition": {"vocabulary": 7, "frequencies": [1, 3], "angles": 8, "grid": "jittered"},

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from allmlp import paths, studies, yamlfile
 from allmlp.corpora import CorpusSpec
@@ -16,22 +16,27 @@ from allmlp.yamlfile import Located, Place
 Scale = Literal["smoke", "laptop", "workstation", "gpu", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "workstation", "gpu", "paper")
 LOCAL = "corpora.local.yaml"  # where this machine's own corpora lie; git ignores it
-TOP = ("scale", "device", "corpora", "studies")
+TOP = ("scale", "device", "recorded", "corpora", "studies")
 
 
 class _Top(Strict):
     scale: Scale
     device: Literal["cpu", "cuda"] | None = None
+    recorded: list[str] = Field(default=[])
     corpora: dict[str, Any]
     studies: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Params:
-    """Checked parameters: the scale asked for, the corpora, and each study's settings at each scale that it has."""
+    """Checked parameters: the scale asked for, the corpora, and each study's settings at each scale that it has.
+
+    `recorded`: overlay files whose results are kept in git, to be judged and drawn beside this plan's.
+    """
 
     scale: Scale
     device: str | None
+    recorded: tuple[str, ...]
     corpora: dict[str, CorpusSpec]
     settings: dict[tuple[str, Scale], Any]
 
@@ -145,7 +150,7 @@ def load(path: Path, overlays: list[Path] | None = None, changes: dict[str, str]
     for study in top.studies:
         settings |= _settings(located, study)
     _check_corpora(settings, corpora, located)
-    return Params(top.scale, top.device, corpora, settings)
+    return Params(top.scale, top.device, tuple(top.recorded), corpora, settings)
 
 
 def _check_corpora(settings: dict[tuple[str, Scale], Any], corpora: dict[str, CorpusSpec], located: Located) -> None:
@@ -163,6 +168,8 @@ def _named_corpora(setting: Any) -> Iterator[tuple[Place, str]]:
         value = getattr(setting, key)
         if key == "corpus" and value is not None:
             yield (key,), value
+        elif key == "controls":
+            yield from (((key, place), corpus) for place, corpus in enumerate(value))
         elif isinstance(value, BaseModel):
             for place, corpus in _named_corpora(value):
                 yield (key, *place), corpus

@@ -14,7 +14,7 @@ from allmlp.errors import UserError
 from allmlp.params import SCALES, Params, Scale
 from allmlp.run import Run
 
-CLAIMS = Path("results/claims.json")
+CLAIMS, REPORT = Path("results/claims.json"), Path("results/report.html")
 DEVICE_OF_SCALE: dict[str, str] = {"gpu": "cuda", "paper": "cuda"}
 
 
@@ -106,9 +106,26 @@ class Plan:
         self.arguments = shlex.join(arguments)  # what other commands need to compute this same plan
 
     @cached_property
-    def by_scale(self) -> dict[Scale, dict[str, list[Run]]]:
-        """scale -> study -> its runs."""
-        return {scale: self._runs(scale) for scale in SCALES}
+    def by_scale(self) -> dict[str, dict[str, list[Run]]]:
+        """scale -> study -> its runs; then the recorded overlays, each by its name, with what only it has."""
+        found: dict[str, dict[str, list[Run]]] = {scale: self._runs(scale) for scale in SCALES}
+        known = {run.id for of_study in found.values() for runs in of_study.values() for run in runs}
+        for name, other in self.recorded.items():
+            own = {study: [r for r in runs if r.id not in known] for study, runs in other._runs(other.scale).items()}
+            found[name] = {study: runs for study, runs in own.items() if runs}
+        return found
+
+    @cached_property
+    def recorded(self) -> dict[str, "Plan"]:
+        """The plans of the recorded overlays: `english` for overlays/english.yaml."""
+        plans = {}
+        for file in map(Path, self.parameters.recorded):
+            if not (self.root / file).is_file():
+                raise UserError(
+                    f"{file}: named under `recorded:` in params.yaml, and not there. Put it back or its name out."
+                )
+            plans[file.stem] = Plan(params.load(self.root / "params.yaml", [self.root / file]), self.root)
+        return plans
 
     def _runs(self, scale: Scale) -> dict[str, list[Run]]:
         context = Context(self.parameters, self.root, self.parameters.device or DEVICE_OF_SCALE.get(scale, "cpu"))
@@ -127,10 +144,11 @@ class Plan:
 
     @cached_property
     def _by_id(self) -> dict[str, Run]:
-        return {run.id: run for of_study in self.by_scale.values() for runs in of_study.values() for run in runs}
+        found = {run.id: run for of_study in self.by_scale.values() for runs in of_study.values() for run in runs}
+        return found | {run.id: run for run in self.runs}
 
     def run(self, run_id: str) -> Run:
-        """A run of any scale by its id."""
+        """A run of any scale by its id; of the chosen scale where it is in several, which may measure other things."""
         if run_id not in self._by_id:
             raise UserError(
                 f"no run {run_id!r} in the plan. `allmlp plan` lists them; parameters from other files need --params."
@@ -187,9 +205,10 @@ class Plan:
         return paths.digest(sorted({**dict.fromkeys(self.measurements, ""), **there}.items()), 16)
 
     def unreported(self) -> bool:
-        """Does results/claims.json speak of anything else, or not exist?"""
+        """Does results/claims.json or the report, which names the plan too, speak of anything else, or not exist?"""
         try:
-            return json.loads(CLAIMS.read_text(encoding="utf-8"))["plan"] != self.digest()
+            judged, digest = json.loads(CLAIMS.read_text(encoding="utf-8"))["plan"], self.digest()
+            return judged != digest or digest not in REPORT.read_text(encoding="utf-8")
         except (FileNotFoundError, KeyError, ValueError):
             return True
 

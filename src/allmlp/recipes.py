@@ -50,6 +50,7 @@ def of(module: str) -> int:
     raise UserError(f"{source(module)}: has no RECIPE. Add `RECIPE = 1`, and raise it when a change alters results.")
 
 
+@cache
 def _without_docstrings(tree: ast.Module) -> str:
     clean = ast.parse(ast.unparse(tree))
     for node in ast.walk(clean):

@@ -120,7 +120,7 @@ def test_maps_hold_the_pixels_of_their_patches(trained: dict[str, Trained]) -> N
     run = trained["linear-birn"]
     rows = heat_maps.measure(run)
     assert rows.groupby("image")["heat_1"].sum().tolist() == pytest.approx([1] * heat_maps.IMAGES)
-    file, chosen = run.task().file, run.task().test_rows(heat_maps.IMAGES)  # type: ignore[attr-defined]
+    file, chosen = run.task().file, run.task().drawn_rows(heat_maps.IMAGES)  # type: ignore[attr-defined]
     for image, row in enumerate(chosen):
         of_image = rows[rows["image"] == image]
         assert np.array_equal(heat_figure._image(of_image), file.test[0][row])

@@ -211,16 +211,19 @@ def test_an_older_measurement_of_the_same_settings_is_found(monkeypatch: pytest.
     run = tiny.run("transformer")
     path = Path(run.measurements["cost"])
     path.parent.mkdir(parents=True)
-    table = pa.Table.from_pandas(pd.DataFrame({"x": [1]}))
-    pq.write_table(
-        table.replace_schema_metadata(
-            {"allmlp": json.dumps({"settings": run.settings_digest, "recipes": [1, 1, 1, 1]})}
-        ),
-        path,
-    )
+    about = {"allmlp": json.dumps({"settings": run.settings_digest, "recipes": [1, 1, 1, 1]})}
+
+    def measured(columns: list[str]) -> None:
+        table = pa.Table.from_pandas(pd.DataFrame({name: [1] for name in columns}))
+        pq.write_table(table.replace_schema_metadata(about), path)
+
+    columns = list(studies.measure("copying", "cost").COLUMNS)
+    measured(columns)
     original = recipes.of
     monkeypatch.setattr(recipes, "of", lambda module: original(module) + 1)
     raised = replace(run)
     assert raised.measurements["cost"] != run.measurements["cost"]
     assert older(raised, "cost") == path
     assert older(replace(raised, steps=99), "cost") is None
+    measured(columns[1:])
+    assert older(raised, "cost") is None, "figures and verdicts of today need a column that it lacks"

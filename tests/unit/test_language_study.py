@@ -13,12 +13,12 @@ import torch
 from allmlp import studies
 from allmlp.errors import UserError
 from allmlp.report import style
-from allmlp.studies.language import verdicts
+from allmlp.studies.language import profiles, verdicts
 from allmlp.studies.language.measures import concentration, l1_l2, loss_curve, neuron_classes
 
 T, D, SEEDS = 15, 16, range(6)
 KEPT = [0, 1, 3, 10, 50, 95, 190]
-LABELS = {"model": "mlp", "d_model": D, "context": T}
+LABELS = {"model": "mlp", "part": "neurons", "d_model": D, "context": T}
 
 
 def run(seed: int = 0, steps: int = 200, weight_decay: float = 0.5) -> SimpleNamespace:
@@ -77,8 +77,8 @@ def test_wear_counts_the_updates_that_were_done():
 
 
 def test_half_of_training_is_the_kept_step_nearest_to_it():
-    assert l1_l2.moments([*KEPT, 200], 200) == {"start": 0, "half": 95, "end": 200}
-    assert l1_l2.moments([0, 90, 110, 200], 200)["half"] == 90
+    assert profiles.moments(run()) == {"start": 0, "half": 95, "end": 200}
+    assert profiles.moments(SimpleNamespace(steps=[0, 90, 110, 200], run=run().run))["half"] == 90
     rows = l1_l2.measure(run())
     assert rows["bound_1"].unique() == pytest.approx([np.sqrt(T)])
     assert rows.groupby("moment", sort=False)["step"].unique().explode().to_dict() == {
@@ -118,7 +118,7 @@ def shares(n_gram: list[float], words: list[float], wear: float = 30.0, reading:
         rows = pd.DataFrame({"step": [0, 10, 50, 100], "n_gram_share_1": n_gram, "bag_of_words_share_1": words})
         rows[["n_gram_share_1", "bag_of_words_share_1"]] *= jitter
         parts.append(rows.assign(run=f"r{seed}", seed=seed, reading=reading, wear_1=wear * rows["step"] / 100))
-    return pd.concat(parts, ignore_index=True).assign(d_model=64)
+    return pd.concat(parts, ignore_index=True).assign(d_model=64, part="neurons")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def ratios(end: list[float], wear: float) -> pd.DataFrame:
             ratio = rng.choice(centres, 200) + 0.02 * rng.normal(size=200)
             parts.append(pd.DataFrame({"ratio_1": ratio.clip(1, np.sqrt(T)), "moment": moment, "seed": seed}))
     rows = pd.concat(parts, ignore_index=True)
-    return rows.assign(bound_1=np.sqrt(T), wear_1=wear * (rows["moment"] == "end"))
+    return rows.assign(bound_1=np.sqrt(T), wear_1=wear * (rows["moment"] == "end"), part="neurons")
 
 
 @pytest.mark.parametrize(
@@ -207,6 +207,6 @@ def test_the_table_says_the_end_of_training(tables):
     table = studies.module("language", "tables.neuron_classes").tabulate(tables)
     relative = table[table["reading"] == "relative"].set_index("class")
     assert relative["share_1"].to_dict() == pytest.approx(
-        {"n-gram": 0.6, "bag-of-words": 0.4, "hybrid": 0.0, "other": 0.0}
+        {"n-gram": 0.6, "bag-of-words": 0.4, "hybrid": 0.0, "dct-sparse": 0.0, "other": 0.0}
     )
     assert (table["seeds"] == len(SEEDS)).all()

@@ -42,12 +42,12 @@ def test_the_projects_own_parameters_are_valid_at_every_scale(tmp_path: Path) ->
         (
             "    corpus: stories\n    context",
             "    corpus: storys\n    context",
-            "no corpus 'storys'. There are: stories, c4, ",
+            "no corpus 'storys'. There are: stories, stories-sentences, ",
         ),
         (
             "      corpus: stories-bytes\n",
             "      corpus: stories-byte\n",
-            "no corpus 'stories-byte'. There are: stories, c4, ",
+            "no corpus 'stories-byte'. There are: stories, stories-sentences, ",
         ),
         (
             "  copying:             #",

@@ -34,6 +34,14 @@ def test_a_run_of_two_scales_with_the_same_settings_is_one_run(plan: Plan) -> No
     assert {run.id for run in paper} < {run.id for run in gpu}
 
 
+def test_a_run_of_several_scales_is_measured_as_the_chosen_one_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    for scale in ("laptop", "workstation"):
+        plan = load_plan(changes={"scale": scale})
+        assert plan.scale == scale
+        assert [plan.run(run.id).measures for run in plan.runs] == [run.measures for run in plan.runs]
+
+
 def test_what_alters_nothing_alters_no_id() -> None:
     run = tiny.run("transformer")
     for change in (

@@ -1,5 +1,7 @@
 """What studies share in their last mile: thinning, seeds put together, rules beside `better`."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,6 +38,19 @@ def test_seeds_are_put_together_by_the_t_interval():
     found = over_seeds(rows(), ["step"], "loss").set_index("step").loc[5]
     expected = t_interval([5.0, 6.0, 7.0, 8.0])
     assert tuple(found) == (expected.mean, expected.low, expected.high, 4)
+
+
+def test_every_group_has_the_mean_and_interval_of_its_values():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.integers(0, 4, 200), "b": rng.choice(["x", "y"], 200), "run": range(200)})
+    table["value"] = rng.normal(size=200)
+    table.loc[:2, "value"] = [np.nan, np.inf, -np.inf]
+    found = over_seeds(table, ["a", "b"], "value").set_index(["a", "b"])
+    for key, group in table.groupby(["a", "b"]):
+        wanted = t_interval(group["value"].to_numpy())
+        ends = [end if math.isfinite(end) else math.nan for end in wanted[:3]]
+        np.testing.assert_allclose(found.loc[key, ["mean", "low", "high"]].to_numpy(dtype=float), ends, rtol=1e-12)
+        assert found.loc[key, "n"] == wanted.n
 
 
 def test_one_seed_has_a_mean_and_no_interval():

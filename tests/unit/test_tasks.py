@@ -2,14 +2,17 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from allmlp import tasks
 from allmlp.errors import UserError
 from allmlp.studies.copying.runs import strings
+from allmlp.tasks import last_token
 from allmlp.tasks.copying import BOS, EOS, SEP, Copying
 from allmlp.tasks.modular import ModularAddition
+from allmlp.tasks.shuffle import shuffled
 from allmlp.tasks.task import IGNORED
 from tests import tiny
 
@@ -73,6 +76,19 @@ def test_an_epoch_visits_every_window_once(tmp_path: Path) -> None:
     held_out = torch.cat([torch.cat([b.tokens, b.targets[:, None]], dim=1) for b in task.validation()])
     assert len(rows) == 16 * task.batches_per_epoch  # type: ignore[attr-defined]
     assert len(held_out) > 0
+
+
+def test_the_order_is_that_of_the_shuffle_whatever_was_asked_for_before(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(last_token, "AT_ONCE", 48)  # three batches
+    tiny.write_tokens(tmp_path)
+    task = tasks.build("last-token", tokens=tmp_path / "results/tokens/tiny-00000000", context=7, batch_size=16)
+    per_epoch, count = task.batches_per_epoch, len(task._windows.train)  # type: ignore[attr-defined]
+    for step in [0, 1, 2, 3, per_epoch - 1, 5, per_epoch, 2 * per_epoch + 4, 0]:
+        epoch, position = divmod(step, per_epoch)
+        rows = np.sort(shuffled(np.arange(16 * position, 16 * position + 16), count, 3, epoch))
+        expected = torch.from_numpy(task._windows.train[rows].astype(np.int64))  # type: ignore[attr-defined]
+        found = task.batch(3, step)
+        assert torch.equal(torch.cat([found.tokens, found.targets[:, None]], dim=1), expected)
 
 
 def test_a_corpus_smaller_than_a_batch_is_said(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from allmlp import models, params, studies, tokens
 from allmlp.corpora import CorpusSpec, tokenizing, vocabulary
 from allmlp.plan import Context, Plan
 from allmlp.report import style
-from allmlp.studies.copying import overlap, verdicts
+from allmlp.studies import overlap
+from allmlp.studies.copying import verdicts
 from allmlp.studies.copying.measures import text_curve, text_samples
 from allmlp.studies.rules import NotPlannedError
 from tests import tiny
@@ -214,7 +215,7 @@ def test_real_text_of_the_users_own_is_read_as_bytes(
     source = {"source": "local", "files": [str(shared_data("wikitext/wikitext2_test_raw.txt.xz"))], "passage": 4096}
     spec = CorpusSpec.model_validate({**source, "tokenizer": {"kind": "bytes"}})
     monkeypatch.chdir(tmp_path)
-    plan = Plan(params.Params("laptop", None, {"wiki": spec}, {}), tmp_path)
+    plan = Plan(params.Params("laptop", None, (), {"wiki": spec}, {}), tmp_path)
     file = tokens.TokenFile(tokenizing.tokenize_corpus(plan, "wiki"))
     assert file.meta["tokens"] == file.meta["bytes"] + file.meta["documents"]
     batch = NextToken(file.folder, context=64, batch_size=8).batch(0, 0)

@@ -17,6 +17,7 @@ from allmlp.corpora.images.digits import DigitsCorpus
 from allmlp.corpora.images.files import ImageFilesCorpus
 from allmlp.corpora.images.npz import NpzCorpus
 from allmlp.corpora.local import LocalCorpus
+from allmlp.corpora.shuffling import Shuffle, shuffled
 from allmlp.errors import UserError
 from allmlp.strict import Strict, refuse_unknown_keys
 from allmlp.tokenizers import BPE, TokenizerSpec
@@ -49,16 +50,18 @@ class StoriesCorpus(Strict):
 TEXT: dict[str, type[Strict]] = {"stories": StoriesCorpus, "local": LocalCorpus, "hub": HubCorpus}
 IMAGES: dict[str, type[Strict]] = {"digits": DigitsCorpus, "images": ImageFilesCorpus, "npz": NpzCorpus}
 SOURCES = TEXT | IMAGES
+OF_TEXT = ("tokenizer", "shuffle")  # keys of an entry that are not its source's
 TextSource = StoriesCorpus | LocalCorpus | HubCorpus
 ImageSource = DigitsCorpus | ImageFilesCorpus | NpzCorpus
 Source = Annotated[TextSource | ImageSource, Field(discriminator="source")]
 
 
 class CorpusSpec(Strict):
-    """One entry of `corpora:` in params.yaml: a source's keys and, for text, a `tokenizer:`."""
+    """One entry of `corpora:` in params.yaml: a source's keys and, for text, a `tokenizer:` and what to `shuffle:`."""
 
     source: Source
     tokenizer: TokenizerSpec | None
+    shuffle: Shuffle | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -67,19 +70,22 @@ class CorpusSpec(Strict):
             return data
         kind = data.get("source")
         if isinstance(kind, str) and kind in SOURCES:
-            refuse_unknown_keys(data, (*SOURCES[kind].model_fields, *(["tokenizer"] if kind in TEXT else [])))
+            refuse_unknown_keys(data, (*SOURCES[kind].model_fields, *(OF_TEXT if kind in TEXT else ())))
         gathered = {
             "tokenizer": None if isinstance(kind, str) and kind in IMAGES else data.get("tokenizer", {"kind": "bytes"})
         }
+        if "shuffle" in data:
+            gathered["shuffle"] = data["shuffle"]
         if "source" in data:
-            gathered["source"] = {key: value for key, value in data.items() if key != "tokenizer"}
+            gathered["source"] = {key: value for key, value in data.items() if key not in OF_TEXT}
         return gathered
 
     def documents(self, root: Path) -> Iterator[str]:
         """The documents of a corpus of text, streamed."""
         if isinstance(self.source, ImageSource):
             raise UserError(f"a corpus of images (source: {self.source.source}) has no documents")
-        return self.source.texts() if isinstance(self.source, StoriesCorpus) else self.source.documents(root)
+        texts = self.source.texts() if isinstance(self.source, StoriesCorpus) else self.source.documents(root)
+        return shuffled(texts, self.shuffle) if self.shuffle else texts
 
 
 def read_lock(root: Path) -> dict[str, dict[str, Any]]:
@@ -102,11 +108,11 @@ def described(spec: CorpusSpec) -> dict[str, Any]:
     module = (
         "allmlp.corpora.stories" if isinstance(spec.source, StoriesCorpus) else f"allmlp.corpora.{spec.source.source}"
     )
-    return {
-        "source": source,
-        "tokenizer": tokenizer,
-        "recipes": [recipes.of(module), recipes.of("allmlp.tokenizers")],
-    }
+    readers = [recipes.of(module), recipes.of("allmlp.tokenizers")]
+    if spec.shuffle:
+        shuffling = {"shuffle": spec.shuffle, "recipe": recipes.of("allmlp.corpora.shuffling")}
+        return {"source": source, "shuffling": shuffling, "tokenizer": tokenizer, "recipes": readers}
+    return {"source": source, "tokenizer": tokenizer, "recipes": readers}
 
 
 def content(name: str, spec: CorpusSpec, root: Path) -> dict[str, str]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 REGISTRY: dict[str, str] = {
     "mlp": "allmlp.models.mlp:LastTokenMLP",
     "gpt2-last": "allmlp.models.gpt2:LastTokenGPT2",
+    "gpt2": "allmlp.models.gpt2:GPT2",
+    "dct-mlp": "allmlp.models.dct:DCTMLP",
     "causal-rn": "allmlp.models.causal_rn:CausalRN",
     "linear-causal-rn": "allmlp.models.linear_causal_rn:LinearCausalRN",
     "transformer": "allmlp.models.attention:Transformer",

@@ -1,5 +1,6 @@
 """Softmax attention and the Transformer of 002."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
@@ -66,6 +67,7 @@ class Transformer(Backbone):
 
     causal: ClassVar[bool] = True
     family: ClassVar[str] = "attention"
+    MIXER: ClassVar[Callable[..., TokenMixer]] = SoftmaxAttention
 
     def __init__(
         self,
@@ -86,7 +88,7 @@ class Transformer(Backbone):
             context,
             d_model,
             n_blocks,
-            mixer=partial(SoftmaxAttention, n_heads=n_heads),
+            mixer=partial(type(self).MIXER, n_heads=n_heads),
             norm=partial(PlainNorm, eps),
             feed_forward=partial(FeedForward, d_model, d_mlp),
         )

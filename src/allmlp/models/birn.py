@@ -42,6 +42,7 @@ class BiRN(PatchClassifier):
     """Bidirectional relation network: pre-norm residual blocks of `BidirectionalRelation`, nothing else."""
 
     family: ClassVar[str] = "all-MLP"
+    MIXER: ClassVar[type[BidirectionalRelation]] = BidirectionalRelation
 
     def __init__(
         self,
@@ -54,5 +55,5 @@ class BiRN(PatchClassifier):
         eps: float = 1e-5,
     ) -> None:
         check_eps(eps)
-        mixer = partial(BidirectionalRelation, d_relation=d_relation, eps=eps)
+        mixer = partial(type(self).MIXER, d_relation=d_relation, eps=eps)
         super().__init__(vocabulary, context, features, d_model, n_blocks, mixer=mixer, norm=partial(PlainNorm, eps))

@@ -1,20 +1,16 @@
 """Linear attention and the Linear Transformer that 002 compares with."""
 
-from functools import partial
+from collections.abc import Callable
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.models.backbone import Backbone
+from allmlp.models.attention import Transformer
 from allmlp.models.base import TokenMixer
 from allmlp.models.layers import (
-    FeedForward,
-    PlainNorm,
-    check_eps,
     check_heads,
-    check_positive,
     heads_join,
     heads_split,
     in_single_precision,
@@ -85,32 +81,7 @@ def _remember(k: Tensor, v: Tensor, past: Sums | None) -> Sums:
     return (products, keys) if past is None else (past[0] + products, past[1] + keys)
 
 
-class LinearTransformer(Backbone):
+class LinearTransformer(Transformer):
     """The Transformer of 002 with linear attention in place of softmax attention; the same weights."""
 
-    causal: ClassVar[bool] = True
-    family: ClassVar[str] = "attention"
-
-    def __init__(
-        self,
-        vocabulary: int,
-        context: int,
-        d_model: int,
-        n_blocks: int,
-        n_heads: int = 1,
-        d_mlp: int | None = None,
-        eps: float = 1e-5,
-    ) -> None:
-        check_heads(d_model, n_heads)
-        check_eps(eps)
-        d_mlp = 4 * d_model if d_mlp is None else d_mlp
-        check_positive(d_mlp=d_mlp)
-        super().__init__(
-            vocabulary,
-            context,
-            d_model,
-            n_blocks,
-            mixer=partial(LinearAttention, n_heads=n_heads),
-            norm=partial(PlainNorm, eps),
-            feed_forward=partial(FeedForward, d_model, d_mlp),
-        )
+    MIXER: ClassVar[Callable[..., TokenMixer]] = LinearAttention

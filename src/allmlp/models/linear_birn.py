@@ -1,14 +1,11 @@
 """The linear bidirectional relation network of 002 App. C as an image classifier."""
 
-from functools import partial
 from typing import ClassVar
 
 from torch import Tensor
 
 from allmlp.models.bidirectional_relation import linear_relation_sum
-from allmlp.models.birn import BidirectionalRelation
-from allmlp.models.layers import PlainNorm, check_eps
-from allmlp.models.patches import PatchClassifier
+from allmlp.models.birn import BidirectionalRelation, BiRN
 
 RECIPE = 1
 
@@ -28,21 +25,7 @@ class LinearBidirectionalRelation(BidirectionalRelation):
         return (self.norm(self.left(x_BTD)) + self.norm(self.right(x_BTD[:, j, None]))).exp()
 
 
-class LinearBiRN(PatchClassifier):
+class LinearBiRN(BiRN):
     """Linear bidirectional relation network; weights as in `BiRN`."""
 
-    family: ClassVar[str] = "all-MLP"
-
-    def __init__(
-        self,
-        vocabulary: int,
-        context: int,
-        features: int,
-        d_model: int,
-        n_blocks: int,
-        d_relation: int | None = None,
-        eps: float = 1e-5,
-    ) -> None:
-        check_eps(eps)
-        mixer = partial(LinearBidirectionalRelation, d_relation=d_relation, eps=eps)
-        super().__init__(vocabulary, context, features, d_model, n_blocks, mixer=mixer, norm=partial(PlainNorm, eps))
+    MIXER: ClassVar[type[BidirectionalRelation]] = LinearBidirectionalRelation

@@ -1,9 +1,11 @@
 """The Transformer as an image classifier, as 002 App. C compares it with BiRNs."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
 from allmlp.models.attention import SoftmaxAttention
+from allmlp.models.base import TokenMixer
 from allmlp.models.layers import FeedForward, PlainNorm, check_eps, check_heads, check_positive
 from allmlp.models.patches import PatchClassifier
 
@@ -14,6 +16,7 @@ class TransformerClassifier(PatchClassifier):
     """The blocks of `Transformer`, where every patch sees every other and CLS."""
 
     family: ClassVar[str] = "attention"
+    MIXER: ClassVar[Callable[..., TokenMixer]] = partial(SoftmaxAttention, causal=False)
 
     def __init__(
         self,
@@ -36,7 +39,7 @@ class TransformerClassifier(PatchClassifier):
             features,
             d_model,
             n_blocks,
-            mixer=partial(SoftmaxAttention, n_heads=n_heads, causal=False),
+            mixer=partial(type(self).MIXER, n_heads=n_heads),
             norm=partial(PlainNorm, eps),
             feed_forward=partial(FeedForward, d_model, d_mlp),
         )

@@ -29,12 +29,14 @@ def selected() -> dict[str, Any]:
 class Evidence:
     """The selected measurements of one study at one scale.
 
-    `margin` and `paper` are those of the claim being judged, empty elsewhere.
+    `margin` and `paper` are those of the claim being judged, empty elsewhere. `recorded`: the overlay that they are
+    of, empty for the plan's own.
     """
 
     study: str
     scale: str
     content: dict[str, Any]
+    recorded: str = ""
     margin: dict[str, float] = field(default_factory=dict)
     paper: dict[str, Any] = field(default_factory=dict)
     seeds: int = 1
@@ -114,18 +116,43 @@ def by_scale(study: str, content: dict[str, Any] | None = None) -> dict[str, Evi
     return {scale: Evidence(study, scale, scales[scale]) for scale in SCALES if scale in scales}
 
 
+def by_overlay(study: str, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
+    """name -> evidence of each recorded overlay that has anything of a study."""
+    content = content or selected()
+    found = content["studies"].get(study, {})
+    return {
+        name: Evidence(study, scale, found[name], name)
+        for name, scale in content.get("recorded", {}).items()
+        if name in found and found[name]["measurements"]
+    }
+
+
+def sources(study: str, module: ModuleType, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
+    """name suffix -> what a figure or table is made from: "" for the plan's own (`largest`), "-<overlay>" beside it."""
+    content = content or selected()
+    own = largest(study, module, content)
+    found = {"": own} if own is not None else {}
+    for name, other in by_overlay(study, content).items():
+        if (of_parts := _of_module(other, module)) is not None:
+            found[f"-{name}"] = of_parts
+    return found
+
+
 def largest(study: str, module: ModuleType, content: dict[str, Any] | None = None) -> Evidence | None:
     """What a figure or table is made from: the largest scale whose planned runs all have its MEASURES.
 
     A module that compares some PARTS of a study is given their runs (and those that it takes ALSO, where there are
     any), and no scale that leaves one of them out.
     """
-    parts, also = getattr(module, "PARTS", ()), getattr(module, "ALSO", ())
-    for found in reversed(by_scale(study, content).values()):
-        of_parts = found.of_parts(parts, also)
-        if of_parts is not None and of_parts.complete(module.MEASURES):
-            return of_parts
-    return None
+    return next(
+        filter(None, (_of_module(found, module) for found in reversed(by_scale(study, content).values()))), None
+    )
+
+
+def _of_module(found: Evidence, module: ModuleType) -> Evidence | None:
+    """What a figure or table is made from at this scale; None where something of it is not planned or not there."""
+    of_parts = found.of_parts(getattr(module, "PARTS", ()), getattr(module, "ALSO", ()))
+    return of_parts if of_parts is not None and of_parts.complete(module.MEASURES) else None
 
 
 def paper_values(study: str) -> pd.DataFrame:

@@ -139,6 +139,16 @@ def _without(entry: dict[str, Any], lost: set[str]) -> dict[str, Any]:
     return {"verdict": combine(kept), "value": held, "text": listed(kept), "parts": [vars(part) for part in kept]}
 
 
+def _judge_overlay(entries: list[dict[str, Any]], study: str, name: str, found: Evidence) -> None:
+    """The same claims on a recorded overlay, with a correction of its own: `elsewhere` of each entry."""
+    there = [judge_claim(study, claim, {found.scale: found}) for claim in studies.ledger(study)]
+    _correct(there)
+    for entry, other in zip(entries, there, strict=True):
+        if other["verdict"] != NOT_RUN:
+            said = {key: other[key] for key in ("verdict", "scale", "text", "parts", "n", "rule_changed_since")}
+            entry.setdefault("elsewhere", {})[name] = {**said, "indication": other.get("indication")}
+
+
 def judge() -> dict[str, Any]:
     """Judge every claim of every study, and write results/claims.json."""
     content = evidence.selected()
@@ -147,6 +157,8 @@ def judge() -> dict[str, Any]:
         scales = evidence.by_scale(study, content)
         of_study = [judge_claim(study, claim, scales) for claim in studies.ledger(study)]
         _correct(of_study)
+        for name, found in evidence.by_overlay(study, content).items():
+            _judge_overlay(of_study, study, name, found)
         entries += of_study
     result = {"plan": content["plan"], "scale": content["scale"], "claims": entries}
     paths.write_whole(CLAIMS, json.dumps(result, indent=1) + "\n")

@@ -34,11 +34,18 @@ def _describe(run: Run) -> dict[str, Any]:
 
 
 def older(run: Run, measure: str) -> Path | None:
-    """The same run's measurement by an older recipe of some code: judged, and marked, until it is measured again."""
-    folder = Path(run.measurements[measure]).parent
-    found = {path: read(path)[1] for path in sorted(folder.glob(f"{run.name}-seed{run.seed}-*.parquet"))}
-    same = [path for path, about in found.items() if about.get("settings") == run.settings_digest]
-    return max(same, key=lambda path: found[path]["recipes"], default=None)
+    """The same run's measurement by an older recipe of some code: judged, and marked, until it is measured again.
+
+    One that lacks a column of today's measure says too little for that.
+    """
+    folder, columns = Path(run.measurements[measure]).parent, set(studies.measure(run.study, measure).COLUMNS)
+    found = {path: read(path) for path in sorted(folder.glob(f"{run.name}-seed{run.seed}-*.parquet"))}
+    same = {
+        path: about["recipes"]
+        for path, (rows, about) in found.items()
+        if about.get("settings") == run.settings_digest and columns <= set(rows)
+    }
+    return max(same, key=lambda path: same[path], default=None)
 
 
 def _measurement(run: Run, measure: str) -> dict[str, Any] | None:
@@ -76,6 +83,7 @@ def select(plan: Plan) -> None:
     content = {
         "plan": plan.digest(),
         "scale": plan.scale,
+        "recorded": {name: other.scale for name, other in plan.recorded.items()},
         "studies": {study: _of_study(plan, study) for study in studies.STUDIES if studies.has_runs(study)},
         "corpora": {name: {key: entry[key] for key in ("id", "spec", "counts")} for name, entry in lock.items()},
         "recipes": {module: recipes.of(module) for module in recipes.modules()},

@@ -14,6 +14,8 @@ from allmlp import models
 COLOURS = {
     "mlp": "#CC79A7",
     "gpt2-last": "#000000",
+    "gpt2": "#000000",  # the causal form, never in one figure with the other
+    "dct-mlp": "#009E73",
     "causal-rn": "#0072B2",
     "linear-causal-rn": "#56B4E9",
     "transformer": "#D55E00",

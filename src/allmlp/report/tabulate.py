@@ -32,7 +32,7 @@ def runs_table() -> pd.DataFrame:
     """One row per run that was measured, over all studies and scales: what it was, what it cost, how it ended."""
     content, parts = evidence.selected(), []
     for study in studies.STUDIES:
-        for scale, found in evidence.by_scale(study, content).items():
+        for scale, found in {**evidence.by_scale(study, content), **evidence.by_overlay(study, content)}.items():
             for run in found.measured("cost"):
                 described = found.content["runs"][run]
                 keys = ("architecture", "task", "corpus", "steps", "seed", "device", "threads")
@@ -56,7 +56,7 @@ def columns_table() -> pd.DataFrame:
 
 def _entry(module: ModuleType, found: Evidence) -> dict[str, Any]:
     about = {"title": module.TITLE, "caption": module.CAPTION, "paper": module.PAPER, "claims": module.CLAIMS}
-    return {**about, "scale": found.scale, "seeds": found.seeds_of(module.MEASURES[0])}
+    return {**about, "scale": found.scale, "recorded": found.recorded, "seeds": found.seeds_of(module.MEASURES[0])}
 
 
 def tabulate() -> None:
@@ -64,10 +64,10 @@ def tabulate() -> None:
     content, written = evidence.selected(), {TABLES / "runs", TABLES / "columns"}
     for study in studies.STUDIES:
         index = {}
-        for name in studies.names(study, "tables"):
-            module = studies.module(study, f"tables.{name}")
-            found = evidence.largest(study, module, content)
-            if found is not None:
+        for kind in studies.names(study, "tables"):
+            module = studies.module(study, f"tables.{kind}")
+            for suffix, found in evidence.sources(study, module, content).items():
+                name = f"{kind}{suffix}"
                 _write(TABLES / study / name, module.tabulate(found.tables(module.MEASURES)))
                 index[name] = _entry(module, found)
                 written.add(TABLES / study / name)

@@ -3,6 +3,8 @@
 Vocabulary: BOS 0, SEP 1, EOS 2, letters 3 to 28. A string of n letters makes sequences of 2 n + 2 tokens.
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -16,6 +18,8 @@ class Copying:
     """Fresh random strings at every step: training accuracy is accuracy on strings never seen before."""
 
     vocabulary = FIRST_LETTER + LETTERS
+
+    reads_logits: ClassVar[bool] = True
 
     def __init__(self, string_length: int, batch_size: int) -> None:
         self.string_length, self.batch_size = string_length, batch_size

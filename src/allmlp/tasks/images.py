@@ -1,6 +1,7 @@
 """Image classification (002 App. C): patches of an image in, its class out; no augmentation."""
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -20,6 +21,8 @@ class ImageClassification:
     Pixels are standardised by mean and deviation of each channel over the training split and cut into patches of
     `patch` x `patch`, row by row. Held out: `test_images` images of the test split, always the same draw.
     """
+
+    reads_logits: ClassVar[bool] = True
 
     def __init__(self, tokens: Path, patch: int, batch_size: int, test_images: int = 10_000) -> None:
         self.file, self.patch, self.batch_size, self.test_images = ImageFile(tokens), patch, batch_size, test_images
@@ -48,10 +51,10 @@ class ImageClassification:
 
     def validation(self) -> list[Batch]:
         """Test images, in batches."""
-        rows = self.test_rows(self.test_images)
+        rows = self.drawn_rows(self.test_images)
         return [self._batch(*self.file.test, rows[i : i + TEST_BATCH]) for i in range(0, len(rows), TEST_BATCH)]
 
-    def test_rows(self, most: int) -> np.ndarray:
+    def drawn_rows(self, most: int) -> np.ndarray:
         """At most so many images of the test split: a fixed draw, because a source may be sorted by class."""
         return generator(0, 0).permutation(len(self.file.test[1]))[:most]
 

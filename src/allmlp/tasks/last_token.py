@@ -1,41 +1,54 @@
 """Last-token prediction (000): `context` tokens in, the next one out, on disjoint windows of a corpus."""
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
 
-from allmlp.tasks.task import Batch, generator
+from allmlp.tasks.shuffle import shuffled
+from allmlp.tasks.task import Batch
 from allmlp.tasks.windows import Windows, read
 
-RECIPE = 1
+RECIPE = 2
 VALIDATION_WINDOWS = 8192
+AT_ONCE = 1 << 13  # windows whose order is computed at once: many small arrays take ten times as long
 
 
 class LastToken:
-    """Disjoint windows of `context` + 1 tokens; an epoch visits each once, in an order drawn from (seed, epoch)."""
+    """Disjoint windows of `context` + 1 tokens; an epoch visits each once, in an order drawn from (seed, epoch).
+
+    The order is computed, not kept: memory is that of some batches, whatever the corpus.
+    """
+
+    reads_logits: ClassVar[bool] = False
 
     def __init__(self, tokens: Path, context: int, batch_size: int) -> None:
         self._windows = Windows(tokens, context, batch_size)
         self.vocabulary, self.context = self._windows.vocabulary, context
         self.batches_per_epoch = self._windows.batches_per_epoch
-        self._order: tuple[tuple[int, int], np.ndarray] | None = None  # of the epoch asked for last
+        self._order: tuple[tuple[int, int, int], np.ndarray] | None = None  # of the block of batches asked for last
 
     @staticmethod
     def size(context: int, batch_size: int) -> tuple[int, int]:
         """Windows of one batch, each supervised once."""
         return batch_size, batch_size
 
-    def _permutation(self, seed: int, epoch: int) -> np.ndarray:
-        if self._order is None or self._order[0] != (seed, epoch):
-            self._order = ((seed, epoch), generator(seed, epoch).permutation(len(self._windows.train)))
-        return self._order[1]
-
     def batch(self, seed: int, step: int) -> Batch:
         """tokens (B, context), targets (B,)."""
         epoch, position = divmod(step, self.batches_per_epoch)
-        rows = self._permutation(seed, epoch)[self._windows.rows(position)]
-        return _split(read(self._windows.train, np.sort(rows)))
+        return _split(read(self._windows.train, np.sort(self._drawn(seed, epoch, position))))
+
+    def _drawn(self, seed: int, epoch: int, position: int) -> np.ndarray:
+        """The windows of one batch, whose order is computed for some batches at once."""
+        size = self._windows.batch_size
+        together = max(1, AT_ONCE // size)
+        block, within = divmod(position, together)
+        if self._order is None or self._order[0] != (seed, epoch, block):
+            first, end = block * together * size, self.batches_per_epoch * size
+            positions = np.arange(first, min(first + together * size, end))
+            self._order = (seed, epoch, block), shuffled(positions, len(self._windows.train), seed, epoch)
+        return self._order[1][within * size : (within + 1) * size]
 
     def validation(self) -> list[Batch]:
         """Up to 8,192 windows of documents that training never sees, in batches."""

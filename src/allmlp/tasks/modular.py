@@ -1,5 +1,7 @@
 """Addition modulo p (003): all pairs (x, y), a fixed random share of them for training, all at every step."""
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -12,6 +14,8 @@ class ModularAddition:
     """(x, y) -> (x + y) mod p, full batch. The split depends on `split_seed` alone."""
 
     context = 2
+
+    reads_logits: ClassVar[bool] = True
 
     def __init__(self, p: int, train_share: float, split_seed: int = 0) -> None:
         self.vocabulary = p

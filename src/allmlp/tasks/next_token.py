@@ -1,6 +1,7 @@
 """Next-token prediction at every position (002, App. B): windows of a corpus in, the same shifted by one out."""
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
@@ -19,6 +20,8 @@ class NextToken:
     Documents follow one another: a window may hold the end of one and the beginning of the next. The order is
     computed, not kept: memory is that of a batch and of `validation_tokens`, whatever the corpus.
     """
+
+    reads_logits: ClassVar[bool] = True
 
     def __init__(self, tokens: Path, context: int, batch_size: int, validation_tokens: int = 1 << 16) -> None:
         self._windows, self._validation_tokens = Windows(tokens, context, batch_size), validation_tokens

@@ -1,6 +1,6 @@
 """What every task is: a pure source of batches, and what is logged of a model's answers."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from torch import Tensor
@@ -20,6 +20,7 @@ class Task(Protocol):
 
     vocabulary: int
     context: int
+    reads_logits: ClassVar[bool]  # do `scores` say anything of logits?
 
     @staticmethod
     def size(**parameters: Any) -> tuple[int, int]:

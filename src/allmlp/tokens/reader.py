@@ -69,14 +69,19 @@ class Sequences:
         if rows.size and (rows.min() < -len(self) or rows.max() >= len(self)):
             raise IndexError(f"window {rows.max() if rows.max() >= len(self) else rows.min()} of {len(self)}")
         flat = np.where(rows < 0, rows + len(self), rows).reshape(-1).astype(np.int64)
-        windows = np.empty((len(flat), self.length), self.dtype)
-        for window, row in zip(windows, flat.tolist(), strict=True):
-            self._read(row * self.length, window)
+        windows, starts = np.empty((len(flat), self.length), self.dtype), flat * self.length
+        pieces = np.searchsorted(self._first, starts, side="right") - 1
+        within = starts + self.length <= self._first[pieces + 1]
+        for piece in np.unique(pieces):
+            here = np.flatnonzero(within & (pieces == piece))
+            offsets = (starts[here] - self._first[piece])[:, None] + np.arange(self.length)
+            windows[here] = self._values[piece][offsets]
+        for crossing in np.flatnonzero(~within):
+            self._read(int(starts[crossing]), int(pieces[crossing]), windows[crossing])
         return windows.reshape(*rows.shape, self.length)
 
-    def _read(self, start: int, window: Array) -> None:
-        """Fill `window` with the tokens from `start` on, over the ends of the files' pieces."""
-        piece = int(np.searchsorted(self._first, start, side="right")) - 1
+    def _read(self, start: int, piece: int, window: Array) -> None:
+        """Fill `window` with the tokens from `start`, in `piece`, on, over the ends of the files' pieces."""
         filled, offset = 0, start - int(self._first[piece])
         while filled < len(window):
             part = self._values[piece][offset : offset + len(window) - filled]

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from allmlp import models, tasks
 from allmlp.run import Run
 from allmlp.tasks.task import IGNORED, Batch, Task
+from allmlp.training.loss import Loss
 from allmlp.training.progress import Progress
 from allmlp.training.schedule import learning_rate
 from allmlp.training.state import WorkFolder
@@ -35,19 +35,19 @@ def build_task(run: Run) -> Task:
     return tasks.build(run.task, **run.task_parameters, **where)
 
 
-def cross_entropy(logits: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
-    """Mean cross-entropy in nats over supervised targets; logits (..., V), targets (...) with -1 where unsupervised."""
-    return F.cross_entropy(logits.flatten(0, -2).to(dtype), targets.flatten(), ignore_index=IGNORED)
+def moved(batch: Batch, device: str) -> Batch:
+    """The batch on a device; the copy is waited for only where it is used."""
+    return Batch(batch.tokens.to(device, non_blocking=True), batch.targets.to(device, non_blocking=True))
 
 
 @torch.no_grad()
-def validation_loss(model: nn.Module, batches: list[Batch], dtype: torch.dtype, device: str) -> float | None:
+def validation_loss(model: nn.Module, loss: Loss, batches: list[Batch], device: str) -> float | None:
     """Mean cross-entropy in nats over all held-out targets; None where nothing is held out."""
     if not batches:
         return None
     model.eval()
     counts = [int((batch.targets != IGNORED).sum()) for batch in batches]
-    losses = [cross_entropy(model(b.tokens.to(device)), b.targets.to(device), dtype).item() for b in batches]
+    losses = [loss(moved(batch, device))[0].item() for batch in batches]
     model.train()
     return sum(loss * count for loss, count in zip(losses, counts, strict=True)) / sum(counts)
 
@@ -84,9 +84,9 @@ class Training:
             weight_decay=settings["weight_decay"],
             fused=True,
         )
-        self.forward = torch.compile(self.model) if run.compile else self.model
         self.dtype = getattr(torch, run.loss_dtype)
-        self.held_out = self.task.validation()
+        self.loss = Loss(self.model, self.task, self.dtype, run.compile)
+        self.held_out, self.held_out_loss = self.task.validation(), Loss(self.model, self.task, self.dtype)
         found = self.work.restore(self.model, self.optimiser)
         self.step: int = found["step"] if found else 0
         self.seconds: float = found["seconds"] if found else 0.0
@@ -103,23 +103,20 @@ class Training:
 
     def update(self) -> dict[str, Any]:
         """One update of the weights. Returns its row of the log, with scores of the batch before the update."""
-        run, batch = self.run, self.task.batch(self.run.seed, self.step)
-        tokens, targets = (
-            batch.tokens.to(run.device, non_blocking=True),
-            batch.targets.to(run.device, non_blocking=True),
-        )
+        run = self.run
+        tokens, targets = moved(self.task.batch(run.seed, self.step), run.device)
         parts = run.optimiser["accumulation"]
         supervised = (targets != IGNORED).sum()
         total = torch.zeros((), dtype=self.dtype, device=run.device)
         scores: dict[str, float] = {}
-        for piece, answers in zip(tokens.chunk(parts), targets.chunk(parts), strict=True):
+        for part in map(Batch, tokens.chunk(parts), targets.chunk(parts)):
             with self._autocast():
-                logits = self.forward(piece)
-            loss = cross_entropy(logits, answers, self.dtype) * ((answers != IGNORED).sum() / supervised)
+                loss, logits = self.loss(part)
+            loss = loss * ((part.targets != IGNORED).sum() / supervised)
             loss.backward()
             total += loss.detach()
-            for name, score in self.task.scores(logits.detach(), Batch(piece, answers)).items():
-                scores[name] = scores.get(name, 0.0) + score * (len(piece) / len(tokens))
+            for name, score in self.task.scores(logits.detach(), part).items() if logits is not None else ():
+                scores[name] = scores.get(name, 0.0) + score * (len(part.tokens) / len(tokens))
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), run.optimiser["clip"] or math.inf)
         rate = learning_rate(self.step, run.steps, run.optimiser)
         row = {
@@ -153,7 +150,7 @@ class Training:
                 held_out = None
                 if self.step in self.run.keep:
                     self.keep(f"step-{self.step}")
-                    held_out = validation_loss(self.model, self.held_out, self.dtype, self.run.device)
+                    held_out = validation_loss(self.model, self.held_out_loss, self.held_out, self.run.device)
                 row = self.update()
                 if self.held_out:
                     row["validation_loss"] = held_out
@@ -163,5 +160,5 @@ class Training:
                 progress.show(self.step, row["loss"])
         self.keep("final")
         self.seconds = time.monotonic() - started
-        self.final_validation = validation_loss(self.model, self.held_out, self.dtype, self.run.device)
+        self.final_validation = validation_loss(self.model, self.held_out_loss, self.held_out, self.run.device)
         progress.end(self.diverged, self.step)

@@ -16,7 +16,7 @@ TIMEOUT = 60  # seconds without a byte
 
 
 def fetch(url: str, sha256: str | None, root: Path) -> Path:
-    """The file, under `root`/work/downloads, fetched where it is not there yet.
+    """The file, in the folder work/downloads of `root`, fetched where it is not there yet.
 
     Raises:
         UserError: when the server cannot be reached or ends early time after time, the disk is full, or the file has

@@ -11,13 +11,13 @@ STORIES = 4000  # the mean of so many is known to a fraction of a percent
 
 @cache
 def entropy_per_token(tokens: Path) -> float | None:
-    """Mean -log p of the first 4,000 stories over their mean number of tokens, in nats; None for another corpus.
+    """Mean -log p of the first 4,000 stories over their mean number of tokens, in nats; None for any other text.
 
     A text has one derivation and one encoding, so tokens carry the entropy of texts; the end of a document is a token.
     """
     file = TokenFile(tokens)
-    described = file.meta["source"].get("source", {})
-    if described.get("source") != "stories":
+    made, described = file.meta["source"], file.meta["source"].get("source", {})
+    if described.get("source") != "stories" or "shuffling" in made:
         return None
     written = [story(described["seed"], index) for index in range(min(STORIES, described["documents"]))]
     lengths = [len(ids) + 1 for ids in file.tokenizer.encode_batch([one.text for one in written])]

@@ -49,5 +49,5 @@ def central(rows: int, columns: int) -> np.ndarray:
 
 def drawn_images(task: ImageClassification, most: int) -> tuple[torch.Tensor, np.ndarray, np.ndarray, int]:
     """`most` test images: patches (N, T, F), pixels (N, H, W, C) uint8, labels (N,); rows of patches."""
-    pixels, labels = (part[task.test_rows(most)] for part in task.file.test)
+    pixels, labels = (part[task.drawn_rows(most)] for part in task.file.test)
     return torch.from_numpy(task.file.patches(pixels, task.patch)), pixels, labels, task.file.size[0] // task.patch

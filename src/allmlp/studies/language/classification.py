@@ -1,4 +1,4 @@
-"""Appendix H's classes of first-layer neurons: n-gram, bag-of-words, hybrid, other (000-5, 000-19).
+"""Appendix H's classes of first-layer neurons: n-gram, bag-of-words, hybrid, DCT-sparse, other (000-5, -12, -19).
 
 What its norms are relative to is open in the paper (E000-2, E000-3), so that is a parameter here, a
 `Reading`:
@@ -13,14 +13,16 @@ What its norms are relative to is open in the paper (E000-2, E000-3), so that is
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allmlp.studies.language.neurons import check_neurons, row_norms
+from allmlp.studies.language.energies import Energies, of_neurons, over
 
-N_GRAM, BAG_OF_WORDS, HYBRID, OTHER = CLASSES = ("n-gram", "bag-of-words", "hybrid", "other")
+N_GRAM, BAG_OF_WORDS, HYBRID, DCT_SPARSE, OTHER = CLASSES = ("n-gram", "bag-of-words", "hybrid", "dct-sparse", "other")
+RowScale = Literal["raw", "max-row"]
+SliceScale = Literal["time-slice", "mean-slice", "rms-row"]
 PAPER_WIDTH = 512  # the embedding width that the thresholds were chosen at
 
 
@@ -46,16 +48,16 @@ class Reading:
     """
 
     name: str
-    rows: Literal["raw", "max-row"]
-    slices: Literal["time-slice", "mean-slice", "rms-row"]
+    rows: RowScale
+    slices: SliceScale
     reference_width: int | None = None
     strict: Thresholds = STRICT
     relaxed: Thresholds = RELAXED
 
     def __post_init__(self) -> None:
         for value, known in (
-            (self.rows, ("raw", "max-row")),
-            (self.slices, ("time-slice", "mean-slice", "rms-row")),
+            (self.rows, get_args(RowScale)),
+            (self.slices, get_args(SliceScale)),
         ):
             if value not in known:
                 raise ValueError(f"reading '{self.name}': '{value}' is none of {', '.join(known)}")
@@ -71,55 +73,75 @@ def share_column(name: str) -> str:
     return f"{name.replace('-', '_')}_share_1"
 
 
-def _over(numerator: NDArray, denominator: NDArray) -> NDArray[np.float64]:
-    """Quotient that is 0 where the denominator is: a row without weight has no direction."""
-    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
-
-
-def is_n_gram(neurons_NTD: NDArray, reading: Reading, thresholds: Thresholds) -> NDArray[np.bool_]:
+def is_n_gram(neurons: NDArray | Energies, reading: Reading, thresholds: Thresholds) -> NDArray[np.bool_]:
     """Which neurons (n, T, d) have over `low_rows` of rows below `low` and one above `high`, as (n,)."""
-    norms_NT = row_norms(neurons_NTD)
+    return _few_large(of_neurons(neurons).rows, reading, thresholds)
+
+
+def is_dct_sparse(neurons: NDArray | Energies, reading: Reading, thresholds: Thresholds) -> NDArray[np.bool_]:
+    """The same of their frequencies, in the orthonormal cosine basis (000-12)."""
+    return _few_large(of_neurons(neurons).frequencies, reading, thresholds)
+
+
+def _few_large(energies_NT: NDArray, reading: Reading, thresholds: Thresholds) -> NDArray[np.bool_]:
+    norms_NT = np.sqrt(energies_NT)
     if reading.rows == "max-row":  # the largest is then 1: the second condition holds for all but dead neurons
-        norms_NT = _over(norms_NT, np.broadcast_to(norms_NT.max(axis=1, keepdims=True), norms_NT.shape))
+        norms_NT = over(norms_NT, np.broadcast_to(norms_NT.max(axis=1, keepdims=True), norms_NT.shape), 0.0)
     many_low = (norms_NT < thresholds.low).mean(axis=1) > thresholds.low_rows
     return many_low & (norms_NT > thresholds.high).any(axis=1)
 
 
-def time_variance(neurons_NTD: NDArray, reading: Reading) -> NDArray[np.float64]:
-    """(1/d) sum_i var_t(w / |w|), (n, T, d) -> (n,), with |w| as the reading says; inf for dead neurons."""
-    neurons_NTD = check_neurons(neurons_NTD)
-    norms_NT = row_norms(neurons_NTD)
+def time_variance(neurons: NDArray | Energies, reading: Reading) -> NDArray[np.float64]:
+    """(1/d) sum_i var_t(w / |w|), (n, T, d) -> (n,), with |w| as the reading says; inf for dead neurons.
+
+    The mean over time of the scaled rows' energy, less the energy of their mean row, over d.
+    """
+    energies = of_neurons(neurons)
+    norms_NT = np.sqrt(energies.rows)
     scale_NT = {
         "time-slice": norms_NT,
         "mean-slice": norms_NT.mean(axis=1, keepdims=True),
-        "rms-row": np.sqrt((norms_NT**2).mean(axis=1, keepdims=True)),
+        "rms-row": np.sqrt(energies.rows.mean(axis=1, keepdims=True)),
     }[reading.slices]
-    scaled_NTD = _over(neurons_NTD, np.broadcast_to(scale_NT[:, :, None], neurons_NTD.shape))
-    variance_N = scaled_NTD.var(axis=1).mean(axis=1)
-    return np.where((norms_NT == 0).all(axis=1), np.inf, variance_N)  # no weights, no words
+    T, per_row_NT = energies.context, over(np.ones_like(norms_NT), np.broadcast_to(scale_NT, norms_NT.shape), 0.0)
+    energy_N = (energies.rows * per_row_NT**2).mean(axis=1)
+    of_mean_N = np.einsum("nt,nts,ns->n", per_row_NT, energies.gram, per_row_NT, optimize=True) / T**2
+    variance_N = (energy_N - of_mean_N).clip(min=0) / energies.width
+    return np.where(energies.total == 0, np.inf, variance_N)  # no weights, no words
 
 
-def is_bag_of_words(neurons_NTD: NDArray, reading: Reading, thresholds: Thresholds) -> NDArray[np.bool_]:
+def is_bag_of_words(neurons: NDArray | Energies, reading: Reading, thresholds: Thresholds) -> NDArray[np.bool_]:
     """Which neurons (n, T, d) vary little over time: `<`, where the paper prints `>` (E000-1)."""
-    width = np.shape(neurons_NTD)[-1]
-    scale = 1.0 if reading.reference_width is None else reading.reference_width / width
-    return time_variance(neurons_NTD, reading) < thresholds.variance * scale
+    energies = of_neurons(neurons)
+    return time_variance(energies, reading) < thresholds.variance * variance_scale(energies, reading)
 
 
-def classify(neurons_NTD: NDArray, reading: Reading) -> NDArray[np.str_]:
+def variance_scale(energies: Energies, reading: Reading) -> float:
+    """What the variance's threshold is multiplied by at this width."""
+    return 1.0 if reading.reference_width is None else reading.reference_width / energies.width
+
+
+def classify(neurons: NDArray | Energies, reading: Reading) -> NDArray[np.str_]:
     """One of CLASSES for each neuron (n, T, d) -> (n,). Raises ValueError for other shapes.
 
     n-gram is asked first: rows of exactly zero also vary little over time. A hybrid is in neither class but
-    passes both when relaxed. A neuron without weights is "other".
+    passes both when relaxed; a DCT-sparse neuron is none of these. A neuron without weights is "other".
     """
-    n_gram = is_n_gram(neurons_NTD, reading, reading.strict)
-    bag_of_words = is_bag_of_words(neurons_NTD, reading, reading.strict)
+    energies = of_neurons(neurons)
+    n_gram = is_n_gram(energies, reading, reading.strict)
+    bag_of_words = is_bag_of_words(energies, reading, reading.strict)
     relaxed = reading.relaxed
-    hybrid = is_n_gram(neurons_NTD, reading, relaxed) & is_bag_of_words(neurons_NTD, reading, relaxed)
-    return np.select([n_gram, bag_of_words, hybrid], CLASSES[:3], default=OTHER)
+    hybrid = is_n_gram(energies, reading, relaxed) & is_bag_of_words(energies, reading, relaxed)
+    dct_sparse = is_dct_sparse(energies, reading, reading.strict)
+    return np.select([n_gram, bag_of_words, hybrid, dct_sparse], CLASSES[:4], default=OTHER)
 
 
-def shares(neurons_NTD: NDArray, reading: Reading) -> dict[str, float]:
-    """The share of neurons (n, T, d) in each of CLASSES; the four sum to 1."""
-    classes = classify(neurons_NTD, reading)
+def shares(neurons: NDArray | Energies, reading: Reading) -> dict[str, float]:
+    """The share of neurons (n, T, d) in each of CLASSES; they sum to 1."""
+    classes = classify(neurons, reading)
     return {name: float((classes == name).mean()) for name in CLASSES}
+
+
+def deciding(width: int) -> Reading:
+    """The reading that claims are judged by: "paper" at the paper's width, "relative" at any other."""
+    return PAPER if width == PAPER_WIDTH else RELATIVE

@@ -8,14 +8,10 @@ part, which short trainings show long before a whole neuron is one.
 import numpy as np
 from numpy.typing import NDArray
 
+from allmlp.studies.language.energies import Energies, of_neurons, over
 from allmlp.studies.language.neurons import check_neurons
 
 RECENT = 3  # time rows that a constant tail leaves out: the window of most n-gram neurons
-
-
-def _over(numerator: NDArray, denominator: NDArray) -> NDArray[np.float64]:
-    """Quotient that is nan where the denominator is 0."""
-    return np.divide(numerator, denominator, out=np.full_like(numerator, np.nan), where=denominator != 0)
 
 
 def l1_l2(neurons_NTD: NDArray) -> NDArray[np.float64]:
@@ -24,9 +20,9 @@ def l1_l2(neurons_NTD: NDArray) -> NDArray[np.float64]:
     Coordinates without any weight are left out of the mean; a neuron without any weight has nan.
     """
     neurons_NTD = check_neurons(neurons_NTD)
-    ratio_ND = _over(np.abs(neurons_NTD).sum(axis=1), np.linalg.norm(neurons_NTD, axis=1))
-    present_N = (~np.isnan(ratio_ND)).sum(axis=1).astype(np.float64)
-    return _over(np.nansum(ratio_ND, axis=1), present_N)
+    l2_ND = np.sqrt(np.einsum("ntd,ntd->nd", neurons_NTD, neurons_NTD))
+    ratio_ND = over(np.abs(neurons_NTD).sum(axis=1), l2_ND, 0.0)
+    return over(ratio_ND.sum(axis=1), np.count_nonzero(l2_ND, axis=1), np.nan)
 
 
 def bimodality(values: NDArray) -> float:
@@ -47,33 +43,21 @@ def bimodality(values: NDArray) -> float:
     return float((skewness**2 + 1) / (kurtosis + 3 * (n - 1) ** 2 / ((n - 2) * (n - 3))))
 
 
-def constant_share(neurons_NTD: NDArray, recent: int = RECENT) -> NDArray[np.float64]:
+def constant_share(neurons: NDArray | Energies, recent: int = RECENT) -> NDArray[np.float64]:
     """Share of the energy of all but the `recent` last rows that is constant in time, (n, T, d) -> (n,).
 
     1 / (T - recent) on average for random weights, 1 for a constant tail; nan without a tail. This is the
     energy of the tail's zero frequency. Raises ValueError unless 0 <= recent < T.
     """
-    older_NTD = _older(check_neurons(neurons_NTD), recent)
-    constant_N = older_NTD.shape[1] * (older_NTD.mean(axis=1) ** 2).sum(axis=1)
-    return _over(constant_N, (older_NTD**2).sum(axis=(1, 2)))
+    energies = of_neurons(neurons)
+    return over(energies.constant(recent), energies.rows[:, : energies.older(recent)].sum(axis=1), np.nan)
 
 
-def window_share(neurons_NTD: NDArray, window: int = RECENT) -> NDArray[np.float64]:
+def window_share(neurons: NDArray | Energies, window: int = RECENT) -> NDArray[np.float64]:
     """Share of a neuron's energy explained by a free window of last rows plus one constant row before it.
 
     (n, T, d) -> (n,) in [0, 1]; (window + 1) / T on average for random weights, 1 for every n-gram (n <=
     window), bag-of-words and hybrid neuron. nan for a neuron without weights. Raises ValueError unless 0 <=
     window < T.
     """
-    neurons_NTD = check_neurons(neurons_NTD)
-    older_NTD = _older(neurons_NTD, window)
-    recent_N = (neurons_NTD[:, older_NTD.shape[1] :] ** 2).sum(axis=(1, 2))
-    constant_N = older_NTD.shape[1] * (older_NTD.mean(axis=1) ** 2).sum(axis=1)
-    return _over(recent_N + constant_N, (neurons_NTD**2).sum(axis=(1, 2)))
-
-
-def _older(neurons_NTD: NDArray, recent: int) -> NDArray:
-    context = neurons_NTD.shape[1]
-    if not 0 <= recent < context:
-        raise ValueError(f"a window of {recent} rows leaves no older row of {context}: choose 0 to {context - 1}")
-    return neurons_NTD[:, : context - recent]
+    return of_neurons(neurons).explained(window)

@@ -1,10 +1,9 @@
 """The neurons of an MLP's first layer, as the paper looks at them: one (time, embedding) matrix each (000-5).
 
 The first linear layer maps (T * d) -> n. Its weight (n, T * d) is cut into n neurons of T time rows and d
-embedding columns; row T - 1 reads the most recent token. All maths on neurons is float64.
+embedding columns; row T - 1 reads the most recent token. All maths on neurons is float64, see `energies`.
 """
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
 FIRST_LAYER = "first.weight"
 
 
-def as_neurons(weight: NDArray, context: int) -> NDArray[np.float64]:
+def as_neurons(weight: NDArray, context: int) -> NDArray:
     """Cut a first layer's weight (n, T * d) into neurons (n, T, d), T = `context`; oldest token first.
 
     Raises ValueError if the weight is not a matrix, or `context` does not divide its width.
     """
-    weight = np.asarray(weight, dtype=np.float64)
+    weight = np.asarray(weight)
     if weight.ndim != 2 or context < 1 or weight.shape[1] % context or not weight.size:
         raise ValueError(
             f"a first layer's weight is (neurons, context * embedding); "
@@ -47,15 +46,15 @@ def row_norms(neurons_NTD: NDArray) -> NDArray[np.float64]:
     return np.linalg.norm(check_neurons(neurons_NTD), axis=2)
 
 
-def first_layer(trained: "Trained", step: int) -> NDArray[np.float64]:
-    """The neurons (n, T, d) of a run at a kept step. Raises UserError if its architecture has none."""
+def first_layer(trained: "Trained", step: int) -> NDArray:
+    """The neurons (n, T, d) of a run at a kept step, of its float type. UserError if its architecture has none."""
     weights = trained.weights(step)
     if FIRST_LAYER not in weights:
         raise UserError(
             f"run of {trained.run.labels.get('model', 'an architecture')} has no weight '{FIRST_LAYER}' but "
             f"{', '.join(sorted(weights))}. Neurons are measured on architecture 'mlp' only."
         )
-    return as_neurons(weights[FIRST_LAYER].detach().cpu().double().numpy(), trained.run.hyperparameters["context"])
+    return as_neurons(weights[FIRST_LAYER].detach().cpu().numpy(), trained.run.hyperparameters["context"])
 
 
 def wear(trained: "Trained", step: int) -> float:
@@ -67,9 +66,3 @@ def wear(trained: "Trained", step: int) -> float:
     log = trained.log
     rates = log.loc[log["step"] < step, "learning_rate"]
     return float(trained.run.optimiser["weight_decay"] * rates.sum())
-
-
-def layers(trained: "Trained") -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """(step, neurons (n, T, d)) of every step whose weights a run has kept. Errors as in `first_layer`."""
-    for step in sorted(set(trained.steps)):  # a run that diverged at a kept step names it twice
-        yield step, first_layer(trained, step)

@@ -9,7 +9,7 @@ import torch
 from allmlp.columns import exact, numeric
 from allmlp.studies.curves import kept_rows
 from allmlp.tasks.task import Batch, Task
-from allmlp.training.loop import cross_entropy
+from allmlp.training.loss import cross_entropy
 
 if TYPE_CHECKING:
     from allmlp.training.checkpoint import Trained

@@ -7,7 +7,7 @@ import pandas as pd
 
 from allmlp.columns import exact, numeric, timing
 from allmlp.sampling import generate
-from allmlp.studies.copying.overlap import known_share, known_words, longest_copy, training_text
+from allmlp.studies.overlap import known_share, known_words, longest_copy, training_text
 from allmlp.tokens import TokenFile
 
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@
 
 import pandas as pd
 
+from allmlp.studies.overlap import one_line
+
 MEASURES = ["text_samples"]
 PAPER = "Figure 6, right"
 CLAIMS = ["002-7"]
@@ -25,9 +27,4 @@ def tabulate(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
         longest_copy_bytes=("longest_copy_bytes", "mean"),
     )
     table = first[["model", "corpus", "temperature_1", "prompt", "text"]].merge(means, on="model")
-    return table.assign(text=table["text"].map(_one_line))
-
-
-def _one_line(text: str) -> str:
-    """A text for a cell: line ends as ¶, what cannot be printed as ·."""
-    return "".join("¶ " if c == "\n" else c if c.isprintable() else "·" for c in text)
+    return table.assign(text=table["text"].map(one_line))

@@ -8,6 +8,7 @@ from allmlp.report import style
 from allmlp.studies.seeds import curve
 
 MEASURES = ["loss_curve"]
+PARTS = ["neurons"]
 PAPER = ""  # the paper shows no loss over training
 CLAIMS: list[str] = []
 TITLE = "Loss over training"

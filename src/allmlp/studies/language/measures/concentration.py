@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
-from allmlp.studies.language import concentration, neurons
+from allmlp.studies.language import concentration, profiles
 
 if TYPE_CHECKING:
     from allmlp.training.checkpoint import Trained
 
-RECIPE = 1
+RECIPE = 2
 
 COLUMNS = {
     "step": exact("training steps done"),
@@ -34,16 +34,15 @@ COLUMNS = {
 
 def measure(trained: "Trained") -> pd.DataFrame:
     """One row per kept step. Raises UserError for an architecture without a first layer."""
-    rows = []
-    for step, layer_NTD in neurons.layers(trained):
-        ratio_N = concentration.l1_l2(layer_NTD)
+    rows, recent = [], min(concentration.RECENT, trained.run.hyperparameters["context"] - 1)
+    for step, profile in profiles.over_training(trained):
         rows.append(
             {
                 "step": step,
-                "l1_l2_median_1": np.nanmedian(ratio_N),
-                "sarle_1": concentration.bimodality(ratio_N),
-                "constant_share_median_1": np.nanmedian(concentration.constant_share(layer_NTD)),
-                "window_share_median_1": np.nanmedian(concentration.window_share(layer_NTD)),
+                "l1_l2_median_1": np.nanmedian(profile.time_ratio),
+                "sarle_1": concentration.bimodality(profile.time_ratio),
+                "constant_share_median_1": np.nanmedian(concentration.constant_share(profile.energies, recent)),
+                "window_share_median_1": np.nanmedian(concentration.window_share(profile.energies, recent)),
             }
         )
     return pd.DataFrame(rows, columns=list(COLUMNS))

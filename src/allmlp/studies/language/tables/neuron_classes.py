@@ -6,8 +6,9 @@ from allmlp.studies.language.classification import CLASSES, share_column
 from allmlp.studies.seeds import over_seeds
 
 MEASURES = ["neuron_classes"]
+PARTS = ["neurons"]
 PAPER = "Figure 4, left, at its right end"
-CLAIMS = ["000-5"]
+CLAIMS = ["000-5", "000-10", "000-12"]
 TITLE = "Classes of first-layer neurons at the end of training"
 CAPTION = (
     "Share of first-layer neurons in each class of Appendix H after the last step, under each reading of its "

@@ -1,0 +1,47 @@
+"""Text without one of its structures: sentences dealt anew among documents, or words shuffled within each.
+
+    corpora:
+      stories-words: {source: stories, documents: 30000, seed: 0, shuffle: words, tokenizer: {...}}
+
+What a model learns from the one and not from the other is what the structure taught it. "sentences": no document
+keeps its topic, and every sentence its order of words. "words": every document keeps its words, and no order.
+Spaces become single; a document keeps its number of sentences, or of words.
+
+>>> list(shuffled(["One two. Three?", "Four! Five six."], "sentences"))
+['Three? Four!', 'One two. Five six.']
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Literal
+
+import numpy as np
+
+RECIPE = 1
+Shuffle = Literal["sentences", "words"]
+DEALT = 10_000  # documents among which sentences are dealt: what memory holds
+SENTENCE = re.compile(r".+?(?:[.!?]+[\"'”’)]*(?=\s)|$)", re.DOTALL)
+
+
+def shuffled(documents: Iterable[str], what: Shuffle) -> Iterator[str]:
+    """The documents, streamed, in the order that they came in; the same text gives the same order everywhere."""
+    if what == "words":
+        for number, text in enumerate(documents):
+            yield " ".join(_permuted(text.split(), number))
+        return
+    waiting = iter(documents)
+    for number, block in enumerate(iter(lambda: list(islice(waiting, DEALT)), [])):
+        found = [sentences(text) for text in block]
+        dealt = iter(_permuted([one for of_text in found for one in of_text], number))
+        yield from (" ".join(next(dealt) for _ in of_text) for of_text in found)
+
+
+def sentences(text: str) -> list[str]:
+    """Its sentences, stripped, without the space between them; a text without full stops is one."""
+    return [stripped for one in SENTENCE.findall(text) if (stripped := one.strip())]
+
+
+def _permuted(parts: list[str], number: int) -> list[str]:
+    order = np.random.Generator(np.random.Philox(key=number)).permutation(len(parts))
+    return [parts[place] for place in order.tolist()]

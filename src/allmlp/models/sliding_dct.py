@@ -1,0 +1,157 @@
+"""The cosine transform of a window that slides over a sequence, in O(T k d) whatever the windows' lengths (000 App. C).
+
+Coefficient j of the last t positions is a sum over lags l of s_j (-1)^j cos(w (l + 1/2)) x_{i-l}, w = pi j / t. As the
+phase turns by pi j from one end of the window to the other, it is also the sum over the whole past of
+e_{i-l} cos(w (l + 1/2)), e_i = x_i - (-1)^j x_{i-t}: what enters the window, less what leaves it. That past is carried
+from chunk to chunk as 2 k running sums, and inside a chunk it is one matrix product.
+
+The running sums, and what is added to them, are float64: what a position adds is taken away t positions later up to
+1e-16 of it, so that a large value leaves nothing behind and the error is that of the direct sum. In float32 it would
+grow with the length, and a spike would stay for good.
+The backward pass is written out, for it has the same sums, from the end; PyTorch's own takes longer, keeps more, and
+takes differences of sums over the whole future in float32.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from allmlp.models.dct_tables import chunk_tables, coefficients, step_tables
+from allmlp.models.layers import in_single_precision, own_precision
+from allmlp.models.rows import Rows
+
+CHUNK = 32  # positions of one matrix product
+
+# positions read, all their x, (B, t, H K), and the running sums, (B, P, H, 2, J, K) float64
+Memory = tuple[int, Rows, Tensor]
+
+
+class SlidingDCT(nn.Module):
+    """y_i = sum_j W_j^T DCT_j(x_{i-t+1}, ..., x_i), a window t for each head, zeros before the first position.
+
+    Shapes: x (B, T, H, K), weights W (H, k, K, K) -> y (B, T, H K), T <= context. Orthonormal coefficients
+    j = 0..k-1. Half precision, which differences of what enters and leaves do not bear, is taken in single.
+    """
+
+    def __init__(self, windows: list[int], frequencies: int, context: int) -> None:
+        super().__init__()
+        self.windows, self.frequencies = windows, frequencies
+        for window in windows:
+            coefficients(window, frequencies)  # refuses too many
+        for name, table in chunk_tables(windows, frequencies, CHUNK, -(-context // CHUNK)).items():
+            self.register_buffer(name, table, persistent=False)
+
+    def forward(self, x_BTHK: Tensor, weights_HkKK: Tensor) -> Tensor:
+        x_BTHK, weights_HkKK = in_single_precision(x_BTHK, weights_HkKK)
+        T = x_BTHK.shape[1]
+        N = -(-T // CHUNK)
+        inside, ahead, phase = (self.get_buffer(name) for name in ("inside", "ahead", "phase"))
+        padded_BTHK = F.pad(x_BTHK, (0, 0, 0, 0, 0, N * CHUNK - T)) if T % CHUNK else x_BTHK
+        with own_precision(x_BTHK):
+            y_BTD = _Sliding.apply(
+                padded_BTHK, weights_HkKK, self.windows, inside.to(x_BTHK.dtype), ahead.double(), phase[:, :, :N]
+            )
+        return y_BTD[:, :T]
+
+    def start(self, like_BD: Tensor) -> Memory:
+        """No position yet; like_BD: (B, H K)."""
+        B, D = like_BD.shape
+        H, P, J = len(self.windows), min(2, self.frequencies), -(-self.frequencies // 2)
+        sums = like_BD.new_zeros((B, P, H, 2, J, D // H), dtype=torch.float64)
+        return 0, Rows(like_BD.new_empty(B, 0, D)), sums
+
+    def step(self, x_BHK: Tensor, weights_HkKK: Tensor, state: Memory) -> tuple[Tensor, Memory]:
+        """One more position in O(k d): (y (B, H K), the memory that follows)."""
+        x_BHK, weights_HkKK = in_single_precision(x_BHK, weights_HkKK)
+        B, H, K = x_BHK.shape
+        i, rows, sums = state
+        seen_BtD, rows = rows.append(x_BHK.reshape(B, 1, H * K))
+        seen_BtHK = seen_BtD.view(B, i + 1, H, K)
+        left = [seen_BtHK[:, i - t, h] if t <= i else torch.zeros_like(x_BHK[:, h]) for h, t in enumerate(self.windows)]
+        adds, reads = (table.to(x_BHK.device)[..., None] for table in step_tables(self.windows, self.frequencies, i))
+        with own_precision(x_BHK):
+            entering, leaving = x_BHK.double(), torch.stack(left, dim=1).double()
+            e_BPHK = torch.stack([entering - leaving, entering + leaving][: sums.shape[1]], dim=1)
+            sums = sums + adds * e_BPHK[:, :, :, None, None]
+            dct_BHkK = (reads * sums).sum(3).permute(0, 2, 3, 1, 4).flatten(2, 3)[:, :, : self.frequencies]
+            y_BHK = torch.einsum("bhjk,hjkl->bhl", dct_BHkK.to(x_BHK.dtype), weights_HkKK)
+        return y_BHK.reshape(B, H * K), (i + 1, rows, sums)
+
+
+class _Sliding(torch.autograd.Function):
+    """(x (B, T, H, K), W (H, k, K, K), windows, tables) -> (B, T, H K), T a multiple of the chunk.
+
+    Inside, positions are (c, N): place in the chunk, chunk; R = N B K columns.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, x_BTHK: Tensor, weights: Tensor, windows: list[int], inside: Tensor, ahead: Tensor, phase: Tensor
+    ) -> Tensor:
+        B, T, H, K = x_BTHK.shape
+        k, N, P, J = weights.shape[1], T // CHUNK, len(inside) // H, phase.shape[1]
+        now_BTHK, left_BTHK = x_BTHK.double(), torch.zeros_like(x_BTHK, dtype=torch.float64)
+        for h, t in enumerate(windows):
+            if t < T:
+                left_BTHK[:, t:, h] = x_BTHK[:, : T - t, h]
+        e_PHcNBK = now_BTHK.new_empty(P, H, CHUNK, N, B, K)
+        for sign, e_HcNBK in zip((-1, 1), e_PHcNBK.unbind(0), strict=False):
+            torch.add(_chunked(now_BTHK), _chunked(left_BTHK), alpha=sign, out=e_HcNBK)
+        given = x_BTHK.new_empty(P * H, CHUNK + 2 * J, N, B * K)  # what `inside` takes: e, and the past's sums
+        given[:, :CHUNK] = e_PHcNBK.view(P * H, CHUNK, N, B * K)
+        past = given[:, CHUNK:].unflatten(1, (2, J))
+        past[..., 0, :] = 0
+        if N > 1:
+            own = torch.bmm(ahead, e_PHcNBK.view(P * H, CHUNK, -1)).view(P * H, 2, J, N, B * K)[..., :-1, :]
+            turn = torch.view_as_complex(phase.double())
+            sums = (turn[:, :, :-1] * torch.complex(*own.unbind(1))).cumsum(2)
+            past[..., 1:, :] = torch.view_as_real(turn[:, :, 1:] * sums.conj()).movedim(-1, 1)
+        dct = torch.bmm(inside, given.flatten(2)).view(P, H, J, -1, K)
+        y_HRK = torch.bmm(dct[0, :, 0], weights[:, 0])
+        for j in range(1, k):
+            y_HRK.baddbmm_(dct[j % 2, :, j // 2], weights[:, j])
+        ctx.save_for_backward(dct, weights, inside, ahead, phase)
+        ctx.windows = windows
+        return y_HRK.view(H, CHUNK, N, B, K).permute(3, 2, 1, 0, 4).reshape(B, T, H * K)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        dct, weights, inside, ahead, phase = ctx.saved_tensors
+        (P, H, J, _, K), (B, T, _), k = dct.shape, gradients[0].shape, weights.shape[1]
+        N = T // CHUNK
+        g_HRK = _chunked(gradients[0].view(B, T, H, K)).reshape(H, -1, K)
+        g_weights, g_dct = torch.empty_like(weights), torch.empty_like(dct)
+        for j in range(k):
+            g_weights[:, j] = torch.bmm(dct[j % 2, :, j // 2].mT, g_HRK)
+            torch.bmm(g_HRK, weights[:, j].mT, out=g_dct[j % 2, :, j // 2])
+        if k < P * J:
+            g_dct[-1, :, -1] = 0  # no such frequency
+        g_given = torch.bmm(inside.mT, g_dct.view(P * H, J * CHUNK, -1))
+        g_e = g_given[:, :CHUNK].double()
+        if N > 1:
+            g_past = g_given[:, CHUNK:].view(P * H, 2, J, N, B * K)[..., 1:, :].double()
+            turn = torch.view_as_complex(phase.double())
+            g_sums = turn[:, :, 1:] * torch.complex(g_past[:, 0], -g_past[:, 1])
+            g_own = turn[:, :, :-1].conj() * g_sums.flip(2).cumsum(2).flip(2)
+            g_own = torch.view_as_real(g_own).movedim(-1, 1).reshape(P * H, 2 * J, -1)
+            g_e[:, :, : (N - 1) * B * K] += torch.bmm(ahead.mT, g_own)
+        g_e = g_e.view(P, H, CHUNK, N, B, K)
+        entered = _in_order(g_e.sum(0))
+        left = _in_order(g_e[1] - g_e[0] if P == 2 else -g_e[0])
+        for h, t in enumerate(ctx.windows):
+            if t < T:
+                entered[:, : T - t, h] += left[:, t:, h]
+        return entered.to(weights.dtype), g_weights, None, None, None, None
+
+
+def _chunked(x_BTHK: Tensor) -> Tensor:
+    """(B, T, H, K) -> (H, c, N, B, K), a view."""
+    return x_BTHK.unflatten(1, (-1, CHUNK)).permute(3, 2, 1, 0, 4)
+
+
+def _in_order(x_HcNBK: Tensor) -> Tensor:
+    """(H, c, N, B, K) -> (B, T, H, K)."""
+    return x_HcNBK.permute(3, 2, 1, 0, 4).flatten(1, 2).contiguous()

@@ -1,0 +1,98 @@
+"""At which size a DCT-MLP's perplexity equals a transformer's (000-13, own claims)."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from allmlp.studies.rules import NotPlannedError
+
+DCT, GPT = "dct-mlp", "gpt2"
+
+
+class Ratios(NamedTuple):
+    """log2 of size over size at equal perplexity, one per seed, and on which sides the sizes tried end too early.
+
+    `low`: some ratio is smaller than said, for the smallest DCT-MLP is already as good; `high`: some ratio is larger.
+    """
+
+    log2: np.ndarray
+    low: bool
+    high: bool
+    sizes: int  # transformers that the mean of a seed is over
+
+    def said(self) -> str:
+        """Which side is censored, for a finding's text."""
+        sides = [side for side, censored in (("below", self.low), ("above", self.high)) if censored]
+        return f"censored {' and '.join(sides)}" if sides else f"over {self.sizes} transformers"
+
+
+def of_part(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of these runs. NotPlannedError where one of the two architectures is missing."""
+    found = rows[rows["part"] == "perplexity"] if "part" in rows else rows[:0]
+    if missing := {DCT, GPT} - set(found.get("model", [])):
+        raise NotPlannedError(f"needs runs of {', '.join(sorted(missing))}, which are not planned")
+    return found
+
+
+def more_data(rows: pd.DataFrame) -> int:
+    """The largest multiple of the transformer's data that a DCT-MLP is given. NotPlannedError for none above 1."""
+    most = int(rows.loc[rows["model"] == DCT, "data"].max())
+    if most <= 1:
+        raise NotPlannedError(f"needs runs of {DCT} with more data, which are not planned")
+    return most
+
+
+def crossings(rows: pd.DataFrame, data: int, size: str = "weights") -> pd.DataFrame:
+    """Columns seed, n_blocks (the transformer's), log2, censored ("", "low", "high"); `size` a column of `rows`.
+
+    The smallest DCT-MLP, trained on `data` times the data, whose loss is the transformer's; the loss is interpolated
+    linearly in the logarithm of the size. Where the sizes tried do not reach it, their end, censored. nan: a diverged
+    run.
+    """
+    found = []
+    for seed, of_seed in rows.groupby("seed"):
+        curve = of_seed[(of_seed["model"] == DCT) & (of_seed["data"] == data)].sort_values(size)
+        if curve.empty:
+            raise NotPlannedError(f"needs runs of {DCT} with {data} times the data, which are not planned")
+        log_size, nats = np.log2(curve[size].to_numpy(dtype=float)), curve["validation_nats"].to_numpy()
+        others = of_seed[(of_seed["model"] == GPT) & (of_seed["data"] == 1)]
+        for n_blocks, own_size, wanted in others[["n_blocks", size, "validation_nats"]].to_numpy(dtype=float):
+            at, censored = _first(log_size, nats, wanted)
+            found.append((seed, int(n_blocks), at - np.log2(own_size), censored))
+    return pd.DataFrame(found, columns=["seed", "n_blocks", "log2", "censored"])
+
+
+def ratios(*tables: pd.DataFrame) -> tuple[Ratios, ...]:
+    """Each seed's mean over transformers, of one or several tables of `crossings` over the same transformers.
+
+    Over those that no seed and no table has censored; where there is none, over all of them.
+    """
+    together = pd.concat(tables, ignore_index=True)
+    every, censored = set(together["n_blocks"]), set(together.loc[together["censored"] != "", "n_blocks"])
+    used = (every - censored) or every
+    kept = [table[table["n_blocks"].isin(used)] for table in tables]
+    return tuple(
+        Ratios(
+            table.groupby("seed")["log2"].agg(lambda values: values.mean(skipna=False)).to_numpy(),
+            bool((table["censored"] == "low").any()),
+            bool((table["censored"] == "high").any()),
+            len(used),
+        )
+        for table in kept
+    )
+
+
+def _first(log_size: np.ndarray, nats: np.ndarray, wanted: float) -> tuple[float, str]:
+    """The smallest logarithm of a size at which the curve is down to `wanted`."""
+    if not (np.isfinite(nats).all() and np.isfinite(wanted)):
+        return np.nan, ""
+    reached = np.flatnonzero(nats <= wanted)
+    if not len(reached):
+        return float(log_size[-1]), "high"
+    right = reached[0]
+    if right == 0:
+        return float(log_size[0]), "low" if nats[0] < wanted else ""
+    left = right - 1
+    share = (nats[left] - wanted) / (nats[left] - nats[right])
+    return float(log_size[left] + share * (log_size[right] - log_size[left])), ""

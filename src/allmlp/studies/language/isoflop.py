@@ -1,0 +1,182 @@
+"""The best size for a budget: a parabola in log N per budget, power laws over budgets, their intervals (000-2).
+
+Rows are runs of the measure `scaling` with the labels model, budget_flops, seed. All logarithms are natural, all
+maths float64. A minimum is known only where the parabola opens upwards and its vertex lies inside the sizes tried;
+elsewhere it is said to be outside, and takes no part in a power law.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+SIZE, DATA, BUDGET = "parameters", "supervised_tokens", "budget_flops"
+FEWEST_SIZES, FEWEST_BUDGETS = 3, 2  # below this a parabola, or a line, is no fit
+DRAWS = 1000
+
+Array = NDArray[np.float64]
+Values = Sequence[float] | Array | pd.Series  # (n,)
+
+
+@dataclass(frozen=True)
+class Parabola:
+    """loss = lowest + curvature (log x - log_vertex)^2; NaN throughout where no parabola opens upwards."""
+
+    log_vertex: float
+    lowest: float
+    curvature: float
+    log_smallest: float
+    log_largest: float
+
+    @property
+    def inside(self) -> bool:
+        """Does the vertex lie inside the sizes tried?"""
+        return bool(self.log_smallest <= self.log_vertex <= self.log_largest)
+
+    @property
+    def side(self) -> str:
+        """Where the minimum is: "inside", "below" or "above" the sizes tried, "nowhere" for a hill or a line."""
+        if np.isnan(self.log_vertex):
+            return "nowhere"
+        return "inside" if self.inside else "below" if self.log_vertex < self.log_smallest else "above"
+
+    def __call__(self, x: Array) -> Array:
+        return self.lowest + self.curvature * (np.log(x) - self.log_vertex) ** 2
+
+
+def parabola(x: Values, loss: Values) -> Parabola:
+    """Least squares in log x; x, loss (n,) of one budget. Raises ValueError for fewer than three different x."""
+    log_x, loss = np.log(np.asarray(x, dtype=np.float64)), np.asarray(loss, dtype=np.float64)
+    if len(np.unique(log_x)) < FEWEST_SIZES:
+        raise ValueError(f"a parabola needs {FEWEST_SIZES} sizes, there are {len(np.unique(log_x))}")
+    ends = float(log_x.min()), float(log_x.max())
+    middle = log_x.mean()  # the powers of centred logarithms are nearly orthogonal
+    powers = np.stack([(log_x - middle) ** k for k in range(3)], axis=1)
+    constant, slope, curvature = np.linalg.lstsq(powers, loss, rcond=None)[0]
+    if not (np.isfinite(loss).all() and curvature > 0):
+        return Parabola(np.nan, np.nan, np.nan, *ends)
+    vertex = -slope / (2 * curvature)
+    return Parabola(float(middle + vertex), float(constant - curvature * vertex**2), float(curvature), *ends)
+
+
+def slope(x: Values, y: Values) -> float:
+    """The exponent of y in x by least squares of logarithms, (n,) each; NaN for fewer than two points."""
+    log_x, log_y = np.log(np.asarray(x, dtype=np.float64)), np.log(np.asarray(y, dtype=np.float64))
+    if len(log_x) < FEWEST_BUDGETS:
+        return float("nan")
+    centred = log_x - log_x.mean()
+    return float(centred @ log_y / (centred @ centred))
+
+
+def minima(rows: pd.DataFrame, size: str = SIZE) -> pd.DataFrame:
+    """One row per model, seed and budget: the vertex of its parabola and the best run tried.
+
+    Columns model, seed, budget_flops, side, n_opt (the vertex), d_opt (of a parabola in the data, so that it is
+    no consequence of n_opt), vertex_nats, curvature, best_nats, best_parameters, best_counted_flops.
+    """
+    found = []
+    for (model, seed, budget), cell in rows.groupby(["model", "seed", BUDGET]):
+        in_size, in_data = parabola(cell[size], cell["validation_nats"]), parabola(cell[DATA], cell["validation_nats"])
+        best = cell.sort_values("validation_nats").iloc[0]
+        found.append(
+            {
+                "model": model,
+                "seed": seed,
+                BUDGET: budget,
+                "side": in_size.side,
+                "n_opt": np.exp(in_size.log_vertex),
+                "d_opt": np.exp(in_data.log_vertex) if in_data.inside else np.nan,
+                "vertex_nats": in_size.lowest,
+                "curvature": in_size.curvature,
+                "best_nats": best["validation_nats"],
+                "best_parameters": best[SIZE],
+                "best_counted_flops": best["counted_flops"],
+            }
+        )
+    return pd.DataFrame(found)
+
+
+def exponents(found: pd.DataFrame) -> pd.DataFrame:
+    """One row per model and seed of `minima`: size_1 (a), data_1 (b), and how many budgets they rest on.
+
+    Budgets whose vertex is not inside are left out; NaN where fewer than two are left.
+    """
+    rows = []
+    for (model, seed), of_seed in found.groupby(["model", "seed"]):
+        inside = of_seed[of_seed["side"] == "inside"]
+        data = inside.dropna(subset="d_opt")
+        rows.append(
+            {
+                "model": model,
+                "seed": seed,
+                "size_1": slope(inside[BUDGET], inside["n_opt"]),
+                "data_1": slope(data[BUDGET], data["d_opt"]),
+                "budgets": len(inside),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def pooled(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of all seeds as if of one: the mean loss of each model, budget and size."""
+    by = ["model", BUDGET, SIZE]
+    means = rows.groupby(by, as_index=False).mean(numeric_only=True)
+    return means.assign(seed=0)
+
+
+def bootstrap(rows: pd.DataFrame, size: str = SIZE, draws: int = DRAWS, level: float = 0.95) -> pd.DataFrame:
+    """Percentile intervals of both exponents over runs drawn anew within each model, budget and size.
+
+    Columns model, size_low, size_high, data_low, data_high, share_1 (draws that gave an exponent). Runs of one
+    size are exchangeable, so it shows what the seeds' noise does to the fit as a whole; verdicts rest on seeds.
+    The draws are the same each time.
+    """
+    rng = np.random.default_rng(0)
+    tail = (1 - level) / 2 * 100
+    found = []
+    for model, of_model in rows.groupby("model"):
+        cells = [_cell(of_budget, size) for _, of_budget in of_model.groupby(BUDGET)]
+        drawn = np.array([_drawn(cells, rng) for _ in range(draws)])
+        row: dict[str, object] = {"model": model}
+        for name, values in zip(("size", "data"), drawn.T, strict=True):
+            there = values[np.isfinite(values)]
+            ends = np.percentile(there, [tail, 100 - tail]) if len(there) else (np.nan, np.nan)
+            row |= {f"{name}_low": ends[0], f"{name}_high": ends[1]}
+        found.append({**row, "share_1": float(np.isfinite(drawn[:, 0]).mean())})
+    return pd.DataFrame(found)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One budget: its FLOPs, sizes (n,), data (n,), and the losses of each size's runs."""
+
+    flops: float
+    sizes: Array
+    data: Array
+    losses: list[Array]
+
+
+def _cell(rows: pd.DataFrame, size: str) -> _Cell:
+    groups = [group for _, group in rows.groupby(size)]
+    return _Cell(
+        float(rows[BUDGET].iloc[0]),
+        np.array([group[size].iloc[0] for group in groups], dtype=np.float64),
+        np.array([group[DATA].iloc[0] for group in groups], dtype=np.float64),
+        [group["validation_nats"].to_numpy() for group in groups],
+    )
+
+
+def _drawn(cells: list[_Cell], rng: np.random.Generator) -> tuple[float, float]:
+    """Both exponents of one draw."""
+    sizes, data = [], []
+    for cell in cells:
+        means = np.array([rng.choice(losses, len(losses)).mean() for losses in cell.losses])
+        in_size, in_data = parabola(cell.sizes, means), parabola(cell.data, means)
+        if in_size.inside:
+            sizes.append((cell.flops, np.exp(in_size.log_vertex)))
+        if in_size.inside and in_data.inside:
+            data.append((cell.flops, np.exp(in_data.log_vertex)))
+    a, b = (np.array(points, dtype=np.float64).reshape(-1, 2) for points in (sizes, data))
+    return slope(a[:, 0], a[:, 1]), slope(b[:, 0], b[:, 1])

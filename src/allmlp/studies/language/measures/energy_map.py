@@ -1,0 +1,53 @@
+"""Where each first-layer neuron has its energy, without thresholds: last rows, constant, low frequencies (000-9, -12).
+
+A window of the last three rows and one constant before them hold all energy of every n-gram of up to three, every
+bag-of-words neuron and every sum of the two. The paper has no such map.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.columns import exact, numeric
+from allmlp.studies.language import neurons, profiles
+from allmlp.studies.language.concentration import RECENT
+from allmlp.studies.language.energies import over
+from allmlp.studies.language.measures.class_energies import LOWEST
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+LARGE = 0.01  # the row norm that Section 4.3 calls large; raw, as its scale is open (E000-3)
+DECIMALS = 4  # more would only fill the file
+
+_ENERGY = {"rtol": 1e-2, "atol": 0.05}  # one neuron's; training differs in its last digits between CPU types
+COLUMNS = {
+    "moment": exact("start, half or end of training"),
+    "step": exact("training steps done"),
+    "wear_1": numeric("weight decay times the sum of learning rates: e-foldings of the initial weights", rtol=1e-6),
+    "neuron": exact("position of the neuron in the first layer"),
+    "recent_energy_1": numeric("share of its energy in the last 3 rows", **_ENERGY),
+    "constant_energy_1": numeric("share of its energy that one constant explains in all rows before them", **_ENERGY),
+    "low_energy_1": numeric("share of its energy in the 3 lowest frequencies over all rows", **_ENERGY),
+    "large_rows": numeric("how many of its rows have a norm above 0.01", atol=2),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per moment and neuron. Raises UserError for an architecture without a first layer."""
+    parts = []
+    for moment, step in profiles.moments(trained).items():
+        energies = profiles.at(trained, step).energies
+        recent = min(RECENT, energies.context - 1)
+        energy_of = {
+            "recent_energy_1": energies.rows[:, energies.older(recent) :].sum(axis=1),
+            "constant_energy_1": energies.constant(recent),
+            "low_energy_1": energies.frequencies[:, :LOWEST].sum(axis=1),
+        }
+        columns = {name: over(of_N, energies.total, np.nan).round(DECIMALS) for name, of_N in energy_of.items()}
+        rows = pd.DataFrame({**columns, "large_rows": (energies.rows > LARGE**2).sum(axis=1)})
+        wear = neurons.wear(trained, step)
+        parts.append(rows.assign(moment=moment, step=step, wear_1=wear, neuron=np.arange(len(rows))))
+    return pd.concat(parts, ignore_index=True)[list(COLUMNS)]

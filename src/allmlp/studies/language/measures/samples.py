@@ -1,0 +1,54 @@
+"""What a last-token model writes after the paper's six prompts, and what of it stands in the training text (000-17)."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.columns import exact, numeric, timing
+from allmlp.sampling import generate
+from allmlp.studies.language.prompts import PROMPTS, context_gain
+from allmlp.studies.overlap import known_trigrams, longest_copy, training_text
+from allmlp.tokens import TokenFile
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+TEMPERATURE, TOKENS = 0.5, 64  # the paper's
+CHANGES = "; one changed bit of a weight changes all that follows, so it is never compared"
+
+COLUMNS = {
+    "prompt": exact("position among the paper's prompts, from 0; the last four probe the use of context"),
+    "prompt_text": exact("the prompt"),
+    "text": timing(f"what the run writes after it, {TOKENS} tokens at temperature {TEMPERATURE}{CHANGES}"),
+    "known_trigrams_1": timing(f"share of its runs of three tokens that occur in the training text{CHANGES}"),
+    "longest_copy_bytes": timing(f"its longest part that stands word for word in the training text searched{CHANGES}"),
+    "context_gain_nats": numeric(
+        "log-probability of the prompt's last word in context, less that after the word before it alone",
+        rtol=5e-2,
+        atol=0.1,
+    ),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per prompt. UserError for a model that diverged."""
+    tokens, model = Path("results/tokens") / str(trained.run.tokens), trained.model()
+    file = TokenFile(tokens)
+    rows = []
+    for number, prompt in enumerate(PROMPTS):
+        ids = file.tokenizer.encode_batch([prompt])[0].tolist()
+        drawn = generate(model, ids, TOKENS, temperature=TEMPERATURE, seeds=[trained.run.seed], pad=file.eod)[0]
+        text = file.decode(drawn.numpy())
+        rows.append(
+            {
+                "prompt": number,
+                "prompt_text": prompt,
+                "text": text,
+                "known_trigrams_1": known_trigrams(drawn.numpy(), tokens),
+                "longest_copy_bytes": longest_copy(text.encode(), training_text(tokens)),
+                "context_gain_nats": context_gain(model, file.tokenizer, prompt),
+            }
+        )
+    return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -1,0 +1,60 @@
+"""Which rows of a measurement belong together: the study's parts, and variations along one of their settings."""
+
+import pandas as pd
+
+from allmlp.studies.rules import NotPlannedError
+
+NEURONS, VARIATION, CONTROL = "neurons", "variation", "control"
+SETTINGS = ("corpus", "context", "d_mlp", "weight_decay", "embedding_std")  # what a variation may change
+CONTROLS = {"sentences": "sentences dealt anew", "words": "words shuffled"}  # what a control's name ends with
+
+
+def controls_of(corpus: str) -> dict[str, str]:
+    """Names of a corpus's controls -> what they lack."""
+    return {f"{corpus}-{ending}": lacks for ending, lacks in CONTROLS.items()}
+
+
+def of_part(rows: pd.DataFrame, *parts: str) -> pd.DataFrame:
+    """The rows of some of the study's parts. NotPlannedError where there are none."""
+    found = rows[rows["part"].isin(parts)] if "part" in rows else rows.iloc[:0]
+    if found.empty:
+        raise NotPlannedError(f"needs runs of {' and '.join(parts)}, which are not planned")
+    return found
+
+
+def at_end(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows after each run's last step."""
+    return rows[rows["step"] == rows.groupby("run")["step"].transform("max")]
+
+
+def along(rows: pd.DataFrame, *settings: str) -> pd.DataFrame:
+    """The variations that differ from their base in these settings only, the base among them."""
+    found = of_part(rows, VARIATION, CONTROL)
+    for name in set(SETTINGS) - set(settings):
+        found = found[found[name] == found[f"base_{name}"]]
+    return found
+
+
+def varied(rows: pd.DataFrame, *settings: str) -> pd.DataFrame:
+    """As `along`. NotPlannedError unless each of the settings has two values at least."""
+    found = along(rows, *settings)
+    for name in settings:
+        if found[name].nunique() < 2:
+            raise NotPlannedError(f"needs several values of {name}, which are not planned")
+    return found
+
+
+def on_corpora(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The base's rows as "", and those of the same on each planned control by the ending of its name."""
+    found = along(rows, "corpus")
+    lines = {"": found[found["corpus"] == found["base_corpus"]]}
+    lines |= {ending: found[found["corpus"] == found["base_corpus"] + f"-{ending}"] for ending in CONTROLS}
+    return {ending: of_corpus for ending, of_corpus in lines.items() if len(of_corpus)}
+
+
+def with_control(rows: pd.DataFrame, control: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The base's rows, and those of the same on `<corpus>-<control>`. NotPlannedError where either is not planned."""
+    found = on_corpora(rows)
+    if {"", control} - set(found):
+        raise NotPlannedError(f"needs runs on the study's corpus and on the same with {CONTROLS[control]}")
+    return found[""], found[control]

@@ -1,0 +1,32 @@
+"""Runs of study 000: the MLP whose neurons are looked at."""
+
+from typing import TYPE_CHECKING
+
+from allmlp.run import Run
+from allmlp.studies.language.runs import neurons, perplexity, scaling, untrained, variations
+from allmlp.studies.language.runs.perplexity import Settings as PerplexitySettings
+from allmlp.studies.language.runs.scaling import Settings as ScalingSettings  # a field has the module's name
+from allmlp.studies.language.runs.variations import Settings as VariationSettings
+
+if TYPE_CHECKING:
+    from allmlp.plan import Context
+
+
+class Settings(neurons.NeuronSettings):
+    """The neurons' run on the top level, what else is trained in blocks of its own."""
+
+    scaling: ScalingSettings | None = None
+    variations: VariationSettings | None = None
+    perplexity: PerplexitySettings | None = None
+
+
+def runs(settings: Settings, context: "Context") -> list[Run]:
+    """Every run of the study at one scale."""
+    found = [*neurons.runs(settings, context), untrained.run(settings, context)]
+    if settings.variations:
+        found += variations.runs(settings.variations, settings, context)
+    if settings.scaling:
+        found += scaling.runs(settings.scaling, settings, context)
+    if settings.perplexity:
+        found += perplexity.runs(settings.perplexity, settings, context)
+    return found

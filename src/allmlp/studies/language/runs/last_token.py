@@ -1,0 +1,46 @@
+"""What every last-token run of study 000 has in common: `context` tokens of a corpus in, the next one out."""
+
+from typing import TYPE_CHECKING, Any
+
+from allmlp.run import Run
+from allmlp.studies.settings import Optimiser, StudySettings
+
+if TYPE_CHECKING:
+    from allmlp.plan import Context
+
+
+def last_token_run(
+    study: StudySettings,
+    context: "Context",
+    *,
+    name: str,
+    labels: dict[str, str | int | float],
+    architecture: str,
+    sizes: dict[str, Any],
+    corpus: str,
+    batch_size: int,
+    optimiser: Optimiser,
+    steps: int,
+    seed: int,
+    measures: tuple[str, ...],
+    keep: tuple[int, ...] = (),
+) -> Run:
+    """A run; `sizes` are the architecture's hyperparameters but for the vocabulary, `study` says how it computes."""
+    return Run(
+        study="language",
+        name=name,
+        labels={"model": architecture, "corpus": corpus, **labels},
+        architecture=architecture,
+        hyperparameters={"vocabulary": context.vocabulary(corpus), **sizes},
+        task="last-token",
+        task_parameters={"context": sizes["context"], "batch_size": batch_size},
+        corpus=corpus,
+        tokens=context.tokens(corpus),
+        corpus_settings=context.corpus_settings(corpus),
+        optimiser=optimiser.model_dump(),
+        steps=steps,
+        seed=seed,
+        measures=measures,
+        keep=keep,
+        **study.machine(context.device),
+    )

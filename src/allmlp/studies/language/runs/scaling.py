@@ -1,0 +1,177 @@
+"""Runs at fixed budgets of compute: sizes x budgets x seeds of MLP and GPT, and depth against width (000-1 to -4)."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from allmlp.run import Run
+from allmlp.strict import Strict
+from allmlp.studies import SHARED
+from allmlp.studies.language.runs.last_token import last_token_run
+from allmlp.studies.language.runs.neurons import NeuronSettings
+from allmlp.studies.language.sizes import PARAMETERS, as_deep, steps_of
+from allmlp.studies.settings import Optimiser
+
+if TYPE_CHECKING:
+    from allmlp.plan import Context
+
+OF_EVERY_SCALING_RUN = ("scaling", *SHARED)
+OF_SAMPLED = ("samples", *OF_EVERY_SCALING_RUN)
+MLP, GPT = "mlp", "gpt2-last"
+WARMUP, MINIMUM = 0.1, 0.01  # shares of a run's steps and of its largest learning rate, the paper's (Section 3)
+
+Count = Annotated[int, Field(gt=0)]
+
+
+class Budget(Strict):
+    """Three sizes or more, each given `flops` = 6 N D. `d_mlp`: one for each of `d_model`; null: 4 x d_model."""
+
+    flops: float = Field(gt=0)
+    d_model: list[Count] = Field(min_length=3)
+    d_mlp: list[Count] | None = None
+
+    @model_validator(mode="after")
+    def _paired(self) -> Self:
+        if self.d_mlp is not None and len(self.d_mlp) != len(self.d_model):
+            raise ValueError(f"{len(self.d_mlp)} values of d_mlp for {len(self.d_model)} of d_model: give one for each")
+        if len(set(self.sizes)) < len(self.sizes):
+            raise ValueError("a size stands twice: give different ones")
+        return self
+
+    @property
+    def sizes(self) -> list[tuple[int, int]]:
+        """(d_model, d_mlp) of every model."""
+        return list(zip(self.d_model, self.d_mlp or [4 * d for d in self.d_model], strict=True))
+
+
+class Depth(Strict):
+    """An MLP of `n_blocks` beside one of `deeper` blocks and as many weights, and one of twice the hidden width."""
+
+    flops: float = Field(gt=0)
+    d_model: Count
+    d_mlp: Count
+    deeper: Count
+
+
+class Settings(Strict):
+    """What all share: one learning rate, 10 % of a run's steps of warm-up, then a cosine down to a hundredth."""
+
+    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    gpt_seeds: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, description="null: as `seeds`")
+    context: int = Field(gt=0)
+    n_blocks: int = Field(gt=0)
+    n_heads: int = Field(gt=0)
+    embedding_std: float | None = Field(default=None, gt=0, description="of both models; null: each one's own")
+    batch_size: int = Field(gt=0)
+    learning_rate: float = Field(gt=0)
+    weight_decay: float = Field(ge=0)
+    clip: float | None = Field(default=1.0, gt=0)
+    mlp: list[Budget] = Field(min_length=1)
+    gpt: list[Budget] = Field(default=[])
+    depth: Depth | None = None
+
+    @model_validator(mode="after")
+    def _divisible(self) -> Self:
+        wrong = {d for budget in self.gpt for d in budget.d_model if d % self.n_heads}
+        if wrong:
+            raise ValueError(f"gpt: d_model {sorted(wrong)} does not divide among n_heads={self.n_heads}")
+        return self
+
+
+class Cell(NamedTuple):
+    """What sets one training apart besides its seed."""
+
+    part: str
+    shape: str
+    architecture: str
+    flops: float
+    d_model: int
+    d_mlp: int
+    n_blocks: int
+
+
+def runs(settings: Settings, study: NeuronSettings, context: "Context") -> list[Run]:
+    """Every run, those of cheap budgets first; `study` says how a run computes, and on which corpus."""
+    cells = sorted(
+        [*_isoflop(settings), *_depth(settings)],
+        key=lambda cell: cell.flops * (settings.context if cell.architecture == GPT else 1),
+    )  # a GPT computes all positions for one target
+    mine = {MLP: settings.seeds, GPT: settings.gpt_seeds or settings.seeds}
+    measures = dict.fromkeys(cells, OF_EVERY_SCALING_RUN) | dict.fromkeys(_sampled(settings), OF_SAMPLED)
+    return [
+        _run(settings, study, context, cell, seed, measures[cell]) for cell in cells for seed in mine[cell.architecture]
+    ]
+
+
+def _sampled(settings: Settings) -> list[Cell]:
+    """Those that write text: at its largest budget the two largest MLPs and the largest GPT, as in Appendix A."""
+    cells = sorted(_isoflop(settings), key=lambda cell: (cell.flops, cell.d_model))
+    return [cell for cell in cells if cell.architecture == MLP][-2:] + [c for c in cells if c.architecture == GPT][-1:]
+
+
+def _isoflop(settings: Settings) -> Iterator[Cell]:
+    for architecture, budgets in ((MLP, settings.mlp), (GPT, settings.gpt)):
+        for budget in budgets:
+            for d_model, d_mlp in budget.sizes:
+                yield Cell("scaling", "base", architecture, budget.flops, d_model, d_mlp, settings.n_blocks)
+
+
+def _depth(settings: Settings) -> Iterator[Cell]:
+    if not (depth := settings.depth):
+        return
+    base = Cell("depth", "base", MLP, depth.flops, depth.d_model, depth.d_mlp, settings.n_blocks)
+    yield base
+    narrow = as_deep(depth.d_mlp, settings.n_blocks, depth.deeper)
+    yield base._replace(shape="deep", d_mlp=narrow, n_blocks=depth.deeper)
+    yield base._replace(shape="wide", d_mlp=2 * depth.d_mlp)
+
+
+def _run(
+    settings: Settings, study: NeuronSettings, context: "Context", cell: Cell, seed: int, measures: tuple[str, ...]
+) -> Run:
+    sizes = {  # in the order of sizes.py
+        "context": settings.context,
+        "d_model": cell.d_model,
+        "d_mlp": cell.d_mlp,
+        "n_blocks": cell.n_blocks,
+    }
+    weights = PARAMETERS[cell.architecture](context.vocabulary(study.corpus), *sizes.values())
+    steps = steps_of(cell.flops, weights, settings.batch_size)
+    labels: dict[str, str | int | float] = {
+        "part": cell.part,
+        "shape": cell.shape,
+        "budget_flops": cell.flops,
+        "learning_rate": settings.learning_rate,
+        **sizes,
+    }
+    options: dict[str, Any] = {} if settings.embedding_std is None else {"embedding_std": settings.embedding_std}
+    if cell.architecture == GPT:
+        options["n_heads"] = settings.n_heads
+    optimiser = Optimiser(
+        learning_rate=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        clip=settings.clip,
+        warmup_steps=round(WARMUP * steps),
+        schedule="cosine",
+        minimum_learning_rate=MINIMUM * settings.learning_rate,
+    )
+    return last_token_run(
+        study,
+        context,
+        name=f"{cell.architecture}-{_short(cell.flops)}-d{cell.d_model}-w{cell.d_mlp}-b{cell.n_blocks}-{study.corpus}",
+        labels=labels,
+        architecture=cell.architecture,
+        sizes={**sizes, **options},
+        corpus=study.corpus,
+        batch_size=settings.batch_size,
+        optimiser=optimiser,
+        steps=steps,
+        seed=seed,
+        measures=measures,
+    )
+
+
+def _short(flops: float) -> str:
+    """'3e10': a budget for the name of a run."""
+    return f"{flops:.1e}".replace("e+", "e").replace(".0e", "e")

@@ -1,0 +1,108 @@
+"""Rules on the classes' shares and on l1/l2 over time (000-5, -7, -10, -12). The unit is the seed."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding, better
+from allmlp.studies.language.concentration import bimodality
+from allmlp.studies.language.parts import NEURONS, at_end, of_part
+from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
+from allmlp.studies.rules import below, every, withheld
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+N_GRAM, BAG_OF_WORDS, DCT_SPARSE = "n_gram_share_1", "bag_of_words_share_1", "dct_sparse_share_1"
+
+
+def class_shares(evidence: "Evidence") -> Finding:
+    """000-5: n-gram neurons first, bag-of-words gradually, at the end most neurons in the two classes."""
+    rows, margin = of_part(evidence.table("neuron_classes"), NEURONS), evidence.margin
+    seeds = of_deciding(rows).groupby("seed").apply(_course, margin["emerged_share_1"], int(rows["step"].max()))
+    lead = better(seeds["lead"].to_numpy(), margin["lead_share_1"])
+    gradual = {
+        "rise": better(seeds["rise"].to_numpy(), margin["rise_share_1"]),
+        "delay": better(seeds["delay"].to_numpy(), margin["delay_share_1"]),
+    }
+    majority = {
+        "both classes": better(seeds["sum"].to_numpy(), margin["majority_share_1"]),
+        "smaller class": better(seeds["smaller"].to_numpy(), margin["rise_share_1"]),
+    }
+    nothing = not seeds["emerged"].all()
+    return whole(
+        {
+            "(a) n-gram first": withheld(lead, "contradicted", "no class emerged in some seed", when=nothing),
+            "(b) bag-of-words gradually": unless_fresh(every(gradual), rows, margin),
+            "(c) most at the end": unless_fresh(every(majority), rows, margin),
+        }
+    )
+
+
+def l1_l2_bimodality(evidence: "Evidence") -> Finding:
+    """000-7: l1/l2 is concentrated at the start, at the end bimodal with peaks at both ends of its range."""
+    rows, margin = of_part(evidence.table("l1_l2"), NEURONS), evidence.margin
+    seeds = rows.groupby("seed").apply(_histogram_numbers)
+    peaks = better(seeds["sarle"].to_numpy(), margin["bimodality_1"])
+    extremes = better(seeds["extreme"].to_numpy(), margin["extreme_share_1"])
+    return whole(
+        {
+            "(a) concentrated at the start": below(seeds["width"].to_numpy(), margin["width_1"]),
+            "(b) bimodal at the end": unless_fresh(peaks, rows, margin),
+            "(c) neurons at both extremes": unless_fresh(extremes, rows, margin),
+        }
+    )
+
+
+def dct_sparse_rise(evidence: "Evidence") -> Finding:
+    """000-10: do neurons that are sparse in the cosine basis emerge over training?"""
+    rows, margin = of_part(evidence.table("neuron_classes"), NEURONS), evidence.margin
+    shares = of_deciding(rows).sort_values("step").groupby("seed")[DCT_SPARSE]
+    rise = better((shares.last() - shares.first()).to_numpy(), margin["rise_share_1"], unit="of neurons")
+    return unless_fresh(rise, rows, margin)
+
+
+def dct_sparse_share(evidence: "Evidence") -> Finding:
+    """000-12: are there neurons that are sparse in the cosine basis and in no other class?"""
+    rows, margin = of_part(evidence.table("neuron_classes"), NEURONS), evidence.margin
+    shares = at_end(of_deciding(rows)).set_index("seed")[DCT_SPARSE]
+    return unless_fresh(better(shares.to_numpy(), margin["share_1"], unit="of neurons"), rows, margin)
+
+
+def _course(of_seed: pd.DataFrame, emerged: float, total: int) -> pd.Series:
+    """The numbers of 000-5 of one seed's shares over the kept steps of a training of `total` steps."""
+    rows = of_seed.sort_values("step", ignore_index=True)
+    steps, n_gram, words = rows["step"].to_numpy(), rows[N_GRAM].to_numpy(), rows[BAG_OF_WORDS].to_numpy()
+    there = np.flatnonzero(np.maximum(n_gram, words) >= emerged)
+    tenth = int(np.argmin(np.abs(steps - total / 10)))
+    return pd.Series(
+        {
+            "emerged": len(there) > 0,
+            "lead": n_gram[there[0]] - words[there[0]] if len(there) else 0.0,
+            "rise": words[-1] - words[tenth],
+            "delay": _half_time(steps, words, total) - _half_time(steps, n_gram, total),
+            "sum": n_gram[-1] + words[-1],
+            "smaller": min(n_gram[-1], words[-1]),
+        }
+    )
+
+
+def _half_time(steps: np.ndarray, share: np.ndarray, total: int) -> float:
+    """First step with half of the end's share, in shares of training; 1 for a class that is empty then."""
+    return float(steps[np.flatnonzero(share >= share[-1] / 2)[0]] / total) if share[-1] > 0 else 1.0
+
+
+def _histogram_numbers(of_seed: pd.DataFrame) -> pd.Series:
+    """000-7's numbers of one seed's ratios: width at the start; Sarle's coefficient, extremes at the end."""
+    bound = of_seed["bound_1"].max()
+    start, end = (of_seed.loc[of_seed["moment"] == moment, "ratio_1"] for moment in ("start", "end"))
+    position = (end - 1) / (bound - 1)
+    return pd.Series(
+        {
+            "width": (start.quantile(0.95) - start.quantile(0.05)) / (bound - 1),
+            "sarle": bimodality(end.to_numpy()),
+            "extreme": min((position <= 0.1).mean(), (position >= 0.9).mean()),
+        }
+    )

@@ -1,0 +1,105 @@
+"""The rules on DCT neurons and the DCT-MLP as tests (000-13, 000-18, own claims). The unit is the seed."""
+
+from dataclasses import replace
+from math import log2
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding, Verdict, better, within_prediction
+from allmlp.studies.language.crossings import Ratios, crossings, more_data, of_part, ratios
+from allmlp.studies.rules import NotPlannedError, withheld
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+UNIT = "log2 of the ratio of weights"
+LAST, MEAN = "last k tokens", "mean of all tokens"
+
+
+def matched_perplexity(evidence: "Evidence") -> Finding:
+    """000-13: 3 times the weights at equal data, 1.5 times with 3 times the data."""
+    rows, paper, limit = of_part(evidence.table("perplexity")), evidence.paper, evidence.margin["factor_log2"]
+    data = int(paper["data_ratio_1"])
+    (equal,) = ratios(crossings(rows, 1))
+    (more,) = ratios(crossings(rows, data))
+    return whole(
+        {
+            "(a) equal data": _could_be(equal, paper["parameters_ratio_1"], limit),
+            f"(b) {data} times the data": _could_be(more, paper["parameters_ratio_more_data_1"], limit),
+        }
+    )
+
+
+def more_weights(evidence: "Evidence") -> Finding:
+    """000-own-6: more weights at equal data, fewer of them with more data."""
+    rows, margin = of_part(evidence.table("perplexity")), evidence.margin["weights_log2"]
+    (alone,) = ratios(crossings(rows, 1))
+    equal, more = ratios(crossings(rows, 1), crossings(rows, more_data(rows)))
+    return whole(
+        {
+            "(a) more weights": _above(alone.log2, margin, alone.said(), smaller=alone.low, larger=alone.high),
+            "(b) data in their place": _difference(equal, more, margin),
+        }
+    )
+
+
+def operations_and_weights(evidence: "Evidence") -> Finding:
+    """000-own-7: the ratio in weights minus the ratio in operations."""
+    rows = of_part(evidence.table("perplexity"))
+    weights, operations = ratios(crossings(rows, 1), crossings(rows, 1, "operations"))
+    return _difference(weights, operations, evidence.margin["ratio_log2"])
+
+
+def neuron_identities(evidence: "Evidence") -> Finding:
+    """000-18: any linear function of the last k tokens; the mean of all; k d weights."""
+    rows = evidence.table("dct_identities")
+    limit = evidence.margin["difference_1"]
+    off = (rows["weights"] - rows["frequencies"] * rows["d_model"]).abs()
+    counted: Verdict = "reproduced" if (off == 0).all() else "contradicted"
+    worst = float(off.max())
+    text = f"k d in {int((off == 0).sum())} of {len(rows)} neurons"
+    return whole(
+        {
+            "(a) the last k tokens": _exact(rows[rows["identity"] == LAST], limit),
+            "(b) the mean": _exact(rows[rows["identity"] == MEAN], limit),
+            "(c) k d weights": Finding(counted, worst, worst, worst, 1, "weights off", text),
+        }
+    )
+
+
+def _could_be(found: Ratios, claimed: float, limit: float) -> Finding:
+    """Could the claimed factor be one more seed's? What is censored supports nothing, and refutes on its side only."""
+    finding = within_prediction(found.log2, log2(claimed), max_half_width=limit, unit=UNIT)
+    finding = replace(finding, text=f"{finding.text} (log2 of {claimed:g}); {found.said()}")
+    finding = withheld(finding, "reproduced", "it is censored", when=found.low or found.high)
+    open_side = (found.high and finding.value < log2(claimed)) or (found.low and finding.value > log2(claimed))
+    return withheld(finding, "contradicted", "the sizes tried end before the claimed ratio", when=open_side)
+
+
+def _difference(first: Ratios, second: Ratios, margin: float) -> Finding:
+    """Is `first` minus `second`, paired by seed, above the margin?"""
+    said = f"{first.said()}, and {second.said()}"
+    return _above(
+        first.log2 - second.log2, margin, said, smaller=first.low or second.high, larger=first.high or second.low
+    )
+
+
+def _above(values: np.ndarray, margin: float, said: str, *, smaller: bool, larger: bool) -> Finding:
+    """`better`, where some true value may be `smaller` or `larger` than the one that censoring left."""
+    finding = better(values, margin, unit="log2 of a ratio")
+    finding = replace(finding, text=f"{finding.text}; {said}")
+    finding = withheld(finding, "reproduced", "some ratio may be smaller", when=smaller)
+    return withheld(finding, "contradicted", "some ratio may be larger", when=larger)
+
+
+def _exact(rows: pd.DataFrame, limit: float) -> Finding:
+    """Is the largest difference of neuron and function at most `limit`?"""
+    if rows.empty:
+        raise NotPlannedError("needs neurons of both identities, which are not planned")
+    value = float(rows["difference_1"].max())
+    verdict: Verdict = "reproduced" if value <= limit else "contradicted"
+    text = f"largest difference {value:.2g} over {len(rows)} neurons, limit {limit:g}"
+    return Finding(verdict, value, value, value, 1, "largest difference", text)

@@ -1,0 +1,81 @@
+"""Rules on where neurons have their energy, in time and in frequency (000-6, -8, -9, -16). The unit is the seed."""
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding, better
+from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
+from allmlp.studies.language.concentration import bimodality
+from allmlp.studies.language.parts import NEURONS, of_part
+from allmlp.studies.language.verdicts.wear import not_judged, of_deciding, unless_fresh
+from allmlp.studies.rules import below
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+FEWEST = 10  # neurons of a class in every seed that a mean over the class needs
+
+
+def look_like_their_class(evidence: "Evidence") -> Finding:
+    """000-6: do n-gram neurons use a few positions, bag-of-words neurons all alike?"""
+    rows = _classes_at_end(evidence)
+    return whole(
+        {
+            "(a) n-gram: four positions": _mean_energy(rows, N_GRAM, "window_energy_1", evidence.margin),
+            "(b) bag-of-words: constant": _mean_energy(rows, BAG_OF_WORDS, "constant_energy_1", evidence.margin),
+        }
+    )
+
+
+def few_frequencies(evidence: "Evidence") -> Finding:
+    """000-8: do bag-of-words neurons use the lowest frequency only, n-gram neurons a window of three?"""
+    rows = _classes_at_end(evidence)
+    return whole(
+        {
+            "(a) bag-of-words: frequency 0": _mean_energy(rows, BAG_OF_WORDS, "constant_energy_1", evidence.margin),
+            "(b) n-gram: last three positions": _mean_energy(rows, N_GRAM, "recent_energy_1", evidence.margin),
+        }
+    )
+
+
+def from_few_rows_to_few_frequencies(evidence: "Evidence") -> Finding:
+    """000-9: the more large rows a neuron has, the more of its energy is in the lowest frequencies?"""
+    rows = _at_end(of_part(evidence.table("energy_map"), NEURONS))
+    return better(_rank_correlations(rows, "large_rows", "low_energy_1"), evidence.margin["correlation_1"])
+
+
+def inverse_in_frequency(evidence: "Evidence") -> Finding:
+    """000-16: is the picture of l1/l2 over frequencies the inverse of that over time?"""
+    rows, margin = of_part(evidence.table("l1_l2"), NEURONS), evidence.margin
+    end = _at_end(rows)
+    inverse = below(_rank_correlations(end, "ratio_1", "frequency_ratio_1"), margin["correlation_1"])
+    sarle = [bimodality(ratios.to_numpy()) for _, ratios in end.groupby("seed")["frequency_ratio_1"]]
+    return whole(
+        {
+            "(a) inverse to the one over time": unless_fresh(inverse, rows, margin),
+            "(b) two peaks": unless_fresh(better(sarle, margin["bimodality_1"]), rows, margin),
+        }
+    )
+
+
+def _at_end(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows["moment"] == "end"]
+
+
+def _classes_at_end(evidence: "Evidence") -> pd.DataFrame:
+    return _at_end(of_deciding(of_part(evidence.table("class_energies"), NEURONS)))
+
+
+def _mean_energy(rows: pd.DataFrame, name: str, column: str, margin: dict[str, float]) -> Finding:
+    """Is the class's mean share of energy above the margin? Not judged where the class is small in some seed."""
+    of_class = rows[rows["class"] == name].set_index("seed")
+    fewest = int(of_class["neurons"].min())
+    found = better(of_class[column].to_numpy(), margin["energy_share_1"], unit="of the energy")
+    return not_judged(found, f"as few as {fewest} {name} neurons in a seed, of {FEWEST}", when=fewest < FEWEST)
+
+
+def _rank_correlations(rows: pd.DataFrame, a: str, b: str) -> list[float]:
+    """Spearman's correlation over neurons for each seed; nan where one of the two is the same for all."""
+    return [float(of_seed[a].rank().corr(of_seed[b].rank())) for _, of_seed in rows.groupby("seed")]

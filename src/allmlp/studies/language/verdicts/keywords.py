@@ -1,0 +1,48 @@
+"""The rule on keywords (000-11): is what a neuron is near to about one thing? The unit is the seed."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding, better
+from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
+from allmlp.studies.language.measures.keywords import CLEAREST, RANDOM
+from allmlp.studies.language.parts import NEURONS, of_part
+from allmlp.studies.language.verdicts.wear import not_judged
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+DECIDING = "dot"
+
+
+def coherent_keywords(evidence: "Evidence") -> Finding:
+    """000-11: are the keywords of bag-of-words neurons more related than random ones, and than n-gram neurons'?"""
+    rows = of_part(evidence.table("keywords"), NEURONS)
+    return whole(
+        {
+            "(a) more than of random vectors": _more(rows, RANDOM, evidence.margin),
+            "(b) more than of n-gram neurons": _more(rows, N_GRAM, evidence.margin),
+        }
+    )
+
+
+def differences(rows: pd.DataFrame, other: str, nearness: str) -> pd.Series:
+    """Mean coherence of the bag-of-words neurons minus that of `other`, per seed."""
+    of_nearness = rows[rows["nearness"] == nearness]
+    means = of_nearness.groupby(["seed", "class"])["coherence_1"].mean().unstack()
+    return means[BAG_OF_WORDS] - means[other]
+
+
+def _more(rows: pd.DataFrame, other: str, margin: dict[str, float]) -> Finding:
+    found = better(differences(rows, other, DECIDING).to_numpy(), margin["npmi_1"], unit="of NPMI")
+    beside = ", ".join(
+        f"by {nearness} {differences(rows, other, nearness).mean():.3f}"
+        for nearness in sorted(set(rows["nearness"]) - {DECIDING})
+    )
+    in_class = rows[rows["nearness"] == DECIDING].groupby(["seed", "class"])["in_class"].sum().unstack()
+    fewest = int(min(in_class[name].min() for name in {BAG_OF_WORDS, other} - {RANDOM}))
+    reason = f"as few as {fewest} of the {CLEAREST} neurons of a class are in it in some seed"
+    return not_judged(replace(found, text=f"{found.text}; {beside}"), reason, when=fewest < CLEAREST)

@@ -1,0 +1,197 @@
+"""Sizes, budgets, depth (000-1 to 000-4, 000-own-1, -own-2). The unit is the seed."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.report.multiplicity import holm_adjusted, whole
+from allmlp.report.statistics import Finding, Verdict, better, equal, within_prediction
+from allmlp.studies.language.isoflop import BUDGET, SIZE, exponents, minima, slope
+from allmlp.studies.rules import NotPlannedError, every, withheld
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+MLP, GPT = "mlp", "gpt2-last"
+CHOOSING = 2  # seeds kept for choosing where a bump is sought
+FEWEST = 3  # budgets with a minimum inside, for a difference of exponents
+
+
+def of_part(rows: pd.DataFrame, part: str, *models: str) -> pd.DataFrame:
+    """The rows of one part. NotPlannedError where there are none, or none of some model."""
+    found = rows[rows["part"] == part]
+    if missing := [model for model in models if model not in set(found["model"])]:
+        raise NotPlannedError(f"needs runs of {', '.join(missing)} at fixed budgets, which are not planned")
+    if found.empty:
+        raise NotPlannedError(f"needs runs of the part {part}, which are not planned")
+    return found
+
+
+def bump(evidence: "Evidence") -> Finding:
+    """000-1: a local maximum of the loss over size, in more than half of the budgets."""
+    rows = of_part(evidence.table("scaling"), "scaling", MLP)
+    limit = evidence.margin["prominence_nats"]
+    mine = rows[rows["model"] == MLP]
+    found = {
+        f"{budget:.2g}": better(prominence(mine[mine[BUDGET] == budget]), limit, unit="nats")
+        for budget in sorted(mine[BUDGET].unique())
+    }
+    adjusted = holm_adjusted({name: 1.0 if f.p is None else f.p for name, f in found.items()})
+    held = [name for name, f in found.items() if f.verdict == "reproduced" and adjusted[name] <= 0.05]
+    needed = len(found) // 2 + 1
+    highest = max(found.values(), key=lambda f: -np.inf if np.isnan(f.value) else f.value)
+    verdict: Verdict = "undecided"
+    if len(held) >= needed:
+        verdict = "reproduced"
+    elif all(f.verdict == "contradicted" for f in found.values()):
+        verdict = "contradicted"
+    p = sorted(adjusted.values())[needed - 1]  # that so many hold: as if all smaller p belonged to others
+    said = "; ".join(f"C = {name}: {f.text}" for name, f in found.items())
+    text = f"a bump in {len(held)} of {len(found)} budgets ({needed} needed); {said}"
+    return replace(highest, verdict=verdict, text=text, p=p)
+
+
+def prominence(cell: pd.DataFrame) -> np.ndarray:
+    """Height of the bump over the higher of the two valleys beside it, for each seed not used to find it.
+
+    cell: runs of one model and budget. The first seeds, by number, choose the interior size.
+    """
+    losses = cell.pivot(index="seed", columns=SIZE, values="validation_nats").sort_index(axis=1)
+    if losses.shape[1] < 3:
+        raise NotPlannedError("needs three sizes of each budget, which are not planned")
+    chosen, others = losses.iloc[:CHOOSING].mean().to_numpy(), losses.iloc[CHOOSING:].to_numpy()
+    inner = range(1, losses.shape[1] - 1)
+    at = max(inner, key=lambda i: chosen[i] - max(chosen[:i].min(), chosen[i + 1 :].min()))
+    return others[:, at] - np.maximum(others[:, :at].min(axis=1), others[:, at + 1 :].min(axis=1))
+
+
+def size_exponents(evidence: "Evidence") -> Finding:
+    """000-2: the exponent of the best size, for both architectures, beside 0.24 and 0.49."""
+    rows = of_part(evidence.table("scaling"), "scaling", MLP, GPT)
+    paper, margin = evidence.paper, evidence.margin["exponent_1"]
+    found = minima(rows)
+    a = exponents(found).pivot(index="seed", columns="model", values="size_1")
+    printed = {MLP: paper["mlp_size_exponent_1"], GPT: paper["gpt_size_exponent_1"]}
+    predicted = {
+        model: within_prediction(a[model].to_numpy(), value, max_half_width=margin, rounding=0.005)
+        for model, value in printed.items()
+    }
+    smaller = {model: better((paper["hoffmann_size_exponent_1"] - a[model]).to_numpy(), margin) for model in printed}
+    few, outside = _fewest(found) < FEWEST, _outside(found)
+    reason = f"fewer than {FEWEST} budgets of some seed have their minimum inside the sizes tried"
+    parts = {
+        "(a) 0.24 for both": _unless_elsewhere(every(predicted), evidence),
+        "(b) alike": _few(equal((a[MLP] - a[GPT]).to_numpy(), margin), reason, few),
+        "(c) below 0.49": _few(every(smaller), reason, few),
+    }
+    finding = whole(parts)
+    return replace(finding, text=f"{finding.text}; {outside}") if outside else finding
+
+
+def best_losses(evidence: "Evidence") -> Finding:
+    """000-3: the GPT lower at every budget, both improving alike."""
+    best = minima(of_part(evidence.table("scaling"), "scaling", MLP, GPT))
+    wide = best.pivot(index=["seed", BUDGET], columns="model", values="best_nats").dropna()
+    if wide.empty:
+        raise NotPlannedError("needs budgets that both architectures share, which are not planned")
+    gap = (wide[MLP] - wide[GPT]).groupby("seed").min()
+    ratios = [_slope_ratio(of_seed.droplevel("seed")) for _, of_seed in wide.groupby("seed")]
+    margin = evidence.margin
+    parts = {
+        "(a) GPT lower everywhere": better(gap.to_numpy(), margin["loss_nats"], unit="nats"),
+        "(b) slopes alike": equal([ratio - 1 for ratio in ratios], margin["slope_ratio_1"]),
+    }
+    finding = whole(parts)
+    budgets = ", ".join(f"{budget:.2g}" for budget in wide.index.unique(BUDGET))
+    return replace(finding, text=f"{finding.text}; at {budgets}, which count supervised targets only")
+
+
+def depth_and_width(evidence: "Evidence") -> Finding:
+    """000-4: deeper at equal size changes less than wider."""
+    rows = of_part(evidence.table("scaling"), "depth")
+    sizes = rows.groupby("shape")[SIZE].first()
+    if abs(np.log(sizes["deep"] / sizes["base"])) > np.log(1.05):
+        raise NotPlannedError("needs a deeper model within 5 % of the other's weights")
+    losses = rows.pivot(index="seed", columns="shape", values="validation_nats")
+    deeper, gain = losses["deep"] - losses["base"], losses["base"] - losses["wide"]
+    return whole(
+        {
+            "(a) depth alters little": equal(deeper.to_numpy(), evidence.margin["loss_nats"], unit="nats"),
+            "(b) width gains more": better((gain - deeper.abs()).to_numpy(), 0.0, unit="nats"),
+        }
+    )
+
+
+def equal_operations(evidence: "Evidence") -> Finding:
+    """000-own-1: is the MLP lower at equal counted operations?"""
+    best = minima(of_part(evidence.table("scaling"), "scaling", MLP, GPT))
+    paired = best.groupby("seed").filter(lambda of_seed: of_seed["model"].nunique() == 2)
+    gaps = [gaps_at_equal_operations(of_seed) for _, of_seed in paired.groupby("seed")]
+    if not any(map(len, gaps)):
+        raise NotPlannedError("needs budgets of both that cost alike in counted operations, which are not planned")
+    smallest = [gap.min() if len(gap) else np.nan for gap in gaps]
+    finding = better(smallest, evidence.margin["loss_nats"], unit="nats")
+    return replace(finding, text=f"{finding.text}; smallest over {min(map(len, gaps))} budgets of the GPT or more")
+
+
+def gaps_at_equal_operations(best: pd.DataFrame) -> np.ndarray:
+    """Loss of each of the GPT's best runs minus the MLP's at its counted operations, where the MLP was tried.
+
+    best: rows of `minima` of one seed. The MLP's loss is read from the line through its best runs in the
+    logarithms of loss and operations; where a dearer run is worse, the cheaper one's loss stands.
+    """
+    points = {
+        model: best[best["model"] == model].sort_values("best_counted_flops")[["best_counted_flops", "best_nats"]]
+        for model in (MLP, GPT)
+    }
+    x, y = np.log(points[MLP].to_numpy(dtype=float)).T
+    at, loss = np.log(points[GPT].to_numpy(dtype=float)).T
+    covered = (x.min() <= at) & (at <= x.max()) if len(x) else np.zeros(len(at), dtype=bool)
+    return np.exp(loss[covered]) - np.exp(np.interp(at[covered], x, np.minimum.accumulate(y)))
+
+
+def what_counts_as_size(evidence: "Evidence") -> Finding:
+    """000-own-2: the MLP's exponent without embeddings minus the one with them."""
+    rows = of_part(evidence.table("scaling"), "scaling", MLP)
+    rows = rows[rows["model"] == MLP]
+    with_all, without = minima(rows), minima(rows, "non_embedding_parameters")
+    inside = (with_all["side"] == "inside") & (without["side"] == "inside")
+    a, b = (exponents(found[inside]).set_index("seed")["size_1"] for found in (with_all, without))
+    seeds = rows["seed"].unique()
+    differences = (b - a).reindex(seeds)  # a seed without two such budgets gives no number
+    finding = better(differences.to_numpy(), evidence.margin["exponent_1"])
+    outside = _outside(with_all[~inside])
+    return replace(finding, text="; ".join(filter(None, [finding.text, outside])))
+
+
+def _slope_ratio(wide: pd.DataFrame) -> float:
+    """How fast the MLP's best loss falls with the budget over how fast the GPT's does; wide: (budgets, models)."""
+    budgets = wide.index.to_numpy(dtype=float)
+    return slope(budgets, wide[MLP]) / slope(budgets, wide[GPT])
+
+
+def _fewest(found: pd.DataFrame) -> int:
+    """The smallest number of budgets, over seeds and models, whose minimum lies inside."""
+    return int((found["side"] == "inside").groupby([found["model"], found["seed"]]).sum().min())
+
+
+def _outside(found: pd.DataFrame) -> str:
+    """Which budgets are left out, and in how many seeds."""
+    left = found[found["side"] != "inside"].groupby(["model", BUDGET], as_index=False).size()
+    said = ", ".join(f"{row.model} {row.budget_flops:.2g} ({row.size})" for row in left.itertuples())
+    return f"left out, minimum outside the sizes tried (seeds): {said}" if said else ""
+
+
+def _few(finding: Finding, reason: str, few: bool) -> Finding:
+    """Undecided where the lines rest on too few budgets."""
+    finding = withheld(finding, "reproduced", reason, when=few)
+    return withheld(finding, "contradicted", reason, when=few)
+
+
+def _unless_elsewhere(finding: Finding, evidence: "Evidence") -> Finding:
+    """(a) of 000-2 is judged only at the paper's budgets: at any other scale it is undecided."""
+    reason = "judged at the paper's budgets only"
+    finding = withheld(finding, "reproduced", reason, when=evidence.scale != "paper")
+    return withheld(finding, "contradicted", reason, when=evidence.scale != "paper")

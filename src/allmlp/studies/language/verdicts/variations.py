@@ -1,0 +1,106 @@
+"""Rules on runs with one setting changed (000-15, own claims). The unit is the seed."""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding, better, equal
+from allmlp.studies.language.parts import at_end, varied, with_control
+from allmlp.studies.language.verdicts.classes import BAG_OF_WORDS, N_GRAM
+from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
+from allmlp.studies.rules import withheld
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+CONSTANT, EXPLAINED = "constant_share_median_1", "window_share_median_1"
+
+
+def hardly_dependent(evidence: "Evidence") -> Finding:
+    """000-15: do the shares hardly depend on the width, and more on the context?"""
+    rows, margin = at_end(of_deciding(evidence.table("neuron_classes"))), evidence.margin
+    widths, contexts = varied(rows, "d_mlp"), varied(rows, "context")
+    wide = sorted(widths["d_mlp"].unique())[2:]
+    if len(wide) > 1:
+        beyond = equal(ranges(widths[widths["d_mlp"].isin(wide)]).to_numpy(), margin["share_1"], unit="of neurons")
+    else:
+        tried = ", ".join(f"{width:g}" for width in sorted(widths["d_mlp"].unique()))
+        text = f"not judged: of the widths {tried} fewer than two are beyond the second"
+        beyond = Finding("undecided", math.nan, math.nan, math.nan, widths["seed"].nunique(), "of neurons", text)
+    more = better((ranges(contexts) - ranges(widths)).to_numpy(), 0.0, unit="of neurons")
+    return whole({"(a) converged over widths": beyond, "(b) more over contexts than over widths": more})
+
+
+def ranges(rows: pd.DataFrame) -> pd.Series:
+    """Per seed, the range over runs of the n-gram share or of the bag-of-words share, the larger of the two."""
+    return rows.groupby("seed")[[N_GRAM, BAG_OF_WORDS]].agg(np.ptp).max(axis=1)
+
+
+def without_long_range(evidence: "Evidence") -> Finding:
+    """000-own-3: do bag-of-words neurons, and constant parts, need information beyond the sentence?"""
+    margin, (base, dealt) = evidence.margin, _with_control(evidence, "sentences")
+    both = pd.concat([base, dealt])
+    lost = better(_paired(base, dealt, BAG_OF_WORDS), margin["share_1"], unit="of neurons")
+    few = base[BAG_OF_WORDS].min() < margin["share_1"]
+    lost = withheld(lost, "contradicted", "some seed has too few bag-of-words neurons to lose", when=few)
+    constant = better(_paired(base, dealt, CONSTANT), margin["constant_share_1"], unit="of the energy")
+    return whole(
+        {
+            "(a) fewer bag-of-words neurons": unless_fresh(lost, both, margin),
+            "(b) less constant energy": unless_fresh(constant, both, margin),
+        }
+    )
+
+
+def without_order(evidence: "Evidence") -> Finding:
+    """000-own-4: do n-gram neurons need the order of words, and does the constant part grow without it?"""
+    margin, (base, shuffled) = evidence.margin, _with_control(evidence, "words")
+    both = pd.concat([base, shuffled])
+    halved = base.assign(**{N_GRAM: base[N_GRAM] / 2})
+    lost = better(_paired(halved, shuffled, N_GRAM), 0.0, unit="of neurons, half minus what is left")
+    few = base[N_GRAM].min() < margin["share_1"]
+    lost = withheld(lost, "contradicted", "some seed has too few n-gram neurons to lose", when=few)
+    constant = better(_paired(shuffled, base, CONSTANT), margin["constant_share_1"], unit="of the energy")
+    return whole(
+        {
+            "(a) n-gram neurons halved": unless_fresh(lost, both, margin),
+            "(b) more constant energy": unless_fresh(constant, both, margin),
+        }
+    )
+
+
+def wear_and_start(evidence: "Evidence") -> Finding:
+    """000-own-5: do e-foldings of decay, and the size of the first embeddings, decide how many neurons look sorted?"""
+    rows, margin = varied(_ends(evidence), "weight_decay", "embedding_std"), evidence.margin
+    rows = rows.assign(sorted=rows[N_GRAM] + rows[BAG_OF_WORDS])
+    decay, std = rows["weight_decay"], rows["embedding_std"]
+    small, weak = std == std.min(), decay == decay.min()
+    strong = decay == decay.max()
+    sorted_by_decay = _paired(rows[small & strong], rows[small & weak], "sorted")
+    sorted_by_start = _paired(rows[weak & (std == std.max())], rows[small & weak], "sorted")
+    explained = _paired(rows[small & strong], rows[small & weak], EXPLAINED)
+    return whole(
+        {
+            "(a) more after more decay": better(sorted_by_decay, margin["share_1"], unit="of neurons"),
+            "(b) more from large embeddings": better(sorted_by_start, margin["share_1"], unit="of neurons"),
+            "(c) more energy explained": better(explained, margin["energy_share_1"], unit="of the energy"),
+        }
+    )
+
+
+def _ends(evidence: "Evidence") -> pd.DataFrame:
+    """Shares by the deciding reading and threshold-free numbers after each run's last step, a row per run."""
+    numbers = at_end(evidence.table("concentration"))[["run", CONSTANT, EXPLAINED]]
+    return at_end(of_deciding(evidence.table("neuron_classes"))).merge(numbers, on="run")
+
+
+def _with_control(evidence: "Evidence", control: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return with_control(_ends(evidence), control)
+
+
+def _paired(first: pd.DataFrame, second: pd.DataFrame, column: str) -> np.ndarray:
+    """`column` of the first rows minus the second's, per seed; nan for a seed that only one has."""
+    return (first.set_index("seed")[column] - second.set_index("seed")[column]).to_numpy()

@@ -1,0 +1,74 @@
+"""Shuffled corpora: what is lost, what stays, and that a corpus says in its id that it is shuffled."""
+
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from allmlp import corpora
+from allmlp.corpora import CorpusSpec, shuffling, stories
+from allmlp.corpora.shuffling import sentences, shuffled
+from allmlp.corpora.stories.floor import entropy_per_token
+
+TEXTS = list(stories.documents(0, 40))
+
+
+@pytest.mark.parametrize("what", ["sentences", "words"])
+def test_the_same_words_in_the_same_numbers(what: shuffling.Shuffle) -> None:
+    found = list(shuffled(TEXTS, what))
+    assert len(found) == len(TEXTS)
+    assert Counter(" ".join(found).split()) == Counter(" ".join(TEXTS).split())
+    assert found == list(shuffled(TEXTS, what)), "the same every time"
+
+
+def test_words_stay_in_their_document_and_lose_their_order() -> None:
+    found = list(shuffled(TEXTS, "words"))
+    assert all(Counter(a.split()) == Counter(b.split()) for a, b in zip(found, TEXTS, strict=True))
+    assert all(a.split() != b.split() for a, b in zip(found, TEXTS, strict=True))
+
+
+def test_sentences_stay_whole_and_leave_their_document() -> None:
+    found = list(shuffled(TEXTS, "sentences"))
+    before, after = ([sentences(text) for text in texts] for texts in (TEXTS, found))
+    assert Counter(chain(*before)) == Counter(chain(*after))
+    assert [len(one) for one in before] == [len(one) for one in after]
+    at_home = [len(set(a) & set(b)) / len(a) for a, b in zip(after, before, strict=True)]
+    assert sum(at_home) / len(at_home) < 0.2
+
+
+def test_documents_far_apart_are_dealt_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shuffling, "DEALT", 10)
+    found = list(shuffled(TEXTS, "sentences"))
+    for start in range(0, 40, 10):
+        block = slice(start, start + 10)
+        assert Counter(" ".join(found[block]).split()) == Counter(" ".join(TEXTS[block]).split())
+
+
+@given(st.text(alphabet='ab .!?"\n’)', max_size=60))
+def test_sentences_lose_nothing_but_space(text: str) -> None:
+    assert "".join("".join(sentences(text)).split()) == "".join(text.split())
+
+
+def test_a_shuffled_corpus_has_an_id_of_its_own_and_no_known_entropy(tmp_path: Path) -> None:
+    plain = {"source": "stories", "documents": 30, "tokenizer": {"kind": "bytes"}}
+    ids = set()
+    for what in (None, "words", "sentences"):
+        spec = CorpusSpec.model_validate({**plain, **({"shuffle": what} if what else {})})
+        ids.add(corpora.token_id("mine", spec, tmp_path))
+        assert len(list(spec.documents(tmp_path))) == 30
+        from allmlp.tokenizers import fit
+        from allmlp.tokens import write_tokens
+
+        folder = tmp_path / str(what)
+        tokenizer = fit(spec.tokenizer, spec.documents(tmp_path), tmp_path)  # type: ignore[arg-type]
+        write_tokens(spec.documents(tmp_path), tokenizer, folder, describe=corpora.described(spec))
+        assert (entropy_per_token(folder) is None) == (what is not None)
+    assert len(ids) == 3
+
+
+def test_images_have_nothing_to_shuffle() -> None:
+    with pytest.raises(ValueError, match="shuffle"):
+        CorpusSpec.model_validate({"source": "digits", "held_out": 5, "shuffle": "words"})
