@@ -117,11 +117,13 @@ def content() -> dict[str, Any]:
 
 
 def _trained_on(selected: dict[str, Any]) -> dict[str, dict[str, list[str]]]:
-    """study -> corpus -> the scales that train on it."""
+    """study -> corpus -> the scales, and recorded overlays, that have measured trainings on it."""
     found: dict[str, dict[str, list[str]]] = {}
     for study, scales in selected["studies"].items():
         for scale, at in scales.items():
-            for corpus in sorted({run["corpus"] for run in at["runs"].values() if run["corpus"]}):
+            measured = {run for runs in at["measurements"].values() for run in runs}
+            trained = [at["runs"][run] for run in measured if at["runs"][run]["steps"]]
+            for corpus in sorted({run["corpus"] for run in trained if run["corpus"]}):
                 found.setdefault(study, {}).setdefault(corpus, []).append(scale)
     return found
 
