@@ -10,7 +10,8 @@ from torch.nn import functional as F
 from allmlp.models.backbone import Backbone
 from allmlp.models.base import TokenMixer
 from allmlp.models.dct_tables import coefficients, log_windows
-from allmlp.models.layers import FeedForward, check_choice, check_eps, check_heads, check_positive
+from allmlp.models.gpt2 import gpt2_parts
+from allmlp.models.layers import check_choice, check_heads, check_positive
 from allmlp.models.sliding_dct import Memory, SlidingDCT
 
 RECIPE = 1
@@ -115,16 +116,12 @@ class DCTMLP(Backbone):
         embedding_std: float = 0.02,
     ) -> None:
         check_heads(d_model, n_heads)
-        check_eps(eps)
-        d_mlp = 4 * d_model if d_mlp is None else d_mlp
-        check_positive(d_mlp=d_mlp)
         super().__init__(
             vocabulary,
             context,
             d_model,
             n_blocks,
             mixer=partial(DCTHeads, n_heads=n_heads, frequencies=frequencies, activation=activation, eps=eps),
-            norm=partial(nn.LayerNorm, d_model, eps=eps),
-            feed_forward=partial(FeedForward, d_model, d_mlp, bias),
             embedding_std=embedding_std,
+            **gpt2_parts(d_model, d_mlp, bias, eps),
         )

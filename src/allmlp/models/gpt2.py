@@ -1,7 +1,7 @@
 """The GPT-2s that 000 compares with: one that predicts after the last position alone, and the causal one."""
 
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -11,6 +11,17 @@ from allmlp.models.backbone import Backbone
 from allmlp.models.layers import FeedForward, check_eps, check_heads, check_positive, heads_join, heads_split
 
 RECIPE = 2
+
+
+def gpt2_parts(d_model: int, d_mlp: int | None, bias: bool, eps: float) -> dict[str, Any]:
+    """A GPT-2 block but for its token mixer, as `Backbone` takes it. d_mlp: 4 d_model unless given."""
+    d_mlp = 4 * d_model if d_mlp is None else d_mlp
+    check_positive(d_mlp=d_mlp)
+    check_eps(eps)
+    return {
+        "norm": partial(nn.LayerNorm, d_model, eps=eps),
+        "feed_forward": partial(FeedForward, d_model, d_mlp, bias),
+    }
 
 
 class LastQueryAttention(SoftmaxAttention):
@@ -53,17 +64,14 @@ class LastTokenGPT2(Backbone):
         embedding_std: float = 0.02,
     ) -> None:
         check_heads(d_model, n_heads)
-        check_positive(d_mlp=d_mlp)
-        check_eps(eps)
         super().__init__(
             vocabulary,
             context,
             d_model,
             n_blocks,
             mixer=partial(LastQueryAttention, n_heads=n_heads, bias=bias, causal=False),
-            norm=partial(nn.LayerNorm, d_model, eps=eps),
-            feed_forward=partial(FeedForward, d_model, d_mlp, bias),
             embedding_std=embedding_std,
+            **gpt2_parts(d_model, d_mlp, bias, eps),
         )
 
     def hidden(self, tokens_BT: Tensor) -> Tensor:
@@ -102,16 +110,12 @@ class GPT2(Backbone):
         embedding_std: float = 0.02,
     ) -> None:
         check_heads(d_model, n_heads)
-        check_eps(eps)
-        d_mlp = 4 * d_model if d_mlp is None else d_mlp
-        check_positive(d_mlp=d_mlp)
         super().__init__(
             vocabulary,
             context,
             d_model,
             n_blocks,
             mixer=partial(SoftmaxAttention, n_heads=n_heads, bias=bias),
-            norm=partial(nn.LayerNorm, d_model, eps=eps),
-            feed_forward=partial(FeedForward, d_model, d_mlp, bias),
             embedding_std=embedding_std,
+            **gpt2_parts(d_model, d_mlp, bias, eps),
         )
