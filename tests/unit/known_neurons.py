@@ -1,0 +1,125 @@
+"""Neurons of known classes, runs that end with them, and rows on them that hold or break each claim."""
+
+from collections.abc import Callable
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import torch
+
+from allmlp import studies
+from allmlp.studies.language import constructed, frequencies, parts, verdicts
+from allmlp.studies.language.measures import (
+    class_energies,
+    concentration,
+    energy_map,
+    example_neurons,
+    explained_energy,
+    l1_l2,
+    neuron_classes,
+    row_norms,
+    thresholds,
+)
+
+T, D, SEEDS = 15, 16, range(6)
+KEPT, STEPS = [0, 1, 3, 10, 50, 95, 190], 200
+OF_NEURONS = (class_energies, concentration, energy_map, example_neurons, explained_energy, l1_l2, neuron_classes,
+              row_norms, thresholds)  # fmt: skip
+LABELS = {"model": "mlp", "part": "neurons", "corpus": "stories", "d_model": D, "d_mlp": 32, "context": T}
+BASE = {"weight_decay": 0.5, "embedding_std": 0.02}
+
+
+def end_of_training(seed: int) -> np.ndarray:
+    """Eight pairs of recent rows, four equal rows, four low waves and four of neither, (20, T, D)."""
+    rng = np.random.default_rng(seed)
+    waves = constructed.unit_rows(rng, 4, 1, D) * frequencies.basis(T)[2][None, :, None]
+    kinds = [constructed.n_gram(rng, 8, D, 2), constructed.bag_of_words(rng, 4, D, 0.1), waves]
+    return np.concatenate([*kinds, constructed.unit_rows(rng, 4, T, D)])
+
+
+def trained(seed: int = 0) -> SimpleNamespace:
+    """A run as measures see it: weights that turn from random into those of the end."""
+    start, end = constructed.fresh(np.random.default_rng(seed), 20, D), end_of_training(seed)
+    reads: list[int] = []
+
+    def weights(step: int) -> dict[str, torch.Tensor]:
+        reads.append(step)
+        layer = start * (1 - step / STEPS) + end * (step / STEPS)
+        return {"first.weight": torch.tensor(layer.reshape(20, -1), dtype=torch.float32)}
+
+    log = pd.DataFrame({"step": range(STEPS), "learning_rate": 0.25})
+    run = SimpleNamespace(
+        labels=LABELS, steps=STEPS, seed=seed, hyperparameters={"context": T}, optimiser={"weight_decay": 0.5}
+    )
+    return SimpleNamespace(run=run, log=log, steps=[*KEPT, STEPS], weights=weights, reads=reads)
+
+
+def judged(claim: str, **tables: pd.DataFrame):
+    """The finding of a claim's own test on these tables."""
+    row = next(row for row in studies.ledger("language") if row["id"] == claim)
+    assert set(row["measures"]) <= set(tables)
+    evidence = SimpleNamespace(table=lambda name: tables[name].copy(), margin=row["margin"], paper=row["paper"])
+    return getattr(verdicts, row["test"])(evidence)
+
+
+def own(test: str) -> str:
+    """The id of this project's own claim that a test judges."""
+    return next(row["id"] for row in studies.ledger("language") if row["test"] == test)
+
+
+def parts_of(finding) -> list[str]:
+    return [part.verdict for part in finding.parts]
+
+
+def jitter(seed: int) -> float:
+    return 1 + 0.01 * (seed - 2.5)
+
+
+def near(words: float, n_gram: float, in_class: float = 1.0) -> pd.DataFrame:
+    coherence = {"bag-of-words": words, "n-gram": n_gram, "random": 0.0}
+    rows = [
+        {"run": f"r{seed}", "seed": seed, "class": name, "rank": rank, "nearness": nearness, "part": "neurons",
+         "coherence_1": coherence[name] * jitter(seed), "in_class": in_class if name != "random" else 0.0,
+         "neuron": rank, "keywords": "▁a ▁b", "completions": "▁c", "coherence_of_5_1": 0.0}
+        for seed, name, rank, nearness in product(SEEDS, coherence, range(6), ("dot", "cosine", "l2"))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def ends(share: Callable[[dict], tuple[float, float, float, float]], wear: float = 12.0) -> dict[str, pd.DataFrame]:
+    """neuron_classes and concentration of every variation: n-gram, bag-of-words, constant, explained at the end."""
+    base = {"corpus": "stories", "context": 15, "d_mlp": 512, **BASE}
+    cells = [base, *({**base, "corpus": f"stories-{control}"} for control in parts.CONTROLS)]
+    cells += [{**base, "context": T} for T in (4, 32)] + [{**base, "d_mlp": w} for w in (128, 2048, 8192)]
+    cells += [{**base, "weight_decay": d, "embedding_std": s} for d, s in product((0.01, 0.5), (0.02, 1.0))][:-2]
+    cells += [{**base, "embedding_std": 1.0}]
+    classes, numbers = [], []
+    for number, cell in enumerate(cells):
+        about = {**cell, **{f"base_{name}": value for name, value in base.items()}, "d_model": 64,
+                 "part": "variation" if cell["corpus"] == "stories" else "control"}  # fmt: skip
+        n_gram, words, constant, explained = share(cell)
+        for seed, step in product(SEEDS, (0, 100)):
+            run, scale = {"run": f"c{number}-{seed}", "seed": seed, "step": step}, jitter(seed) * step / 100
+            numbers.append({**run, "constant_share_median_1": constant * scale,
+                            "window_share_median_1": explained * scale, **about})  # fmt: skip
+            shares = {"n_gram_share_1": n_gram * scale, "bag_of_words_share_1": words * scale, "hybrid_share_1": 0.0,
+                      "dct_sparse_share_1": 0.0, "other_share_1": 0.0}  # fmt: skip
+            for reading in ("paper", "relative"):
+                classes.append({**run, "reading": reading, "wear_1": wear * step / 100, **shares, **about})
+    cost = pd.DataFrame(classes).drop_duplicates("run")[["run", "seed"]].assign(validation_nats=3.0)
+    return {"neuron_classes": pd.DataFrame(classes), "concentration": pd.DataFrame(numbers), "cost": cost}
+
+
+def as_claimed(cell: dict) -> tuple[float, float, float, float]:
+    """Controls without their class, more of both with context, more sorted and explained after more decay."""
+    n_gram, words, constant, explained = 0.4, 0.3, 0.5, 0.9
+    if cell["corpus"].endswith("sentences"):
+        words, constant = 0.0, 0.1
+    if cell["corpus"].endswith("words"):
+        n_gram, constant = 0.05, 0.9
+    if cell["context"] != 15:
+        words = 0.6
+    if cell["weight_decay"] < 0.5:
+        n_gram, words, explained = (0.1, 0.0, 0.4) if cell["embedding_std"] < 1 else (0.6, 0.0, 0.8)
+    return n_gram, words, constant, explained

@@ -1,0 +1,133 @@
+"""The rules on study 000's neurons: rows that hold each claim, and rows that break it."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from allmlp.studies.language import classification
+from allmlp.studies.rules import NotPlannedError
+from tests.unit.known_neurons import SEEDS, as_claimed, ends, jitter, judged, near, own, parts_of
+
+
+def by_class(n_gram: float, words: float, neurons: float = 20) -> pd.DataFrame:
+    rows = [
+        {"run": f"r{seed}", "seed": seed, "moment": moment, "reading": reading, "class": name, "neurons": neurons,
+         "window_energy_1": n_gram * jitter(seed), "recent_energy_1": n_gram * jitter(seed),
+         "constant_energy_1": words * jitter(seed), "part": "neurons"}
+        for seed, moment, reading in product(SEEDS, ("start", "end"), ("paper", "relative"))
+        for name in classification.CLASSES
+    ]  # fmt: skip
+    return pd.DataFrame(rows).assign(d_model=64)
+
+
+@pytest.mark.parametrize("claim", ["000-6", "000-8"])
+def test_energies_of_classes_are_judged_where_every_seed_has_ten_neurons(claim) -> None:
+    assert parts_of(judged(claim, class_energies=by_class(0.97, 0.97))) == ["reproduced", "reproduced"]
+    assert set(parts_of(judged(claim, class_energies=by_class(0.97, 0.5)))) == {"reproduced", "contradicted"}
+    few = judged(claim, class_energies=by_class(0.97, 0.5, neurons=9))
+    assert parts_of(few) == ["undecided", "undecided"]
+    assert all(part.p is None and "as few as 9" in part.text for part in few.parts)
+
+
+def spread(slope: float, part: str = "neurons") -> pd.DataFrame:
+    """Neurons whose low frequencies follow their large rows, and whose ratios are each other's mirror."""
+    tables = []
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        large = rng.integers(1, 16, 200)
+        low = slope * large / 15 + 0.05 * rng.normal(size=200)
+        ratio = np.where(rng.random(200) < 0.5, 1.2, 3.6) + 0.02 * rng.normal(size=200)
+        tables.append(
+            pd.DataFrame(
+                {"large_rows": large, "low_energy_1": low, "ratio_1": ratio, "frequency_ratio_1": 5 - slope * ratio}
+            ).assign(run=f"r{seed}", seed=seed, moment="end", part=part, wear_1=30.0)
+        )
+    return pd.concat(tables, ignore_index=True)
+
+
+def test_rank_correlations_over_neurons() -> None:
+    assert judged("000-9", energy_map=spread(1.0)).verdict == "reproduced"
+    assert judged("000-9", energy_map=spread(-1.0)).verdict == "contradicted"
+    constant = spread(1.0).assign(large_rows=15)
+    assert judged("000-9", energy_map=constant).verdict == "undecided"
+    assert parts_of(judged("000-16", l1_l2=spread(1.0))) == ["reproduced", "reproduced"]
+    assert parts_of(judged("000-16", l1_l2=spread(-1.0))) == ["contradicted", "reproduced"]
+    fresh = spread(-1.0).assign(wear_1=3.0)
+    assert parts_of(judged("000-16", l1_l2=fresh)) == ["undecided", "reproduced"]
+
+
+def sparse(share: float, wear: float = 30.0, start: float = 0.0) -> pd.DataFrame:
+    rows = [
+        {"run": f"r{seed}", "seed": seed, "step": step, "reading": reading, "part": "neurons", "d_model": 64,
+         "wear_1": wear * step / 100, "dct_sparse_share_1": (share if step else start) * jitter(seed)}
+        for seed, step, reading in product(SEEDS, (0, 100), ("paper", "relative"))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_dct_sparse_neurons_must_be_there_and_must_have_emerged() -> None:
+    assert [judged(c, neuron_classes=sparse(0.1)).verdict for c in ("000-10", "000-12")] == ["reproduced"] * 2
+    assert [judged(c, neuron_classes=sparse(0.0)).verdict for c in ("000-10", "000-12")] == ["contradicted"] * 2
+    assert [judged(c, neuron_classes=sparse(0.0, wear=1)).verdict for c in ("000-10", "000-12")] == ["undecided"] * 2
+    already = sparse(0.1, start=0.1)
+    assert [judged(c, neuron_classes=already).verdict for c in ("000-10", "000-12")] == ["contradicted", "reproduced"]
+
+
+def test_keywords_must_be_more_coherent_than_both_others() -> None:
+    assert parts_of(judged("000-11", keywords=near(0.2, 0.1))) == ["reproduced", "reproduced"]
+    assert parts_of(judged("000-11", keywords=near(0.2, 0.2))) == ["reproduced", "contradicted"]
+    none = judged("000-11", keywords=near(0.2, 0.1, in_class=0.0))
+    assert parts_of(none) == ["undecided", "undecided"]
+    assert "as few as 0 of the 6" in none.parts[0].text
+
+
+def test_claims_on_variations_that_hold() -> None:
+    tables = ends(as_claimed)
+    for claim in ("000-15", own("without_long_range"), own("without_order"), own("wear_and_start")):
+        found = judged(claim, **tables)
+        assert found.verdict == "reproduced", (claim, found.parts)
+
+
+def test_claims_on_variations_that_do_not_hold() -> None:
+    same = ends(lambda cell: (0.4, 0.3, 0.5, 0.5))
+    assert parts_of(judged("000-15", **same)) == ["reproduced", "undecided"]
+    for test in ("without_long_range", "without_order"):
+        assert parts_of(judged(own(test), **same)) == ["contradicted", "contradicted"]
+    assert parts_of(judged(own("wear_and_start"), **same)) == ["contradicted"] * 3
+    fresh = ends(lambda cell: (0.4, 0.3, 0.5, 0.5), wear=2.0)
+    assert parts_of(judged(own("without_long_range"), **fresh)) == ["undecided", "undecided"]
+    none = ends(lambda cell: (0.02, 0.02, 0.5, 0.5))
+    assert parts_of(judged(own("without_long_range"), **none)) == ["undecided", "contradicted"]
+    assert parts_of(judged(own("without_order"), **none)) == ["undecided", "contradicted"]
+
+
+def test_three_widths_cannot_show_convergence_beyond_the_second() -> None:
+    rows = ends(as_claimed)["neuron_classes"]
+    found = judged("000-15", neuron_classes=rows[rows["d_mlp"] < 8192])
+    assert parts_of(found) == ["undecided", "reproduced"]
+    assert "128, 512, 2048" in found.parts[0].text
+
+
+@pytest.mark.parametrize("claim", ["000-5", "000-6", "000-9", "000-10", "000-11", "000-12", "000-16"])
+def test_rows_of_other_parts_do_not_judge_the_papers_claims(claim) -> None:
+    tables = {
+        "neuron_classes": ends(as_claimed)["neuron_classes"],
+        "class_energies": by_class(1, 1).assign(part="variation"),
+        "energy_map": spread(1.0, "variation"),
+        "l1_l2": spread(1.0, "variation"),
+        "keywords": near(0.2, 0.1).assign(part="variation"),
+    }
+    with pytest.raises(NotPlannedError, match="needs runs of neurons"):
+        judged(claim, **tables)
+
+
+def test_a_plan_without_controls_or_variations_is_named() -> None:
+    tables = ends(as_claimed)
+    no_controls = {name: rows[rows["part"] != "control"] for name, rows in tables.items() if name != "cost"}
+    with pytest.raises(NotPlannedError, match="sentences dealt anew"):
+        judged(own("without_long_range"), **no_controls)
+    only_base = {name: rows[rows["run"].str.startswith("c0-")] for name, rows in tables.items()}
+    with pytest.raises(NotPlannedError, match="several values of d_mlp"):
+        judged("000-15", **only_base)

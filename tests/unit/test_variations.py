@@ -1,0 +1,43 @@
+"""Study 000's runs with one thing changed: which are planned."""
+
+from pathlib import Path
+
+import pytest
+
+from allmlp import params
+from allmlp.errors import UserError
+from allmlp.plan import Plan
+from allmlp.studies.language import parts
+from tests.conftest import PROJECT
+
+VARIATIONS = "studies: {{language: {{{0}scales: {{workstation: {{variations: {{{1}}}}}}}}}}}\n"
+
+
+def plan(tmp_path: Path, overlay: str = "") -> list:
+    file = tmp_path / "overlay.yaml"
+    file.write_text(overlay or "scale: workstation\n")
+    found = params.load(PROJECT / "params.yaml", [file], {"scale": "workstation"})
+    runs = Plan(found, PROJECT).by_scale["workstation"]["language"]
+    return [run for run in runs if run.labels["part"] in (parts.VARIATION, parts.CONTROL)]
+
+
+def test_each_variation_changes_one_thing_and_the_base_is_trained_once(tmp_path) -> None:
+    runs = plan(
+        tmp_path, VARIATIONS.format("", "contexts: [4, 15], d_mlp: [128, 512], controls: [stories-words], seeds: [7]")
+    )
+    assert len({run.id for run in runs}) == len(runs)
+    grid = {"weight_decay", "embedding_std"}
+    changes = [{name for name in parts.SETTINGS if run.labels[name] != run.labels[f"base_{name}"]} for run in runs]
+    assert changes.count(set()) == 1
+    assert all(len(changed) <= 1 or changed <= grid for changed in changes)
+    assert {run.labels["context"] for run in runs} == {4, 15}
+    assert [run.labels["part"] for run in runs if run.corpus == "stories-words"] == ["control"]
+    plain = next(run for run in runs if run.labels["embedding_std"] == 1.0)
+    assert plain.hyperparameters["embedding_std"] is None
+
+
+def test_controls_of_another_corpus_are_left_out_and_unknown_ones_named(tmp_path) -> None:
+    other = plan(tmp_path, VARIATIONS.format("corpus: stories-bytes, ", "controls: [stories-words]"))
+    assert {run.corpus for run in other} == {"stories-bytes"}
+    with pytest.raises(UserError, match="no corpus 'stories-wrods'"):
+        plan(tmp_path, VARIATIONS.format("", "controls: [stories-wrods]"))
