@@ -67,13 +67,20 @@ def _of_scale(runs: list[Run]) -> dict[str, Any]:
     return {"runs": {run.id: _describe(run) for run in runs}, "planned": planned, "measurements": found}
 
 
+def _begun(content: dict[str, Any]) -> bool:
+    """Is anything measured that was trained for it? What needs no training is one run of every scale."""
+    steps = {run: about["steps"] for run, about in content["runs"].items()}
+    measured = {run for runs in content["measurements"].values() for run in runs}
+    return any(steps[run] > 0 or not any(steps.values()) for run in measured)
+
+
 def _of_study(plan: Plan, study: str) -> dict[str, Any]:
     scales: dict[str, Any] = {
         scale: _of_scale(of_study[study]) for scale, of_study in plan.by_scale.items() if study in of_study
     }
     for content in scales.values():
-        if not content["measurements"]:  # planned and never begun: its number of runs is all there is to say
-            content["runs"] = {}
+        if not _begun(content):  # planned only: its number of runs is all there is to say
+            content["runs"], content["measurements"] = {}, {}
     return scales
 
 
