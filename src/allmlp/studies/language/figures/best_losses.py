@@ -18,7 +18,7 @@ CAPTION = (
     "Held-out loss of the best size tried for each budget: on the left against the budget C = 6 N D, which counts the "
     "supervised targets alone, on the right against the operations that these runs need, counted: matrix products, "
     "forward and backward, at all positions. A GPT computes every position for one target, and no model multiplies "
-    "by the embeddings that it looks up. Dots are seeds, lines means over seeds (geometric in operations) with 95 % "
+    "by the embeddings that it looks up. Small dots are seeds, large ones and lines means over seeds (geometric in operations) with 95 % "
     "t intervals of the loss. The paper draws the left panel only and prints no value."
 )
 
@@ -31,7 +31,7 @@ def _line(axes: Axes, best: pd.DataFrame, x: str, label: str, colour: str) -> No
         half = interval.half_width if np.isfinite(interval.half_width) else np.nan
         points.append((np.exp(np.log(cell[x]).mean()), interval.mean, half))
     where, mean, half = np.array(points).T
-    axes.errorbar(where, mean, yerr=half, color=colour, capsize=2, elinewidth=1.0, label=label)
+    axes.errorbar(where, mean, yerr=half, color=colour, fmt="o-", markersize=4, capsize=2, elinewidth=1.0, label=label)
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:

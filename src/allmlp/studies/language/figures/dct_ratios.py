@@ -72,5 +72,5 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{2.0**value:g}"))
         axis.set_xlabel("blocks of the GPT-2")
         axis.set_ylabel(f"{title}, DCT-MLP over GPT-2")
-    axes[0, 0].legend()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure

@@ -43,7 +43,7 @@ def _said(letter: str, values: pd.Series) -> str:
 
 
 def _model(axes: Axes, inside: pd.DataFrame, column: str, label: str, colour: str) -> None:
-    axes.scatter(inside[BUDGET], inside[column], s=12, color=colour, alpha=0.5, linewidth=0)
+    axes.scatter(inside[BUDGET], inside[column], s=14, color=colour, alpha=0.7, linewidth=0)
     logs = inside[[BUDGET, column]].apply(np.log).groupby(inside[BUDGET]).mean()
     ends = logs[BUDGET].agg(["min", "max"]).to_numpy()
     if len(logs) > 1:
