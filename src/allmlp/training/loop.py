@@ -71,7 +71,8 @@ class Training:
 
     def __init__(self, run: Run, work: Path) -> None:
         torch.set_num_threads(run.threads)
-        torch.use_deterministic_algorithms(run.device == "cpu")
+        # use_deterministic_algorithms(), but without the compiler that it imports: seconds of every process
+        torch.set_deterministic_debug_mode("error" if run.device == "cpu" else "default")
         self.run, self.work, self.task = run, WorkFolder(work), build_task(run)
         torch.manual_seed(run.seed)
         self.model = models.build(run.architecture, **run.hyperparameters).to(run.device)
