@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -29,16 +29,21 @@ class Context:
     parameters: Params
     root: Path
     device: str
+    _known: dict[tuple[str, str], str] = field(default_factory=dict, compare=False, repr=False)  # hundreds of runs ask
 
     def tokens(self, corpus: str) -> str:
         """The id of a corpus's tokens."""
-        return corpora.token_id(corpus, self.parameters.corpora[corpus], self.root)
+        if ("tokens", corpus) not in self._known:
+            self._known["tokens", corpus] = corpora.token_id(corpus, self.parameters.corpora[corpus], self.root)
+        return self._known["tokens", corpus]
 
     def corpus_settings(self, corpus: str) -> str:
         """The digest of what a corpus is, whatever code reads it."""
-        spec = self.parameters.corpora[corpus]
-        described = {key: value for key, value in corpora.described(spec).items() if key != "recipes"}
-        return paths.digest([described, corpora.content(corpus, spec, self.root)])
+        if ("settings", corpus) not in self._known:
+            spec = self.parameters.corpora[corpus]
+            described = {key: value for key, value in corpora.described(spec).items() if key != "recipes"}
+            self._known["settings", corpus] = paths.digest([described, corpora.content(corpus, spec, self.root)])
+        return self._known["settings", corpus]
 
     def vocabulary(self, corpus: str) -> int:
         """Its number of token types: as asked for, or as recorded when it was tokenized."""
