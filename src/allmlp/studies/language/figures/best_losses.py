@@ -18,8 +18,8 @@ CAPTION = (
     "Held-out loss of the best size tried for each budget: on the left against the budget C = 6 N D, which counts the "
     "supervised targets alone, on the right against the operations that these runs need, counted: matrix products, "
     "forward and backward, at all positions. A GPT computes every position for one target, and no model multiplies "
-    "by the embeddings that it looks up. Small dots are seeds, large ones and lines means over seeds (geometric in operations) with 95 % "
-    "t intervals of the loss. The paper draws the left panel only and prints no value."
+    "by the embeddings that it looks up. Small dots are seeds, large ones and lines means over seeds (geometric in "
+    "operations) with 95 % t intervals of the loss. The paper draws the left panel only and prints no value."
 )
 
 
