@@ -4,7 +4,7 @@ import io
 import json
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,9 @@ from allmlp import paths, studies
 from allmlp.columns import Column
 from allmlp.errors import UserError
 from allmlp.run import Run
-from allmlp.training.checkpoint import Trained
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
 
 
 def rule(claim: dict) -> str:
@@ -29,8 +31,10 @@ def rules(study: str, measure: str) -> dict[str, str]:
     return {claim["id"]: rule(claim) for claim in studies.ledger(study) if measure in claim["measures"]}
 
 
-def take(run: Run, measure: str, trained: Trained | None = None) -> Path:
+def take(run: Run, measure: str, trained: "Trained | None" = None) -> Path:
     """Take one measure of one run's checkpoints and write it. Returns the file."""
+    from allmlp.training.checkpoint import Trained  # PyTorch: what only reads measurements starts without it
+
     module = studies.measure(run.study, measure)
     rows = module.measure(trained or Trained(run))
     if list(rows.columns) != list(module.COLUMNS):

@@ -13,6 +13,7 @@ from allmlp import models, studies
 from allmlp.errors import UserError
 from allmlp.report import style
 from allmlp.studies.copying import heat, verdicts
+from allmlp.studies.copying.centre import central
 from allmlp.studies.copying.figures import heat_maps as heat_figure
 from allmlp.studies.copying.figures import image_curves
 from allmlp.studies.copying.measures import heat_maps, heat_shares, image_curve
@@ -111,7 +112,7 @@ def test_networks_without_relations_have_no_heat() -> None:
 
 @pytest.mark.parametrize(("shape", "side"), [((16, 16), 12), ((4, 4), 2), ((2, 2), 2), ((1, 1), 1), ((8, 8), 6)])
 def test_the_middle_is_the_rectangle_nearest_to_half_the_area(shape: tuple[int, int], side: int) -> None:
-    inside = heat.central(*shape)
+    inside = central(*shape)
     assert inside.sum() == side**2
     assert np.array_equal(inside, inside[::-1, ::-1])
 

@@ -14,6 +14,7 @@ from allmlp import models
 from allmlp.report.statistics import Finding
 from allmlp.studies import ledger, overlap
 from allmlp.studies.language import prompts
+from allmlp.studies.language.context_gain import context_gain
 from allmlp.studies.language.figures import contexts
 from allmlp.studies.language.measures import context_parameters, samples
 from allmlp.studies.language.tables import samples as table
@@ -71,7 +72,7 @@ def test_context_gain_is_the_difference_of_two_log_probabilities(corpus: Path) -
         return total
 
     with torch.no_grad():
-        assert prompts.context_gain(model, tokenizer, text) == pytest.approx(log_p("Once. A") - log_p("A"))
+        assert context_gain(model, tokenizer, text) == pytest.approx(log_p("Once. A") - log_p("A"))
 
 
 def test_the_measure_has_its_columns_and_the_same_twice(corpus: Path) -> None:

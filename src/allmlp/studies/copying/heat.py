@@ -35,18 +35,6 @@ def heat(model: nn.Module, patches_BTF: torch.Tensor, rows: int) -> tuple[np.nda
     return heat_BT.reshape(len(heat_BT), rows, -1).numpy(), layer
 
 
-def central(rows: int, columns: int) -> np.ndarray:
-    """Which patches are in the middle: the centred rectangle whose area is nearest to half the image's, (R, C) bool.
-
-    It leaves out as many rows as columns on every side: 12 x 12 of 16 x 16 patches, 2 x 2 of 4 x 4.
-    """
-    areas = {border: (rows - 2 * border) * (columns - 2 * border) for border in range((min(rows, columns) + 1) // 2)}
-    border = min(areas, key=lambda border: abs(areas[border] / (rows * columns) - 0.5))
-    inside = np.zeros((rows, columns), dtype=bool)
-    inside[border : rows - border, border : columns - border] = True
-    return inside
-
-
 def drawn_images(task: ImageClassification, most: int) -> tuple[torch.Tensor, np.ndarray, np.ndarray, int]:
     """`most` test images: patches (N, T, F), pixels (N, H, W, C) uint8, labels (N,); rows of patches."""
     pixels, labels = (part[task.drawn_rows(most)] for part in task.file.test)

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEARNESS = ("dot", "cosine", "l2")
+CLEAREST = 6  # neurons of each class that the paper shows
+RANDOM = "random"  # the class of vectors drawn beside them
 DOCUMENTS = 20_000  # of the held-out ones, at most: the first
 
 

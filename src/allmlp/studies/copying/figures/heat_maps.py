@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from allmlp.report import style
-from allmlp.studies.copying.heat import central
+from allmlp.studies.copying.centre import central
 
 MEASURES = ["heat_maps"]
 PAPER = "Figure 8"

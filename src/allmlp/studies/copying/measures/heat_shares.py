@@ -7,7 +7,8 @@ import pandas as pd
 import torch
 
 from allmlp.columns import exact, numeric
-from allmlp.studies.copying.heat import central, drawn_images, heat
+from allmlp.studies.copying.centre import central
+from allmlp.studies.copying.heat import drawn_images, heat
 
 if TYPE_CHECKING:
     from allmlp.training.checkpoint import Trained

@@ -7,8 +7,7 @@ from matplotlib.figure import Figure
 from allmlp.report import style
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.drawing import COLOURS
-from allmlp.studies.language.keywords import NEARNESS
-from allmlp.studies.language.measures.keywords import RANDOM
+from allmlp.studies.language.keywords import NEARNESS, RANDOM
 from allmlp.studies.seeds import over_seeds
 
 MEASURES = ["keywords"]

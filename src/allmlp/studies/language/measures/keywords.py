@@ -17,7 +17,7 @@ from allmlp.columns import exact, numeric, timing
 from allmlp.studies.language import classification, neurons, profiles
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, Reading
 from allmlp.studies.language.energies import Energies, over
-from allmlp.studies.language.keywords import NEARNESS, CoOccurrence, nearest
+from allmlp.studies.language.keywords import CLEAREST, NEARNESS, RANDOM, CoOccurrence, nearest
 from allmlp.tokens import TokenFile
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
-CLEAREST = 6
 KEYWORDS, FIRST = 10, 5  # of Figure 13, of the text (E000-7)
-RANDOM = "random"
 CHANGES = "; another CPU type may order tokens otherwise, so it is never compared"
 
 COLUMNS = {

@@ -7,7 +7,8 @@ import pandas as pd
 
 from allmlp.columns import exact, numeric, timing
 from allmlp.sampling import generate
-from allmlp.studies.language.prompts import PROMPTS, context_gain
+from allmlp.studies.language.context_gain import context_gain
+from allmlp.studies.language.prompts import PROMPTS
 from allmlp.studies.overlap import known_trigrams, longest_copy, training_text
 from allmlp.tokens import TokenFile
 

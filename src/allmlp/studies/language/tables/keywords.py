@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from allmlp.studies.language.measures.keywords import RANDOM
+from allmlp.studies.language.keywords import RANDOM
 from allmlp.studies.language.verdicts.keywords import DECIDING
 
 MEASURES = ["keywords"]

@@ -8,7 +8,7 @@ import pandas as pd
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
-from allmlp.studies.language.measures.keywords import CLEAREST, RANDOM
+from allmlp.studies.language.keywords import CLEAREST, RANDOM
 from allmlp.studies.language.parts import NEURONS, of_part
 from allmlp.studies.language.verdicts.wear import not_judged
 
