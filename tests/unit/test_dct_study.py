@@ -165,7 +165,7 @@ def test_runs_of_each_scale_have_equal_data_but_for_those_that_have_more(scale):
         assert run.steps == run.labels["data"] * block.steps
         assert run.optimiser["warmup_steps"] == round(0.1 * run.steps)
         assert models.load(run.architecture).causal
-    of_seed = len(block.models["gpt2"].depths) + 2 * len(block.models["dct-mlp"].depths)
+    of_seed = sum(len(model.depths) * len(model.data) for model in block.models.values())
     assert len(runs) == len({run.id for run in runs}) == of_seed * len(block.seeds)
 
 

@@ -4,6 +4,7 @@ import os
 import random
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.conftest import call, edit, git
@@ -17,9 +18,14 @@ def test_a_finished_pipeline_has_nothing_to_do(finished: Path) -> None:
     assert git(finished, "status", "--porcelain") == ""
 
 
-def test_a_fresh_clone_has_nothing_to_do_and_brings_back_its_figures(fresh: Path) -> None:
+def test_a_fresh_clone_has_nothing_to_do(fresh: Path) -> None:
     assert planned(fresh) == []
     assert up_to_date(fresh)
+    assert git(fresh, "status", "--porcelain") == ""
+
+
+@pytest.mark.slow
+def test_a_fresh_clone_brings_back_its_figures(fresh: Path) -> None:
     before = {name: contents(fresh / "results" / name) for name in ("figures", "tables")}
     call(fresh, "rm", "-r", "results/figures", "results/tables")
     call(fresh, "dvc", "repro")

@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import call, edit, git
 from tests.workflow.asking import contents, planned, up_to_date
 
@@ -21,6 +23,7 @@ def change_and_run(clone: Path, old: str, new: str) -> None:
     call(clone, "allmlp", "keep", "--push")
 
 
+@pytest.mark.slow
 def test_pinned_states_come_back_whole(finished: Path) -> None:
     state_a, figures_a = git(finished, "rev-parse", "HEAD").strip(), contents(finished / "results/figures")
     change_and_run(finished, "learning_rate: 1e-3, weight_decay: 2.0", "learning_rate: 3e-3, weight_decay: 2.0")
@@ -46,6 +49,7 @@ def test_the_remote_holds_every_file_that_was_kept(finished: Path) -> None:
     assert all(path.read_bytes() in stored for path in kept)
 
 
+@pytest.mark.slow
 def test_two_clones_that_each_keep_a_run_merge(finished: Path) -> None:
     first, second = finished.parent / "first", finished.parent / "second"
     pointers = {path.name: path.read_bytes() for path in (finished / "results/checkpoints").glob("*.dvc")}
