@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from allmlp import corpora
 from allmlp.corpora import CorpusSpec, shuffling, stories
 from allmlp.corpora.shuffling import sentences, shuffled
+from allmlp.corpora.stories import floor
 from allmlp.corpora.stories.floor import entropy_per_token
+from allmlp.tokenizers import fit
+from allmlp.tokens import write_tokens
 
 TEXTS = list(stories.documents(0, 40))
 
@@ -52,21 +55,39 @@ def test_sentences_lose_nothing_but_space(text: str) -> None:
     assert "".join("".join(sentences(text)).split()) == "".join(text.split())
 
 
-def test_a_shuffled_corpus_has_an_id_of_its_own_and_no_known_entropy(tmp_path: Path) -> None:
+def write_stories(root: Path, what: str | None) -> tuple[str, Path]:
+    """Thirty stories, shuffled or not: the id that their tokens would have, and the folder of their tokens."""
     plain = {"source": "stories", "documents": 30, "tokenizer": {"kind": "bytes"}}
+    spec = CorpusSpec.model_validate({**plain, **({"shuffle": what} if what else {})})
+    assert len(list(spec.documents(root))) == 30
+    tokenizer = fit(spec.tokenizer, spec.documents(root), root)  # type: ignore[arg-type]
+    write_tokens(spec.documents(root), tokenizer, root / str(what), describe=corpora.described(spec))
+    return corpora.token_id("mine", spec, root), root / str(what)
+
+
+def test_a_shuffled_corpus_has_an_id_of_its_own_and_no_known_entropy(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
     ids = set()
     for what in (None, "words", "sentences"):
-        spec = CorpusSpec.model_validate({**plain, **({"shuffle": what} if what else {})})
-        ids.add(corpora.token_id("mine", spec, tmp_path))
-        assert len(list(spec.documents(tmp_path))) == 30
-        from allmlp.tokenizers import fit
-        from allmlp.tokens import write_tokens
-
-        folder = tmp_path / str(what)
-        tokenizer = fit(spec.tokenizer, spec.documents(tmp_path), tmp_path)  # type: ignore[arg-type]
-        write_tokens(spec.documents(tmp_path), tokenizer, folder, describe=corpora.described(spec))
+        token_id, folder = write_stories(tmp_path, what)
+        ids.add(token_id)
         assert (entropy_per_token(folder) is None) == (what is not None)
     assert len(ids) == 3
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "nonsense"])
+def test_a_remembered_entropy_is_the_same_and_a_damaged_one_is_found_anew(tmp_path, monkeypatch, damage) -> None:
+    monkeypatch.chdir(tmp_path)
+    find = entropy_per_token.__wrapped__  # as another process would
+    _, folder = write_stories(tmp_path, None)
+    found = find(folder)
+    (remembered,) = Path("work/entropy").iterdir()
+    monkeypatch.setattr(floor, "story", None)
+    assert find(folder) == found, "read, not computed"
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    remembered.write_text(damage)
+    assert find(folder) == found
 
 
 def test_images_have_nothing_to_shuffle() -> None:

@@ -17,10 +17,11 @@ TITLE = "Loss against size at fixed budgets of compute"
 CAPTION = (
     "Loss on held-out documents at the end of training against the number of weights, embeddings among them, one "
     "colour per budget C = 6 N D of operations by the usual estimate, D the supervised targets. Dots are seeds. "
-    "Curves are parabolas in log N through the means over seeds, dotted where they leave the sizes tried. Filled "
-    "diamonds: a minimum inside the sizes tried. Where it lies outside, an open triangle at the edge points to it, "
-    "and the power laws leave that budget out; without a mark the parabola has no minimum. A model that sees its "
-    "sequences more than once is marked by a cross. The paper's curves carry no values that could be drawn here."
+    "Curves are parabolas in log N through the means over seeds, dotted where they leave the sizes tried; three sizes "
+    "fix one exactly, and leave nothing over to judge its form by. Filled diamonds: a minimum inside the sizes tried. "
+    "Where it lies outside, an open triangle at the edge points to it, and the power laws leave that budget out; "
+    "without a mark the parabola has no minimum. A model that sees its sequences more than once is marked by a cross. "
+    "The paper's curves carry no values that could be drawn here."
 )
 
 BEYOND = 1.6  # how far, as a factor of the size, a curve is drawn beyond the sizes tried
