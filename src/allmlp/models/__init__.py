@@ -1,5 +1,6 @@
 """The architectures, by name. Importing this module does not import torch: a plan needs only names.
 
+>>> import torch
 >>> model = build("causal-rn", vocabulary=29, context=34, d_model=48, n_blocks=2)
 >>> model(torch.zeros(1, 34, dtype=torch.int64)).shape
 torch.Size([1, 34, 29])
