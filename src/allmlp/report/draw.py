@@ -1,6 +1,5 @@
 """Figures of one study: each drawn only where its rows, its file or the style changed; the same bytes each time."""
 
-import io
 import json
 import os
 from concurrent.futures import ProcessPoolExecutor
@@ -9,19 +8,16 @@ from types import ModuleType
 from typing import Any
 
 import matplotlib
-from matplotlib.figure import Figure
 
 from allmlp import paths, recipes, studies
-from allmlp.errors import UserError
-from allmlp.report import evidence, style
+from allmlp.report import evidence, saving, style
 from allmlp.report.evidence import Evidence
 
 FIGURES = Path("results/figures")
-LARGEST = 300_000  # bytes; git keeps every figure for ever
 
 
 def _digest(module: ModuleType, found: Evidence) -> str:
-    """Of all that a figure's bytes depend on: its rows, its code, the style, the paper's numbers."""
+    """Of all that a figure's bytes depend on: its rows, its code, how it is saved, the paper's numbers."""
     rows = {
         measure: {run: entry["sha256"] for run, entry in found.files(measure).items()} for measure in module.MEASURES
     }
@@ -29,22 +25,8 @@ def _digest(module: ModuleType, found: Evidence) -> str:
         run: found.content["runs"][run]["labels"] for measure in module.MEASURES for run in found.measured(measure)
     }
     paper = evidence.paper_values(found.study).astype(str).to_dict("records")
-    return paths.digest([rows, labels, recipes.fingerprint(module.__name__), matplotlib.__version__, paper], 16)
-
-
-def _save(figure: Figure, path: Path, runs: list[str]) -> None:
-    for suffix in ("svg", "png"):
-        buffer = io.BytesIO()
-        said = {"Description": f"runs: {' '.join(runs)}"}
-        metadata = {**said, "Date": None} if suffix == "svg" else {**said, "Software": None}
-        with matplotlib.rc_context(style.RC):
-            figure.savefig(buffer, format=suffix, metadata=metadata)
-        figure.set_layout_engine("none")  # what is laid out once stays so: it takes half of the time
-        if len(buffer.getvalue()) > LARGEST:
-            raise UserError(
-                f"{path}.{suffix}: {len(buffer.getvalue()):,} bytes, more than {LARGEST:,}. Draw fewer points."
-            )
-        paths.write_whole(path.with_suffix(f".{suffix}"), buffer.getvalue())
+    code = [recipes.fingerprint(module.__name__), recipes.fingerprint(saving.__name__)]
+    return paths.digest([rows, labels, code, matplotlib.__version__, paper], 16)
 
 
 def _entry(name: str, module: ModuleType, found: Evidence) -> dict[str, Any]:
@@ -61,14 +43,14 @@ def _entry(name: str, module: ModuleType, found: Evidence) -> dict[str, Any]:
 
 
 def _is_there(stem: Path) -> bool:
-    return all(stem.with_name(f"{stem.name}.{suffix}").is_file() for suffix in ("svg", "png"))
+    return all(stem.with_name(f"{stem.name}.{suffix}").is_file() for suffix in saving.SUFFIXES)
 
 
 def _draw(study: str, kind: str, stem: Path, found: Evidence, runs: list[str]) -> None:
     module = studies.module(study, f"figures.{kind}")
     with matplotlib.rc_context(style.RC):
         figure = module.draw(found.tables(module.MEASURES))
-    _save(figure, stem, runs)
+    saving.save(figure, stem, runs)
 
 
 def _draw_all(jobs: list[tuple[str, str, Path, Evidence, list[str]]]) -> None:
