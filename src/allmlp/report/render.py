@@ -38,7 +38,10 @@ def _svg(path: Path) -> Markup:
 
 def _figures(study: str) -> list[dict[str, Any]]:
     index = _json(FIGURES / study / "index.json")
-    return [{"name": name, **about, "svg": _svg(FIGURES / study / f"{name}.svg")} for name, about in index.items()]
+    return [
+        {"name": name, **about, "again": _again(name, index), "svg": _svg(FIGURES / study / f"{name}.svg")}
+        for name, about in index.items()
+    ]
 
 
 def _tables(study: str) -> list[dict[str, Any]]:
@@ -46,8 +49,14 @@ def _tables(study: str) -> list[dict[str, Any]]:
     found = []
     for name, about in index.items():
         rows = _csv(TABLES / study / f"{name}.csv")
-        found.append({"name": name, **about, "rows": rows, "brief": brief(rows)})
+        found.append({"name": name, **about, "again": _again(name, index), "rows": rows, "brief": brief(rows)})
     return found
+
+
+def _again(name: str, index: dict[str, Any]) -> bool:
+    """Is it an overlay's, with the same of the plan itself just before it? Then its caption has been read."""
+    recorded = index[name]["recorded"]
+    return bool(recorded) and name.removesuffix(f"-{recorded}") in index
 
 
 def brief(rows: pd.DataFrame) -> pd.DataFrame | None:
