@@ -1,4 +1,4 @@
-# reproduce: every run of `scale: laptop` again, the comparison, the report     test: in 20 minutes     test-all: adds real
+# reproduce: every run of `scale: laptop` again, the comparison, the report     test: in 10 minutes     test-all: adds real
 # kills, faults and whole pipelines     bench: speed and memory beside what a user would pick instead
 PYTHON ?= python3
 PARAMS ?=
