@@ -145,7 +145,8 @@ def _judge_overlay(entries: list[dict[str, Any]], study: str, name: str, found: 
     _correct(there)
     for entry, other in zip(entries, there, strict=True):
         if other["verdict"] != NOT_RUN:
-            said = {key: other[key] for key in ("verdict", "scale", "text", "parts", "n", "rule_changed_since")}
+            kept = ("verdict", "scale", "text", "parts", "n", "rule_changed_since", "older_recipe")
+            said = {key: other[key] for key in kept}
             entry.setdefault("elsewhere", {})[name] = {**said, "indication": other.get("indication")}
 
 

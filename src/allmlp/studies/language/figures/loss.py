@@ -42,19 +42,13 @@ def _architecture(axes: Axes, rows: pd.DataFrame, model: str, position: int) -> 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """Loss over steps; tables["loss_curve"] with run, seed and perhaps model and floor_nats."""
     rows = tables["loss_curve"]
-    models = rows["model"] if "model" in rows else pd.Series("mlp", index=rows.index)
+    models = rows["model"]
     figure, axes = style.canvas(height=3.2, width=5.5)
     for position, model in enumerate(sorted(models.unique())):
         _architecture(axes[0, 0], rows[models == model], model, position)
-    if "floor_nats" in rows:
-        for position, floor in enumerate(sorted(rows["floor_nats"].dropna().unique())):
-            axes[0, 0].axhline(
-                floor,
-                color="black",
-                linestyle=":",
-                linewidth=1.2,
-                label=None if position else "entropy of the grammar",
-            )
+    for position, floor in enumerate(sorted(rows["floor_nats"].dropna().unique())):
+        label = None if position else "entropy of the grammar"
+        axes[0, 0].axhline(floor, color="black", linestyle=":", linewidth=1.2, label=label)
     axes[0, 0].set_xscale("symlog", linthresh=10)
     axes[0, 0].set_xlim(left=0)
     axes[0, 0].set_xlabel("training step (logarithmic)")

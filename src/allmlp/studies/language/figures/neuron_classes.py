@@ -34,7 +34,7 @@ def _panel(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """Lines of the four shares over steps; tables["neuron_classes"] with run and seed."""
+    """A line per class over steps; tables["neuron_classes"] with run and seed."""
     rows = tables["neuron_classes"]
     readings = list(rows["reading"].unique())
     figure, axes = style.canvas(columns=len(readings), height=2.9)
