@@ -20,7 +20,9 @@ SMALL = {  # a plan that trains in seconds: see params.yaml, `scale: smoke`
     "recorded: [overlays/english.yaml]": "recorded: []",
     "scale: laptop": "scale: smoke",
     "documents: 30000": "documents: 300",
-    "documents: 4000": "documents: 300",
+    "    documents: 4000\n": "    documents: 300\n",
+    "documents: 4000, seed: 1": "documents: 300, seed: 1",
+    "documents: 8000": "documents: 300",
 }
 
 

@@ -10,6 +10,8 @@ from allmlp.studies.settings import Optimiser
 
 CLASSIFIERS = ("birn", "linear-birn", "transformer-classifier", "linear-transformer-classifier")
 COPYING = {"vocabulary": 29, "context": 10, "d_model": 16, "n_blocks": 1}
+ATTENDING_MATCHERS = ("matcher-transformer", "matcher-transformer-as-published")
+MATCHER = {"context": 16, "features": 3, "n_blocks": 1}  # single pixels for embeddings, the first of them the query
 SIZES: dict[str, dict[str, object]] = {
     "mlp": {"vocabulary": 257, "context": 7, "d_model": 8, "d_mlp": 16, "n_blocks": 2},
     "gpt2-last": {"vocabulary": 257, "context": 7, "d_model": 8, "d_mlp": 16, "n_blocks": 1, "n_heads": 2},
@@ -17,6 +19,9 @@ SIZES: dict[str, dict[str, object]] = {
     "constant-attention": {"vocabulary": 7, "d_model": 16, "n_heads": 2, "d_mlp": 32},
     **{name: {"vocabulary": 10, "context": 4, "features": 12, "d_model": 8, "n_blocks": 1} for name in CLASSIFIERS},
     "hand-coded-addition": {"vocabulary": 7, "frequencies": [1, 3], "angles": 8, "grid": "jittered"},
+    "mixer-autoencoder": {"vocabulary": 257, "context": 12, "d_model": 8, "n_blocks": 1},
+    "matcher-mixer": MATCHER,
+    **{name: {**MATCHER, "n_heads": 1} for name in ATTENDING_MATCHERS},
 }
 TASKS: dict[str, tuple[str, dict[str, object]]] = {
     "mlp": ("last-token", {"context": 7, "batch_size": 16}),
@@ -24,6 +29,8 @@ TASKS: dict[str, tuple[str, dict[str, object]]] = {
     **{name: ("images", {"patch": 2, "batch_size": 16}) for name in CLASSIFIERS},
     "constant-attention": ("modular-addition", {"p": 7, "train_share": 0.8}),
     "hand-coded-addition": ("modular-addition", {"p": 7, "train_share": 0.8}),
+    "mixer-autoencoder": ("autoencode", {"context": 12, "batch_size": 4}),
+    **{name: ("images", {"patch": 1, "batch_size": 16}) for name in ("matcher-mixer", *ATTENDING_MATCHERS)},
 }
 IMAGES = "images-00000000"  # the corpus of the tiny runs that read images
 OPTIMISER = Optimiser(learning_rate=3e-3, weight_decay=0.1, clip=1.0, warmup_steps=3, schedule="cosine").model_dump()
@@ -45,7 +52,7 @@ def run(architecture: str, steps: int = 12, tokens: str | None = "tiny-00000000"
         seed=1,
         measures=("cost",),
         keep=(0, steps // 2),
-        tokens={"last-token": tokens, "images": IMAGES}.get(task),
+        tokens={"last-token": tokens, "autoencode": tokens, "images": IMAGES}.get(task),
         loss_dtype="float64" if task == "modular-addition" else "float32",
     )
     return replace(made, **changes)  # type: ignore[arg-type]

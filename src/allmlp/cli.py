@@ -82,6 +82,27 @@ def measure(runs: list[str], params: Overlays = None, scale: ScaleOption = None,
 
 
 @app.command()
+def audit(
+    architectures: Annotated[list[str] | None, typer.Argument(help="Names of the registry; all unless given.")] = None,
+    run: Annotated[list[str] | None, typer.Option(help="A trained run's id: its weights, at its own size.")] = None,
+    params: Overlays = None,
+    scale: ScaleOption = None,
+    device: DeviceOption = None,
+    format: Annotated[Literal["text", "json"], typer.Option(help="for people or for machines")] = "text",
+) -> None:
+    """Does any architecture see the future, its padding or its batch? Status 1 if one does that does not say so."""
+    from allmlp import audit as auditor
+    from allmlp import models
+    from allmlp.training.checkpoint import Trained
+
+    findings = auditor.audit(architectures or ([] if run else models.REGISTRY))
+    if run:
+        current = _plan(params, scale, device)
+        findings += [finding for name in run for finding in auditor.audit_run(Trained(current.run(name)))]
+    raise typer.Exit(1 if auditor.show(findings, format) else 0)
+
+
+@app.command()
 def certify(
     run: Annotated[str, typer.Argument(help="A run id, a run's folder, or your own weights as safetensors.")],
 ) -> None:

@@ -24,14 +24,15 @@ def _counted(architecture: str, hyperparameters: str, sequences: int) -> tuple[i
     return flops.parameters(model)["total"], flops.counted_flops(model, sequences)
 
 
-def _state(run: Run) -> str:
-    if all(Path(file).is_file() for file in run.measurements.values()):
+def _state(run: Run, untrained: set[str]) -> str:
+    """`untrained`: the runs whose weights must be made, for a measurement or for another run."""
+    if run.id in untrained:
+        if Path(f"{run.folder}.dvc").is_file():
+            return "kept: dvc pull"
+        return "begun" if any((Path("work/runs") / run.id).glob("state-*.json")) else "to do"
+    if run.measures and all(Path(file).is_file() for file in run.measurements.values()):
         return "measured"
-    if Path(run.checkpoint).is_file():
-        return "trained"
-    if Path(f"{run.folder}.dvc").is_file():
-        return "kept: dvc pull"
-    return "begun" if any((Path("work/runs") / run.id).glob("state-*.json")) else "to do"
+    return "trained" if Path(run.checkpoint).is_file() else "not needed"
 
 
 def _seconds_per_flop(plan: Plan) -> dict[tuple[str, str], float]:
@@ -52,6 +53,7 @@ def costs(plan: Plan) -> list[dict[str, Any]]:
     from allmlp.training.flops import six_nd
 
     rates, records = _seconds_per_flop(plan), []
+    untrained = {run.id for batch in plan.untrained for run in batch.runs}
     for run in plan.runs:
         sequences, supervised = tasks.size(run.task, run.task_parameters)
         parameters, step = _counted(run.architecture, paths.canonical(run.hyperparameters), sequences)
@@ -60,7 +62,7 @@ def costs(plan: Plan) -> list[dict[str, Any]]:
             {
                 "run": run.id,
                 "study": run.study,
-                "state": _state(run),
+                "state": _state(run, untrained),
                 "parameters": parameters,
                 "steps": run.steps,
                 "supervised_tokens": supervised * run.steps,
@@ -127,7 +129,8 @@ def show(plan: Plan, format: str) -> None:
             f"{r['estimated_s']:.0f} s",
         )
     Console(width=None if Console().is_terminal else 180).print(table)
-    todo = [record for record in records if record["state"] != "measured"]
+    waiting = {run.id for batch in (*plan.untrained, *plan.unmeasured) for run in batch.runs}
+    todo = [record for record in records if record["run"] in waiting]
     minutes, disk = sum(r["estimated_s"] for r in todo) / 60, _short(sum(r["disk_bytes"] for r in todo))
     print(
         f"{len(todo)} of {len(records)} runs to do: {minutes:.0f} minutes of one core or device, {disk}B of checkpoints"

@@ -56,7 +56,8 @@ def keep(names: list[str] | None, push: bool) -> None:
 def superseded(plan: Plan) -> list[Path]:
     """What was made again under a newer recipe: old measurements, and old checkpoints that a laptop can make.
 
-    Everything else stays, whether a plan names it or not: a GPU or a cluster may have made it once.
+    Everything else stays, whether a plan names it or not: a GPU or a cluster may have made it once. So does the parent
+    of a run that stays.
     """
     runs = [run for of_study in plan.by_scale.values() for runs in of_study.values() for run in runs]
     current = {
@@ -74,10 +75,14 @@ def superseded(plan: Plan) -> list[Path]:
         for of in plan.by_scale[scale].values()
         for run in of
     }
-    for path in sorted(CHECKPOINTS.glob("*/run.json")):
-        newer_id = small.get(json.loads(path.read_text(encoding="utf-8"))["settings"])
-        if newer_id is not None and newer_id != path.parent.name and (CHECKPOINTS / newer_id).is_dir():
-            old += [item for item in (path.parent, path.parent.with_name(f"{path.parent.name}.dvc")) if item.exists()]
+    said = {
+        path.parent: json.loads(path.read_text(encoding="utf-8")) for path in sorted(CHECKPOINTS.glob("*/run.json"))
+    }
+    newer_ids = {folder: small.get(one["settings"], folder.name) for folder, one in said.items()}
+    again = {folder for folder, new in newer_ids.items() if new != folder.name and (CHECKPOINTS / new).is_dir()}
+    needed = {one["run"]["parent"] for folder, one in said.items() if folder not in again}  # by checkpoints that stay
+    for folder in sorted(folder for folder in again if folder.name not in needed):
+        old += [item for item in (folder, folder.with_name(f"{folder.name}.dvc")) if item.exists()]
     return old
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from allmlp import paths, studies, yamlfile
-from allmlp.corpora import CorpusSpec
+from allmlp.corpora import CorpusSpec, taught
 from allmlp.errors import UserError
 from allmlp.strict import Strict
 from allmlp.yamlfile import Located, Place
@@ -145,7 +145,8 @@ def load(path: Path, overlays: list[Path] | None = None, changes: dict[str, str]
             raise UserError(
                 f"{located.where(('studies', study))}: no study {study!r} with runs. There are: {', '.join(known)}."
             )
-    corpora = {name: _checked(CorpusSpec, value, located, ("corpora", name)) for name, value in top.corpora.items()}
+    specs = {name: _checked(CorpusSpec, value, located, ("corpora", name)) for name, value in top.corpora.items()}
+    corpora = taught(specs)
     settings: dict[tuple[str, Scale], Any] = {}
     for study in top.studies:
         settings |= _settings(located, study)
@@ -166,13 +167,22 @@ def _named_corpora(setting: Any) -> Iterator[tuple[Place, str]]:
     """Where a study's settings, or a block within them, name a corpus, and which."""
     for key in type(setting).model_fields:
         value = getattr(setting, key)
-        if key == "corpus" and value is not None:
+        if key in ("corpus", "control") and value is not None:
             yield (key,), value
-        elif key == "controls":
+        elif key in ("controls", "pairs"):
             yield from (((key, place), corpus) for place, corpus in enumerate(value))
-        elif isinstance(value, BaseModel):
-            for place, corpus in _named_corpora(value):
-                yield (key, *place), corpus
+        else:
+            for step, block in _blocks(value):
+                for place, corpus in _named_corpora(block):
+                    yield (key, *step, *place), corpus
+
+
+def _blocks(value: Any) -> Iterator[tuple[Place, BaseModel]]:
+    """The blocks of settings that a value is, or lists."""
+    if isinstance(value, BaseModel):
+        yield (), value
+    elif isinstance(value, list):
+        yield from (((place,), item) for place, item in enumerate(value) if isinstance(item, BaseModel))
 
 
 def read(overlays: list[Path] | None = None, changes: dict[str, str] | None = None) -> Params:

@@ -3,13 +3,13 @@
 import json
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from allmlp import corpora, params, paths, studies
+from allmlp import batches, corpora, params, paths, studies
+from allmlp.batches import Batch
 from allmlp.errors import UserError
 from allmlp.params import SCALES, Params, Scale
 from allmlp.run import Run
@@ -20,6 +20,29 @@ DEVICE_OF_SCALE: dict[str, str] = {"gpu": "cuda", "paper": "cuda"}
 
 def _unmeasured(run: Run) -> bool:
     return not all(Path(file).is_file() for file in run.measurements.values())
+
+
+def _without_recipes(described: dict[str, Any]) -> dict[str, Any]:
+    """A corpus's description, and within it those of the corpora that it is made with, without recipes."""
+    return {
+        key: _without_recipes(value) if isinstance(value, dict) else value
+        for key, value in described.items()
+        if key != "recipes"
+    }
+
+
+def _related(runs: dict[str, Run], where: str) -> list[Run]:
+    """The runs, each with those that it needs: its parent, and those of its search."""
+    known: dict[str, Run] = {}
+
+    def add(run: Run) -> Run:
+        if run.id not in known:
+            if lacking := [one for one in run.needs if one not in runs]:
+                raise ValueError(f"{where}: {run.id} needs {lacking[0]}, which `runs` does not list")
+            known[run.id] = replace(run, relatives={one: add(runs[one]) for one in run.needs}) if run.needs else run
+        return known[run.id]
+
+    return [add(run) for run in runs.values()]
 
 
 @dataclass(frozen=True)
@@ -37,12 +60,21 @@ class Context:
             self._known["tokens", corpus] = corpora.token_id(corpus, self.parameters.corpora[corpus], self.root)
         return self._known["tokens", corpus]
 
+    def pairs(self, corpus: str) -> str:
+        """The id of the tokens of a corpus of pairs. UserError for one of another kind."""
+        if not self.parameters.corpora[corpus].is_pairs:
+            raise UserError(f"corpus '{corpus}': holds no pairs. Name one of source {', '.join(corpora.PAIRS)}.")
+        return self.tokens(corpus)
+
     def corpus_settings(self, corpus: str) -> str:
         """The digest of what a corpus is, whatever code reads it."""
         if ("settings", corpus) not in self._known:
             spec = self.parameters.corpora[corpus]
-            described = {key: value for key, value in corpora.described(spec).items() if key != "recipes"}
-            self._known["settings", corpus] = paths.digest([described, corpora.content(corpus, spec, self.root)])
+            held = corpora.content(corpus, spec, self.root)
+            held |= {
+                part: self.corpus_settings(other) for part, other in spec.others.items()
+            }  # for their ids hold recipes
+            self._known["settings", corpus] = paths.digest([_without_recipes(corpora.described(spec)), held])
         return self._known["settings", corpus]
 
     def vocabulary(self, corpus: str) -> int:
@@ -52,54 +84,6 @@ class Context:
     def images(self, corpus: str) -> corpora.ImageSource:
         """A corpus of images: their size and number of classes, known without reading them."""
         return corpora.image_source(corpus, self.parameters.corpora[corpus])
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Runs that are trained, and measured, in one process: short ones together."""
-
-    name: str
-    runs: tuple[Run, ...]
-
-    @property
-    def ids(self) -> str:
-        """The run ids, for a command line."""
-        return " ".join(run.id for run in self.runs)
-
-    @property
-    def title(self) -> str:
-        """What the terminal says of it."""
-        return self.runs[0].id if len(self.runs) == 1 else f"{self.runs[0].id} and {len(self.runs) - 1} more"
-
-    @property
-    def tokens(self) -> list[str]:
-        """The token files that its runs read."""
-        return sorted({run.token_file for run in self.runs if run.token_file})
-
-    @property
-    def checkpoints(self) -> list[str]:
-        """The last weights of its runs."""
-        return [run.checkpoint for run in self.runs]
-
-    @property
-    def needed(self) -> list[str]:
-        """What its measures read: the weights, and the tokens."""
-        return self.checkpoints + self.tokens
-
-    @property
-    def measurements(self) -> list[str]:
-        """The measurements that its runs lack."""
-        return [file for run in self.runs for file in run.measurements.values() if not Path(file).is_file()]
-
-    @property
-    def gpus(self) -> int:
-        """Devices that the process needs."""
-        return max(run.gpus for run in self.runs)
-
-    @property
-    def memory_mb(self) -> int:
-        """A generous guess for a batch system: a GPU job stages its data in host memory."""
-        return 16000 if self.gpus else 4000
 
 
 class Plan:
@@ -137,9 +121,8 @@ class Plan:
         found = {}
         for (study, at), settings in self.parameters.settings.items():
             if at == scale:
-                found[study] = list(
-                    {run.id: run for run in studies.module(study, "runs").runs(settings, context)}.values()
-                )
+                listed = {run.id: run for run in studies.module(study, "runs").runs(settings, context)}
+                found[study] = _related(listed, f"{study} at scale {scale}")
         return found
 
     @cached_property
@@ -160,6 +143,17 @@ class Plan:
             )
         return self._by_id[run_id]
 
+    def tokenizer_file(self, spec: corpora.CorpusSpec) -> Path | None:
+        """The `meta.json` of the tokens whose tokenizer a corpus shares; None for one with a tokenizer of its own."""
+        if spec.teacher is None:
+            return None
+        return Path("results/tokens") / corpora.token_id(spec.others["teacher"], spec.teacher, self.root) / "meta.json"
+
+    def before_tokens(self, corpus: str) -> list[str]:
+        """What a corpus is tokenized with: nothing, or the tokens whose tokenizer it shares."""
+        file = self.tokenizer_file(self.parameters.corpora[corpus])
+        return [str(file)] if file else []
+
     @property
     def measurements(self) -> list[str]:
         """The measurement files of the chosen scale."""
@@ -167,24 +161,13 @@ class Plan:
 
     @cached_property
     def untrained(self) -> list[Batch]:
-        """Runs without weights that a missing measurement waits for, in batches."""
-        return self._batches(lambda run: not Path(run.checkpoint).is_file() and _unmeasured(run))
+        """Runs without weights that a missing measurement waits for, and what these need, in batches."""
+        return batches.cut(self.runs, batches.to_train(self.runs, filter(_unmeasured, self.runs)))
 
     @cached_property
     def unmeasured(self) -> list[Batch]:
         """Runs that lack a measurement, in batches."""
-        return self._batches(_unmeasured)
-
-    def _batches(self, wanted: Any) -> list[Batch]:
-        """Batches keep their members whatever else is done meanwhile: cut from the whole plan, then thinned."""
-        batches = []
-        for (study, size), group in groupby(self.runs, key=lambda run: (run.study, run.runs_per_process)):
-            runs = list(group)
-            for number, start in enumerate(range(0, len(runs), size), 1):
-                members = tuple(run for run in runs[start : start + size] if wanted(run))
-                if members:
-                    batches.append(Batch(f"{study}_{number}", members))
-        return batches
+        return batches.cut(self.runs, {run.id for run in self.runs if _unmeasured(run)})
 
     def present(self, runs: Iterable[Run]) -> dict[str, dict[str, str]]:
         """measure -> run id -> file, of those measurements that are there."""

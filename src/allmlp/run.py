@@ -1,5 +1,6 @@
 """A run: everything that determines one training, as a frozen value whose id is a digest of its content."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,10 @@ class Run:
 
     `labels` say in a figure's words what sets this run apart within its study; `measures` are taken of its checkpoints;
     `keep` are the steps whose weights are kept besides the last. The id covers all that can alter a bit of the result.
+
+    `parent` is the run whose last weights this one reads (a frozen embedder's, say) or, with `continues`, begins from.
+    `search` are runs that differ in learning rate: the rate of the one with the lowest last held-out loss replaces
+    `optimiser["learning_rate"]`. `tested` are steps at which the held-out loss is taken besides those of `keep`.
     """
 
     study: str
@@ -39,7 +44,11 @@ class Run:
     device: str = "cpu"
     threads: int = 1
     parent: str | None = None
+    continues: bool = False
+    search: tuple[str, ...] = ()
+    tested: tuple[int, ...] = ()
     runs_per_process: int = field(default=1, compare=False)
+    relatives: "Mapping[str, Run]" = field(default_factory=dict, compare=False, repr=False)  # by id; the plan adds them
 
     @cached_property
     def id(self) -> str:
@@ -63,6 +72,7 @@ class Run:
             ],
             "machine": [self.device, self.threads],
             "parent": self.parent,
+            **self._since_study_001,
             "recipes": [
                 recipes.of(models.REGISTRY[self.architecture].split(":")[0]),
                 recipes.of(tasks.REGISTRY[self.task].split(":")[0]),
@@ -71,10 +81,34 @@ class Run:
         }
 
     @property
+    def _since_study_001(self) -> dict[str, Any]:
+        """What is in the identity only where it is used: runs that were made before it existed keep their ids."""
+        used = {"continues": self.continues, "search": list(self.search), "tested": list(self.tested)}
+        return {key: value for key, value in used.items() if value}
+
+    @property
     def settings_digest(self) -> str:
         """The digest of the same without the recipes: equal before and after a RECIPE is raised."""
         settings = {key: value for key, value in self.identity.items() if key != "recipes"}
-        return paths.digest({**settings, "task": [self.task, self.task_parameters, self.corpus_settings]}, 16)
+        settings["task"] = [self.task, self.task_parameters, self.corpus_settings]
+        settings["parent"] = self.parent and self._settings_of(self.parent)
+        if self.search:
+            settings["search"] = [self._settings_of(run) for run in self.search]
+        return paths.digest(settings, 16)
+
+    def _settings_of(self, relative: str) -> str:
+        """What stands for another run there: its own settings, for its id holds recipes."""
+        return self.relatives[relative].settings_digest if relative in self.relatives else relative
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The ids of the runs that must be trained before this one: its parent, and those of its search."""
+        return (*([self.parent] if self.parent else []), *self.search)
+
+    @cached_property
+    def depth(self) -> int:
+        """How many trainings must come one after the other before this one can begin."""
+        return max((1 + self.relatives[run].depth for run in self.needs), default=0)
 
     @property
     def gpus(self) -> int:

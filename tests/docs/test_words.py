@@ -11,7 +11,14 @@ from allmlp import studies
 from allmlp.params import SCALES
 from tests.conftest import PROJECT, call
 
-ROWS = {"language": (19, 10), "mixers": (31, 16), "copying": (11, 5), "quadrature": (13, 11), "triangular": (8, 6)}
+ROWS = {
+    "language": (19, 10),
+    "mixers": (31, 16),
+    "copying": (11, 5),
+    "quadrature": (13, 11),
+    "triangular": (8, 6),
+    "crossover": (0, 0),
+}
 
 
 @pytest.mark.parametrize("study", studies.STUDIES)

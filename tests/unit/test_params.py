@@ -42,17 +42,17 @@ def test_the_projects_own_parameters_are_valid_at_every_scale(tmp_path: Path) ->
         (
             "    corpus: stories\n    context",
             "    corpus: storys\n    context",
-            "no corpus 'storys'. There are: stories, stories-sentences, ",
+            "no corpus 'storys'. There are: stories, stories-few, ",
         ),
         (
             "      corpus: stories-bytes\n",
             "      corpus: stories-byte\n",
-            "no corpus 'stories-byte'. There are: stories, stories-sentences, ",
+            "no corpus 'stories-byte'. There are: stories, stories-few, ",
         ),
         (
             "  copying:             #",
             "  copyin:             #",
-            "no study 'copyin' with runs. There are: language, copying, quadrature.",
+            "no study 'copyin' with runs. There are: language, mixers, copying, quadrature, triangular, crossover.",
         ),
         ("    source: stories\n    documents: 30000", "    source: tales\n    documents: 30000", "is 'tales'"),
         (

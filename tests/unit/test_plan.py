@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import recipes
+from allmlp import batches, recipes
 from allmlp.errors import UserError
 from allmlp.params import SCALES
 from allmlp.plan import Plan, load_plan
@@ -90,9 +90,8 @@ def test_a_raised_recipe_alters_the_id_but_not_the_settings(monkeypatch: pytest.
 
 
 def test_batches_keep_their_members_whatever_is_done_meanwhile(plan: Plan) -> None:
-    whole = plan._batches(lambda run: True)
-    odd = {run.id for run in plan.runs[::2]}
-    thinned = plan._batches(lambda run: run.id in odd)
+    odd, every = {run.id for run in plan.runs[::2]}, {run.id for run in plan.runs}
+    whole, thinned = batches.cut(plan.runs, every), batches.cut(plan.runs, odd)
     members = {batch.name: {run.id for run in batch.runs} for batch in whole}
     assert sorted(run.id for batch in whole for run in batch.runs) == sorted(run.id for run in plan.runs)
     for batch in thinned:

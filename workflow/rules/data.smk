@@ -1,4 +1,5 @@
 rule tokenize:
+    input:     lambda w: ancient(plan.before_tokens(w.corpus))
     output:    "results/tokens/{corpus}-{digest}/meta.json"
     log:       "logs/tokenize/{corpus}-{digest}.log"
     wildcard_constraints: digest="[0-9a-f]{8}"

@@ -1,7 +1,7 @@
 for batch in plan.unmeasured:
     rule:
         name:      f"measure_{batch.name}"
-        input:     ancient(batch.needed)
+        input:     ancient(batch.measured)
         output:    batch.measurements
         log:       f"logs/measure/{batch.name}.log"
         params:    runs=batch.ids

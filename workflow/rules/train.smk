@@ -2,7 +2,7 @@
 for batch in plan.untrained:
     rule:
         name:      f"train_{batch.name}"
-        input:     ancient(batch.tokens)
+        input:     ancient(batch.read)
         output:    batch.checkpoints
         log:       f"logs/train/{batch.name}.log"
         params:    runs=batch.ids

@@ -6,21 +6,27 @@ network, still computes every plan. It is written by `allmlp tokenize`.
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from allmlp import paths, recipes
+from allmlp.corpora.gutenberg import GutenbergCorpus
 from allmlp.corpora.hub import HubCorpus
 from allmlp.corpora.images.digits import DigitsCorpus
 from allmlp.corpora.images.files import ImageFilesCorpus
 from allmlp.corpora.images.npz import NpzCorpus
 from allmlp.corpora.local import LocalCorpus
+from allmlp.corpora.pairs import Pair
+from allmlp.corpora.pairs.local import LocalPairs
+from allmlp.corpora.pairs.stories import StoriesPairs
+from allmlp.corpora.pairs.summaries import SummaryPairs
 from allmlp.corpora.shuffling import Shuffle, shuffled
 from allmlp.errors import UserError
 from allmlp.strict import Strict, refuse_unknown_keys
-from allmlp.tokenizers import BPE, TokenizerSpec
+from allmlp.tokenizers import BPE, Chunks, Fitting, Shared, TokenizerSpec
 
 LOCK = "corpora.lock"
 FILE_KEYS = (
@@ -29,7 +35,11 @@ FILE_KEYS = (
     "vocab_file",
     "merges_file",
     "model_file",
-)  # where something lies says nothing of what it is
+    "base_url",
+    "key_variable",
+    "requests_per_minute",
+    "parallel",
+)  # where something lies, and how it is fetched, says nothing of what it is
 COUNTS = ("documents", "tokens", "bytes", "vocabulary", "images", "splits", "left_out", "classes")  # meta.json's
 
 
@@ -47,13 +57,20 @@ class StoriesCorpus(Strict):
         return stories.documents(self.seed, self.documents)
 
 
-TEXT: dict[str, type[Strict]] = {"stories": StoriesCorpus, "local": LocalCorpus, "hub": HubCorpus}
+TEXT: dict[str, type[Strict]] = {
+    "stories": StoriesCorpus,
+    "local": LocalCorpus,
+    "hub": HubCorpus,
+    "gutenberg": GutenbergCorpus,
+}
 IMAGES: dict[str, type[Strict]] = {"digits": DigitsCorpus, "images": ImageFilesCorpus, "npz": NpzCorpus}
-SOURCES = TEXT | IMAGES
+PAIRS: dict[str, type[Strict]] = {"stories-pairs": StoriesPairs, "local-pairs": LocalPairs, "summaries": SummaryPairs}
+SOURCES = TEXT | IMAGES | PAIRS
 OF_TEXT = ("tokenizer", "shuffle")  # keys of an entry that are not its source's
-TextSource = StoriesCorpus | LocalCorpus | HubCorpus
+TextSource = StoriesCorpus | LocalCorpus | HubCorpus | GutenbergCorpus
 ImageSource = DigitsCorpus | ImageFilesCorpus | NpzCorpus
-Source = Annotated[TextSource | ImageSource, Field(discriminator="source")]
+PairsSource = StoriesPairs | LocalPairs | SummaryPairs
+Source = Annotated[TextSource | ImageSource | PairsSource, Field(discriminator="source")]
 
 
 class CorpusSpec(Strict):
@@ -62,6 +79,8 @@ class CorpusSpec(Strict):
     source: Source
     tokenizer: TokenizerSpec | None
     shuffle: Shuffle | None = None
+    teacher: "CorpusSpec | None" = None  # whose tokenizer a shared one is: `taught` fills it in, no user
+    summarised: "CorpusSpec | None" = None  # whose texts a corpus of summaries is about: the same
 
     @model_validator(mode="before")
     @classmethod
@@ -74,6 +93,8 @@ class CorpusSpec(Strict):
         gathered = {
             "tokenizer": None if isinstance(kind, str) and kind in IMAGES else data.get("tokenizer", {"kind": "bytes"})
         }
+        if isinstance(kind, str) and kind in PAIRS:
+            gathered["tokenizer"] = {"kind": "shared", "corpus": data.get("tokenizer_of", "?")}  # lacking: said below
         if "shuffle" in data:
             gathered["shuffle"] = data["shuffle"]
         if "source" in data:
@@ -82,10 +103,57 @@ class CorpusSpec(Strict):
 
     def documents(self, root: Path) -> Iterator[str]:
         """The documents of a corpus of text, streamed."""
-        if isinstance(self.source, ImageSource):
-            raise UserError(f"a corpus of images (source: {self.source.source}) has no documents")
+        if isinstance(self.source, ImageSource | PairsSource):
+            raise UserError(f"a corpus of images or pairs (source: {self.source.source}) has no documents")
         texts = self.source.texts() if isinstance(self.source, StoriesCorpus) else self.source.documents(root)
         return shuffled(texts, self.shuffle) if self.shuffle else texts
+
+    def pairs(self, root: Path) -> Iterator[Pair]:
+        """The pairs of a corpus of pairs, streamed."""
+        if isinstance(self.source, SummaryPairs) and self.summarised:
+            return self.source.pairs(root, self.summarised.documents(root))
+        if isinstance(self.source, StoriesPairs | LocalPairs):
+            return self.source.pairs(root)
+        raise UserError(f"a corpus of source {self.source.source} has no pairs")
+
+    @property
+    def is_pairs(self) -> bool:
+        """Does it hold pairs, a query and a text each?"""
+        return isinstance(self.source, PairsSource)
+
+    @property
+    def others(self) -> dict[str, str]:
+        """The corpora that it is made with: part -> name."""
+        shared = {"teacher": self.tokenizer.corpus} if isinstance(self.tokenizer, Shared) else {}
+        return shared | ({"texts": self.source.texts_of} if isinstance(self.source, SummaryPairs) else {})
+
+    @property
+    def fitted(self) -> tuple["CorpusSpec", Fitting]:
+        """The corpus that the tokenizer is fitted to, and what is fitted. UserError for images, or without `taught`."""
+        teacher = self.teacher or self
+        if teacher.tokenizer is None or isinstance(teacher.tokenizer, Shared):
+            raise UserError(f"a corpus of source {self.source.source} has no tokenizer of a corpus of text")
+        return teacher, teacher.tokenizer
+
+
+def taught(specs: dict[str, CorpusSpec]) -> dict[str, CorpusSpec]:
+    """The corpora, those that share another's tokenizer, or summarise another's texts, with that corpus in them."""
+    texts = sorted(name for name, spec in specs.items() if spec.tokenizer and not isinstance(spec.tokenizer, Shared))
+    found = dict(specs)
+    for name, spec in specs.items():
+        for part, other in spec.others.items():
+            if other not in texts:
+                key = "texts_of" if part == "texts" else "tokenizer_of" if spec.is_pairs else "tokenizer"
+                raise UserError(
+                    f"corpora.{name}.{key}: no corpus {other!r} of text with a tokenizer of its own. "
+                    f"There are: {', '.join(texts) or 'none'}."
+                )
+        made_with = {part: specs[other] for part, other in spec.others.items()}
+        if made_with:
+            found[name] = spec.model_copy(
+                update={"teacher": made_with.get("teacher"), "summarised": made_with.get("texts")}
+            )
+    return found
 
 
 def read_lock(root: Path) -> dict[str, dict[str, Any]]:
@@ -105,27 +173,34 @@ def described(spec: CorpusSpec) -> dict[str, Any]:
     for key in FILE_KEYS:
         source.pop(key, None)
         tokenizer.pop(key, None)
-    module = (
-        "allmlp.corpora.stories" if isinstance(spec.source, StoriesCorpus) else f"allmlp.corpora.{spec.source.source}"
-    )
+    module = type(spec.source).__module__
+    if isinstance(spec.source, StoriesCorpus):  # declared here, made there
+        module = "allmlp.corpora.stories"
     readers = [recipes.of(module), recipes.of("allmlp.tokenizers")]
+    further: dict[str, Any] = {"teacher": described(spec.teacher)} if spec.teacher else {}
+    if spec.summarised:
+        further["texts"] = described(spec.summarised)
+    if spec.is_pairs:
+        further["pairs"] = recipes.of("allmlp.tokens.pairs")
     if spec.shuffle:
-        shuffling = {"shuffle": spec.shuffle, "recipe": recipes.of("allmlp.corpora.shuffling")}
-        return {"source": source, "shuffling": shuffling, "tokenizer": tokenizer, "recipes": readers}
-    return {"source": source, "tokenizer": tokenizer, "recipes": readers}
+        further["shuffling"] = {"shuffle": spec.shuffle, "recipe": recipes.of("allmlp.corpora.shuffling")}
+    return {"source": source, "tokenizer": tokenizer, "recipes": readers, **further}
 
 
 def content(name: str, spec: CorpusSpec, root: Path) -> dict[str, str]:
     """sha256 of what the user's files hold: of the files, or as locked where they are not on this machine."""
     parts = {
-        part: value
+        part: partial(value.sha256, root)  # type: ignore[union-attr]
         for part, value in (("source", spec.source), ("tokenizer", spec.tokenizer))
         if hasattr(value, "sha256")
     }
+    for part, of in (("teacher", spec.teacher), ("texts", spec.summarised)):
+        if of is not None:
+            parts[part] = partial(token_id, spec.others[part], of, root)
     found: dict[str, str] = {}
-    for part, value in parts.items():
+    for part, digest in parts.items():
         try:
-            found[part] = value.sha256(root)  # type: ignore[union-attr]
+            found[part] = digest()
         except UserError as error:
             locked = read_lock(root).get(name, {})
             if locked.get("spec") != described(spec) or part not in locked.get("content", {}):
@@ -169,7 +244,9 @@ def vocabulary(name: str, spec: CorpusSpec, root: Path) -> int:
     if spec.tokenizer is None:
         raise UserError(f"corpus '{name}': holds images, which have no tokens. Name a corpus of text.")
     known: dict[str, int] = {"bytes": 257, "gpt2": 50257}
-    if isinstance(spec.tokenizer, BPE):
+    if spec.teacher and isinstance(spec.tokenizer, Shared):
+        return vocabulary(spec.tokenizer.corpus, spec.teacher, root)
+    if isinstance(spec.tokenizer, BPE | Chunks) and spec.tokenizer.vocabulary is not None:
         return spec.tokenizer.vocabulary
     if spec.tokenizer.kind in known:
         return known[spec.tokenizer.kind]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from allmlp.corpora.reading import chunks, not_utf8
 from allmlp.errors import UserError
@@ -10,6 +11,11 @@ from allmlp.errors import UserError
 
 def json_rows(path: Path, field: str) -> Iterator[str]:
     """The `field` of every line of a .jsonl file. Raises UserError with file:line for a row without it."""
+    return (text_of(place, row, field) for place, row in json_objects(path))
+
+
+def json_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every line of a .jsonl file, with its place as file:line. UserError for a line that is not a JSON object."""
     rest, number, offset = b"", 0, 0
     pieces = chunks(path)
     ended = False
@@ -21,11 +27,11 @@ def json_rows(path: Path, field: str) -> Iterator[str]:
         for line in lines:
             number += 1
             if line.strip():
-                yield _json_row(path, number, offset, line, field)
+                yield f"{path}:{number}", _object(path, number, offset, line)
             offset += len(line) + 1
 
 
-def _json_row(path: Path, number: int, offset: int, line: bytes, field: str) -> str:
+def _object(path: Path, number: int, offset: int, line: bytes) -> dict[str, Any]:
     where = f"{path}:{number}"
     try:
         row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
@@ -34,16 +40,21 @@ def _json_row(path: Path, number: int, offset: int, line: bytes, field: str) -> 
     except ValueError as error:
         raise UserError(f"{where}: not JSON ({error}). Mend or remove this line.") from None
     if not isinstance(row, dict):
-        raise UserError(f"{where}: a {type(row).__name__}, but each line must be an object with field {field!r}.")
+        raise UserError(f"{where}: a {type(row).__name__}, but each line must be an object, of fields.")
+    return row
+
+
+def text_of(where: str, row: dict[str, Any], field: str) -> str:
+    """The text in a row's `field`. UserError, at `where`, for a row that has none there."""
     if field not in row:
         raise UserError(
             f"{where}: no field {field!r}. This row has {', '.join(map(repr, row)) or 'none'}. "
-            f"Set `field:` to the one that holds the text, or remove the row."
+            f"Name the one that holds the text, or remove the row."
         )
     value = row[field]
     if not isinstance(value, str):
         raise UserError(f"{where}: field {field!r} is {type(value).__name__}, not text. Mend or remove the row.")
-    if b"\\u" in line and any("\ud800" <= character <= "\udfff" for character in value):
+    if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
         raise UserError(f"{where}: field {field!r} holds half of a surrogate pair, which is not text. Mend the row.")
     return value
 

@@ -1,6 +1,6 @@
 """One corpus -> its tokens: fit the tokenizer, write the token files, record what they turned out to be.
 
-Images need no tokenizer: their "tokens" are their pixels.
+Pairs are read with the tokenizer of another corpus. Images need none: their "tokens" are their pixels.
 """
 
 from pathlib import Path
@@ -9,7 +9,8 @@ from allmlp import corpora, tokenizers
 from allmlp.errors import UserError
 from allmlp.images import write_images
 from allmlp.plan import Plan
-from allmlp.tokens import write_tokens
+from allmlp.tokens import TokenFile, write_tokens
+from allmlp.tokens.pairs import write_pairs
 
 
 def tokenize_corpus(plan: Plan, name: str) -> Path:
@@ -20,11 +21,32 @@ def tokenize_corpus(plan: Plan, name: str) -> Path:
     folder = Path("results/tokens") / corpora.token_id(name, spec, plan.root)
     if spec.tokenizer is None:
         return _prepare_images(plan, name, spec, folder)
-    fitted = tokenizers.fit(spec.tokenizer, spec.documents(plan.root), plan.root)
+    fitted = _tokenizer(plan, spec)
+    if spec.is_pairs:
+        return _prepare_pairs(plan, name, spec, fitted, folder)
     meta = write_tokens(spec.documents(plan.root), fitted, folder, describe=corpora.described(spec))
     corpora.lock(name, spec, plan.root, meta)
     counts = f"{meta['documents']:,} documents, {meta['bytes']:,} bytes, {meta['tokens']:,} tokens"
     print(f"{folder}: {counts} of {meta['vocabulary']:,} types", flush=True)
+    return folder
+
+
+def _tokenizer(plan: Plan, spec: corpora.CorpusSpec) -> tokenizers.Tokenizer:
+    """Fitted to the corpus's texts, or to those of the corpus that it shares it with: read where that is tokenized."""
+    shared = plan.tokenizer_file(spec)
+    if shared is not None and shared.is_file():
+        return TokenFile(shared.parent).tokenizer
+    teacher, asked_for = spec.fitted
+    return tokenizers.fit(asked_for, teacher.documents(plan.root), plan.root)
+
+
+def _prepare_pairs(plan: Plan, name: str, spec: corpora.CorpusSpec, fitted: tokenizers.Tokenizer, folder: Path) -> Path:
+    one_in = spec.source.held_out  # type: ignore[union-attr]
+    meta = write_pairs(spec.pairs(plan.root), fitted, folder, held_out=one_in, describe=corpora.described(spec))
+    corpora.lock(name, spec, plan.root, meta)
+    held_out = meta["splits"]["texts-validation"]["documents"]
+    counts = f"{meta['documents']:,} pairs ({held_out:,} held out, {meta['left_out']:,} left out)"
+    print(f"{folder}: {counts}, {meta['tokens']:,} tokens of {meta['vocabulary']:,} types", flush=True)
     return folder
 
 

@@ -31,6 +31,16 @@ REGISTRY: dict[str, str] = {
     "linear-transformer-classifier": "allmlp.models.linear_transformer_classifier:LinearTransformerClassifier",
     "constant-attention": "allmlp.models.constant_attention:ConstantAttention",
     "hand-coded-addition": "allmlp.models.hand_coded:HandCodedAddition",
+    "masked-mixer": "allmlp.models.masked_mixer:MaskedMixer",
+    "mixer-autoencoder": "allmlp.models.mixer_autoencoder:MixerAutoencoder",
+    "llama": "allmlp.models.llama:Llama",
+    "openai-gpt": "allmlp.models.openai_gpt:OpenAIGPT",
+    "hybrid": "allmlp.models.hybrid:Hybrid",
+    "hybrid-as-published": "allmlp.models.hybrid_as_published:HybridAsPublished",
+    "matcher-mixer": "allmlp.models.matchers:MatcherMixer",
+    "matcher-transformer": "allmlp.models.matchers:MatcherTransformer",
+    "matcher-transformer-as-published": "allmlp.models.matchers:MatcherTransformerAsPublished",
+    "triangular": "allmlp.models.triangular:Triangular",
 }
 
 

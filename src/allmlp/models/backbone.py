@@ -8,9 +8,11 @@ from torch import Tensor, nn
 
 from allmlp.errors import UserError
 from allmlp.models.base import SequenceModel, TokenMixer
-from allmlp.models.layers import FeedForward, check_positive, initialise_normal
+from allmlp.models.layers import check_positive, initialise_normal
 
 Norm = Callable[[], nn.Module]
+# one token alone, (..., D) -> (..., D); its linear map into the residual stream is named `out`
+Feed = Callable[[], nn.Module]
 # (d_model, context) -> mixer: a mixer's class with its options bound
 Mixer = Callable[[int, int], TokenMixer]
 
@@ -26,7 +28,7 @@ class State:
 class Block(nn.Module):
     """x + mixer(norm(x)), then, where there is one, x + feed_forward(norm(x)): (B, T, D) -> (B, T, D)."""
 
-    def __init__(self, mixer: TokenMixer, feed_forward: FeedForward | None, norm: Norm) -> None:
+    def __init__(self, mixer: TokenMixer, feed_forward: nn.Module | None, norm: Norm) -> None:
         super().__init__()
         self.norm, self.mixer = norm(), mixer
         self.feed_forward = feed_forward
@@ -51,8 +53,9 @@ class Block(nn.Module):
 class Backbone(SequenceModel):
     """Token and position embedding, residual blocks, final norm, unembedding without bias.
 
-    Weights: linear maps N(0, 0.02), those that write into the residual stream divided by the square root of
-    the number of residual connections, biases zero, embeddings N(0, embedding_std) (002 App. D; GPT-2).
+    Weights: linear maps N(0, linear_std), those that write into the residual stream divided by the square root of the
+    number of residual connections where `scaled`, biases zero (002 App. D; GPT-2); with `linear_std=None` each layer's
+    own, which are PyTorch's. Embeddings N(0, embedding_std). Without `position_embedding` a model overrides EMBEDDINGS.
     """
 
     predicts: ClassVar[Literal["all", "last"]] = "all"
@@ -61,6 +64,7 @@ class Backbone(SequenceModel):
         "positions": "wpe.weight",
         "unembedding": "unembedding.weight",
     }
+    BLOCK: ClassVar[type[Block]] = Block
 
     def __init__(
         self,
@@ -71,30 +75,53 @@ class Backbone(SequenceModel):
         *,
         mixer: Mixer,
         norm: Norm,
-        feed_forward: Callable[[], FeedForward] | None = None,
+        feed_forward: Feed | None = None,
         embedding_std: float = 1.0,
+        position_embedding: bool = True,
+        final_norm: bool = True,
+        linear_std: float | None = 0.02,
+        scaled: bool = True,
+        d_block: int | None = None,
     ) -> None:
+        """`d_block` is the width of the blocks, d_model unless `embed` widens what they are given."""
         super().__init__()
         check_positive(vocabulary=vocabulary, context=context, d_model=d_model, n_blocks=n_blocks)
-        self.vocabulary, self.context = vocabulary, context
-        self.wte, self.wpe = nn.Embedding(vocabulary, d_model), nn.Embedding(context, d_model)
+        d_block = d_model if d_block is None else d_block
+        self.vocabulary, self.context, self.d_block = vocabulary, context, d_block
+        self.wte, self.position_embedding = nn.Embedding(vocabulary, d_model), position_embedding
+        if position_embedding:
+            self.wpe = nn.Embedding(context, d_model)
         self.blocks = nn.ModuleList(
-            Block(mixer(d_model, context), feed_forward() if feed_forward else None, norm) for _ in range(n_blocks)
+            self.BLOCK(mixer(d_block, context), feed_forward() if feed_forward else None, norm) for _ in range(n_blocks)
         )
-        self.norm = norm()
+        self.norm = norm() if final_norm else nn.Identity()
         self.unembedding = nn.Linear(d_model, vocabulary, bias=False)
-        initialise_normal(self, std=0.02, residual_connections=n_blocks * (2 if feed_forward else 1))
-        for embedding in (self.wte, self.wpe):
+        if linear_std is not None:
+            connections = n_blocks * (2 if feed_forward else 1)
+            initialise_normal(self, std=linear_std, residual_connections=connections if scaled else 1)
+        for embedding in (self.wte, self.wpe) if position_embedding else (self.wte,):
             nn.init.normal_(embedding.weight, std=embedding_std)
+
+    def embed(self, tokens_BT: Tensor, first: int = 0) -> Tensor:
+        """What the first block is given for tokens at positions `first` and after: (B, T, D)."""
+        x_BTD = self.wte(tokens_BT)
+        return x_BTD + self.wpe.weight[first : first + tokens_BT.shape[1]] if self.position_embedding else x_BTD
+
+    def between(self, x_BTD: Tensor, first: int = 0) -> Tensor:
+        """What the next block, or `read`, is given of what a block made: (B, T, D); `first` as in `embed`."""
+        return x_BTD
 
     def hidden(self, tokens_BT: Tensor) -> Tensor:
         """The residual stream after the final norm: (B, T, D); (B, D) if only the last token is predicted."""
-        T = tokens_BT.shape[1]
-        self.check_length(T)
-        x_BTD = self.wte(tokens_BT) + self.wpe.weight[:T]
+        self.check_length(tokens_BT.shape[1])
+        x_BTD = self.embed(tokens_BT)
         for block in self.blocks:
-            x_BTD = block(x_BTD)
-        return self.norm(x_BTD[:, -1] if self.predicts == "last" else x_BTD)
+            x_BTD = self.between(block(x_BTD))
+        return self.read(x_BTD[:, -1] if self.predicts == "last" else x_BTD)
+
+    def read(self, x: Tensor) -> Tensor:
+        """What the unembedding reads of what the last block made: (..., D)."""
+        return self.norm(x)
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
         return self.unembedding(self.hidden(tokens_BT))
@@ -106,15 +133,16 @@ class Backbone(SequenceModel):
         """The memory before the first token of `batch` sequences. UserError if the model is not causal."""
         if not self.causal:
             raise UserError(f"{type(self).__name__} is not causal: it cannot generate token after token")
-        like_BD = self.wte.weight.new_empty(batch, self.wte.embedding_dim)
+        like_BD = self.wte.weight.new_empty(batch, self.d_block)
         return State(0, tuple(block.start(like_BD) for block in self._chain()))
 
     def step(self, tokens_B: Tensor, state: State) -> tuple[Tensor, State]:
         """One more token each: logits (B, V), equal to the last row of the full pass, and the new memory."""
         self.check_length(state.position + 1)
-        x_BD = self.wte(tokens_B) + self.wpe.weight[state.position]
+        x_BD = self.embed(tokens_B[:, None], state.position)[:, 0]
         memories = []
         for block, memory in zip(self._chain(), state.blocks, strict=True):
             x_BD, memory = block.step(x_BD, memory)
+            x_BD = self.between(x_BD[:, None], state.position)[:, 0]
             memories.append(memory)
-        return self.unembedding(self.norm(x_BD)), State(state.position + 1, tuple(memories))
+        return self.unembedding(self.read(x_BD)), State(state.position + 1, tuple(memories))

@@ -14,16 +14,20 @@ class SequenceModel(nn.Module, ABC):
     Where `features` is a number, T patches of so many floats stand in place of tokens: (B, T, features).
     EMBEDDINGS names the weights whose size grows with vocabulary or context, by part
     ("token_embedding", "positions", "unembedding"), so that counts can leave them out or in.
+    Where `pad` is a token, any number of it at the left of a row alters no prediction for the rest. LEAKS names the
+    checks of the audit that an architecture kept as published fails, and why.
     """
 
     causal: ClassVar[bool]
     predicts: ClassVar[Literal["all", "last"]]
     family: ClassVar[str]
     EMBEDDINGS: ClassVar[dict[str, str]]
+    LEAKS: ClassVar[dict[str, str]] = {}
 
     vocabulary: int
     context: int
     features: int | None = None
+    pad: int | None = None
 
     @abstractmethod
     def hidden(self, tokens_BT: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The five studies, one folder each, in the order of their papers' numbers.
+"""The five papers' studies, one folder each, in the order of their numbers, and the crossover of all.
 
 A study's folder holds `runs` (its settings and its runs: a file or a folder), `measures/`, `figures/` and `tables/` (a
 file each, found by being there), `claims.yaml`, `errata.yaml` and `verdicts`. A new paper is a new folder and one name
@@ -16,7 +16,14 @@ import yaml
 
 from allmlp.errors import UserError
 
-STUDIES = {"language": "000", "mixers": "001", "copying": "002", "quadrature": "003", "triangular": "004"}
+STUDIES = {
+    "language": "000",
+    "mixers": "001",
+    "copying": "002",
+    "quadrature": "003",
+    "triangular": "004",
+    "crossover": "all",  # no paper's: every architecture on every task
+}
 FOLDER = Path(__file__).parent
 SHARED = ("cost",)  # measures taken of every run, see shared/
 

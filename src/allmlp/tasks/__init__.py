@@ -14,9 +14,14 @@ if TYPE_CHECKING:
 REGISTRY = {
     "copying": "allmlp.tasks.copying:Copying",
     "modular-addition": "allmlp.tasks.modular:ModularAddition",
+    "modular-addition-causal": "allmlp.tasks.modular_causal:ModularAdditionCausal",
+    "recall": "allmlp.tasks.recall:Recall",
+    "documents": "allmlp.tasks.documents:Documents",
+    "autoencode": "allmlp.tasks.autoencode:Autoencode",
     "images": "allmlp.tasks.images:ImageClassification",
     "last-token": "allmlp.tasks.last_token:LastToken",
     "next-token": "allmlp.tasks.next_token:NextToken",
+    "retrieval": "allmlp.tasks.retrieval:Retrieval",
 }
 
 
@@ -26,6 +31,12 @@ def build(name: str, **parameters: Any) -> "Task":
         raise UserError(f"no task {name!r}. There are: {', '.join(REGISTRY)}.")
     module, cls = REGISTRY[name].split(":")
     return getattr(importlib.import_module(module), cls)(**parameters)
+
+
+def reads_parent(name: str) -> bool:
+    """Does the task read the checkpoints of its run's parent? It is then built with `parent`, a trained run."""
+    module, cls = REGISTRY[name].split(":")
+    return getattr(getattr(importlib.import_module(module), cls), "reads_parent", False)
 
 
 def size(name: str, parameters: dict[str, Any]) -> tuple[int, int]:

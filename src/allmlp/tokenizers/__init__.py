@@ -1,4 +1,4 @@
-"""Tokenizers: what a user asks for (`BPE`, `Bytes`, `Chunks`, `GPT2`, `SentencePiece`), `fit` and `load`.
+"""Tokenizers: what a user asks for (`BPE`, `Bytes`, `Chunks`, `GPT2`, `SentencePiece`, `Shared`), `fit` and `load`.
 
 Importing this costs nothing: the libraries behind the kinds are imported when one is fitted or loaded.
 Every kind reserves one id, `eod`, for the end of a document; no text is ever encoded to it.
@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -18,7 +18,7 @@ from allmlp.strict import Strict
 from allmlp.tokenizers.base import Tokenizer
 from allmlp.tokenizers.plain import ByteTokenizer, ChunkTokenizer
 
-__all__ = ["BPE", "GPT2", "Bytes", "Chunks", "SentencePiece", "Tokenizer", "TokenizerSpec", "fit", "load"]
+__all__ = ["BPE", "GPT2", "Bytes", "Chunks", "SentencePiece", "Shared", "Tokenizer", "TokenizerSpec", "fit", "load"]
 
 RECIPE = 1
 
@@ -38,10 +38,22 @@ class Bytes(Strict):
 
 
 class Chunks(Strict):
-    """Consecutive chunks of `length` ASCII characters; the vocabulary is the set of chunks (004)."""
+    """Consecutive chunks of `length` ASCII characters; the vocabulary is the set of chunks (004).
+
+    With `vocabulary` it is the commonest of them, and the rarer ones are left out of the text: its size is then known
+    before the text is.
+    """
 
     kind: Literal["chunks"] = "chunks"
     length: int = Field(ge=1, le=8, description="characters in a chunk")
+    vocabulary: int | None = Field(None, ge=2, description="token types, the end of a document among them")
+
+
+class Shared(Strict):
+    """The tokenizer of another corpus: what a model learns of one text it can then go on with on the other."""
+
+    kind: Literal["shared"] = "shared"
+    corpus: str = Field(min_length=1, description="the corpus that the tokenizer is fitted to")
 
 
 class _Given(Strict):
@@ -78,10 +90,11 @@ class SentencePiece(_Given):
     model_file: str = Field(description="the .model file")
 
 
-TokenizerSpec = Annotated[BPE | Bytes | Chunks | GPT2 | SentencePiece, Field(discriminator="kind")]
+Fitting = BPE | Bytes | Chunks | GPT2 | SentencePiece
+TokenizerSpec = Annotated[Fitting | Shared, Field(discriminator="kind")]
 
 
-def fit(spec: BPE | Bytes | Chunks | GPT2 | SentencePiece, documents: Iterable[str], root: Path = Path()) -> Tokenizer:
+def fit(spec: Fitting, documents: Iterable[str], root: Path = Path()) -> Tokenizer:
     """The tokenizer that `spec` asks for; `documents` are read only by the kinds that learn from the corpus.
 
     Raises:
@@ -91,7 +104,7 @@ def fit(spec: BPE | Bytes | Chunks | GPT2 | SentencePiece, documents: Iterable[s
     if isinstance(spec, Bytes):
         return ByteTokenizer()
     if isinstance(spec, Chunks):
-        return ChunkTokenizer.fit(documents, spec.length)
+        return ChunkTokenizer.fit(documents, spec.length, spec.vocabulary)
     if isinstance(spec, SentencePiece):
         from allmlp.tokenizers.pieces import PieceTokenizer
 
@@ -103,8 +116,8 @@ def fit(spec: BPE | Bytes | Chunks | GPT2 | SentencePiece, documents: Iterable[s
     return library.train(documents, spec.vocabulary, spec.sample_documents)
 
 
-def load(folder: Path) -> Tokenizer:
-    """The tokenizer that `save` left in `folder`. Raises UserError when it is missing or damaged."""
+def load(folder: Path, description: dict[str, Any] | None = None) -> Tokenizer:
+    """The tokenizer that `save` left in `folder`, described as then. Raises UserError when it is missing or damaged."""
     model, described = folder / "tokenizer.model", folder / "tokenizer.json"
     if model.is_file():
         from allmlp.tokenizers.pieces import PieceTokenizer
@@ -115,9 +128,9 @@ def load(folder: Path) -> Tokenizer:
         if content.get("kind") == "bytes":
             return ByteTokenizer()
         if content.get("kind") == "chunks":
-            return ChunkTokenizer(content["chunks"], content["length"])
+            return ChunkTokenizer(content["chunks"], content["length"], content.get("vocabulary"))
     except (OSError, ValueError, KeyError, AttributeError) as error:
         raise UserError(f"{described}: missing or damaged ({error}). Run `allmlp tokenize` again.") from error
     from allmlp.tokenizers import library
 
-    return library.from_json(described)
+    return library.from_json(described, description)

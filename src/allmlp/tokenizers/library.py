@@ -112,12 +112,12 @@ def from_gpt2(vocab_file: Path, merges_file: Path) -> LibraryTokenizer:
     return LibraryTokenizer(inner, {"kind": "gpt2"})
 
 
-def from_json(path: Path) -> LibraryTokenizer:
-    """The library's own file. Raises UserError when it is missing or damaged."""
+def from_json(path: Path, description: dict[str, Any] | None = None) -> LibraryTokenizer:
+    """The library's own file, described as when it was made. Raises UserError when it is missing or damaged."""
     from tokenizers import Tokenizer as Library
 
     try:
         inner = Library.from_str(path.read_text(encoding="utf-8"))
     except Exception as error:  # the library raises bare Exception
         raise UserError(f"{path}: not a tokenizer of the `tokenizers` library ({error}).") from error
-    return LibraryTokenizer(inner, {"kind": "bpe", "vocabulary": inner.get_vocab_size()})
+    return LibraryTokenizer(inner, description or {"kind": "bpe", "vocabulary": inner.get_vocab_size()})

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -13,7 +14,7 @@ from allmlp.tokenizers.base import EOD, Tokenizer
 
 BLOCK = 1 << 20  # bytes looked up at once
 MOST_CHUNKS = 1 << 20
-MOST_LOST = 0.1  # share of characters outside ASCII above which a corpus is refused
+MOST_LOST = 0.1  # share of characters outside ASCII, or of chunks not known, above which a text is refused
 
 
 class ByteTokenizer(Tokenizer):
@@ -49,29 +50,33 @@ class ChunkTokenizer(Tokenizer):
 
     Text is put in the published code's form first: characters outside ASCII are left out, runs of spaces and
     of newlines become one. `decode` gives that form back. With length 2, "to be" becomes "to", " b", "e".
+
+    `declared` is a vocabulary asked for beforehand: chunks beyond it are left out, ids without a chunk stay unused.
     """
 
-    def __init__(self, chunks: Sequence[str], length: int) -> None:
-        self.chunks, self.length = list(chunks), length
-        self.vocabulary, self.eod = len(self.chunks) + 1, len(self.chunks)
+    def __init__(self, chunks: Sequence[str], length: int, declared: int | None = None) -> None:
+        self.chunks, self.length, self.declared = list(chunks), length, declared
+        self.vocabulary = declared or len(self.chunks) + 1
+        self.eod = self.vocabulary - 1
         # NUL never occurs in text, so the padded big-endian bytes order chunks as strings are ordered
         padded = b"".join(chunk.encode("ascii").ljust(8, b"\0") for chunk in self.chunks)
         self._keys = np.frombuffer(padded, ">u8").astype(np.uint64)
 
     @classmethod
-    def fit(cls, documents: Iterable[str], length: int) -> Self:
-        """The sorted set of all chunks of `documents`.
+    def fit(cls, documents: Iterable[str], length: int, vocabulary: int | None = None) -> Self:
+        """The sorted set of all chunks of `documents`, or of the `vocabulary` - 1 commonest.
 
         Raises:
             UserError: for over 10 % of characters outside ASCII, or over a million different chunks.
         """
-        found: set[int] = set()
+        found: Counter[int] = Counter()
         characters = lost = 0
         for document in documents:
             characters += len(document)
             lost += len(document) - len(document.encode("ascii", "ignore"))
             for keys in cls._blocks(document, length):
-                found.update(np.unique(keys).tolist())
+                values, counts = np.unique(keys, return_counts=True)
+                found.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
             if len(found) > MOST_CHUNKS:
                 raise UserError(f"length: more than {MOST_CHUNKS:,} different chunks of {length}. Take shorter ones.")
         if lost > MOST_LOST * characters:
@@ -79,7 +84,8 @@ class ChunkTokenizer(Tokenizer):
                 f"tokenizer: {lost:,} of {characters:,} characters are outside ASCII, which chunks leave "
                 f"out. Take `kind: bytes` or `kind: bpe` for this corpus."
             )
-        return cls([_text(key) for key in sorted(found)], length)
+        kept = sorted(found, key=lambda key: (-found[key], key))[: None if vocabulary is None else vocabulary - 1]
+        return cls([_text(key) for key in sorted(kept)], length, vocabulary)
 
     @staticmethod
     def normalise(text: str) -> bytes:
@@ -100,7 +106,7 @@ class ChunkTokenizer(Tokenizer):
             yield wide.view(">u8")[:, 0].astype(np.uint64)
 
     def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """Raises UserError naming the chunks that the fitted corpus does not have."""
+        """Raises UserError naming the chunks that the fitted corpus does not have: any, or too many where some may."""
         return [self._encode(text) for text in texts]
 
     def _encode(self, text: str) -> np.ndarray:
@@ -108,7 +114,9 @@ class ChunkTokenizer(Tokenizer):
         for keys in self._blocks(text, self.length):
             ids = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
             strange = self._keys[ids] != keys
-            if strange.any():
+            if self.declared is not None and strange.mean() <= MOST_LOST:
+                ids = ids[~strange]
+            elif strange.any():
                 names = sorted({_text(key) for key in np.unique(keys[strange]).tolist()})
                 some = ", ".join(map(repr, names[:5])) + " and others" * (len(names) > 5)
                 raise UserError(
@@ -120,15 +128,16 @@ class ChunkTokenizer(Tokenizer):
 
     def decode(self, ids: Sequence[int] | np.ndarray) -> str:
         """The chunks joined."""
-        return "".join(self.chunks[i] for i in ids if i != self.eod)
+        return "".join(self.chunks[i] for i in ids if i < len(self.chunks))
 
     def token_strings(self) -> list[str]:
-        """The chunks in order, then the end of a document."""
-        return [*self.chunks, EOD]
+        """The chunks in order, unused ids as empty strings, then the end of a document."""
+        return [*self.chunks, *[""] * (self.eod - len(self.chunks)), EOD]
 
     def describe(self) -> dict[str, Any]:
-        """Kind and length; which chunks there are follows from the corpus."""
-        return {"kind": "chunks", "length": self.length}
+        """Kind, length and declared vocabulary; which chunks there are follows from the corpus."""
+        declared = {} if self.declared is None else {"vocabulary": self.declared}
+        return {"kind": "chunks", "length": self.length, **declared}
 
     def save(self, folder: Path) -> Path:
         """Write `tokenizer.json`, the chunks in it."""

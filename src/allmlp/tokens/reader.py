@@ -165,7 +165,7 @@ class TokenFile:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer that made these tokens."""
-        return load(self.folder)
+        return load(self.folder, self.meta.get("tokenizer"))
 
     def decode(self, ids: Sequence[int] | Array) -> str:
         """The text of `ids`, without ends of documents."""

@@ -69,7 +69,8 @@ class Document(NamedTuple):
     bytes: int
 
 
-def _document(number: int, text: str) -> Document:
+def hashed(number: int, text: str) -> Document:
+    """Document `number` with its hash. UserError for text that is not Unicode."""
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
@@ -84,7 +85,7 @@ def _batches(documents: Iterable[str]) -> Iterator[list[Document]]:
     batch: list[Document] = []
     size = 0
     for number, text in enumerate(documents):
-        batch.append(_document(number, text))
+        batch.append(hashed(number, text))
         size += len(text)
         if size >= BATCH_CHARACTERS or len(batch) >= BATCH_DOCUMENTS:
             yield batch

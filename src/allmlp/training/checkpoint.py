@@ -9,6 +9,7 @@ Nothing in them tells the time: the same run gives the same bytes.
 
 import json
 import shutil
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from allmlp.tasks.task import Task
 from allmlp.training.environment import provenance
 from allmlp.training.locks import hold
 from allmlp.training.loop import Training, build_task
+from allmlp.training.relatives import chosen, continued
 from allmlp.training.storage import MANIFEST, read_json, read_tensors, write_json
 
 WORK, TIMINGS = Path("work/runs"), Path("work/timings")
@@ -37,10 +39,19 @@ def produce(run: Run) -> None:
             print(f"{run.id}: is trained already", flush=True)
             return
         if not (folder / "complete").is_file():
-            training = Training(run, folder)
+            training = _prepared(run, folder)
             training.train()
             _seal(training, folder)
         _publish(folder, run.folder)
+
+
+def _prepared(run: Run, folder: Path) -> Training:
+    """The run's training, with what it takes from its parent and its search."""
+    parent = Trained(run).parent
+    weights = continued(run, parent) if run.continues and parent else None
+    choice = chosen(run, (Trained(run.relatives[one]) for one in run.search)) if run.search else None
+    task = build_task(run, parent, choice.task_parameters if choice else {})
+    return Training(run, folder, task=task, weights=weights, choice=choice)
 
 
 def _published(run: Run) -> bool:
@@ -58,9 +69,11 @@ def _seal(training: Training, folder: Path) -> None:
         "diverged": training.diverged,
         "validation_loss": training.final_validation,
     }
-    write_json(
-        folder / "run.json", {"id": run.id, "settings": run.settings_digest, "run": run.identity, "ending": ending}
-    )
+    described: dict[str, Any] = {"id": run.id, "settings": run.settings_digest, "run": run.identity, "ending": ending}
+    if training.choice:
+        described["learning_rate"] = training.choice.learning_rate
+        described["chosen"] = training.choice.task_parameters
+    write_json(folder / "run.json", described)
     paths.write_whole(folder / "log.parquet", training.work.log().to_parquet(index=False, compression="zstd"))
     files = {
         **training.kept,
@@ -93,8 +106,34 @@ class Trained:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._way_out = f"delete {run.folder} and run again, or `dvc checkout {run.folder}`."
-        self._manifest: dict[str, str] = read_json(run.folder / MANIFEST)
-        self.ending: dict[str, Any] = read_json(run.folder / "run.json")["ending"]
+
+    @cached_property
+    def _manifest(self) -> dict[str, str]:
+        return read_json(self.run.folder / MANIFEST)
+
+    @cached_property
+    def _described(self) -> dict[str, Any]:
+        return read_json(self.run.folder / "run.json")
+
+    @property
+    def ending(self) -> dict[str, Any]:
+        """How it ended: steps_done, diverged, validation_loss (nats, None where nothing is held out)."""
+        return self._described["ending"]
+
+    @property
+    def learning_rate(self) -> float:
+        """The maximum of the learning rate that it was trained with: its own, or the one that its search chose."""
+        return self._described.get("learning_rate", self.run.optimiser["learning_rate"])
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The parameters of the task that its search chose, where the run leaves them open."""
+        return self._described.get("chosen", {}) if self.run.search else {}
+
+    @cached_property
+    def parent(self) -> "Trained | None":
+        """The run that this one reads or continues, None for a run without one."""
+        return Trained(self.run.relatives[self.run.parent]) if self.run.parent else None
 
     @property
     def diverged(self) -> bool:
@@ -130,7 +169,7 @@ class Trained:
 
     def task(self) -> Task:
         """The run's task."""
-        return build_task(self.run)
+        return build_task(self.run, self.parent, self.chosen)
 
     def timing(self) -> dict[str, Any]:
         """Seconds and hardware of the training, where this machine did it; else empty."""

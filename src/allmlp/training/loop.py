@@ -1,14 +1,14 @@
 """The one training loop: AdamW, warm-up and decay, clipping, accumulation, kept weights, exact resume.
 
 The same run on the same CPU type gives the same bits, killed and resumed or not: a batch is a function of (seed, step),
-the initial weights are a function of the seed, and nothing draws a random number after them.
+the initial weights are a function of the seed, or a parent's last ones, and dropout is a function of both again.
 """
 
 import math
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from allmlp.run import Run
 from allmlp.tasks.task import IGNORED, Batch, Task
 from allmlp.training.loss import Loss
 from allmlp.training.progress import Progress
+from allmlp.training.relatives import Choice
 from allmlp.training.schedule import learning_rate
 from allmlp.training.state import WorkFolder
 from allmlp.training.storage import write_tensors
@@ -29,10 +30,15 @@ RECIPE = 1
 SAVE_SECONDS = 30.0  # how much work a kill may cost; ALLMLP_SAVE_SECONDS overrides it
 
 
-def build_task(run: Run) -> Task:
-    """The run's task; one that reads tokens is given their folder."""
-    where = {"tokens": Path("results/tokens") / run.tokens} if run.tokens else {}
-    return tasks.build(run.task, **run.task_parameters, **where)
+def build_task(run: Run, parent: Any = None, chosen: Mapping[str, Any] | None = None) -> Task:
+    """The run's task; one that reads tokens is given their folder, one that reads the parent `parent`, trained.
+
+    `chosen` are parameters that the run leaves to its search.
+    """
+    where: dict[str, Any] = {"tokens": Path("results/tokens") / run.tokens} if run.tokens else {}
+    if tasks.reads_parent(run.task):
+        where["parent"] = parent
+    return tasks.build(run.task, **{**run.task_parameters, **(chosen or {})}, **where)
 
 
 def moved(batch: Batch, device: str) -> Batch:
@@ -67,16 +73,33 @@ def _quiet_stop() -> Iterator[list[int]]:
 
 
 class Training:
-    """One run being trained in its work folder."""
+    """One run being trained in its work folder.
 
-    def __init__(self, run: Run, work: Path) -> None:
+    `task`: in place of the run's own, for a caller that has built it. `weights`: what a run that continues another
+    begins with, by name, instead of what its seed gives. `choice`: what the run's search found.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        work: Path,
+        *,
+        task: Task | None = None,
+        weights: Mapping[str, torch.Tensor] | None = None,
+        choice: Choice | None = None,
+    ) -> None:
         torch.set_num_threads(run.threads)
         # use_deterministic_algorithms(), but without the compiler that it imports: seconds of every process
         torch.set_deterministic_debug_mode("error" if run.device == "cpu" else "default")
-        self.run, self.work, self.task = run, WorkFolder(work), build_task(run)
+        self.run, self.work, self.task = run, WorkFolder(work), task or build_task(run)
         torch.manual_seed(run.seed)
         self.model = models.build(run.architecture, **run.hyperparameters).to(run.device)
-        settings = run.optimiser
+        if weights is not None:
+            self.model.load_state_dict(weights)
+        self.choice, self.settings = choice, dict(run.optimiser)
+        if choice:
+            self.settings["learning_rate"] = choice.learning_rate
+        settings = self.settings
         self.optimiser = torch.optim.AdamW(
             self.model.parameters(),
             lr=settings["learning_rate"],
@@ -105,6 +128,7 @@ class Training:
     def update(self) -> dict[str, Any]:
         """One update of the weights. Returns its row of the log, with scores of the batch before the update."""
         run = self.run
+        torch.manual_seed((run.seed << 32) + self.step + 1)  # dropout is a function of (seed, step), as batches are
         tokens, targets = moved(self.task.batch(run.seed, self.step), run.device)
         parts = run.optimiser["accumulation"]
         supervised = (targets != IGNORED).sum()
@@ -119,7 +143,7 @@ class Training:
             for name, score in self.task.scores(logits.detach(), part).items() if logits is not None else ():
                 scores[name] = scores.get(name, 0.0) + score * (len(part.tokens) / len(tokens))
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), run.optimiser["clip"] or math.inf)
-        rate = learning_rate(self.step, run.steps, run.optimiser)
+        rate = learning_rate(self.step, run.steps, self.settings)
         row = {
             "step": self.step,
             "loss": total.item(),
@@ -151,7 +175,10 @@ class Training:
                 held_out = None
                 if self.step in self.run.keep:
                     self.keep(f"step-{self.step}")
+                if self.step in self.run.keep or self.step in self.run.tested:
+                    began = time.monotonic()
                     held_out = validation_loss(self.model, self.held_out_loss, self.held_out, self.run.device)
+                    started += time.monotonic() - began  # a training's seconds are those of its updates
                 row = self.update()
                 if self.held_out:
                     row["validation_loss"] = held_out

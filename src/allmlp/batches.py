@@ -1,0 +1,107 @@
+"""Batches: runs that are trained, and measured, in one process, cut so that none waits for a later one."""
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from allmlp.run import Run
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Runs that are trained, and measured, in one process: short ones together."""
+
+    name: str
+    runs: tuple[Run, ...]
+
+    @property
+    def ids(self) -> str:
+        """The run ids, for a command line."""
+        return " ".join(run.id for run in self.runs)
+
+    @property
+    def title(self) -> str:
+        """What the terminal says of it."""
+        return self.runs[0].id if len(self.runs) == 1 else f"{self.runs[0].id} and {len(self.runs) - 1} more"
+
+    @property
+    def tokens(self) -> list[str]:
+        """The token files that its runs read."""
+        return sorted({run.token_file for run in self.runs if run.token_file})
+
+    @property
+    def checkpoints(self) -> list[str]:
+        """The last weights of its runs."""
+        return [run.checkpoint for run in self.runs]
+
+    @property
+    def read(self) -> list[str]:
+        """What its trainings read: tokens, and the weights of runs that come before it."""
+        needed = {run.relatives[one].checkpoint for run in self.runs for one in run.needs}
+        return self.tokens + sorted(needed - set(self.checkpoints))
+
+    @property
+    def measured(self) -> list[str]:
+        """What its measures read: weights, those of its runs' parents too, and tokens of both."""
+        parents = [run.relatives[run.parent] for run in self.runs if run.parent]
+        tokens = {parent.token_file for parent in parents if parent.token_file}
+        others = {parent.checkpoint for parent in parents} | tokens
+        return self.checkpoints + self.tokens + sorted(others - {*self.checkpoints, *self.tokens})
+
+    @property
+    def measurements(self) -> list[str]:
+        """The measurements that its runs lack."""
+        return [file for run in self.runs for file in run.measurements.values() if not Path(file).is_file()]
+
+    @property
+    def gpus(self) -> int:
+        """Devices that the process needs."""
+        return max(run.gpus for run in self.runs)
+
+    @property
+    def memory_mb(self) -> int:
+        """A generous guess for a batch system: a GPU job stages its data in host memory."""
+        return 16000 if self.gpus else 4000
+
+
+def cut(runs: Iterable[Run], wanted: Container[str]) -> list[Batch]:
+    """The runs whose ids are wanted, in batches of one study and of `runs_per_process` at most.
+
+    A batch keeps its members whatever else is done meanwhile: cut from all runs, then thinned. Runs that others need
+    come first, and a batch is a stretch of that order, so that what it needs lies within it or in an earlier one.
+    """
+    batches: list[Batch] = []
+    for study, of_study in groupby(runs, key=lambda run: run.study):
+        for number, members in enumerate(_stretches(ordered(list(of_study))), 1):
+            if chosen := tuple(run for run in members if run.id in wanted):
+                batches.append(Batch(f"{study}_{number}", chosen))
+    return batches
+
+
+def ordered(runs: Sequence[Run]) -> list[Run]:
+    """Runs that others need first; else as they came, those of one size of a process together."""
+    first = {size: place for place, size in reversed(list(enumerate(run.runs_per_process for run in runs)))}
+    return sorted(runs, key=lambda run: (run.depth, first[run.runs_per_process]))
+
+
+def _stretches(runs: list[Run]) -> Iterable[Sequence[Run]]:
+    for size, group in groupby(runs, key=lambda run: run.runs_per_process):
+        members = list(group)
+        yield from (members[start : start + size] for start in range(0, len(members), size))
+
+
+def to_train(runs: Iterable[Run], unmeasured: Iterable[Run]) -> set[str]:
+    """The ids of the runs whose weights must be made: those that `unmeasured` lack, and what these need in turn.
+
+    A measure may read its run's parent. A run that is measured is trained again only where one that needs it is.
+    """
+    by_id = {run.id: run for run in runs}
+    waiting = [one for run in unmeasured for one in (run.id, run.parent) if one]
+    found: set[str] = set()
+    while waiting:
+        run = by_id[waiting.pop()]
+        if run.id not in found and not Path(run.checkpoint).is_file():
+            found.add(run.id)
+            waiting += run.needs
+    return found

@@ -1,0 +1,84 @@
+"""English classics from Project Gutenberg by the numbers of their books: fetched once, kept, pinned by their sha256.
+
+    corpora:
+      gutenberg-shakespeare: {source: gutenberg, books: [100]}
+
+`gutenberg.lock` (in git) pins every file's sha256. One that is null there, because nobody of this project has fetched
+the file yet, is filled in by the first download (commit it then); a file that differs from its pin is refused.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from allmlp import paths
+from allmlp.corpora import reading
+from allmlp.corpora.images.fetching import fetch
+from allmlp.errors import UserError
+from allmlp.strict import Strict
+
+RECIPE = 1
+LOCK = "gutenberg.lock"
+URL = "https://www.gutenberg.org/cache/epub/{book}/pg{book}.txt"
+START, END = "*** START OF TH", "*** END OF TH"  # lines that stand around a book; the licence is outside them
+PLAIN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "—": "--", "–": "-", "…": "...", "\r": None})
+
+
+class GutenbergCorpus(Strict):
+    """Books in the order given, each cut into passages, which are the documents."""
+
+    source: Literal["gutenberg"] = "gutenberg"
+    books: list[Annotated[int, Field(gt=0)]] = Field(min_length=1, description="numbers of books at gutenberg.org")
+    passage: int = Field(8000, ge=100, description="cut books into passages of so many characters")
+
+    def documents(self, root: Path) -> Iterator[str]:
+        """The passages, typographic quotes and dashes in ASCII; a book is fetched when its turn comes.
+
+        Raises:
+            UserError: without a network, for a file that is not its pin's, and one without Gutenberg's marks.
+        """
+        for book in self.books:
+            text = _inside(fetched(URL.format(book=book), root)).translate(PLAIN)
+            yield from reading.passages(iter([text]), self.passage)
+
+
+def fetched(url: str, root: Path) -> Path:
+    """The file of a URL, as `gutenberg.lock` pins it; pinned there now if it was not. UserError where they differ."""
+    pins = read_lock(root)
+    path = fetch(url, None, root)
+    found = paths.file_sha256(path)
+    known = pins.get(url)
+    if known is not None and found != known:
+        path.unlink()
+        raise UserError(
+            f"{url}: has sha256 {found}, {LOCK} says {known}: it was edited since. The file was removed. Put the "
+            f"pinned edition at {path}, or set its pin to null, which makes another corpus of it."
+        )
+    if known is None:
+        paths.write_whole(root / LOCK, json.dumps(dict(sorted({**pins, url: found}.items())), indent=1) + "\n")
+        print(f"{url}: pinned in {LOCK}, commit it", flush=True)
+    return path
+
+
+def read_lock(root: Path) -> dict[str, str | None]:
+    """`gutenberg.lock`: URL -> sha256, null where it was never fetched. UserError where it is no such thing."""
+    path = root / LOCK
+    try:
+        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as error:
+        raise UserError(f"{path}: is not JSON ({error}). `git checkout {LOCK}`.") from error
+    if not isinstance(found, dict):
+        raise UserError(f"{path}: holds no URLs with their sha256. `git checkout {LOCK}`.")
+    return found
+
+
+def _inside(path: Path) -> str:
+    """What stands between Gutenberg's two marks."""
+    text = "".join(reading.text(path))
+    start, end = text.find(START), text.find(END)
+    if start < 0 or end < start:
+        raise UserError(f"{path}: has no lines {START!r} and {END!r}: not a book of Gutenberg. Correct `books:`.")
+    return text[text.find("\n", start) + 1 : end].strip()

@@ -1,0 +1,28 @@
+"""Corpora of pairs: a short query and the text that it is about, to learn retrieval from (001).
+
+    corpora:
+      stories-pairs: {source: stories-pairs, documents: 5000, seed: 1, query: summary, tokenizer_of: stories}
+
+`tokenizer_of` names the corpus of text whose tokenizer both sides are read with: the one that embedders learnt on.
+One text in `held_out`, by the digest of the text, is in the validation split, so no text is in both.
+"""
+
+from typing import NamedTuple
+
+from pydantic import Field
+
+from allmlp.strict import Strict
+
+
+class Pair(NamedTuple):
+    """A query and the one text that it is about."""
+
+    query: str
+    text: str
+
+
+class PairSource(Strict):
+    """What every source of pairs has."""
+
+    tokenizer_of: str = Field(min_length=1, description="the corpus of text whose tokenizer reads both sides")
+    held_out: int = Field(10, ge=2, description="one text in so many is for validation")

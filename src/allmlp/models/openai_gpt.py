@@ -1,0 +1,127 @@
+"""The early GPT that 001 compares its mixers with: post-norm, learned positions, dropout (GPT-1, 2018)."""
+
+from typing import ClassVar, Literal
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from allmlp.errors import UserError
+from allmlp.models.attention import Cache, SoftmaxAttention
+from allmlp.models.backbone import State
+from allmlp.models.base import SequenceModel
+from allmlp.models.layers import FeedForward, check_heads, check_positive, heads_join, initialise_normal
+
+RECIPE = 1
+
+
+class DroppingAttention(SoftmaxAttention):
+    """Causal `SoftmaxAttention` with biases that drops attention weights in training."""
+
+    def __init__(self, d_model: int, context: int, *, n_heads: int, dropout: float) -> None:
+        super().__init__(d_model, context, n_heads=n_heads, bias=True)
+        self.dropout = dropout
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        q, k, v = self._project(x_BTD)
+        drop = self.dropout if self.training else 0.0
+        return self.out(heads_join(F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=drop)))
+
+
+class TanhFeedForward(FeedForward):
+    """`FeedForward` with GPT's GELU, the approximation by tanh."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(F.gelu(self.expand(x), approximate="tanh"))
+
+
+class PostNormBlock(nn.Module):
+    """n = norm(x + attention(x)); norm(n + feed_forward(n)): (B, T, D) -> (B, T, D)."""
+
+    def __init__(self, d_model: int, context: int, n_heads: int, dropout: float) -> None:
+        super().__init__()
+        self.mixer = DroppingAttention(d_model, context, n_heads=n_heads, dropout=dropout)
+        self.feed_forward = TanhFeedForward(d_model, 4 * d_model)
+        self.norm, self.feed_forward_norm = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        return self._feed(x_BTD, self.mixer(x_BTD))
+
+    def step(self, x_BD: Tensor, state: Cache) -> tuple[Tensor, Cache]:
+        mixed_BD, state = self.mixer.step(x_BD, state)
+        return self._feed(x_BD, mixed_BD), state
+
+    def _feed(self, x: Tensor, mixed: Tensor) -> Tensor:
+        x = self.norm(x + self.dropout(mixed))
+        return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
+
+
+class OpenAIGPT(SequenceModel):
+    """GPT-1 as 001 trains it (001-20): tokens (B, T) -> logits (B, T, V).
+
+    Hugging Face's OpenAIGPTLMHeadModel, which the article calls: post-norm and therefore no final norm, GELU by tanh,
+    dropout of 0.1 on embeddings, attention weights and both residual branches, weights N(0, 0.02), biases zero. The
+    unembedding is the token embedding, as that class ties them and the published trainer leaves them tied: with 4,096
+    tokens and d_model 512 an eighth fewer weights than untied. Dropout draws from PyTorch's generator, which the
+    training loop seeds from (seed, step) at each step: a resumed training draws what an uninterrupted one draws.
+    """
+
+    causal: ClassVar[bool] = True
+    predicts: ClassVar[Literal["all", "last"]] = "all"
+    family: ClassVar[str] = "attention"
+    EMBEDDINGS: ClassVar[dict[str, str]] = {"token_embedding": "wte.weight", "positions": "wpe.weight"}
+
+    def __init__(
+        self, vocabulary: int, context: int, d_model: int, n_blocks: int, n_heads: int = 4, dropout: float = 0.1
+    ) -> None:
+        super().__init__()
+        check_positive(vocabulary=vocabulary, context=context, d_model=d_model, n_blocks=n_blocks)
+        check_heads(d_model, n_heads)
+        check_dropout(dropout)
+        self.vocabulary, self.context = vocabulary, context
+        self.wte, self.wpe = nn.Embedding(vocabulary, d_model), nn.Embedding(context, d_model)
+        self.blocks = nn.ModuleList(PostNormBlock(d_model, context, n_heads, dropout) for _ in range(n_blocks))
+        self.dropout = nn.Dropout(dropout)
+        initialise_normal(self, std=0.02, residual_connections=1)
+        for embedding in (self.wte, self.wpe):
+            nn.init.normal_(embedding.weight, std=0.02)
+
+    @property
+    def W_U(self) -> Tensor:  # noqa: N802
+        """The unembedding, (D, V)."""
+        return self.wte.weight.T
+
+    def hidden(self, tokens_BT: Tensor) -> Tensor:
+        """What the last block's norm gives, (B, T, D)."""
+        T = tokens_BT.shape[1]
+        self.check_length(T)
+        x_BTD = self.dropout(self.wte(tokens_BT) + self.wpe.weight[:T])
+        for block in self.blocks:
+            x_BTD = block(x_BTD)
+        return x_BTD
+
+    def forward(self, tokens_BT: Tensor) -> Tensor:
+        return self.hidden(tokens_BT) @ self.W_U
+
+    def start(self, batch: int) -> State:
+        """The memory before the first token of `batch` sequences."""
+        like_BD = self.wte.weight.new_empty(batch, self.wte.embedding_dim)
+        return State(0, tuple(block.mixer.start(like_BD) for block in self._chain()))
+
+    def step(self, tokens_B: Tensor, state: State) -> tuple[Tensor, State]:
+        """One more token each: logits (B, V), equal to the last row of the full pass, and the new memory."""
+        self.check_length(state.position + 1)
+        x_BD, memories = self.dropout(self.wte(tokens_B) + self.wpe.weight[state.position]), []
+        for block, memory in zip(self._chain(), state.blocks, strict=True):
+            x_BD, memory = block.step(x_BD, memory)
+            memories.append(memory)
+        return x_BD @ self.W_U, State(state.position + 1, tuple(memories))
+
+    def _chain(self) -> list[PostNormBlock]:
+        return [block for block in self.blocks if isinstance(block, PostNormBlock)]
+
+
+def check_dropout(dropout: float) -> None:
+    """UserError unless `dropout` is a share below 1."""
+    if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
+        raise UserError(f"dropout={dropout!r}: it must be a number from 0 up to, not including, 1")

@@ -1,0 +1,1 @@
+"""Figures of the crossover: measurements -> a figure, one file each."""

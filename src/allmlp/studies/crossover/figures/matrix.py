@@ -1,0 +1,89 @@
+"""The matrix: every task with every family or architecture, skill relative to the best, or why it cannot."""
+
+import textwrap
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from allmlp.report import style
+from allmlp.studies.crossover.families import LEARNT, scored
+from allmlp.studies.seeds import over_seeds
+
+MEASURES = ["score", "abilities"]
+PAPER = ""
+CLAIMS = ["all-own-1", "all-own-2", "all-own-3"]
+TITLE = "Every architecture on every task"
+CAPTION = (
+    "Skill at the end of training as a share of the best skill on that task, with half the width of its 95 % t "
+    "interval over seeds; the best in bold. Skill is 0 for the best answer that does not read its input and 1 for no "
+    "error; of a text's loss, the share of the entropy of its token frequencies that was learnt. All models of a task "
+    "were given the same number of counted operations, and the same search of learning rates. Retrieval is no training "
+    "of its own: it is measured on what learnt the stories. Hatched: an architecture that cannot do the task, and why, "
+    "as its class says. Grey: a task that nobody learnt within its budget."
+)
+
+LINE = 13  # letters of a reason in one line of a cell
+
+
+def _cells(rows: pd.DataFrame) -> pd.DataFrame:
+    """task, column, mean and half the interval as shares of the best mean of the task; NaN where nobody learnt it."""
+    found = over_seeds(rows, ["task", "column"], "skill_1")
+    best = found.groupby("task")["mean"].transform("max")
+    best = best.where(best >= LEARNT)
+    return found.assign(
+        share=found["mean"] / best, half=(found["high"] - found["mean"]) / best, best=found["mean"] == best
+    )
+
+
+def _reason(abilities: pd.DataFrame, of_column: set[str], task: str) -> str:
+    """Why none of a column's architectures can do a task; empty where one could and the plan leaves it out."""
+    of_task = abilities[(abilities["task"] == task) & abilities["architecture"].isin(of_column)]
+    reasons = [reason for reason in of_task["reason"] if reason]
+    return reasons[0] if len(reasons) == len(of_task) and reasons else ""
+
+
+def _say(axes: Axes, x: int, y: int, cell: pd.Series | None, reason: str) -> None:
+    if cell is None and reason:
+        axes.fill_between(
+            [x - 0.5, x + 0.5], y - 0.5, y + 0.5, facecolor="white", edgecolor="#cccccc", hatch="////", lw=0
+        )
+        text = "\n".join(["cannot:", *textwrap.wrap(reason, LINE)])
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
+        axes.text(x, y, text, ha="center", va="center", fontsize=5.5, color="#555555", bbox=box)
+    elif cell is None:
+        axes.text(x, y, "not planned", ha="center", va="center", fontsize=5.5, color="#999999")
+    elif np.isnan(cell["share"]):
+        axes.text(x, y, "not learnt", ha="center", va="center", fontsize=5.5, color="#555555")
+    else:
+        dark = cell["share"] > 0.65
+        text = f"{cell['share']:.2f}" + ("" if np.isnan(cell["half"]) else f"\n± {cell['half']:.2f}")
+        weight = "bold" if cell["best"] else "normal"
+        axes.text(x, y, text, ha="center", va="center", fontsize=7, weight=weight, color="white" if dark else "black")
+
+
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """One row per task, one column per family (or architecture): tables["score"] and tables["abilities"]."""
+    rows, abilities = scored(tables["score"]), tables["abilities"]
+    cells = _cells(rows).set_index(["task", "column"])
+    tasks = [task for task in abilities["task"].unique() if task in set(rows["task"])]
+    rank = {family: place for place, family in enumerate(rows["family"].unique())}
+    columns = list(rows.sort_values("family", key=lambda of: of.map(rank), kind="stable")["column"].unique())
+    members = rows.groupby("column")["model"].agg(set)
+    figure, ((axes,),) = style.canvas(width=max(6.0, 1.4 + 0.75 * len(columns)), height=0.9 + 0.55 * len(tasks))
+    shares = np.array([[cells["share"].get((task, column), np.nan) for column in columns] for task in tasks])
+    axes.imshow(np.clip(shares, 0, 1), cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    axes.set_facecolor("#f2f2f2")
+    for y, task in enumerate(tasks):
+        for x, column in enumerate(columns):
+            cell = cells.loc[task, column] if (task, column) in cells.index else None
+            _say(axes, x, y, cell, _reason(abilities, members[column], task))
+    axes.set_xticks(range(len(columns)), [textwrap.fill(column, 12) for column in columns], fontsize=7)
+    axes.set_yticks(range(len(tasks)), tasks, fontsize=8)
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    axes.xaxis.tick_top()
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+    return figure

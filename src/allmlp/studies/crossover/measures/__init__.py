@@ -1,0 +1,1 @@
+"""Measures of the crossover, a file each."""

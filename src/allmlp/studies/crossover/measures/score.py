@@ -1,0 +1,73 @@
+"""How well a run does its task at the end, and how much of what could be learnt that is; stories also by retrieval.
+
+skill = (value - guess) / (perfect - guess): 0 for the best answer that does not read its input, 1 for no error at all.
+Of accuracies, guess is the share of the commonest target, perfect 1. Of losses, guess is the entropy of the targets'
+frequencies, perfect 0 nats, which no text allows: a skill of text is to be compared, not admired.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import torch
+
+from allmlp.columns import exact, numeric
+from allmlp.models.base import SequenceModel
+from allmlp.studies.crossover.retrieval import CANDIDATES, top_1
+from allmlp.tasks.task import IGNORED, Batch
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+FRESH, FRESH_BATCHES = 2**41, 8  # the seed of batches to be judged on, where a task holds nothing out
+LOSSES = ("next-token",)  # tasks judged by their loss; all others by their accuracy
+
+COLUMNS = {
+    "task": exact("row of the matrix: the run's task, or retrieval by what it learnt"),
+    "metric": exact("accuracy: share of targets right; nats: mean cross-entropy; top-1: share of texts found"),
+    "value": numeric("the metric on held-out targets after the last step", rtol=5e-2, atol=5e-2),
+    "guess": numeric("the same of the best answer that does not read its input", rtol=1e-4),
+    "skill_1": numeric("(value - guess) / (perfect - guess); 0 where the weights are not finite", rtol=5e-2, atol=5e-2),
+    "learning_rate_1": exact("its maximum, as the search chose it"),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row, two for stories."""
+    model, task = trained.model(), trained.task()
+    held_out = task.validation() or [task.batch(FRESH, number) for number in range(FRESH_BATCHES)]
+    by_loss = trained.run.task in LOSSES
+    value, guess = _judged(model, held_out, by_loss)
+    rows = [
+        (trained.run.labels["task"], "nats" if by_loss else "accuracy", value, guess, _skill(value, guess, by_loss))
+    ]
+    if trained.run.labels["task"] == "stories":
+        found, chance = top_1(model, trained.run), 1 / CANDIDATES
+        rows.append(("retrieval", "top-1", found, chance, _skill(found, chance, by_loss=False)))
+    table = pd.DataFrame(rows, columns=[name for name in COLUMNS if name != "learning_rate_1"])
+    return table.assign(learning_rate_1=trained.learning_rate)[list(COLUMNS)]
+
+
+@torch.no_grad()
+def _judged(model: SequenceModel, batches: list[Batch], by_loss: bool) -> tuple[float, float]:
+    """(accuracy or mean loss, that of the best constant answer) over all supervised targets."""
+    counts, total = torch.zeros(model.vocabulary, dtype=torch.float64), 0.0
+    for batch in batches:
+        supervised = batch.targets != IGNORED
+        logits, targets = model(batch.tokens)[supervised].double(), batch.targets[supervised]
+        counts += torch.bincount(targets, minlength=len(counts))
+        if by_loss:
+            total += torch.nn.functional.cross_entropy(logits, targets, reduction="sum").item()
+        else:
+            total += (logits.argmax(dim=-1) == targets).sum().item()
+    shares = (counts / counts.sum()).numpy()
+    entropy = -float(np.sum(shares[shares > 0] * np.log(shares[shares > 0])))
+    return total / counts.sum().item(), entropy if by_loss else float(shares.max())
+
+
+def _skill(value: float, guess: float, by_loss: bool) -> float:
+    if not math.isfinite(value):
+        return 0.0
+    return 1 - value / guess if by_loss else (value - guess) / (1 - guess)

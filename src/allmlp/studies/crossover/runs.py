@@ -1,0 +1,226 @@
+"""Runs of the crossover: every architecture on every task that it can do, at equal counted operations.
+
+A column of the matrix is a family (its first architecture that can do the task stands for it) or, with `every`, an
+architecture. One that is registered and in no family of params.yaml enters by itself at every scale, as a column of its
+own name, of the family that its class names: a line in `models.REGISTRY` is enough.
+
+    steps = budget of the task / (counted operations of a step on one sequence x sequences of a batch)
+
+Learning rates are searched on a seed of their own, each with the same share of a run's steps, for every architecture.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from allmlp import paths
+from allmlp.errors import UserError
+from allmlp.models import REGISTRY
+from allmlp.run import Run
+from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.studies import SHARED
+from allmlp.studies.crossover import known
+from allmlp.studies.crossover.fits import TASKS, fits
+from allmlp.studies.crossover.rows import Addition, Copying, Digits, Recall, Row, Text
+from allmlp.studies.settings import Optimiser, StudySettings
+
+if TYPE_CHECKING:
+    from allmlp.plan import Context
+
+Rate = Annotated[float, Field(gt=0)]
+
+
+class Search(Strict):
+    """Rates that are tried on `seed`, each for `share` of a run's steps."""
+
+    rates: list[Rate] = Field(min_length=1)
+    seed: int = Field(ge=0)
+    share: float = Field(gt=0, le=1)
+
+
+class Tasks(Strict):
+    """Every row of the matrix that trains something; retrieval is measured on what learnt the stories."""
+
+    copying: Copying
+    bytes: Text
+    stories: Text
+    recall: Recall
+    multi_recall: Recall
+    digits: Digits
+    addition: Addition
+
+
+class Settings(StudySettings):
+    """`budgets`: task -> counted operations of one training; what is not named is not run. `steps`: the most of any.
+
+    `families`: name -> its architectures. `hyperparameters`: what is an architecture's own besides the common
+    `d_model`, `n_blocks` and `n_heads`.
+    """
+
+    tasks: Tasks
+    budgets: dict[str, Annotated[float, Field(gt=0)]] = Field(min_length=1)
+    d_model: int = Field(gt=0)
+    n_blocks: int = Field(gt=0)
+    n_heads: int = Field(gt=0)
+    families: dict[str, list[str]] = Field(min_length=1)
+    every: bool = False
+    hyperparameters: dict[str, dict[str, Any]] = Field(default={})
+    search: Search
+    warmup_share: float = Field(default=0.1, ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        listed = [name for names in self.families.values() for name in names]
+        refuse_unknown_names("architecture", [*listed, *self.hyperparameters], REGISTRY)
+        if twice := {name for name in listed if listed.count(name) > 1}:
+            raise ValueError(f"families: {', '.join(sorted(twice))} is of two families. Leave it in one.")
+        refuse_unknown_names("task", self.budgets, [name for name in TASKS if name != "retrieval"])
+        if self.search.seed in self.seeds:
+            raise ValueError(f"search.seed {self.search.seed} is one of `seeds`: rates are chosen on another seed")
+        return self
+
+    def family(self, architecture: str) -> str:
+        """As listed, or what the class of a new one says."""
+        listed = (family for family, names in self.families.items() if architecture in names)
+        return next(listed, None) or known.of(architecture).family
+
+
+class Cell(NamedTuple):
+    """One architecture on one task."""
+
+    column: str
+    architecture: str
+    row: Row
+    hyperparameters: dict[str, Any]
+    budget: float
+    flops: int  # of a step
+
+    @property
+    def steps(self) -> int:
+        """As many as the budget pays for."""
+        return int(self.budget // self.flops)
+
+
+def runs(settings: Settings, context: "Context") -> list[Run]:
+    """What each architecture can do, and for each cell the search of its rate and a run a seed."""
+    found = [_abilities(settings)]
+    for cell in cells(settings, context):
+        search = [_searching(settings, context, cell, rate) for rate in settings.search.rates]
+        found += [*search, *(_trained(settings, context, cell, seed, search) for seed in settings.seeds)]
+    return found
+
+
+def columns(settings: Settings) -> dict[str, list[str]]:
+    """column -> the architectures that may stand for it, the first that can do a task first."""
+    if settings.every:
+        return {name: [name] for name in REGISTRY}
+    listed = {name for names in settings.families.values() for name in names}
+    return {**settings.families, **{name: [name] for name in REGISTRY if name not in listed}}
+
+
+def cells(settings: Settings, context: "Context") -> Iterator[Cell]:
+    """Every task with every column that can do it. UserError where a budget pays for no step."""
+    for task, budget in settings.budgets.items():
+        row = getattr(settings.tasks, task.replace("-", "_")).row(task, context)
+        for column, names in columns(settings).items():
+            if architecture := next((name for name in names if fits(name, task) is None), None):
+                sizes = _sizes(settings, row, architecture)
+                of_step = known.flops(architecture, sizes, row.batch_size)
+                cell = Cell(column, architecture, row, sizes, budget, of_step)
+                if not cell.steps:
+                    raise UserError(
+                        f"studies.crossover.budgets.{task}: {budget:g} operations pay for no step of {architecture}, "
+                        f"which takes {cell.flops:.2g}. Raise the budget, or take a smaller batch."
+                    )
+                yield cell
+
+
+def _sizes(settings: Settings, row: Row, architecture: str) -> dict[str, Any]:
+    """The common sizes that an architecture takes, then its own, then its own for this task."""
+    about = known.of(architecture)
+    common = {**row.sizes, "d_model": settings.d_model, "n_blocks": settings.n_blocks, "n_heads": settings.n_heads}
+    if "d_mlp" in about.needs:
+        common["d_mlp"] = 4 * settings.d_model
+    taken = {name: value for name, value in common.items() if name in about.takes}
+    own = settings.hyperparameters.get(architecture, {})
+    return {**taken, **own, **row.settings.hyperparameters.get(architecture, {})}
+
+
+def _searching(settings: Settings, context: "Context", cell: Cell, rate: float) -> Run:
+    steps = max(1, round(settings.search.share * min(cell.steps, settings.steps)))
+    name = f"{cell.architecture}-{cell.row.name}-rate{rate:g}"
+    return _run(settings, context, cell, name, "search", settings.search.seed, steps, rate, measures=SHARED)
+
+
+def _trained(settings: Settings, context: "Context", cell: Cell, seed: int, search: list[Run]) -> Run:
+    name, steps = f"{cell.architecture}-{cell.row.name}", min(cell.steps, settings.steps)
+    measures = ("score", *SHARED, *(("resources",) if seed == settings.seeds[0] else ()))
+    rate = settings.optimiser.learning_rate  # the search replaces it
+    ids = tuple(run.id for run in search)
+    return _run(settings, context, cell, name, "trained", seed, steps, rate, measures=measures, search=ids)
+
+
+def _run(
+    settings: Settings,
+    context: "Context",
+    cell: Cell,
+    name: str,
+    part: str,
+    seed: int,
+    steps: int,
+    rate: float,
+    **more: Any,
+) -> Run:
+    row = cell.row
+    task, parameters = row.forms[known.of(cell.architecture).predicts]
+    own = {"learning_rate": rate, "warmup_steps": round(settings.warmup_share * steps)}
+    if row.settings.weight_decay is not None:
+        own["weight_decay"] = row.settings.weight_decay
+    of_corpus: dict[str, Any] = (
+        {"tokens": context.tokens(row.corpus), "corpus_settings": context.corpus_settings(row.corpus)}
+        if row.corpus
+        else {}
+    )
+    labels = {
+        "part": part,
+        "column": cell.column,
+        "family": settings.family(cell.architecture),
+        "model": cell.architecture,
+    }
+    return Run(
+        study="crossover",
+        name=name,
+        labels={**labels, "task": row.name, "context": row.context, "sequences": row.batch_size},
+        architecture=cell.architecture,
+        hyperparameters=cell.hyperparameters,
+        task=task,
+        task_parameters=parameters,
+        optimiser=settings.optimiser.model_dump() | own,
+        steps=steps,
+        seed=seed,
+        corpus=row.corpus,
+        loss_dtype=row.loss_dtype,
+        **of_corpus,
+        **more,
+        **settings.machine(context.device),
+    )
+
+
+def _abilities(settings: Settings) -> Run:
+    """What the registry can do needs no training: one run of none, whose name holds what it speaks of."""
+    told = {name: [fits(name, task) for task in TASKS] for name in REGISTRY}
+    return Run(
+        study="crossover",
+        name=f"abilities-{paths.digest(told)}",
+        labels={"part": "abilities"},
+        architecture="transformer",
+        hyperparameters={"vocabulary": 2, "context": 2, "d_model": 1, "n_blocks": 1},
+        task="copying",
+        task_parameters={"string_length": 1, "batch_size": 1},
+        optimiser=Optimiser(learning_rate=1.0).model_dump(),  # takes no part
+        steps=0,
+        seed=0,
+        measures=("abilities",),
+        **{**settings.machine("cpu"), "precision": "float32", "compile": False},
+    )

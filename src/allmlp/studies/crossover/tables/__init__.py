@@ -1,0 +1,1 @@
+"""Tables of the crossover: measurements -> a table, one file each."""

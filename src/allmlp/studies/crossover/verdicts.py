@@ -1,0 +1,77 @@
+"""The rules of claims.yaml as tests: skills of families on tasks -> findings. The unit is the seed."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding, Verdict, better
+from allmlp.studies.crossover.families import all_mlp, behind, best_variants, scored
+from allmlp.studies.rules import NotPlannedError, below, every
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+UNIT = "of skill"
+
+
+def stories_alike(evidence: "Evidence") -> Finding:
+    """all-own-1: is the all-MLP family that is least behind attention on stories within the margin?"""
+    margin = evidence.margin["skill_1"]
+    differences = _behind(best_variants(scored(evidence.table("score"))), "stories")
+    level = 1 - 0.05 / len(differences)
+    found = {family: better(-values, -margin, level, UNIT) for family, values in differences.items()}
+    nearest = max(found, key=lambda family: found[family].value)
+    verdict: Verdict = "undecided"
+    if all(finding.verdict == "contradicted" for finding in found.values()):
+        verdict = "contradicted"
+    elif found[nearest].verdict == "reproduced":
+        verdict = "reproduced"
+    p = found[nearest].p
+    corrected = None if p is None else min(1.0, p * len(found))
+    text = f"least behind of {len(found)} families: {nearest}, ahead of attention by {found[nearest].text}"
+    return replace(found[nearest], verdict=verdict, text=text, p=corrected)
+
+
+def recall_apart(evidence: "Evidence") -> Finding:
+    """all-own-2: is every all-MLP family behind attention where several keys are asked for?"""
+    margin = evidence.margin["skill_1"]
+    differences = _behind(best_variants(scored(evidence.table("score"))), "multi-recall")
+    return every({family: better(values, margin, unit=UNIT) for family, values in differences.items()})
+
+
+def none_near_everywhere(evidence: "Evidence") -> Finding:
+    """all-own-3: has each all-MLP family a task on which it is behind attention?"""
+    rows, margin = best_variants(scored(evidence.table("score"))), evidence.margin["skill_1"]
+    tasks = list(rows["task"].unique())
+    parts = {}
+    for family in all_mlp(rows):
+        of_tasks = {task: values for task in tasks if (values := behind(rows, family, task)) is not None}
+        if len(of_tasks) > 1:
+            parts[family] = _somewhere_behind(of_tasks, margin)
+    if not parts:
+        raise NotPlannedError("needs all-MLP families with two tasks or more, which are not planned")
+    return whole(parts)
+
+
+def _behind(rows: pd.DataFrame, task: str) -> dict[str, np.ndarray]:
+    """family -> how far it is behind attention on a task; NotPlannedError where none is measured."""
+    found = {family: values for family in all_mlp(rows) if (values := behind(rows, family, task)) is not None}
+    if not found:
+        raise NotPlannedError(f"needs attention and an all-MLP family on {task}, which are not planned")
+    return found
+
+
+def _somewhere_behind(of_tasks: dict[str, np.ndarray], margin: float) -> Finding:
+    """The task on which a family is most clearly behind, corrected for the number of tasks."""
+    level = 1 - 0.05 / len(of_tasks)
+    found = {task: better(values, margin, level, UNIT) for task, values in of_tasks.items()}
+    worst = max(found, key=lambda task: found[task].low)
+    near = all(below(values, margin).verdict == "reproduced" for values in of_tasks.values())
+    verdict: Verdict = "contradicted" if near else found[worst].verdict
+    verdict = "undecided" if verdict == "contradicted" and not near else verdict
+    p = found[worst].p
+    corrected = None if p is None else min(1.0, p * len(found))
+    return replace(found[worst], verdict=verdict, text=f"most behind on {worst}: {found[worst].text}", p=corrected)

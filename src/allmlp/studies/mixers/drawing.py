@@ -1,0 +1,34 @@
+"""How study 001's figures draw its models: one colour for each, whatever a figure shows of them."""
+
+import pandas as pd
+
+from allmlp.report import style
+
+MIXERS = ["flat", "expanded", "parallel-2", "parallel-4", "kernel-4", "kernel-4-linear", "heads-2"]
+OF_MODEL = {
+    "flat": "#0072B2",
+    "expanded": "#56B4E9",
+    "llama-4": "#D55E00",
+    "gpt-4": "#000000",
+    "hybrid-after": "#CC79A7",
+    "kernel-4": "#009E73",
+    "kernel-4-linear": "#E69F00",
+}
+HEADLINES = ("flat", "expanded", "llama-4", "hybrid-after", "gpt-4")  # what a figure with few lines shows
+FAMILIES = {  # architecture -> how a figure calls its family, and the family's colour
+    "masked-mixer": ("mixers", "#0072B2"),
+    "llama": ("Llamas", "#D55E00"),
+    "openai-gpt": ("early GPT", "#000000"),
+    "hybrid": ("hybrids", "#CC79A7"),
+    "hybrid-as-published": ("hybrid as published, which leaks", "#E69F00"),
+}
+
+
+def colour(variant: str, position: int = 0) -> str:
+    """A model's colour, here and in every figure; those without one take the neutral ones in turn."""
+    return OF_MODEL.get(variant) or style.NEUTRAL[position % len(style.NEUTRAL)]
+
+
+def hardware(rows: pd.DataFrame) -> str:
+    """What the runs were timed on."""
+    return ", ".join(sorted(set(rows["hardware"].dropna()) - {""}))

@@ -1,0 +1,112 @@
+"""Embeddings of texts: what a language model's last hidden layer holds of each (001-21 to 001-26).
+
+A causal model is trained to predict every token and the end of a text; nothing is asked of it after that end:
+
+    position       what is read                      trained to say
+    before_last    the text's last token             that the text ends
+    last           the end token itself              nothing: no target ever stood there
+    mean           the mean over the text's tokens   the next token, each
+
+Both are laid out as the model's training laid its texts out, padded left or right with the end token. Of a text that is
+longer than the context the last tokens are read. A model with an `embedding` of its own (the autoencoder's) has no
+positions.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allmlp.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from allmlp.models.base import SequenceModel
+    from allmlp.run import Run
+
+Position = Literal["last", "before_last", "mean"]
+Padding = Literal["left", "right"]
+Normalisation = Literal["none", "unit", "standardised"]
+Tokens = NDArray[np.integer]
+AT_ONCE = 1 << 14  # tokens of one pass: the hidden layers of more would fill the memory
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A model that says itself what its embedding of a sequence is."""
+
+    def embedding(self, tokens_BT: "Tensor") -> "Tensor":
+        """(B, T) -> (B, D)."""
+        ...
+
+
+def laid_out(
+    texts: Sequence[Tokens], context: int, padding: Padding, position: Position, end: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Token rows (B, context), the index in each of the last token that is read (B,), and how many tokens it has (B,).
+
+    texts: ids without an end. Raises UserError for a text without tokens, whose embedding could be of nothing.
+    """
+    kept = [[*text[1 - context :], end] if position == "last" else text[-context:] for text in texts]
+    lengths = np.array([len(row) for row in kept], dtype=np.int64)
+    if not all(len(text) for text in texts):
+        raise UserError("a text without tokens has no embedding: leave it out of the corpus of pairs")
+    tokens_BT = np.full((len(kept), context), end, dtype=np.int64)
+    for row, ids, length in zip(tokens_BT, kept, lengths, strict=True):
+        row[context - length if padding == "left" else 0 :][:length] = ids
+    return tokens_BT, (lengths if padding == "right" else np.full_like(lengths, context)) - 1, lengths
+
+
+def embed(
+    model: "SequenceModel", texts: Sequence[Tokens], padding: Padding, position: Position, end: int, device: str = "cpu"
+) -> "Tensor":
+    """The embeddings of `texts`, (N, D) float32 on the CPU, in their order; the model stays as it is."""
+    import torch
+
+    found: list[torch.Tensor] = []
+    at_once = max(1, AT_ONCE // model.context)
+    order = np.argsort([len(text) for text in texts], kind="stable")  # like lengths together: right padding is cut off
+    model = model.to(device).eval()
+    with torch.no_grad():
+        for start in range(0, len(order), at_once):
+            rows = [texts[i] for i in order[start : start + at_once]]
+            tokens_BT, at_B, lengths_B = laid_out(rows, model.context, padding, position, end)
+            read_B = lengths_B if position == "mean" else np.ones_like(lengths_B)
+            found.append(_read(model, torch.from_numpy(tokens_BT).to(device), at_B, read_B).float().cpu())
+    embedded_ND = torch.cat(found)
+    return embedded_ND[torch.from_numpy(np.argsort(order))]
+
+
+def _read(model: "SequenceModel", tokens_BT: "Tensor", at_B: NDArray[np.int64], count_B: NDArray[np.int64]) -> "Tensor":
+    """The mean of the hidden layer over `count_B` positions, of which `at_B` is the last: (B, D)."""
+    if isinstance(model, Embedder):
+        return model.embedding(tokens_BT)
+    # a causal model's position knows nothing of later ones: those that are all padding are left out
+    hidden_BTD = model.hidden(tokens_BT[:, : int(at_B.max()) + 1])
+    places_T = np.arange(hidden_BTD.shape[1])
+    read_BT = (places_T <= at_B[:, None]) & (places_T > (at_B - count_B)[:, None])
+    shares_BT = tokens_BT.new_tensor(read_BT / count_B[:, None], dtype=hidden_BTD.dtype)
+    return (shares_BT[:, None] @ hidden_BTD)[:, 0]
+
+
+def device_of(run: "Run") -> str:
+    """Where a run's frozen weights compute: on the device that it was trained on, if there is one here."""
+    import torch
+
+    return "cuda" if run.device == "cuda" and torch.cuda.is_available() else "cpu"
+
+
+def normalised(embedded_ND: "Tensor", normalisation: Normalisation, like_ND: "Tensor | None" = None) -> "Tensor":
+    """none: as they are; unit: of length 1; standardised: mean 0, deviation 1 of each feature over `like_ND`.
+
+    like_ND (None: the embeddings themselves) are the training split's, so that nothing is learnt from held-out ones.
+    """
+    if normalisation == "none":
+        return embedded_ND
+    if normalisation == "unit":
+        return embedded_ND / embedded_ND.norm(dim=1, keepdim=True).clamp(min=1e-12)
+    like_ND = embedded_ND if like_ND is None else like_ND
+    spread_D = like_ND.std(dim=0, correction=0)
+    return (embedded_ND - like_ND.mean(dim=0)) / spread_D.clamp(min=1e-6 * float(spread_D.max().clamp(min=1e-12)))

@@ -1,0 +1,51 @@
+"""The search of learning rates: held-out loss of every model at every rate, one budget for all."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from allmlp.report import style
+from allmlp.studies.mixers.drawing import FAMILIES
+from allmlp.studies.mixers.parts import BASE, SEARCH, of_part
+from allmlp.studies.mixers.searched import searched
+
+MEASURES = ["cost"]
+PARTS = [SEARCH]
+PAPER = ""
+CLAIMS: list[str] = []
+TITLE = "Learning rates: the same search for every model"
+CAPTION = (
+    "Held-out loss at the end of the search's runs against learning rate, one line per model, on a seed that nothing "
+    "else uses; the filled mark is the rate that was chosen, and that all other runs of the model take. A diverged run "
+    "has no point. The article tunes by hand and names two rates, one of which its public code never uses (E001-6)."
+)
+
+MARKERS = "os^vD<>P"
+
+
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """A panel per family; tables["cost"] of the search."""
+    rows = searched(of_part(tables["cost"], SEARCH))
+    rows = rows[rows["size"].eq(BASE) & rows["padding"].eq("right") & ~rows["windows"]]
+    families = [architecture for architecture in FAMILIES if architecture in set(rows["model"])]
+    figure, axes = style.canvas(columns=max(1, len(families)), height=2.8)
+    for axis, architecture in zip(axes[0], families, strict=True):
+        for position, (variant, of_model) in enumerate(rows[rows["model"].eq(architecture)].groupby("variant")):
+            line, shade = of_model.sort_values("rate"), style.NEUTRAL[position % len(style.NEUTRAL)]
+            mark = MARKERS[position % len(MARKERS)]
+            losses = line["validation_nats"].where(~line["diverged"].astype(bool))
+            axis.plot(
+                line["rate"], losses, marker=mark, markersize=3, markerfacecolor="none", color=shade, label=variant
+            )
+            best = line[line["chosen"]]
+            axis.plot(best["rate"], best["validation_nats"], mark, markersize=4, color=shade)
+        axis.set_xscale("log")
+        axis.set_title(FAMILIES[architecture][0])
+        axis.set_xlabel("learning rate")
+        axis.legend(fontsize=5)
+    finite = rows["validation_nats"].to_numpy()
+    finite = finite[np.isfinite(finite)]
+    for axis in axes[0]:
+        axis.set_ylim(0.97 * finite.min(), 1.03 * finite.max())
+    axes[0, 0].set_ylabel("held-out loss (nats per token)")
+    return figure

@@ -1,0 +1,89 @@
+"""Which rows of the matchers' measurements belong together: one setting, a value per seed, on each padding side."""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from allmlp.studies.rules import NotPlannedError
+
+PART = "retrieval"  # the label `part`
+SHARED_WORDS, OTHER_WORDS = "shared", "other"  # the label `words`: may a query have content words of its text?
+ALL = "all"  # the label `training_pairs`
+BASE, WIDE = "base", "wide"  # the label `size`: embedders of the study's width, or of another
+SMALL, LARGE = 32, 128  # the article's contexts: a query and 31 or 127 candidates
+SIDES = ("left", "right")
+POSITIONS = {"before_last": "before the end", "mean": "mean over the text"}  # in a figure's words
+
+
+class Setting(NamedTuple):
+    """What sets matchers apart besides padding side and seed; as the article has it, unless said otherwise."""
+
+    embedder: str
+    context: int = SMALL
+    matcher: str = "matcher-mixer"
+    words: str = SHARED_WORDS
+    position: str = "before_last"
+    fewer: bool = False  # of the training pairs
+    size: str = BASE
+
+    def __str__(self) -> str:
+        pairs = "fewer pairs, " if self.fewer else ""
+        where = f"{self.words} words, {self.position}, {self.size} size"
+        return f"{self.matcher} on {self.embedder}, context {self.context}, {pairs}{where}"
+
+
+def of_setting(rows: pd.DataFrame, setting: Setting) -> pd.DataFrame:
+    """The rows of one setting. NotPlannedError, naming it, where there are none."""
+    columns = {"embedder": "embedder", "context": "context", "matcher": "model", "words": "words"}
+    columns |= {"position": "position", "size": "size"}
+    found = rows
+    for field, column in columns.items() if len(rows) else ():
+        found = found[found[column].eq(getattr(setting, field))]
+    if len(found):
+        found = found[found["training_pairs"].ne(ALL).eq(setting.fewer)]
+    if found.empty:
+        raise NotPlannedError(f"needs {setting}, which is not planned")
+    return found
+
+
+def usual(rows: pd.DataFrame) -> pd.DataFrame:
+    """The matchers that most figures show: mixers on all pairs and the study's width, at positions of POSITIONS."""
+    of_mixers = rows["model"].eq("matcher-mixer") & rows["position"].isin(POSITIONS)
+    return rows[of_mixers & rows["training_pairs"].eq(ALL) & rows["size"].eq(BASE)]
+
+
+def as_printed(rows: pd.DataFrame, *settings: Setting) -> list[Setting]:
+    """The settings in the article's own size where they are planned: wider embedders, and its smaller set of pairs."""
+    for changes in ({"size": WIDE, "fewer": True}, {"size": WIDE}):
+        try:
+            tried = [setting._replace(**changes) for setting in settings]
+            for setting in tried:
+                of_setting(rows, setting)
+            return tried
+        except NotPlannedError:
+            continue
+    return list(settings)
+
+
+def by_side(rows: pd.DataFrame, setting: Setting, column: str) -> dict[str, pd.Series]:
+    """Padding side -> the values of one setting by seed, of the sides that are planned."""
+    found = of_setting(rows, setting).assign(seed=lambda of: of["seed"].astype(int))
+    sides = {side: found[found["padding"].eq(side)].set_index("seed")[column].astype(float) for side in SIDES}
+    return {side: values.sort_index() for side, values in sides.items() if len(values)}
+
+
+def differences(rows: pd.DataFrame, first: Setting, second: Setting, column: str) -> dict[str, pd.Series]:
+    """Padding side -> `column` of the first setting minus that of the second, paired by seed, where both are planned.
+
+    A seed that only one of them has counts as NaN. Raises NotPlannedError where no side has both.
+    """
+    one, other = by_side(rows, first, column), by_side(rows, second, column)
+    found = {side: one[side] - other[side] for side in one if side in other}
+    if not found:
+        raise NotPlannedError(f"needs {first} and {second} on one padding side, which is not planned")
+    return found
+
+
+def gains(rows: pd.DataFrame, setting: Setting) -> dict[str, pd.Series]:
+    """Padding side -> chance minus the lowest held-out loss (nats), by seed: 0 where nothing was learnt."""
+    return by_side(rows.assign(gain_nats=rows["chance_nats"] - rows["lowest_nats"]), setting, "gain_nats")

@@ -1,0 +1,38 @@
+"""What a model writes after the paper's two prompts, the likeliest token after the likeliest token (001-29)."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import torch
+
+from allmlp.columns import exact, timing
+from allmlp.studies.mixers.completions import TOKENS, greedy
+from allmlp.studies.mixers.prompts import PROMPTS
+from allmlp.tokens import TokenFile
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+
+COLUMNS = {
+    "prompt": exact("position among the paper's prompts, from 0"),
+    "prompt_tokens": exact(
+        "tokens of it that the model is given: the last ones, so that the context holds what follows"
+    ),
+    "text": timing(f"the {TOKENS} tokens after it; one changed bit of a weight changes them, so never compared"),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per prompt, of the last weights."""
+    file = TokenFile(Path("results/tokens") / str(trained.run.tokens))
+    device = trained.run.device
+    model = trained.model().to(device)
+    rows = []
+    for number, prompt in enumerate(PROMPTS):
+        ids = file.tokenizer.encode_batch([prompt])[0].tolist()[-max(1, model.context - TOKENS) :]
+        written = greedy(model, torch.tensor([ids], device=device), TOKENS)[0].cpu()
+        rows.append({"prompt": number, "prompt_tokens": len(ids), "text": file.decode(written.numpy())})
+    return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -1,0 +1,60 @@
+"""Tokens per second against length: a step with the model's memory, and the published full pass per token (001-29)."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import torch
+
+from allmlp.columns import exact, timing
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+SHORTEST = 32  # tokens of the shortest text; longer ones double up to the context
+SECONDS, FEWEST = 0.1, 3  # how long, and how often at least, each is timed
+
+COLUMNS = {
+    "length": exact("tokens read when the next one is written"),
+    "step_tokens_per_s": timing("one more token with the model's memory of those before"),
+    "pass_tokens_per_s": timing("one more token by a full pass over all of them, as published"),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per length; one sequence, on the run's device."""
+    device = trained.run.device
+    model: Any = trained.model().to(device)
+    tokens_BT = torch.zeros(1, model.context, dtype=torch.int64, device=device)
+    lengths = [length for length in (SHORTEST * 2**k for k in range(20)) if length < model.context] + [model.context]
+    rows = []
+    with torch.no_grad():
+        state, read = model.start(1), 0
+        for length in lengths:
+            while read < length - 1:
+                _, state = model.step(tokens_BT[:, read], state)
+                read += 1
+            rows.append(
+                {
+                    "length": length,
+                    "step_tokens_per_s": 1 / median_seconds(partial(model.step, tokens_BT[:, 0], state), device),
+                    "pass_tokens_per_s": 1 / median_seconds(partial(model, tokens_BT[:, :length]), device),
+                }
+            )
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def median_seconds(work: Callable[[], Any], device: str) -> float:
+    """The median time of `work`, called again and again; once before it counts."""
+    times: list[float] = []
+    work()
+    while len(times) < FEWEST or sum(times) < SECONDS:
+        start = time.perf_counter()
+        work()
+        if device == "cuda":
+            torch.cuda.synchronize()
+        times.append(time.perf_counter() - start)
+    return sorted(times)[len(times) // 2]

@@ -1,0 +1,69 @@
+"""How far a trained hybrid's logits move when later tokens change: exactly 0 for a causal model (001-19, E001-10)."""
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from allmlp.columns import exact, numeric
+from allmlp.models.base import SequenceModel
+from allmlp.tasks.documents import Documents
+from allmlp.tasks.task import IGNORED, generator
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+ROWS = 16  # held-out rows that are looked at, those with the most padding
+PLACES = 6  # tokens of each row from which on all later ones are changed
+SEED = 1
+
+COLUMNS = {
+    "rows": exact("held-out rows looked at"),
+    "padded_rows": exact("those of them with padding"),
+    "changed_share_1": numeric("share of rows with a logit that changed with later tokens", rtol=0, atol=0.2),
+    "largest_change_1": numeric(
+        "largest change of a logit at a position before all changed tokens", rtol=0.5, atol=1e-9
+    ),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row: in float64, on the rows of the first held-out documents with the most padding."""
+    task = trained.task()
+    assert isinstance(task, Documents)
+    tokens, targets = task.validation()[0]
+    most = (targets != IGNORED).sum(1).argsort(stable=True)[:ROWS]
+    tokens, text = tokens[most], targets[most] != IGNORED
+    changes = largest_changes(trained.model().double(), tokens, text, task.vocabulary)
+    row = {
+        "rows": len(tokens),
+        "padded_rows": int((~text).any(1).sum()),
+        "changed_share_1": float((changes > 0).double().mean()),
+        "largest_change_1": float(changes.max()),
+    }
+    return pd.DataFrame([row])[list(COLUMNS)]
+
+
+@torch.no_grad()
+def largest_changes(model: SequenceModel, tokens_BT: Tensor, text_BT: Tensor, vocabulary: int) -> Tensor:
+    """Per row, the largest change of a logit before a place where all later tokens of the text are replaced: (B,).
+
+    text_BT: where a row has text. Padding stays as it is, for a text of another length is another text. A place is
+    drawn within the text: replaced tokens are others than before, and never the token that pads.
+    """
+    rng, (B, T) = generator(SEED), tokens_BT.shape
+    given, worst = model(tokens_BT), torch.zeros(B, dtype=torch.float64)
+    position_T = torch.arange(T)
+    first_B, last_B = text_BT.int().argmax(1), T - 1 - text_BT.flip(1).int().argmax(1)
+    for _ in range(PLACES):
+        share_B = torch.from_numpy(rng.random(B))
+        place_B = first_B + 1 + (share_B * (last_B - first_B).clamp(min=1)).long()
+        moves_BT = torch.from_numpy(rng.integers(1, vocabulary - 1, (B, T)))
+        others_BT = 1 + (tokens_BT - 1 + moves_BT) % (vocabulary - 1)
+        later_BT = text_BT & (position_T >= place_B[:, None])
+        change_BT = (model(torch.where(later_BT, others_BT, tokens_BT)) - given).abs().amax(-1)
+        before_BT = text_BT & (position_T < place_B[:, None])
+        worst = torch.maximum(worst, change_BT.where(before_BT, 0.0).amax(1).double())
+    return worst

@@ -1,0 +1,44 @@
+"""A matcher's training and held-out loss over its steps (001-22, 001-23)."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.columns import exact, numeric
+from allmlp.studies.curves import kept_rows
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+MOST_ROWS = 60
+SMOOTHED = 25  # steps: a batch is few queries, whose loss alone says little
+
+COLUMNS = {
+    "step": exact("training steps done"),
+    "loss_nats": numeric("mean training loss of the steps before, up to 25; nan at the end", rtol=2e-2, atol=5e-3),
+    "held_out_nats": numeric("loss on held-out pairs; nan where it was not taken", rtol=2e-2, atol=5e-3),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per kept step, and one for the end."""
+    log, taken = trained.log, held_out(trained)
+    smooth = log["loss"].rolling(SMOOTHED, min_periods=1).mean()
+    rows = pd.DataFrame({"step": log["step"], "loss_nats": smooth, "held_out_nats": np.nan})
+    rows["held_out_nats"] = rows["step"].map(taken.set_index("step")["held_out_nats"])
+    keep = rows["held_out_nats"].notna().to_numpy(copy=True)
+    keep[kept_rows(len(rows), MOST_ROWS)] = True
+    end = taken.tail(1).assign(loss_nats=np.nan)
+    return pd.concat([rows[keep], end], ignore_index=True)[list(COLUMNS)]
+
+
+def held_out(trained: "Trained") -> pd.DataFrame:
+    """Columns step, held_out_nats: where the loss on held-out pairs was taken, the end last."""
+    log = trained.log
+    taken = log.loc[log["validation_loss"].notna(), ["step", "validation_loss"]].set_axis(
+        ["step", "held_out_nats"], axis=1
+    )
+    end = {"step": trained.ending["steps_done"], "held_out_nats": trained.ending["validation_loss"]}
+    return pd.concat([taken, pd.DataFrame([end])], ignore_index=True)

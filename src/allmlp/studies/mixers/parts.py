@@ -1,0 +1,60 @@
+"""Which rows of a measurement belong together: the parts of the trainings, and the models of one comparison."""
+
+import pandas as pd
+
+from allmlp.studies.rules import NotPlannedError
+
+TRAINING, SEARCH, WINDOWS, EMBEDDER = "training", "search", "windows", "embedder"  # the label `part`
+BASE = "base"  # the label `size` of the size that all models share
+FLAT, EXPANDED, LLAMA = "flat", "expanded", "llama-4"  # the models that most claims speak of
+
+
+def of_part(rows: pd.DataFrame, *parts: str) -> pd.DataFrame:
+    """The rows of some of the study's parts. NotPlannedError where there are none."""
+    found = rows[rows["part"].isin(parts)] if len(rows) else rows
+    if found.empty:
+        raise NotPlannedError(f"needs runs of {' and '.join(parts)}, which are not planned")
+    return found
+
+
+def of_model(rows: pd.DataFrame, variant: str, size: str | None = BASE, padding: str = "right") -> pd.DataFrame:
+    """The rows of one model at one size (null: all sizes) and padding. NotPlannedError, naming it, for none."""
+    found = rows[rows["variant"].eq(variant) & rows["padding"].eq(padding)]
+    if size is not None:
+        found = found[found["size"].eq(size)]
+    if found.empty:
+        raise NotPlannedError(f"needs {variant} of size {size or 'any'}, padded on the {padding}, which is not planned")
+    return found
+
+
+def widths(rows: pd.DataFrame, variant: str) -> dict[int, pd.DataFrame]:
+    """width -> the rows of one model at the study's own depth, padded on the right; its smallest batch of several."""
+    depth = rows.loc[rows["size"].eq(BASE), "n_blocks"]
+    found = of_model(rows, variant, size=None)
+    found = found[found["n_blocks"].isin(depth)]
+    found = found[found["batch_size"].eq(found.groupby("d_model")["batch_size"].transform("min"))]
+    return {int(width): found[found["d_model"].eq(width)] for width in sorted(found["d_model"].unique())}
+
+
+def deepest(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
+    """The rows of one model at its deepest size. NotPlannedError where it has the study's own depth only."""
+    found = of_model(rows, variant, size=None)
+    found = found[found["n_blocks"].eq(found["n_blocks"].max()) & ~found["size"].eq(BASE)]
+    if found.empty or found["n_blocks"].iloc[0] <= rows.loc[rows["size"].eq(BASE), "n_blocks"].max():
+        raise NotPlannedError(f"needs a deeper {variant}, which is not planned")
+    return found
+
+
+def with_half_the_width(rows: pd.DataFrame, wide: str, narrow: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rows of `wide` and of `narrow` at half its width, at the smallest width that both allow."""
+    first, second = widths(rows, wide), widths(rows, narrow)
+    for width in sorted(first):
+        if 2 * (width // 2) == width and width // 2 in second:
+            return first[width], second[width // 2]
+    raise NotPlannedError(f"needs {narrow} of half the width of {wide}, which is not planned")
+
+
+def settings_of(rows: pd.DataFrame) -> pd.Series:
+    """What tells one model from another in a figure: `flat`, `flat d128-n8-b16`, `flat, left`."""
+    name = rows["variant"].where(rows["size"].eq(BASE), rows["variant"] + " " + rows["size"])
+    return name.where(rows["padding"].eq("right"), name + ", left")

@@ -1,0 +1,71 @@
+"""What no training alters: masks, counts, memory, the audit, and how fast models generate, of no training steps.
+
+One run for what is counted in float64 or in whole numbers, one on the scale's own device for its memory, and one per
+architecture for tokens per second against length (001-1, -2, -9, -13, -14, -29, -30, own-11).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, field_validator
+
+from allmlp.models import REGISTRY
+from allmlp.run import Run
+from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.studies.settings import Optimiser, StudySettings
+
+if TYPE_CHECKING:
+    from allmlp.plan import Context
+
+WITHOUT_TRAINING = ("audit", "dimensions", "hidden_units", "masking", "tournament_passes")
+FORMULAE, MEMORY, SPEED = "formulae", "memory", "speed"  # the label `part`
+VOCABULARY = 29  # of the task that such a run is given and never trains on
+TINY = {"context": 10, "d_model": 8, "n_blocks": 1}
+
+
+class GenerationSpeed(Strict):
+    """Models of untrained weights whose tokens per second are timed: weights do not alter them."""
+
+    models: dict[str, dict[str, Any]] = Field(min_length=1, description="architecture -> hyperparameters of its own")
+    context: int = Field(ge=TINY["context"], multiple_of=2, description="an even number, as strings to copy have")
+    d_model: int = Field(gt=0)
+    n_blocks: int = Field(gt=0)
+
+    @field_validator("models")
+    @classmethod
+    def _known(cls, models: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        refuse_unknown_names("architecture", models, REGISTRY)
+        return models
+
+
+def runs(settings: StudySettings, speed: GenerationSpeed | None, context: "Context") -> list[Run]:
+    """The run of the formulae, that of the memory and, where `speed` asks for them, those that generate."""
+    found = [
+        _untrained(settings, FORMULAE, "masked-mixer", TINY, WITHOUT_TRAINING, "cpu"),
+        _untrained(settings, MEMORY, "masked-mixer", TINY, ("memory",), context.device),
+    ]
+    if speed:
+        sizes = {"context": speed.context, "d_model": speed.d_model, "n_blocks": speed.n_blocks}
+        found += [
+            _untrained(settings, SPEED, architecture, {**sizes, **own}, ("generation_speed",), context.device)
+            for architecture, own in speed.models.items()
+        ]
+    return found
+
+
+def _untrained(
+    settings: StudySettings, part: str, architecture: str, sizes: dict[str, Any], measures: tuple[str, ...], device: str
+) -> Run:
+    return Run(
+        study="mixers",
+        name=f"{architecture}-{part}",
+        labels={"model": architecture, "part": part, **{key: sizes[key] for key in ("context", "d_model", "n_blocks")}},
+        architecture=architecture,
+        hyperparameters={"vocabulary": VOCABULARY, **sizes},
+        task="copying",
+        task_parameters={"string_length": sizes["context"] // 2 - 1, "batch_size": 1},
+        optimiser=Optimiser(learning_rate=1.0).model_dump(),  # takes no part, and no setting of it alters the id
+        steps=0,
+        seed=0,
+        measures=measures,
+        **{**settings.machine(device), "precision": "float32", "compile": False},
+    )

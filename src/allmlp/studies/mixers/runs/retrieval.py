@@ -1,0 +1,243 @@
+"""Runs on pairs: matchers x embedders x seeds, on embeddings of queries and texts (001-21 to 001-27, own-5 to own-8).
+
+Every embedder is treated alike: both padding sides, both positions and every normalisation are tried where a
+comparison says so, and a matcher's learning rate and normalisation are those of the best of its own search, as many
+runs for each embedder, on a seed of its own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
+
+from pydantic import Field, field_validator
+
+from allmlp.run import Run
+from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.studies import SHARED
+from allmlp.studies.mixers.matching import ALL, BASE, OTHER_WORDS, PART, SHARED_WORDS, WIDE
+from allmlp.studies.mixers.runs.training import embedder, searches
+from allmlp.studies.settings import Optimiser
+
+if TYPE_CHECKING:
+    from allmlp.plan import Context
+    from allmlp.studies.mixers.runs import Settings
+
+Positive = Annotated[int, Field(gt=0)]
+Padding = Literal["left", "right"]
+Position = Literal["last", "before_last", "mean"]  # as in embeddings.py, which a plan must not import
+Normalisation = Literal["none", "unit", "standardised"]
+Embedder = Literal["mixer", "transformer", "untrained-mixer", "untrained-transformer", "autoencoder"]
+
+EMBEDDERS: dict[Embedder, str] = {  # what it is called here -> its architecture
+    "mixer": "masked-mixer",
+    "transformer": "llama",
+    "untrained-mixer": "masked-mixer",
+    "untrained-transformer": "llama",
+    "autoencoder": "mixer-autoencoder",
+}
+MATCHERS = ("matcher-mixer", "matcher-transformer", "matcher-transformer-as-published")
+WITH_HEADS = MATCHERS[1:]
+OF_EVERY_MATCHER = ("retrieval", "retrieval_curve", *SHARED)
+OF_PROBED = ("distances", "embedding_probes", "tournament_search", "query_effect")
+CHOSEN = "chosen"  # the label of what a search chooses
+
+
+class Matching(Strict):
+    """One comparison: every embedder with every padding, matcher, context, kind of pairs, position and number of pairs.
+
+    `probes`: distances, linear probes, tournament and the effect of the query are measured too.
+    """
+
+    embedders: list[Embedder] = Field(min_length=1)
+    paddings: list[Padding] = Field(default=["right"], min_length=1)
+    matchers: list[str] = Field(default=["matcher-mixer"], min_length=1)
+    contexts: list[Annotated[int, Field(ge=3)]] = Field(min_length=1, description="the query and its candidates")
+    pairs: list[str] = Field(min_length=1, description="corpora of pairs")
+    positions: list[Position] = Field(default=["before_last"], min_length=1)
+    training_pairs: list[Positive | None] = Field(default=[None], min_length=1, description="null: all")
+    d_model: Positive | None = Field(default=None, description="the embedders' width; null: the study's")
+    steps: Positive | None = Field(default=None, description="null: as all comparisons")
+    probes: bool = True
+
+    @field_validator("matchers")
+    @classmethod
+    def _known(cls, matchers: list[str]) -> list[str]:
+        refuse_unknown_names("matcher", matchers, MATCHERS)
+        return matchers
+
+
+class Search(Strict):
+    """How a matcher's learning rate and the normalisation of its embeddings are chosen, on an embedder of `seed`."""
+
+    seed: int = Field(default=100, ge=0)
+    context: Annotated[int, Field(ge=3)] = 8
+    steps: Positive
+    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
+    normalisations: list[Normalisation] = Field(min_length=1)
+
+
+class RetrievalSettings(Strict):
+    """Matchers of `n_blocks` blocks, as wide as the embeddings; `tested` held-out losses, evenly over the steps.
+
+    `control`: the corpus of pairs whose queries share no content word with their texts.
+    """
+
+    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, min_length=1, description="null: the study's")
+    steps: Positive
+    batch_size: Positive
+    n_blocks: Positive
+    n_heads: Positive = 4
+    validation_draws: Positive = 1024
+    tested: Positive = 10
+    optimiser: Optimiser
+    normalisation: Normalisation = Field(default="standardised", description="where nothing is searched")
+    search: Search | None = None
+    control: str | None = None
+    comparisons: dict[str, Matching] = Field(min_length=1)
+    runs_per_process: Positive = 1
+
+
+class Form(TypedDict):
+    """What an embedder may be asked for besides its architecture and seed."""
+
+    padding: Padding
+    d_model: int | None
+
+
+class Case(NamedTuple):
+    """What sets one matcher's runs apart besides seed and context."""
+
+    embedder: Embedder
+    padding: Padding
+    matcher: str
+    pairs: str
+    position: Position
+    training_pairs: int | None = None
+    d_model: int | None = None
+
+
+def runs(settings: "Settings", context: "Context") -> list[Run]:
+    """Embedders, searches and matchers of all comparisons, those of one embedder one after the other."""
+    if settings.retrieval is None:
+        return []
+    made = _Matchers(settings, settings.retrieval, context)
+    for comparison in settings.retrieval.comparisons.values():
+        made.add(comparison)
+    return [*made.parents.values(), *made.searches.values(), *made.ordered()]
+
+
+class _Matchers:
+    """The runs made so far, by id: comparisons share embedders, searches and matchers."""
+
+    def __init__(self, settings: "Settings", retrieval: RetrievalSettings, context: "Context") -> None:
+        self.settings, self.retrieval, self.context = settings, retrieval, context
+        self.parents: dict[str, Run] = {}
+        self.searches: dict[str, Run] = {}
+        self.found: dict[str, Run] = {}
+
+    def add(self, comparison: Matching) -> None:
+        """Every matcher of one comparison; one that another has too is measured as both ask."""
+        steps = comparison.steps or self.retrieval.steps
+        measures = (*OF_EVERY_MATCHER, *(OF_PROBED if comparison.probes else ()))
+        for case in _cases(comparison):
+            search = self._search(case._replace(training_pairs=None))
+            for context, seed in product(comparison.contexts, self._seeds()):
+                run = self._matcher(case, context, seed, steps, search, measures)
+                known = self.found.get(run.id, run)
+                self.found[run.id] = replace(run, measures=tuple(dict.fromkeys((*known.measures, *measures))))
+
+    def ordered(self) -> list[Run]:
+        """Those of one embedder together, so that a process computes its embeddings once."""
+        place = {parent: number for number, parent in enumerate(self.parents)}
+        return sorted(self.found.values(), key=lambda run: place[run.parent or ""])
+
+    def _seeds(self) -> list[int]:
+        return self.retrieval.seeds or self.settings.seeds
+
+    def _parent(self, case: Case, seed: int) -> Run:
+        model, untrained = EMBEDDERS[case.embedder], case.embedder.startswith("untrained")
+        form: Form = {"padding": case.padding, "d_model": case.d_model}
+        run = embedder(model, seed, self.settings, self.context, **form, steps=0 if untrained else None)
+        needed = [] if untrained else searches(model, self.settings, self.context, **form)
+        self.parents |= {one.id: one for one in (*needed, run)}
+        return run
+
+    def _search(self, case: Case) -> tuple[str, ...]:
+        """The ids of the runs that choose the case's rate and normalisation."""
+        if (search := self.retrieval.search) is None:
+            return ()
+        found = [
+            self._run(case, search.context, search.seed, search.steps, rate, normalisation)
+            for rate, normalisation in product(search.learning_rates, search.normalisations)
+        ]
+        self.searches |= {run.id: run for run in found}
+        return tuple(run.id for run in found)
+
+    def _matcher(
+        self, case: Case, context: int, seed: int, steps: int, search: tuple[str, ...], measures: tuple[str, ...]
+    ) -> Run:
+        rate, searched = self.retrieval.optimiser.learning_rate, self.retrieval.search
+        normalisations = searched.normalisations if searched else [self.retrieval.normalisation]
+        normalisation = normalisations[0] if len(normalisations) == 1 else None  # None: as the best of the search
+        run = self._run(case, context, seed, steps, rate, normalisation)
+        tested = tuple(sorted({round(steps * i / self.retrieval.tested) for i in range(self.retrieval.tested)}))
+        return replace(run, search=search, measures=measures, tested=tested)
+
+    def _run(
+        self, case: Case, context: int, seed: int, steps: int, rate: float, normalisation: Normalisation | None
+    ) -> Run:
+        parent, retrieval = self._parent(case, seed), self.retrieval
+        width = parent.hyperparameters["d_model"]
+        heads = {"n_heads": retrieval.n_heads} if case.matcher in WITH_HEADS else {}
+        fewer = {} if case.training_pairs is None else {"training_pairs": case.training_pairs}
+        return Run(
+            study="mixers",
+            name=f"{case.matcher}-{case.embedder}-d{width}-{case.padding}-c{context}",
+            labels={
+                "part": PART,
+                "model": case.matcher,
+                "embedder": case.embedder,
+                "padding": case.padding,
+                "pairs": case.pairs,
+                "words": OTHER_WORDS if case.pairs == retrieval.control else SHARED_WORDS,
+                "context": context,
+                "position": case.position,
+                "training_pairs": str(case.training_pairs or ALL),
+                "normalisation": normalisation or CHOSEN,
+                "size": BASE if case.d_model is None else WIDE,
+                "width": width,
+            },
+            architecture=case.matcher,
+            hyperparameters={"features": width, "context": context, "n_blocks": retrieval.n_blocks, **heads},
+            task="retrieval",
+            task_parameters={
+                "context": context,
+                "batch_size": retrieval.batch_size,
+                "position": case.position,
+                "normalisation": normalisation,
+                "validation_draws": retrieval.validation_draws,
+                **fewer,
+            },
+            corpus=case.pairs,
+            tokens=self.context.pairs(case.pairs),
+            corpus_settings=self.context.corpus_settings(case.pairs),
+            optimiser={**retrieval.optimiser.model_dump(), "learning_rate": rate},
+            steps=steps,
+            seed=seed,
+            measures=(),
+            parent=parent.id,
+            **{**self.settings.machine(self.context.device), "runs_per_process": retrieval.runs_per_process},
+        )
+
+
+def _cases(comparison: Matching) -> Iterator[Case]:
+    for values in product(
+        comparison.embedders,
+        comparison.paddings,
+        comparison.matchers,
+        comparison.pairs,
+        comparison.positions,
+        comparison.training_pairs,
+    ):
+        yield Case(*values, comparison.d_model)

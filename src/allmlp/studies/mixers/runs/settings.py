@@ -1,0 +1,90 @@
+"""Settings of study 001's trainings: models, their sizes and paddings, how long, and the search of rates."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from allmlp.models import REGISTRY
+from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.studies.settings import StudySettings
+
+Padding = Literal["left", "right"]
+
+
+class Size(Strict):
+    """Another size of a model; what is null is the study's own. `longer`: its steps over the study's."""
+
+    d_model: int = Field(gt=0)
+    n_blocks: int | None = Field(default=None, gt=0)
+    batch_size: int | None = Field(default=None, gt=0)
+    longer: float = Field(default=1.0, gt=0)
+
+
+class Model(Strict):
+    """One model of the comparison: an architecture with hyperparameters, and perhaps a width and a batch of its own.
+
+    `longer`: its steps over the study's, so that it lasts as long as slower models do, which equal time and equal
+    FLOPs ask for. `learning_rate`: null where the search chooses it.
+    """
+
+    architecture: str
+    hyperparameters: dict[str, Any] = Field(default={})
+    longer: float = Field(default=1.0, gt=0)
+    paddings: list[Padding] = Field(default=["right"], min_length=1)
+    sizes: list[Size] = Field(default=[])
+    d_model: int | None = Field(default=None, gt=0)
+    batch_size: int | None = Field(default=None, gt=0)
+    learning_rate: float | None = Field(default=None, gt=0)
+
+    @field_validator("architecture")
+    @classmethod
+    def _known(cls, architecture: str) -> str:
+        refuse_unknown_names("architecture", [architecture], REGISTRY)
+        return architecture
+
+
+class Search(Strict):
+    """Every model is trained `steps` steps at each rate on one seed that nothing else uses: one budget for all."""
+
+    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
+    steps: int = Field(gt=0)
+    seed: int = Field(ge=0)
+
+
+class TrainingSettings(StudySettings):
+    """`models` by name; `compared`: those of them that a scale trains (null: all).
+
+    `windows`: models that are also trained on windows that begin anywhere, where position says nothing of a
+    document. `tested`: how often the held-out loss is taken within `steps`, evenly spaced. `end_token`: the id that
+    ends a document and pads it: 0 for the project's BPE. With a `schedule` that decays, a loss belongs to its
+    run's whole budget: compared at equal time are then the runs' ends.
+    """
+
+    corpus: str
+    context: int = Field(gt=0)
+    d_model: int = Field(gt=0)
+    n_blocks: int = Field(gt=0)
+    batch_size: int = Field(gt=0)
+    validation_documents: int = Field(gt=0)
+    end_token: int = Field(default=0, ge=0)
+    tested: int = Field(default=12, gt=0)
+    models: dict[str, Model] = Field(min_length=1)
+    compared: list[str] | None = None
+    windows: list[str] = Field(default=[])
+    search: Search | None = None
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        refuse_unknown_names("model", [*(self.compared or []), *self.windows], self.models)
+        if self.search and self.search.seed in self.seeds:
+            raise ValueError(f"search.seed {self.search.seed} is one of `seeds`: rates are chosen on another seed")
+        return self
+
+    def base(self, model: Model) -> Size:
+        """The size that a model has beside the others, before any other of its `sizes`."""
+        return Size(d_model=model.d_model or self.d_model, batch_size=model.batch_size, longer=model.longer)
+
+    @property
+    def chosen(self) -> dict[str, Model]:
+        """The models that this scale trains."""
+        return {name: self.models[name] for name in (self.models if self.compared is None else self.compared)}

@@ -1,0 +1,210 @@
+"""Runs that learn language: every model, size and padding with every seed, and the search that chooses their rates.
+
+`embedder` gives one such training to the parts of the study that use what it has learnt.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from allmlp.errors import UserError
+from allmlp.models import REGISTRY
+from allmlp.run import Run
+from allmlp.studies import SHARED
+from allmlp.studies.mixers.parts import BASE, EMBEDDER, SEARCH, TRAINING, WINDOWS
+from allmlp.studies.mixers.runs.settings import Model, Padding, Size, TrainingSettings
+
+if TYPE_CHECKING:
+    from allmlp.plan import Context
+
+OF_EVERY_TRAINING = ("learning_curve", *SHARED)
+OF_ARCHITECTURE = {"hybrid": ("leak",), "hybrid-as-published": ("leak",), "openai-gpt": ("dropout",)}
+EMBEDDERS = {"masked-mixer": "flat", "llama": "llama-4", "mixer-autoencoder": "autoencoder"}
+MEASURED_MEMORY = ("flat", "expanded", "llama-4", "llama-16")
+KEPT = ("flat", "expanded", "llama-2", "llama-4", "autoencoder")  # whose weights are looked at before the end, too
+SEES_PADDING = ("llama", "hybrid", "hybrid-as-published")  # attention that leaves out leading tokens `pad`
+RECONSTRUCTS = ("mixer-autoencoder",)  # its targets are its inputs
+
+
+class Training(NamedTuple):
+    """What sets one training apart besides its seed."""
+
+    name: str
+    model: Model
+    size: Size
+    padding: Padding = "right"
+    windows: bool = False
+
+
+def runs(settings: TrainingSettings, context: "Context") -> list[Run]:
+    """The search of every model, then seed after seed: one seed already tells something of everything."""
+    searched = [(training, _search(settings, context, training)) for training in _trainings(settings)]
+    found = [run for _, of_training in searched for run in of_training]
+    for seed in settings.seeds:
+        found += [_run(settings, context, training, seed, of_training) for training, of_training in searched]
+    return found
+
+
+def embedder(
+    model: str,
+    seed: int,
+    settings: TrainingSettings,
+    context: "Context",
+    *,
+    padding: Padding = "right",
+    steps: int | None = None,
+    measures: tuple[str, ...] = (),
+    d_model: int | None = None,
+    n_blocks: int | None = None,
+) -> Run:
+    """One model trained as in the comparison, whose run it is where the comparison has it; `steps=0`: untrained.
+
+    model: a name of `models`, or an architecture (EMBEDDERS names the model that stands for it). The runs that
+    choose its rate are its `searches`, which a study lists beside it.
+    """
+    training = _embedding(model, settings, padding, d_model, n_blocks)
+    searched = [] if steps == 0 else _search(settings, context, training)
+    return replace(_run(settings, context, training, seed, searched, steps, EMBEDDER), measures=measures)
+
+
+def searches(
+    model: str,
+    settings: TrainingSettings,
+    context: "Context",
+    *,
+    padding: Padding = "right",
+    d_model: int | None = None,
+    n_blocks: int | None = None,
+) -> list[Run]:
+    """The runs that choose the learning rate of that embedder; none where its rate is given."""
+    return _search(settings, context, _embedding(model, settings, padding, d_model, n_blocks))
+
+
+def _trainings(settings: TrainingSettings) -> Iterator[Training]:
+    for name, model in settings.chosen.items():
+        for padding in model.paddings:
+            yield Training(name, model, settings.base(model), padding)
+        for size in model.sizes:
+            yield Training(name, model, size, model.paddings[0])
+    for name in settings.windows:
+        model = settings.models[name]
+        yield Training(name, model, settings.base(model).model_copy(update={"longer": 1.0}), windows=True)
+
+
+def _embedding(
+    model: str, settings: TrainingSettings, padding: Padding, d_model: int | None, n_blocks: int | None
+) -> Training:
+    name = EMBEDDERS.get(model, model)
+    if name not in settings.models and model not in REGISTRY:
+        raise UserError(f"no model {model!r} in studies.mixers.models. There are: {', '.join(settings.models)}.")
+    found = settings.models.get(name) or Model(architecture=model)
+    size = settings.base(found)
+    if (d_model or size.d_model, n_blocks or settings.n_blocks) != (size.d_model, settings.n_blocks):
+        size = Size(d_model=d_model or size.d_model, n_blocks=n_blocks, batch_size=size.batch_size)
+    return Training(name, found, size, padding)
+
+
+def _search(settings: TrainingSettings, context: "Context", training: Training) -> list[Run]:
+    if settings.search is None or training.model.learning_rate is not None:
+        return []
+    optimiser = settings.optimiser.model_dump()
+    return [
+        Run(
+            study="mixers",
+            **_network(settings, context, training, SEARCH, rate),
+            optimiser={**optimiser, "learning_rate": rate},
+            steps=settings.search.steps,
+            seed=settings.search.seed,
+            measures=SHARED,
+            **settings.machine(context.device),
+        )
+        for rate in settings.search.learning_rates
+    ]
+
+
+def _run(
+    settings: TrainingSettings,
+    context: "Context",
+    training: Training,
+    seed: int,
+    searched: list[Run],
+    steps: int | None = None,
+    part: str = TRAINING,
+) -> Run:
+    steps = round(settings.steps * training.size.longer) if steps is None else steps
+    optimiser = settings.optimiser.model_dump()
+    if training.model.learning_rate is not None:
+        optimiser["learning_rate"] = training.model.learning_rate
+    return Run(
+        study="mixers",
+        **_network(settings, context, training, WINDOWS if training.windows else part),
+        optimiser=optimiser,
+        steps=steps,
+        seed=seed,
+        measures=_measures(training),
+        keep=(0, steps // 2) if training.name in KEPT and not training.windows and steps else (),
+        search=tuple(run.id for run in searched),
+        tested=_tested(settings, steps),
+        **settings.machine(context.device),
+    )
+
+
+def _measures(training: Training) -> tuple[str, ...]:
+    """What is taken of a training: the curve, and what only some have."""
+    if training.windows:
+        return OF_EVERY_TRAINING
+    memory = ("training_memory",) if training.name in MEASURED_MEMORY else ()
+    return (*OF_EVERY_TRAINING, *memory, *OF_ARCHITECTURE.get(training.model.architecture, ()))
+
+
+def _tested(settings: TrainingSettings, steps: int) -> tuple[int, ...]:
+    """Evenly spaced, as closely in a longer run, so that testing takes the same share of every run's time."""
+    apart = max(1, settings.steps // settings.tested)
+    return tuple(sorted({apart // 4, apart // 2, *range(apart, steps, apart)} - {0})) if steps > apart else ()
+
+
+def _network(
+    settings: TrainingSettings, context: "Context", training: Training, part: str, rate: float | None = None
+) -> dict[str, Any]:
+    """What a run is made of, besides how long and how fast it learns: the fields of `Run` up to the corpus."""
+    name, model, size, padding, windows = training
+    n_blocks, batch = size.n_blocks or settings.n_blocks, size.batch_size or settings.batch_size
+    base = settings.base(model)
+    own = (size.d_model, n_blocks, size.batch_size) == (base.d_model, settings.n_blocks, base.batch_size)
+    sizes = {"context": settings.context, "d_model": size.d_model, "n_blocks": n_blocks}
+    pad = {"pad": settings.end_token} if padding == "left" and model.architecture in SEES_PADDING else {}
+    searched = "" if rate is None else f"-rate{rate:g}"
+    where = "-windows" if windows else "-left" if padding == "left" else ""
+    return {
+        "name": f"{name}-d{size.d_model}-n{n_blocks}-b{batch}{where}-{settings.corpus}{searched}",
+        "labels": {
+            "model": model.architecture,
+            "variant": name,
+            "part": part,
+            "padding": padding,
+            "size": BASE if own else f"d{size.d_model}-n{n_blocks}-b{batch}",
+            "d_model": size.d_model,
+            "n_blocks": n_blocks,
+            "batch_size": batch,
+            "text": "windows" if windows else "documents",
+            "schedule": settings.optimiser.schedule,
+            "corpus": settings.corpus,
+            **({} if rate is None else {"learning_rate": rate}),
+        },
+        "architecture": model.architecture,
+        "hyperparameters": {"vocabulary": context.vocabulary(settings.corpus), **sizes, **model.hyperparameters, **pad},
+        **_task(settings, training, batch),
+        "corpus": settings.corpus,
+        "tokens": context.tokens(settings.corpus),
+        "corpus_settings": context.corpus_settings(settings.corpus),
+    }
+
+
+def _task(settings: TrainingSettings, training: Training, batch: int) -> dict[str, Any]:
+    sizes = {"context": settings.context, "batch_size": batch}
+    held_out = settings.validation_documents
+    if training.windows:
+        return {"task": "next-token", "task_parameters": {**sizes, "validation_tokens": held_out * settings.context}}
+    parameters = {**sizes, "padding": training.padding, "validation_documents": held_out}
+    task = "autoencode" if training.model.architecture in RECONSTRUCTS else "documents"
+    return {"task": task, "task_parameters": parameters}

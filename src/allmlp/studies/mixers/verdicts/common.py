@@ -1,0 +1,105 @@
+"""What the rules of study 001's trainings share: printed losses, and orders that only a reversed sign refutes."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.report.statistics import FEWEST_SEEDS, Finding, Values, Verdict, better, within_prediction
+from allmlp.studies.mixers import budgets
+from allmlp.studies.mixers.parts import TRAINING, of_part
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+NATS = "nats per token"
+PAPER_SCALE = "paper"
+
+
+def trainings(evidence: "Evidence", part: str = TRAINING) -> pd.DataFrame:
+    """The curves of the comparison, with what each step has cost."""
+    return budgets.curves(of_part(evidence.table("learning_curve"), part))
+
+
+def not_judged(reason: str, seeds: int = 0, unit: str = "") -> Finding:
+    """A part that this scale cannot judge: named, and neither reproduced nor contradicted."""
+    return Finding("undecided", math.nan, math.nan, math.nan, seeds, unit, f"not judged: {reason}")
+
+
+def printed(evidence: "Evidence", losses: Mapping[str, Values], *, tolerated: int = 0, refuting: int = 1) -> Finding:
+    """Printed losses against prediction intervals: key of the claim's `paper` -> our losses, one per seed.
+
+    Reproduced with at most `tolerated` of them outside and no interval wider than the claim allows; contradicted from
+    `refuting` outside on. A loss that no run was planned for (an empty one) is undecided.
+    """
+    limit = evidence.margin["half_width_nats"]
+    found = {
+        key: within_prediction(
+            values, evidence.paper[key], max_half_width=limit, rounding=rounding(evidence.paper[key]), unit=NATS
+        )
+        for key, values in losses.items()
+    }
+    outside = [key for key, finding in found.items() if finding.verdict == "contradicted"]
+    unclear = [key for key, finding in found.items() if finding.verdict == "undecided"]
+    verdict: Verdict = "undecided"
+    if len(outside) >= refuting:
+        verdict = "contradicted"
+    elif len(outside) <= tolerated and not unclear:
+        verdict = "reproduced"
+    text = "; ".join(f"{key.replace('_', ' ')}: {finding.text}" for key, finding in found.items())
+    n = min(finding.n for finding in found.values())
+    inside = len(found) - len(outside) - len(unclear)
+    return Finding(verdict, float(inside), math.nan, math.nan, n, f"of {len(found)} printed losses inside", text)
+
+
+def only_on_paper(evidence: "Evidence", losses: "dict[str, Values] | None", **counts: int) -> Finding:
+    """`printed`, where the runs are of the article's size and length; elsewhere not judged."""
+    if losses is None or evidence.scale != PAPER_SCALE:
+        return not_judged("the printed losses are of the article's size, data and unit of time")
+    return printed(evidence, losses, **counts)
+
+
+def both(rows: pd.DataFrame, prefix: str) -> dict[str, Values]:
+    """The last training and held-out losses of one model, by the names of a claim's two printed numbers."""
+    return {
+        f"{prefix}train_loss_nats": budgets.ends(rows, "train_nats").to_numpy(),
+        f"{prefix}validation_loss_nats": budgets.ends(rows).to_numpy(),
+    }
+
+
+def rounding(value: float) -> float:
+    """Half a unit of the last digit that the article prints: two digits after the point, or three."""
+    return 0.5e-2 if round(value, 2) == value else 0.5e-3
+
+
+def ahead(differences: Values, margin: float, refuted_below: float | None = None, unit: str = NATS) -> Finding:
+    """`better`, refuted only by an interval that lies below `refuted_below` (None: below the margin)."""
+    finding = better(differences, margin, unit=unit)
+    if refuted_below is None or finding.verdict != "contradicted" or finding.high < refuted_below:
+        return finding
+    return replace(finding, verdict="undecided")
+
+
+def within(values: Values, low: float, high: float, unit: str) -> Finding:
+    """Does the 95 % t interval of `values` lie inside `low` to `high`? Wholly outside: contradicted."""
+    finding = better(values, low, unit=unit)
+    verdict: Verdict = "undecided"
+    if finding.n >= FEWEST_SEEDS and low <= finding.low and finding.high <= high:
+        verdict = "reproduced"
+    elif finding.n >= FEWEST_SEEDS and (finding.high < low or finding.low > high):
+        verdict = "contradicted"
+    text = f"{finding.text.split(', against')[0]}, against {low:.3g} to {high:.3g}"
+    return replace(finding, verdict=verdict, text=text, p=None)
+
+
+def smallest(losses: Mapping[str, pd.Series]) -> pd.Series:
+    """Per seed, the smallest of several models' losses; nan where one of them has none."""
+    return pd.DataFrame(dict(losses)).min(axis=1, skipna=False)
+
+
+def logarithm(values: pd.Series) -> np.ndarray:
+    """Natural logarithms of ratios, one per seed."""
+    return np.log(values.to_numpy(dtype=float))

@@ -1,0 +1,76 @@
+"""The rules on what models keep of their input (001-28, own-9, own-10). The unit is the seed."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding, better
+from allmlp.studies.mixers.parts import EXPANDED, FLAT, LLAMA, of_model
+from allmlp.studies.rules import below, every
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+UNIT = "share of tokens"
+FEW_HEADS = ("llama-2", "llama-4")
+When = Literal["untrained", "trained"]
+
+
+def input_recovered(evidence: "Evidence") -> Finding:
+    """001-28: from the whole last hidden layer, at the rates searched for each model."""
+    poor = evidence.margin["poor_accuracy_1"]
+    few = {model: _mean(evidence, model, "trained", "self") for model in FEW_HEADS}
+    parts = _comparisons(evidence, "self")
+    parts["(c) trained transformers with 2 or 4 heads"] = every(
+        {model: below(values.to_numpy(), poor, unit=UNIT) for model, values in few.items()}
+    )
+    return whole(parts)
+
+
+def others_recovered(evidence: "Evidence") -> Finding:
+    """001-own-9: the same two comparisons from the hidden layer at later positions only."""
+    return whole(_comparisons(evidence, "non-self"))
+
+
+def input_is_there(evidence: "Evidence") -> Finding:
+    """001-own-10: a search token by token finds the input from any of the trained models' hidden layers."""
+    margin = evidence.margin["accuracy_1"]
+    found = {model: _mean(evidence, model, "trained", "search") for model in (FLAT, LLAMA)}
+    letters = zip("ab", found.items(), strict=True)
+    return whole(
+        {f"({letter}) {model}": better(values.to_numpy(), margin, unit=UNIT) for letter, (model, values) in letters}
+    )
+
+
+def shares(rows: pd.DataFrame, way: str, when: When) -> pd.DataFrame:
+    """One row per run: untrained, or after its last step, the share recovered one way, descent by searched rates."""
+    rows = rows[rows["way"].eq(way) & rows["rates"].isin(["searched", "none"])]
+    steps = rows.groupby("run")["step"]
+    wanted = rows["step"].eq(0) if when == "untrained" else rows["step"].eq(steps.transform("max")) & rows["step"].gt(0)
+    return rows[wanted]
+
+
+def _mean(evidence: "Evidence", model: str, when: When, way: str, column: str = "recovered_1") -> "pd.Series[float]":
+    """seed -> share. NotPlannedError, naming the model, where it has no such weights."""
+    rows = shares(evidence.table("recovery"), way, when)
+    return of_model(rows, model).set_index("seed")[column].astype(float)
+
+
+def _comparisons(evidence: "Evidence", way: str) -> dict[str, Finding]:
+    """Parts (a) and (b): flat minus expanded, untrained; flat minus transformer, trained."""
+    pairs: dict[str, tuple[str, When]] = {
+        "(a) untrained, flat minus expanded": (EXPANDED, "untrained"),
+        "(b) trained, flat minus transformer": (LLAMA, "trained"),
+    }
+    return {name: _minus(evidence, other, when, way) for name, (other, when) in pairs.items()}
+
+
+def _minus(evidence: "Evidence", other: str, when: When, way: str) -> Finding:
+    """The flat mixer's share minus another model's, paired by seed; beside it the shares themselves."""
+    ours, theirs = (_mean(evidence, model, when, way) for model in (FLAT, other))
+    finding = better((ours - theirs).to_numpy(), evidence.margin["accuracy_1"], unit=UNIT)
+    nearest = [_mean(evidence, model, when, way, "nearest_1").mean() for model in (FLAT, other)]
+    text = f"{FLAT} {ours.mean():.2f}, {other} {theirs.mean():.2f} (by the nearest embedding {nearest[0]:.2f}, "
+    return replace(finding, text=f"{text}{nearest[1]:.2f}); {finding.text}")

@@ -1,0 +1,107 @@
+"""Llamas with fewer heads and larger rates, and the early GPT (001-15, -16, -20). The unit is the seed."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding, Values, better
+from allmlp.studies.mixers import budgets
+from allmlp.studies.mixers.parts import FLAT, of_model, of_part
+from allmlp.studies.mixers.verdicts.common import (
+    NATS,
+    PAPER_SCALE,
+    both,
+    not_judged,
+    only_on_paper,
+    printed,
+    smallest,
+    trainings,
+)
+from allmlp.studies.rules import NotPlannedError, every
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+HEADS = (16, 8, 4, 2)
+RATES = {"": "llama-4-v100", "large_rate_": "llama-4-v100-large-rate", "b32_": "llama-4-v100-b32"}  # worst loss first
+GPT = "gpt-"  # with its number of heads
+
+
+def heads(evidence: "Evidence") -> Finding:
+    """001-15: fewer heads are better in the same time, more heads at the same samples."""
+    rows, margin = trainings(evidence), evidence.margin["loss_nats"]
+    of_heads = {count: of_model(rows, f"llama-{count}") for count in HEADS}
+    losses: dict[str, Values] = {}
+    for count, of_one in of_heads.items():
+        losses |= {key.replace("loss", f"loss_h{count}"): values for key, values in both(of_one, "").items()}
+    return whole(
+        {
+            "(a) 16 heads behind 4 at equal time": better(
+                budgets.compared(of_heads[16], of_heads[4], "seconds"), margin, unit=NATS
+            ),
+            "(b) 2 heads behind 16 at equal samples": better(
+                budgets.compared(of_heads[2], of_heads[16], "steps"), margin, unit=NATS
+            ),
+            "(c) printed losses": only_on_paper(evidence, losses, refuting=2),
+        }
+    )
+
+
+def three_settings(evidence: "Evidence") -> Finding:
+    """001-16: the printed losses of three settings of one Llama, and their order."""
+    rows = trainings(evidence)
+    if evidence.scale != PAPER_SCALE:
+        raise NotPlannedError("needs the three settings of the article's four V100, which are not planned")
+    found = {prefix: of_model(rows, name) for prefix, name in RATES.items()}
+    losses: dict[str, Values] = {}
+    for prefix, of_one in found.items():
+        losses |= both(of_one, prefix)
+    first, second, third = (budgets.ends(of_one) for of_one in found.values())
+    return every(
+        {
+            "printed losses": printed(evidence, losses, refuting=2),
+            "a larger rate is better": better((first - second).to_numpy(), 0.0, unit=NATS),
+            "larger batches are better still": better((second - third).to_numpy(), 0.0, unit=NATS),
+        }
+    )
+
+
+def early_gpt(evidence: "Evidence") -> Finding:
+    """001-20: the mixer is far ahead of an early GPT at equal time, its number of heads tuned."""
+    rows, margin = trainings(evidence), evidence.margin["gap_nats"]
+    names = sorted(name for name in rows["variant"].unique() if name.startswith(GPT))
+    if not names:
+        raise NotPlannedError("needs the early GPT, which is not planned")
+    gpts, mixer = {name: of_model(rows, name) for name in names}, of_model(rows, FLAT)
+    amount = budgets.budget([mixer, *gpts.values()], "seconds")
+    tuned = smallest({name: budgets.at(of_one, "seconds", amount) for name, of_one in gpts.items()})
+    lead = better((tuned - budgets.at(mixer, "seconds", amount)).to_numpy(), margin, unit=NATS)
+    lead = replace(lead, text=f"{lead.text}{_dropout(evidence)}")
+    return whole(
+        {
+            f"(a) {', '.join(names)}, the better of them, behind at equal time": lead,
+            "(b) printed losses": _printed_of(evidence, gpts, mixer),
+        }
+    )
+
+
+def _printed_of(evidence: "Evidence", gpts: dict[str, pd.DataFrame], mixer: pd.DataFrame) -> Finding:
+    """The early GPT with the most heads stands for the article's own, the best for its tuned one."""
+    if len(gpts) < 2:
+        return not_judged("needs the early GPT with two numbers of heads, which are not planned")
+    tuned = min(gpts, key=lambda name: budgets.ends(gpts[name]).mean())
+    default = max((name for name in gpts if name != tuned), key=lambda name: int(name.removeprefix(GPT)))
+    losses = both(gpts[default], "gpt_") | both(gpts[tuned], "gpt_tuned_") | both(mixer, "mixer_")
+    return only_on_paper(evidence, losses, refuting=2)
+
+
+def _dropout(evidence: "Evidence") -> str:
+    """What dropout does to the training loss (E001-8)."""
+    rows = of_part(evidence.table("dropout"), "training")
+    means = rows[["with_dropout_nats", "without_dropout_nats", "validation_nats"]].mean()
+    return (
+        f"; the GPT's loss on its last training batches is {means.iloc[0]:.3g} with dropout and {means.iloc[1]:.3g} "
+        f"without, on held-out documents {means.iloc[2]:.3g} (E001-8)"
+    )

@@ -1,0 +1,118 @@
+"""Flat mixers with something added, and hybrids with attention (001-10, -11, -17 to -19). The unit is the seed."""
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better, equal
+from allmlp.studies.mixers import budgets
+from allmlp.studies.mixers.parts import FLAT, LLAMA, of_model, of_part
+from allmlp.studies.mixers.verdicts.common import NATS, ahead, both, only_on_paper, trainings
+from allmlp.studies.rules import NotPlannedError, below, every
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+KERNEL, KERNEL_LINEAR, TWO_HEADS = "kernel-4", "kernel-4-linear", "heads-2"
+HYBRIDS, LEAKING = ("hybrid-before", "hybrid-beside", "hybrid-after"), "hybrid-as-published"
+OF_PAPER = "-v100"  # models of the article's four V100
+TUNED = f"{LLAMA}{OF_PAPER}-b32"  # the best of its Llamas there
+
+
+def parallel(evidence: "Evidence") -> Finding:
+    """001-10: two parallel convolutions help at equal steps and not at equal time; four bring nothing more."""
+    rows, margin = trainings(evidence), evidence.margin["loss_nats"]
+    one, two, four = (of_model(rows, name) for name in (FLAT, "parallel-2", "parallel-4"))
+    trained = "train_nats"
+    return whole(
+        {
+            "(a) two ahead at equal steps": better(budgets.compared(one, two, "steps", trained), margin, unit=NATS),
+            "(b) alike at equal time": equal(budgets.compared(two, one, "seconds", trained), margin, unit=NATS),
+            "(c) four not ahead at equal time": below(
+                budgets.compared(one, four, "seconds", trained), margin, unit=NATS
+            ),
+        }
+    )
+
+
+def positions(evidence: "Evidence") -> Finding:
+    """001-11: explicit positions in the first block change nothing, in every block they harm."""
+    rows, margin = trainings(evidence), evidence.margin["loss_nats"]
+    none, first, each = (of_model(rows, name) for name in (FLAT, "positions-first", "positions-every"))
+    return whole(
+        {
+            "(a) in the first block": equal(budgets.compared(first, none, "steps"), margin, unit=NATS),
+            "(b) in every block": better(budgets.compared(each, none, "steps"), margin, unit=NATS),
+        }
+    )
+
+
+def kernel(evidence: "Evidence") -> Finding:
+    """001-17: kernel 4 with an extra linear layer beats an equally tuned Llama at equal time, slightly."""
+    rows = trainings(evidence)
+    tuned = rows["variant"].eq(TUNED).any()
+    mixer, llama = _of_paper(rows, KERNEL_LINEAR), of_model(rows, TUNED if tuned else LLAMA)
+    losses = both(_of_paper(rows, KERNEL), "") | both(mixer, "extra_layer_")
+    lead = budgets.compared(llama, mixer, "seconds")
+    return whole(
+        {
+            "(a) Llama behind at equal time": ahead(lead, evidence.margin["loss_nats"], refuted_below=0.0),
+            "(b) printed losses": only_on_paper(evidence, losses, refuting=2),
+        }
+    )
+
+
+def two_heads(evidence: "Evidence") -> Finding:
+    """001-18: two mixing heads beat kernel 4 at equal time, slightly."""
+    rows = trainings(evidence)
+    heads, one = _of_paper(rows, TWO_HEADS), _of_paper(rows, KERNEL)
+    lead = budgets.compared(one, heads, "seconds")
+    return whole(
+        {
+            "(a) kernel 4 behind at equal time": ahead(lead, evidence.margin["loss_nats"], refuted_below=0.0),
+            "(b) printed losses": only_on_paper(evidence, both(heads, "")),
+        }
+    )
+
+
+def hybrids(evidence: "Evidence") -> Finding:
+    """001-19: hybrids gain from a leak under left padding alone."""
+    rows, margin = trainings(evidence), evidence.margin["loss_nats"]
+    leaks = of_part(evidence.table("leak"), "training")
+    llama = of_model(rows, LLAMA)
+    planned = [name for name in HYBRIDS if name in set(rows["variant"])]
+    if not planned:
+        raise NotPlannedError(f"needs {' or '.join(HYBRIDS)}, none of which is planned")
+    honest = {
+        name: below(budgets.compared(llama, of_model(rows, name), "seconds"), margin, unit=NATS) for name in planned
+    }
+    leaking = budgets.compared(
+        of_model(rows, LLAMA, padding="left"), of_model(rows, LEAKING, padding="left"), "seconds"
+    )
+    return whole(
+        {
+            "(a) left padding, as published, leaks": _leaks(of_model(leaks, LEAKING, padding="left"), claimed=True),
+            "(b) right padding does not": _leaks(leaks[leaks["padding"].eq("right")], claimed=False),
+            "(c) right padding, no gain at equal time": every(honest),
+            "(d) left padding, as published, gains": better(leaking, margin, unit=NATS),
+        }
+    )
+
+
+def _of_paper(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
+    """The model of the article's four V100 where it is planned, else the comparison's own."""
+    return of_model(rows, variant + OF_PAPER if rows["variant"].eq(variant + OF_PAPER).any() else variant)
+
+
+def _leaks(rows: pd.DataFrame, claimed: bool) -> Finding:
+    """Does a logit of every seed move with later tokens (claimed), or of none, exactly?"""
+    changes = rows.groupby("seed")["largest_change_1"].max()
+    moved, n = int((changes > 0).sum()), len(changes)
+    verdict: Verdict = "undecided"
+    if n >= FEWEST_SEEDS and moved == (n if claimed else 0):
+        verdict = "reproduced"
+    elif n >= FEWEST_SEEDS and (moved == 0 or not claimed):
+        verdict = "contradicted"
+    text = f"largest change of a logit {changes.max():.3g}; it changes in {moved} of {n} seeds"
+    return Finding(verdict, float(changes.max()), float(changes.min()), float(changes.max()), n, "of a logit", text)

@@ -1,0 +1,1 @@
+"""Figures of study 004: measurements -> a figure, one file each."""

@@ -1,0 +1,44 @@
+"""What a run's learning comes to: held-out loss early and at the end, and its rate (004-2 to -5, -7)."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.columns import exact, numeric, timing
+from allmlp.studies.triangular.characters import tokens_per_character
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+
+COLUMNS = {
+    "learning_rate": exact("chosen on other seeds where the plan searches for it, else as given"),
+    "diverged": exact("did the training stop at a loss that was not finite?"),
+    "early_nats": numeric(
+        "mean held-out loss per token over the tested steps of the first quarter; nan if it diverged",
+        rtol=5e-3,
+        atol=1e-3,
+    ),
+    "end_nats": numeric("held-out loss per token after the last step; nan if it diverged", rtol=5e-3, atol=1e-3),
+    "end_nats_per_character": numeric("the same per character of text", rtol=5e-3, atol=1e-3),
+    "step_seconds": timing("training time per step; nan where it is not known"),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row."""
+    log, ending, seconds = trained.log, trained.ending, trained.timing().get("seconds", np.nan)
+    early = log.loc[log["step"].between(1, trained.run.steps // 4), "validation_loss"].dropna()
+    end = np.nan if ending["diverged"] or ending["validation_loss"] is None else ending["validation_loss"]
+    row = {
+        "learning_rate": trained.learning_rate,
+        "diverged": bool(ending["diverged"]),
+        "early_nats": np.nan if ending["diverged"] or early.empty else float(early.mean()),
+        "end_nats": end,
+        "end_nats_per_character": end * tokens_per_character(Path("results/tokens") / str(trained.run.tokens)),
+        "step_seconds": seconds / max(1, ending["steps_done"]),
+    }
+    return pd.DataFrame([row])[list(COLUMNS)]

@@ -1,0 +1,29 @@
+"""Training and held-out loss of a run over its steps, in nats per token and per character (004-2 to -5, -7)."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.columns import exact, numeric
+from allmlp.studies.losses import losses
+from allmlp.studies.triangular.characters import tokens_per_character
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+MOST_ROWS = 200
+
+COLUMNS = {
+    "step": exact("training steps done"),
+    "loss_nats": numeric("training loss of the step's batch per token, before its update", rtol=1e-2, atol=1e-3),
+    "validation_nats": numeric("held-out loss per token; nan where it was not taken", rtol=5e-3, atol=1e-3),
+    "validation_nats_per_character": numeric("the same per character of text", rtol=5e-3, atol=1e-3),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per kept step of the log, and one for the end, which has a held-out loss only."""
+    rows, per = losses(trained, MOST_ROWS), tokens_per_character(Path("results/tokens") / str(trained.run.tokens))
+    return rows.assign(validation_nats_per_character=per * rows["validation_nats"])[list(COLUMNS)]

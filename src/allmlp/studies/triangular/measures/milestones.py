@@ -1,0 +1,84 @@
+"""What a run writes at its kept steps, in numbers: words, pairs, sequences, and the use of context (004-6)."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.columns import exact, numeric, timing
+from allmlp.sampling import generate
+from allmlp.studies.triangular.context import context_gain
+from allmlp.studies.triangular.known import WORD, Words, text_of
+from allmlp.tokens import TokenFile
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+CHARACTERS, SAMPLES = 10_000, 10  # in all, in so many samples: drawn side by side
+TEMPERATURE = 1.0  # of the published code
+SENTENCE_END = re.compile(r"[.!?]")
+CHANGES = "; one changed bit of a weight changes all that follows, so it is never compared"
+
+COLUMNS = {
+    "step": exact("training steps done"),
+    "characters": timing(f"of the samples, about {CHARACTERS}{CHANGES}"),
+    "words": timing(f"whole words in them{CHANGES}"),
+    "word_share_1": timing(f"share of them that occur in the training text{CHANGES}"),
+    "known_word_characters": timing(f"mean length of those that do{CHANGES}"),
+    "distinct_pairs": timing(f"different pairs of neighbouring words{CHANGES}"),
+    "pair_share_1": timing(f"share of pairs that occur in the training text{CHANGES}"),
+    "four_word_share_1": timing(f"share of sequences of four words that do{CHANGES}"),
+    "sentence_ends": timing(f"full stops, question and exclamation marks per 1,000 characters{CHANGES}"),
+    "context_tokens": exact("tokens of context that are exchanged for another document's"),
+    "context_nats": numeric(
+        "held-out loss of what follows with another document's context, minus with its own", rtol=5e-2, atol=5e-3
+    ),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per kept step, the last one included."""
+    tokens = Path("results/tokens") / str(trained.run.tokens)
+    known, file = text_of(tokens, "train"), TokenFile(tokens)
+    per_token = file.meta["bytes"] / file.meta["tokens"]
+    count = round(CHARACTERS / SAMPLES / per_token)
+    rows = []
+    for step in trained.steps:
+        model = trained.model(step)
+        drawn = generate(model, [file.eod], count, temperature=TEMPERATURE, seeds=range(SAMPLES)).numpy()
+        written = [file.decode(ids) for ids in drawn]
+        context, gain = context_gain(model, file)
+        rows.append({"step": step, **counted(written, known), "context_tokens": context, "context_nats": gain})
+    return pd.DataFrame(rows)[list(COLUMNS)]
+
+
+def counted(samples: list[str], known: Words) -> dict[str, float]:
+    """The numbers of samples: their first and last words, which may be cut, left out; shares over all together."""
+    whole = [" ".join(WORD.findall(sample)[1:-1]) for sample in samples]
+    words = [word for sample in whole for word in sample.split()]
+    spelled = [len(word) for word in words if word.lower() in known.numbers]
+    pairs = {pair for sample in whole for pair in zip(sample.lower().split(), sample.lower().split()[1:], strict=False)}
+    characters = sum(map(len, samples))
+    ends = sum(len(SENTENCE_END.findall(sample)) for sample in samples)
+    return {
+        "characters": characters,
+        "words": len(words),
+        "word_share_1": _mean_share(whole, known, 1),
+        "known_word_characters": float(np.mean(spelled)) if spelled else float("nan"),
+        "distinct_pairs": len(pairs),
+        "pair_share_1": _mean_share(whole, known, 2),
+        "four_word_share_1": _mean_share(whole, known, 4),
+        "sentence_ends": 1000 * ends / max(1, characters),
+    }
+
+
+def _mean_share(samples: list[str], known: Words, length: int) -> float:
+    """The share over all sequences of all samples; 0 where there is not one sequence: nothing was written."""
+    counts = [max(0, len(sample.split()) - length + 1) for sample in samples]
+    if not sum(counts):
+        return 0.0
+    shares = [known.share(sample, length) if count else 0.0 for sample, count in zip(samples, counts, strict=True)]
+    return float(np.average(shares, weights=counts))

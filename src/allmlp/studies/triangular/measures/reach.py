@@ -1,0 +1,63 @@
+"""How far back a prediction hears: gradients of the last position with respect to each token (E004-1, E004-6)."""
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import torch
+
+from allmlp.columns import exact, numeric
+from allmlp.models.triangular import Triangular
+from allmlp.models.triangular_mixing import FORMS
+from allmlp.studies.triangular.printed import MULTIPLE, PRINTED, Size
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+NARROW = 8  # width of embeddings and feed-forward: they cross no tokens, so how wide they are alters no reach
+
+COLUMNS = {
+    "form": exact("the text's transpose or the published code's reshape"),
+    "context": exact("tokens"),
+    "d_model": exact("width"),
+    "n_blocks": exact("blocks"),
+    "tokens_back": exact("how far before the last position a token stands"),
+    "heard": exact("is the gradient with respect to it other than 0?"),
+    "gradient_1": numeric("its norm over that of the last token's own", rtol=1e-2, atol=1e-9),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per form, size and token, of models with fresh weights; nothing of the run is read."""
+    parts = [_reach(form, size) for size, form in product((PRINTED, MULTIPLE), FORMS)]
+    return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
+
+
+def _reach(form: str, size: Size) -> pd.DataFrame:
+    torch.manual_seed(0)
+    model = Triangular(
+        vocabulary=2,
+        **size._asdict(),
+        d_vocabulary=NARROW,
+        d_mlp=NARROW,
+        mask="plain",  # fresh averaging triangles pass on so little that the gradient is soon too small for a float
+        form=form,  # type: ignore[arg-type]
+    )
+    model = model.double().requires_grad_(False)
+    embedded_1TV = torch.randn(1, size.context, NARROW, dtype=torch.float64, requires_grad=True)
+    direction_D = torch.randn(
+        size.d_model, dtype=torch.float64
+    )  # the sum of a normed vector is constant: it would have no gradient
+    last = model.from_embeddings(embedded_1TV)[0, -1] @ direction_D
+    (gradient_1TV,) = torch.autograd.grad(last, embedded_1TV)
+    norms_T = gradient_1TV[0].norm(dim=-1).flip(0)
+    return pd.DataFrame(
+        {
+            "form": form,
+            **size._asdict(),
+            "tokens_back": range(size.context),
+            "heard": (norms_T > 0).tolist(),
+            "gradient_1": (norms_T / norms_T[0]).tolist(),
+        }
+    )

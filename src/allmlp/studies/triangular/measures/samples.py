@@ -1,0 +1,61 @@
+"""Text that a trained model writes, and its longest run of words that stands in the training text (004-7, E004-5)."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.columns import exact, timing
+from allmlp.errors import UserError
+from allmlp.sampling import generate
+from allmlp.studies.triangular.known import WORD, Words, text_of
+from allmlp.studies.triangular.printed import OF_THE_PAPER, PROMPT, SAMPLE
+from allmlp.tokens import TokenFile
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+WORDS, SAMPLES = 200, 3
+LONGEST_WORD = 8  # characters, its space among them: so much is written for each word, to be cut after WORDS
+TEMPERATURE = 1.0  # of the published code
+CHANGES = "; one changed bit of a weight changes all that follows, so it is never compared"
+
+COLUMNS = {
+    "sample": exact(
+        f"which sample of the run, and the seed that it is drawn with; {OF_THE_PAPER} is the paper's Figure 6"
+    ),
+    "prompt": exact("the text that is gone on from; empty where the tokens have no such characters"),
+    "text": timing(f"what was written after it, {WORDS} words{CHANGES}"),
+    "copied_words": timing(f"its longest run of words that stands in the training text{CHANGES}"),
+    "copied_from": timing(f"the character of the text where the run begins{CHANGES}"),
+    "copied_to": timing(f"the character after its end{CHANGES}"),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row per sample, and one for the paper's."""
+    tokens = Path("results/tokens") / str(trained.run.tokens)
+    file, known = TokenFile(tokens), text_of(tokens, "train")
+    prompt, ids = _prompt(file)
+    count = round(WORDS * LONGEST_WORD / (file.meta["bytes"] / file.meta["tokens"]))
+    seeds = range(SAMPLES)
+    drawn = generate(trained.model(), [file.eod, *ids], count, temperature=TEMPERATURE, seeds=seeds).numpy()
+    rows = [_row(number, prompt, file.decode(written), known) for number, written in enumerate(drawn)]
+    # the paper holds nothing out, so its own sample is counted against both splits
+    rows.append(_row(OF_THE_PAPER, "", SAMPLE, text_of(tokens, "train", "validation")))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _prompt(file: TokenFile) -> tuple[str, list[int]]:
+    try:
+        return PROMPT, file.tokenizer.encode_batch([PROMPT])[0].tolist()
+    except UserError:  # the tokenizer has no such characters
+        return "", []
+
+
+def _row(sample: int, prompt: str, text: str, known: Words) -> tuple[object, ...]:
+    ends = [match.end() for match in WORD.finditer(text)]
+    text = text[: ends[WORDS - 1]] if len(ends) >= WORDS else text
+    run = known.longest_run(text)
+    return sample, prompt, text, run.words, run.start, run.stop

@@ -1,0 +1,83 @@
+"""What params.yaml says of study 004: sizes that all models share, variants by name, and the parts of the study."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.studies.settings import StudySettings
+
+Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+Steps = Annotated[int, Field(gt=0)]
+Rate = Annotated[float, Field(gt=0)]
+PUBLISHED = "two-averaging"  # the variant that is the model of 36.3 million parameters
+
+
+class Variant(Strict):
+    """What a variant of the published model changes; one that hardly differs may take the search of another."""
+
+    hyperparameters: dict[str, Any] = Field(default={})
+    searched_as: str | None = None
+
+
+class Search(Strict):
+    """Every variant's learning rates, with one budget for all, on a seed that nothing else is trained with."""
+
+    learning_rates: list[Rate] = Field(min_length=1)
+    steps: Steps
+    seed: int = Field(ge=0)
+
+
+class Pretraining(Strict):
+    """The published model trained for longer on the study's corpus, with weights `kept` for samples."""
+
+    seeds: Seeds
+    steps: Steps
+    kept: list[Steps] = Field(default=[])
+
+
+class FineTuning(Strict):
+    """What a pre-trained model goes on with, and what another begins with: `corpus`, in the first one's tokens."""
+
+    corpus: str
+    seeds: Seeds
+    steps: Steps
+
+
+class Settings(StudySettings):
+    """`variants`: name -> what it changes; `compared`: those that this scale trains with `seeds` for `steps`."""
+
+    corpus: str
+    context: int = Field(gt=0)
+    d_model: int = Field(gt=0)
+    n_blocks: int = Field(gt=0)
+    batch_size: int = Field(gt=0)
+    validation_tokens: int = Field(gt=0)
+    variants: dict[str, Variant] = Field(min_length=1)
+    compared: list[str] = Field(min_length=1)
+    search: Search | None = None
+    pretraining: Pretraining | None = None
+    fine_tuning: FineTuning | None = None
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        others = [variant.searched_as for variant in self.variants.values() if variant.searched_as]
+        refuse_unknown_names("variant", [PUBLISHED, *self.compared, *others], self.variants)
+        if self.fine_tuning and not self.pretraining:
+            raise ValueError("fine_tuning goes on from pretraining: give both, or neither")
+        if (
+            self.fine_tuning
+            and self.pretraining
+            and (late := set(self.fine_tuning.seeds) - set(self.pretraining.seeds))
+        ):
+            raise ValueError(
+                f"fine_tuning.seeds {sorted(late)} are not among pretraining.seeds, whose runs they go on from"
+            )
+        return self
+
+
+def tested(steps: int) -> tuple[int, ...]:
+    """Steps at which the held-out loss is taken: eight evenly over the first quarter ("early"), six over the rest."""
+    early = (steps * place // 32 for place in range(1, 9))
+    later = (steps * place // 8 for place in range(3, 8))
+    return tuple(sorted({*early, *later} - {0, steps}))

@@ -1,0 +1,119 @@
+"""Runs on text: variants of the model with their search for a learning rate, pre-training and fine-tuning (004)."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from allmlp.run import Run
+from allmlp.studies import SHARED
+from allmlp.studies.triangular.runs.settings import PUBLISHED, Settings, tested
+
+if TYPE_CHECKING:
+    from allmlp.plan import Context
+
+ARCHITECTURE = "triangular"
+OF_EVERY_RUN = ("loss_curve", "learning", *SHARED)
+OF_WRITERS = ("samples", *OF_EVERY_RUN)
+
+
+def runs(settings: Settings, context: "Context") -> list[Run]:
+    """Every run in an order in which each comes after those that it needs."""
+    searched: dict[str, tuple[str, ...]] = {}
+    found: list[Run] = []
+    for name in dict.fromkeys([*settings.compared, PUBLISHED]):
+        rates = list(_search(settings, context, settings.variants[name].searched_as or name))
+        searched[name] = tuple(run.id for run in rates)
+        found += rates
+    for name in settings.compared:
+        for seed in settings.seeds:
+            found.append(_run(settings, context, "comparison", name, seed, settings.steps, search=searched[name]))
+    return [*found, *_further(settings, context, searched[PUBLISHED])]
+
+
+def _further(settings: Settings, context: "Context", search: tuple[str, ...]) -> Iterator[Run]:
+    """Pre-training, fine-tuning, and the same steps on the second corpus alone."""
+    if not (pretraining := settings.pretraining):
+        return
+    kept: dict[str, Any] = {
+        "search": search,
+        "keep": tuple(step for step in pretraining.kept if step < pretraining.steps),
+    }
+    steps, parents = pretraining.steps, {}
+    for seed in pretraining.seeds:
+        parents[seed] = _run(settings, context, "pretraining", PUBLISHED, seed, steps, **kept)
+    yield from parents.values()
+    if not (second := settings.fine_tuning):
+        return
+    continued: dict[str, Any] = {"corpus": second.corpus, "continues": True}
+    own = list(_search(settings, context, PUBLISHED, corpus=second.corpus))
+    further: list[Run] = []
+    if settings.search:
+        # rates are chosen on a pre-trained model of the search's own seed
+        parent = _run(
+            settings, context, "pretraining", PUBLISHED, settings.search.seed, steps, search=search, measures=()
+        )
+        further = list(_search(settings, context, PUBLISHED, parent=parent.id, **continued))
+        yield parent
+    yield from (*own, *further)
+    for seed in second.seeds:
+        of_alone, of_tuning = (tuple(run.id for run in found) for found in (own, further))
+        alone: dict[str, Any] = {"corpus": second.corpus, "search": of_alone}
+        yield _run(settings, context, "alone", PUBLISHED, seed, second.steps, **alone)
+        tuning = {**continued, "parent": parents[seed].id, "search": of_tuning}
+        yield _run(settings, context, "fine-tuning", PUBLISHED, seed, second.steps, **tuning)
+
+
+def _search(settings: Settings, context: "Context", variant: str, **changes: Any) -> Iterator[Run]:
+    """A run per learning rate; none where this scale does not search."""
+    if search := settings.search:
+        for rate in search.learning_rates:
+            yield _run(
+                settings, context, "search", variant, search.seed, search.steps, rate=rate, measures=SHARED, **changes
+            )
+
+
+def _run(
+    settings: Settings,
+    context: "Context",
+    part: str,
+    variant: str,
+    seed: int,
+    steps: int,
+    *,
+    corpus: str | None = None,
+    rate: float | None = None,
+    measures: tuple[str, ...] | None = None,
+    **changes: Any,
+) -> Run:
+    corpus = corpus or settings.corpus
+    sizes = {"context": settings.context, "d_model": settings.d_model, "n_blocks": settings.n_blocks}
+    options = settings.variants[variant].hyperparameters
+    rate = rate or settings.optimiser.learning_rate
+    searching = part == "search"
+    labels: dict[str, str | int | float] = {"model": ARCHITECTURE, "part": part, "variant": variant, "corpus": corpus}
+    labels |= sizes | ({"learning_rate": rate} if searching else {})
+    named = f"{variant}-{corpus}" if part == "comparison" else f"{variant}-{corpus}-{part}"
+    named += "-continued" if searching and changes.get("continues") else ""
+    writes = {"pretraining": ("milestones", *OF_WRITERS), "alone": OF_WRITERS, "fine-tuning": OF_WRITERS}
+    return Run(
+        study="triangular",
+        name=f"{named}-rate{rate:g}" if searching else named,
+        labels=labels,
+        architecture=ARCHITECTURE,
+        hyperparameters={"vocabulary": context.vocabulary(corpus), **sizes, **options},
+        task="next-token",
+        task_parameters={
+            "context": settings.context,
+            "batch_size": settings.batch_size,
+            "validation_tokens": settings.validation_tokens,
+        },
+        corpus=corpus,
+        tokens=context.tokens(corpus),
+        corpus_settings=context.corpus_settings(corpus),
+        optimiser={**settings.optimiser.model_dump(), "learning_rate": rate},
+        steps=steps,
+        seed=seed,
+        measures=writes.get(part, OF_EVERY_RUN) if measures is None else measures,
+        tested=() if searching else tested(steps),
+        **settings.machine(context.device),
+        **changes,
+    )

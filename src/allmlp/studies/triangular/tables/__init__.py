@@ -1,0 +1,1 @@
+"""Tables of study 004: measurements -> a table, one file each."""

@@ -1,0 +1,21 @@
+"""Addition modulo p (003) for models that predict every token: x says nothing, y answers with the sum."""
+
+import torch
+from torch import Tensor
+
+from allmlp.tasks.modular import ModularAddition
+from allmlp.tasks.task import IGNORED, Batch
+
+RECIPE = 1
+
+
+class ModularAdditionCausal(ModularAddition):
+    """The same pairs in the same split; targets (n, 2), supervised at the second token alone."""
+
+    def _pairs(self, pairs: Tensor) -> Batch:
+        sums = super()._pairs(pairs).targets
+        return Batch(pairs, torch.stack([torch.full_like(sums, IGNORED), sums], dim=1))
+
+    def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
+        """Share of pairs whose largest logit at the second token is the right sum."""
+        return super().scores(logits[:, -1], Batch(batch.tokens, batch.targets[:, -1]))

@@ -1,0 +1,167 @@
+"""Retrieval (001): which of C - 1 texts does a query belong to, by the embeddings that a frozen model gives of them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from allmlp.errors import UserError
+from allmlp.studies.mixers.embeddings import Normalisation, Position, device_of, embed, normalised
+from allmlp.tasks.task import Batch, generator
+from allmlp.tokens.pairs import PairFile
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+HELD_OUT_SEED = 2**41  # no training has this seed: its draws are of the held-out pairs
+
+Split = Literal["train", "validation"]
+Rows = NDArray[np.int64]
+
+
+class Sides(NamedTuple):
+    """Embeddings of the pairs of one split, row i of each side being one pair: (N, D) float32 each."""
+
+    queries: Tensor
+    texts: Tensor
+
+
+class Draw(NamedTuple):
+    """Queries (B,), the texts that each is shown (B, C - 1), and which place among these is its own (B,)."""
+
+    queries: Rows
+    candidates: Rows
+    places: Rows
+
+
+class Retrieval:
+    """Embeddings of a query and of C - 1 candidates in (B, C, D), the place of the query's own text out (B,).
+
+    Other texts are drawn without replacement, the own one stands at a random place. All embeddings are computed once,
+    by the parent's last weights, padded as the parent was trained, and never change. Held out: `validation_draws`
+    draws among pairs of documents that no training batch has, in batches of the same size.
+    """
+
+    reads_logits: ClassVar[bool] = True
+    reads_parent: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        tokens: Path,
+        parent: "Trained",
+        context: int,
+        batch_size: int,
+        position: Position,
+        normalisation: Normalisation,
+        validation_draws: int = 1024,
+        training_pairs: int | None = None,
+    ) -> None:
+        if normalisation is None or position is None:
+            raise UserError(
+                "retrieval: position and normalisation have no value: name them, or a search to choose them"
+            )
+        self.context, self.vocabulary, self.batch_size = context, context - 1, batch_size
+        self.pairs, self.parent, self.position, self.normalisation = PairFile(tokens), parent, position, normalisation
+        self.validation_draws = validation_draws
+        as_read = _embedded(parent, self.pairs, position)
+        train = Sides(*(side[:training_pairs] for side in as_read["train"]))
+        self.raw: dict[Split, Sides] = {"train": train, "validation": as_read["validation"]}
+        self.embedded: dict[Split, Sides] = {split: self.as_normalised(normalisation, split) for split in self.raw}
+        for split, sides in self.raw.items():
+            if len(sides.texts) < self.vocabulary:
+                raise UserError(
+                    f"{tokens}: {len(sides.texts):,} pairs in the {split} split cannot fill a context of {context}, a "
+                    f"query and {self.vocabulary} texts. Take more pairs or a smaller context."
+                )
+        self.features = self.raw["train"].texts.shape[1]
+
+    @staticmethod
+    def size(
+        context: int,
+        batch_size: int,
+        position: Position,
+        normalisation: Normalisation,
+        validation_draws: int = 1024,
+        training_pairs: int | None = None,
+    ) -> tuple[int, int]:
+        """Queries of one batch, each answered once."""
+        return batch_size, batch_size
+
+    def as_normalised(self, normalisation: Normalisation, split: Split) -> Sides:
+        """A split's embeddings, each side normalised by that side of the training split."""
+        both = zip(self.raw[split], self.raw["train"], strict=True)
+        return Sides(*(normalised(side_ND, normalisation, like_ND) for side_ND, like_ND in both))
+
+    def batch(self, seed: int, step: int) -> Batch:
+        """embeddings (B, C, D) float32, the query's first; places (B,)."""
+        rng, count = generator(seed, step), len(self.raw["train"].texts)
+        return self._batch("train", draw(rng, rng.integers(0, count, self.batch_size), count, self.vocabulary))
+
+    def held_out(self) -> Draw:
+        """The held-out draws: each query in turn, always with the same candidates."""
+        count = len(self.raw["validation"].texts)
+        return draw(
+            generator(HELD_OUT_SEED), np.arange(self.validation_draws, dtype=np.int64) % count, count, self.vocabulary
+        )
+
+    def validation(self) -> list[Batch]:
+        """The held-out draws, in batches."""
+        whole, starts = self.held_out(), range(0, self.validation_draws, self.batch_size)
+        return [self._batch("validation", Draw(*(part[i : i + self.batch_size] for part in whole))) for i in starts]
+
+    def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
+        """Share of queries whose own text has the largest logit."""
+        return {"accuracy": (logits.argmax(dim=-1) == batch.targets).double().mean().item()}
+
+    def _batch(self, split: Split, drawn: Draw) -> Batch:
+        sides = self.embedded[split]
+        queries_B1D = sides.queries[torch.from_numpy(drawn.queries)][:, None]
+        texts_BCD = sides.texts[torch.from_numpy(drawn.candidates)]
+        return Batch(torch.cat([queries_B1D, texts_BCD], dim=1), torch.from_numpy(drawn.places))
+
+
+def draw(rng: np.random.Generator, queries_B: Rows, count: int, candidates: int) -> Draw:
+    """`candidates` of `count` texts for each query: its own at a random place, the others drawn without replacement."""
+    others_BK, places_B = _others(rng, queries_B, count, candidates - 1), rng.integers(0, candidates, len(queries_B))
+    drawn_BC = np.empty((len(queries_B), candidates), dtype=np.int64)
+    own_BC = np.arange(candidates) == places_B[:, None]
+    drawn_BC[own_BC], drawn_BC[~own_BC] = queries_B, others_BK.ravel()
+    return Draw(queries_B, drawn_BC, places_B)
+
+
+def _others(rng: np.random.Generator, own_B: Rows, count: int, k: int) -> Rows:
+    """k different numbers below `count`, none of them the row's own: every set equally likely (Floyd's method)."""
+    tops_K = np.arange(count - 1 - k, count - 1)
+    chosen_BK = rng.integers(0, tops_K + 1, (len(own_B), k))
+    for place, top in enumerate(tops_K):
+        taken_B = (chosen_BK[:, :place] == chosen_BK[:, place, None]).any(axis=1)
+        chosen_BK[taken_B, place] = top
+    return chosen_BK + (chosen_BK >= own_B[:, None])
+
+
+_KEPT: dict[tuple[str, Path, str], dict[Split, Sides]] = {}  # runs of one embedder often follow one another
+
+
+def _embedded(parent: "Trained", pairs: PairFile, position: Position) -> dict[Split, Sides]:
+    """Every pair's embeddings as the parent gives them; those asked for last are kept."""
+    key = (parent.run.id, pairs.folder, position)
+    if key not in _KEPT:
+        _KEPT.clear()
+        torch.set_num_threads(parent.run.threads)  # another number gives other bits
+        model, padding = parent.model(), parent.run.task_parameters["padding"]
+        device = device_of(parent.run)
+        splits: tuple[Split, Split] = ("train", "validation")
+        _KEPT[key] = {
+            split: Sides(
+                *(
+                    embed(model, [ids[ids != pairs.end] for ids in side], padding, position, pairs.end, device)
+                    for side in (pairs.queries(split), pairs.texts(split))
+                )
+            )
+            for split in splits
+        }
+    return _KEPT[key]

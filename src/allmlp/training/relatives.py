@@ -1,0 +1,85 @@
+"""What a training takes from other runs: its parent's weights, and the settings that its search found best."""
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+
+from allmlp import models
+from allmlp.errors import UserError
+from allmlp.run import Run
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+
+class Choice(NamedTuple):
+    """What a search found: the learning rate, and the task's parameters that the run leaves open (None)."""
+
+    learning_rate: float
+    task_parameters: dict[str, Any]
+
+
+def chosen(run: Run, searched: Iterable["Trained"]) -> Choice:
+    """The settings of the best of a run's search: diverged ones come last, of equals the lowest learning rate is best.
+
+    Raises UserError where the best one lacks a parameter of the task that the run leaves open.
+    """
+    best = min(searched, key=lambda trained: (_score(trained), trained.run.optimiser["learning_rate"])).run
+    left_open = [key for key, value in run.task_parameters.items() if value is None]
+    if lacking := [key for key in left_open if best.task_parameters.get(key) is None]:
+        raise UserError(f"{run.id}: leaves {lacking[0]!r} to its search, whose best run {best.id} has none.")
+    return Choice(best.optimiser["learning_rate"], {key: best.task_parameters[key] for key in left_open})
+
+
+def _score(trained: "Trained") -> tuple[bool, float]:
+    """Lost, and the last held-out loss: where nothing is held out, the mean of the last tenth of training losses."""
+    loss = trained.ending["validation_loss"]
+    if loss is None:
+        losses = trained.log.loss
+        loss = losses.tail(max(1, len(losses) // 10)).mean()
+    lost = trained.diverged or not math.isfinite(loss)
+    return lost, math.inf if lost else loss
+
+
+def continued(run: Run, parent: "Trained") -> dict[str, torch.Tensor]:
+    """The parent's last weights, for a run that begins with them. UserError where its model has other ones."""
+    weights = parent.weights()
+    with torch.device("meta"):
+        own = models.build(run.architecture, **run.hyperparameters).state_dict()
+    if differing := _differences(own, weights):
+        raise UserError(
+            f"{run.id} cannot go on from {parent.run.id}, whose weights are others: {'; '.join(differing[:5])}"
+            f"{f'; and {len(differing) - 5} more' if len(differing) > 5 else ''}. "
+            "Give both the same architecture and sizes."
+        )
+    return weights
+
+
+def _differences(own: Mapping[str, torch.Tensor], theirs: Mapping[str, torch.Tensor]) -> list[str]:
+    """What differs between two models' weights, a phrase for each."""
+    lines = [f"{name} is not in the parent" for name in own if name not in theirs]
+    lines += [f"{name} is only in the parent" for name in theirs if name not in own]
+    shapes = ((name, tuple(own[name].shape), tuple(theirs[name].shape)) for name in own if name in theirs)
+    return lines + [f"{name} is {here}, the parent's {there}" for name, here, there in shapes if here != there]
+
+
+def require_relatives(runs: list[Run]) -> None:
+    """Fail at once, before any of `runs` starts, unless what each needs is on this machine or trained before it.
+
+    Raises UserError, which names what is missing and the command that makes it.
+    """
+    before: set[str] = set()
+    for run in runs:
+        missing = [one for one in run.needs if one not in before and not Path(run.relatives[one].checkpoint).is_file()]
+        if missing:
+            role = "its parent" if missing[0] == run.parent else "a run of its search for a learning rate"
+            more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+            raise UserError(
+                f"{run.id} needs {missing[0]}, {role}{more}, which is not trained here. Train it first: "
+                f"`allmlp train {' '.join(missing)}`, or fetch it: "
+                f"`dvc pull {' '.join(str(run.relatives[one].folder) for one in missing)}`."
+            )
+        before.add(run.id)

@@ -1,0 +1,325 @@
+"""Masked mixing is the paper's formula in every variant, in blocks, step by step, and the models are of its sizes."""
+
+import math
+
+import pytest
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from allmlp import models
+from allmlp.errors import UserError
+from allmlp.models import triangles
+from allmlp.models.masked_mixing import Mixing
+from allmlp.training import flops
+
+CONTEXT, WIDTH = 11, 6
+VARIANTS = [
+    {},
+    {"bias": False},
+    {"kernel": 4},
+    {"kernel": 3, "bias": False},
+    {"parallel": 2},
+    {"n_heads": 2},
+    {"n_heads": 3, "kernel": 2, "parallel": 2},
+    {"flat": False},
+    {"expansion": 2.0},
+    {"expansion": 0.5, "n_heads": 2, "kernel": 3},
+]
+NAMES = [" ".join(f"{k}={v}" for k, v in options.items()) or "flat" for options in VARIANTS]
+every_variant = pytest.mark.parametrize("options", VARIANTS, ids=NAMES)
+
+
+@pytest.fixture(autouse=True)
+def short_blocks(monkeypatch):
+    """So that a few tokens make several blocks, the last of them partly filled."""
+    monkeypatch.setattr(triangles, "BLOCK", {"cpu": 4})
+
+
+def build(options, causal=True, dtype=torch.float64):
+    torch.manual_seed(1)
+    return Mixing(WIDTH, CONTEXT, causal=causal, **options).to(dtype)
+
+
+def inputs(*shape, seed=0, dtype=torch.float64):
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+def as_published(mixer, x_BTD):
+    """The same as Conv1d over tokens with its weight times a mask, a head and a parallel set at a time (001)."""
+    hidden_BTD = mixer.heads(x_BTD)
+    joined = []
+    for h, x in enumerate(hidden_BTD.chunk(mixer.n_heads, dim=-1)):
+        for i, layer in enumerate(mixer.layers):
+            made = []
+            for p in range(len(layer.weight)):
+                weight_TSK = layer.weight[p, h].movedim(0, -1)
+                mask = torch.ones_like(weight_TSK)
+                if mixer.causal:
+                    mask *= torch.ones(weight_TSK.shape[:2], dtype=x.dtype).tril()[..., None]
+                bias = None if layer.bias is None else layer.bias[p, h]
+                made.append(F.conv1d(x, weight_TSK * mask, bias, padding="same"))
+            x = sum(made)
+            x = F.gelu(x) if i + 1 < len(mixer.layers) else x
+        joined.append(x)
+    return mixer.out(torch.cat(joined, dim=-1))
+
+
+def gradients(mixer, function, x):
+    """Of a sum that weighs every output differently: for x, then for each weight."""
+    x = x.clone().requires_grad_()
+    y = function(x)
+    return torch.autograd.grad((y * inputs(*y.shape, seed=3)).sum(), (x, *mixer.parameters()), materialize_grads=True)
+
+
+def test_the_papers_worked_example():
+    """001-1: each token receives what is before it, and itself."""
+    W = torch.tensor([[2.0, 1, 1], [1, 1, 4], [1, 3, 1]])
+    x = torch.tensor([[1.0, 10], [2, 20], [3, 30]])
+    mixer = Mixing(2, 3, bias=False)
+    mixer.layers[0].weight.data = W.T.reshape(1, 1, 1, 3, 3)
+    x1, x2, x3 = x
+    assert torch.equal(mixer(x[None])[0], torch.stack([2 * x1, 1 * x1 + 1 * x2, 1 * x1 + 4 * x2 + 1 * x3]))
+
+
+@every_variant
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
+def test_outputs_and_gradients_are_the_published_forms(options, causal):
+    mixer, x = build(options, causal), inputs(3, CONTEXT, WIDTH)
+    torch.testing.assert_close(mixer(x), as_published(mixer, x), rtol=1e-12, atol=1e-12)
+    ours, theirs = gradients(mixer, mixer, x), gradients(mixer, lambda x: as_published(mixer, x), x)
+    torch.testing.assert_close(ours, theirs, rtol=1e-11, atol=1e-11)
+
+
+@every_variant
+def test_masked_weights_have_no_gradient(options):
+    mixer = build(options)
+    mixer(inputs(2, CONTEXT, WIDTH)).square().sum().backward()
+    for layer in mixer.layers:
+        above = torch.ones(layer.weight.shape[-2:]).triu(1).bool()
+        assert layer.weight.grad[..., above].eq(0).all()
+
+
+@pytest.mark.parametrize("options", [{"kernel": 2, "n_heads": 2}, {"flat": False}], ids=str)
+@pytest.mark.parametrize("causal", [True, False])
+def test_gradients_are_those_of_finite_differences(options, causal):
+    torch.manual_seed(0)
+    mixer = Mixing(4, 5, causal=causal, **options).double()
+    names, weights = zip(*mixer.named_parameters(), strict=True)
+
+    def layer(x_BTD, *weights):
+        return torch.func.functional_call(mixer, dict(zip(names, weights, strict=True)), (x_BTD,))
+
+    assert torch.autograd.gradcheck(layer, (inputs(2, 5, 4).requires_grad_(), *weights))
+
+
+@every_variant
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_later_tokens_leave_the_bits_of_earlier_outputs(options, dtype):
+    mixer, x = build(options, dtype=dtype), inputs(2, CONTEXT, WIDTH, dtype=dtype)
+    y = mixer(x)
+    for start in (1, 3, 4, 5, 10):
+        later = x.clone()
+        later[:, start:] *= -1e3
+        assert torch.equal(mixer(later)[:, :start], y[:, :start])
+
+
+@every_variant
+def test_a_shorter_sequence_is_the_beginning_of_a_longer_one(options):
+    mixer, x = build(options), inputs(2, CONTEXT, WIDTH)
+    for length in (1, 4, 5, 7):
+        torch.testing.assert_close(mixer(x[:, :length]), mixer(x)[:, :length], rtol=1e-12, atol=1e-12)
+
+
+@every_variant
+def test_steps_are_the_full_pass(options):
+    mixer, x = build(options), inputs(3, CONTEXT, WIDTH)
+    with torch.no_grad():
+        full, state = mixer(x), mixer.start(x[:, 0])
+        for t in range(CONTEXT):
+            mixer.step(-x[:, t], state)  # another continuation, which alters nothing
+            y, state = mixer.step(x[:, t], state)
+            torch.testing.assert_close(y, full[:, t], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("positions", ["none", "first", "every"])
+@pytest.mark.parametrize("options", [{}, {"extra_linear": True}, {"kernel": 4}, {"expansion": 2.0}], ids=str)
+def test_a_model_generates_what_its_full_pass_says(positions, options):
+    torch.manual_seed(0)
+    sizes = {"vocabulary": 13, "context": 20, "d_model": 8, "n_blocks": 2}
+    model = models.build("masked-mixer", **sizes, positions=positions, **options).double()
+    tokens = torch.randint(13, (2, 20))
+    full, state = model(tokens), model.start(2)
+    for t in range(20):
+        logits, state = model.step(tokens[:, t], state)
+        torch.testing.assert_close(logits, full[:, t], rtol=1e-10, atol=1e-10)
+    with pytest.raises(UserError, match="at most 20 tokens"):
+        model.step(tokens[:, 0], state)
+
+
+class Multiplications(TorchDispatchMode):
+    """How many the matrix products inside make."""
+
+    count = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if function.overloadpacket in (torch.ops.aten.bmm, torch.ops.aten.baddbmm_):
+            self.count += args[-2].numel() * args[-1].shape[-1]
+        return function(*args, **(kwargs or {}))
+
+
+def test_half_of_the_products_are_left_out(monkeypatch):
+    """Forward and in both gradients: of n blocks in a row, (1 + 1 / n) / 2 of the dense form's operations."""
+    monkeypatch.setattr(triangles, "BLOCK", {"cpu": 16})
+    x, weight = torch.randn(2, 128, 1, 8), torch.randn(1, 1, 128, 128)
+    for operation, arguments in (
+        (triangles._product, (x, weight, None, True)),
+        (triangles._input_gradient, (x, weight, True)),
+        (triangles._weight_gradient, (x, x, 1, True)),
+    ):
+        with Multiplications() as done:
+            operation._init_fn(*arguments)
+        assert done.count == 2 * 128**2 * 8 * (1 + 1 / 8) / 2
+
+
+def test_counted_operations_are_those_of_all_pairs():
+    """As attention's are: a comparison at equal operations does not depend on how blocks are cut."""
+    sizes = {"vocabulary": 50, "context": 64, "d_model": 16}
+    counted = [flops.counted_flops(models.build("masked-mixer", n_blocks=n, **sizes), 3) for n in (1, 2)]
+    assert counted[1] - counted[0] == 3 * 2 * 3 * (64 * 64 * 16 + 8 * 64 * 16 * 16)
+
+
+def test_inputs_and_weights_are_all_that_is_kept_for_backward():
+    mixer, x, kept = Mixing(16, 64), torch.randn(3, 64, 16), []
+    for weights, expected in ((True, {x.numel(), 64 * 64}), (False, {64 * 64})):
+        mixer.requires_grad_(weights)
+        kept.clear()
+        with saved_tensors_hooks(lambda tensor: kept.append(tensor.numel()) or tensor, lambda tensor: tensor):
+            mixer(x.requires_grad_())
+        assert sorted(kept) == sorted(expected)
+
+
+def test_an_expanded_hidden_layer_is_read_up_to_the_context():
+    """001-9: of 32 tokens doubled, 32 of 64 hidden ones and 528 of 2,048 weights take part."""
+    torch.manual_seed(0)
+    mixer = Mixing(4, 32, expansion=2.0).double()
+    mixer(inputs(1, 32, 4)).square().sum().backward()
+    first, second = (layer.weight.grad[0, 0, 0] for layer in mixer.layers)
+    assert first.shape == (64, 32)
+    assert second.shape == (32, 64)
+    assert second.ne(0).sum() == 528 == first.ne(0).sum()
+    assert first[32:].eq(0).all()
+    assert second[:, 32:].eq(0).all()
+
+
+def test_a_factor_below_one_loses_the_tokens_beyond_it():
+    mixer, x = build({"expansion": 0.5}), inputs(2, CONTEXT, WIDTH)
+    other = x.clone()
+    other[:, 5:] = 7
+    assert torch.equal(mixer(x), mixer(other))
+    assert not torch.equal(mixer(x), mixer(other.roll(1, 1)))
+
+
+@pytest.mark.parametrize(("d_model", "count"), [(256, 8_411_136), (512, 23_109_632), (1024, 77_672_448)])
+def test_flat_mixers_have_the_weights_that_the_inventory_counts(d_model, count):
+    with torch.device("meta"):
+        model = models.build("masked-mixer", vocabulary=4096, context=512, d_model=d_model, n_blocks=8)
+    assert flops.parameters(model)["total"] == count
+
+
+@pytest.mark.parametrize(
+    ("options", "of_a_block"),
+    [
+        ({}, 20 * 20 + 20),
+        ({"kernel": 4}, 4 * 20 * 20 + 20),
+        ({"parallel": 4}, 4 * (20 * 20 + 20)),
+        ({"expansion": 2.0}, 2 * 40 * 20 + 40 + 20),
+        ({"n_heads": 2}, 2 * (20 * 20 + 20) + 2 * (8 * 8 + 8)),
+    ],
+)
+def test_weights_of_the_variants(options, of_a_block):
+    sizes = {"vocabulary": 13, "context": 20, "d_model": 8, "n_blocks": 1}
+    model = models.build("masked-mixer", **sizes, **options)
+    feed_forward_and_norms = 2 * 4 * 8 * 8 + 5 * 8 + 4 * 8
+    assert flops.parameters(model)["non_embedding"] == of_a_block + feed_forward_and_norms
+
+
+def test_the_model_is_embedding_blocks_and_unembedding():
+    """001's equations in the order of its code, with positions set anew after every block."""
+    torch.manual_seed(0)
+    sizes = {"vocabulary": 13, "context": 10, "d_model": 8, "n_blocks": 2}
+    model = models.build("masked-mixer", **sizes, positions="every", extra_linear=True).double()
+    tokens = torch.randint(13, (2, 10))
+    position = torch.arange(-5, 5, dtype=torch.float64).expand(2, 10)[..., None]
+    x = model.second_embedding(model.wte.weight[tokens])
+    for block in model.blocks:
+        x = torch.cat([x, position], dim=-1)
+        x = x + as_published(block.mixer, F.layer_norm(x, (9,), block.norm.weight, block.norm.bias))
+        z = F.layer_norm(x, (9,), block.feed_forward_norm.weight, block.feed_forward_norm.bias)
+        feed = block.feed_forward
+        z = F.gelu(z @ feed.expand.weight.T + feed.expand.bias) @ feed.out.weight.T + feed.out.bias
+        x = (x + z)[..., :-1]
+    torch.testing.assert_close(model(tokens), x @ model.unembedding.weight.T, rtol=1e-11, atol=1e-11)
+    assert feed.expand.weight.shape == (36, 9)
+
+
+def test_weights_at_first_are_pytorchs_own():
+    torch.manual_seed(0)
+    model = models.build("masked-mixer", vocabulary=300, context=64, d_model=48, n_blocks=2, kernel=4)
+    for key, weight in model.named_parameters():
+        if key == "wte.weight":
+            assert weight.std().item() == pytest.approx(1, rel=0.03)
+        elif "mixer" in key:
+            assert weight.abs().max().item() == pytest.approx(1 / math.sqrt(64 * 4), rel=0.1)
+        elif weight.dim() == 2:
+            assert weight.abs().max().item() == pytest.approx(1 / math.sqrt(weight.shape[1]), rel=0.1)
+
+
+def test_64_blocks_of_64_features_are_finite():
+    torch.manual_seed(0)
+    model = models.build("masked-mixer", vocabulary=29, context=16, d_model=64, n_blocks=64)
+    loss = F.cross_entropy(model(torch.randint(29, (2, 16))).flatten(0, 1), torch.randint(29, (32,)))
+    loss.backward()
+    assert loss.isfinite()
+    assert all(weight.grad.isfinite().all() and weight.grad.ne(0).any() for weight in model.parameters())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("options", [{}, {"kernel": 4, "n_heads": 2}, {"flat": False}], ids=str)
+def test_half_precision_is_single_precision_rounded(options, dtype):
+    mixer, x = build(options, dtype=torch.float32), inputs(2, CONTEXT, WIDTH, dtype=torch.float32)
+    with torch.autocast("cpu", dtype):
+        y = mixer(x)
+        stepped, _ = mixer.step(x[:, 0], mixer.start(x[:, 0]))
+    assert y.dtype == dtype
+    y.float().square().sum().backward()
+    assert all(weight.grad.isfinite().all() for weight in mixer.parameters())
+    scale, step = mixer(x).abs().max().item(), 16 * torch.finfo(dtype).eps
+    torch.testing.assert_close(y.float(), mixer(x), rtol=0, atol=step * scale)
+    torch.testing.assert_close(stepped.float(), mixer(x)[:, 0], rtol=0, atol=step * scale)
+
+
+def test_what_sees_all_tokens_generates_nothing():
+    mixer = build({}, causal=False)
+    with pytest.raises(UserError, match="cannot generate"):
+        mixer.start(inputs(1, WIDTH))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"expansion": 0}, "expansion=0: it must be a number above 0"),
+        ({"expansion": 0.01}, "leaves no hidden token"),
+        ({"expansion": 2.0, "flat": True}, "a flat mixer has none"),
+        ({"expansion": 2.0, "parallel": 2}, "side by side or in a row"),
+        ({"kernel": 0}, "kernel=0: it must be a whole number above 0"),
+        ({"n_heads": 3}, "d_model=8 does not divide among n_heads=3"),
+        ({"positions": "all"}, "positions='all': it must be one of none, first, every"),
+        ({"positions": "first", "n_heads": 2}, "d_model=9 does not divide among n_heads=2"),
+    ],
+)
+def test_what_cannot_be_built_is_said(options, message):
+    with pytest.raises(UserError, match=message):
+        models.build("masked-mixer", vocabulary=9, context=12, d_model=8, n_blocks=1, **options)

@@ -1,0 +1,168 @@
+"""Study 004's counts of written text: words, pairs, sequences of four, copied runs, and the use of context."""
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from allmlp import models, studies, tokenizers, tokens
+from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.triangular import verdicts
+from allmlp.studies.triangular.context import context_gain
+from allmlp.studies.triangular.known import WORD, Run, Words
+from allmlp.studies.triangular.measures import milestones, samples
+from allmlp.studies.triangular.printed import OF_THE_PAPER, SAMPLE
+from allmlp.studies.triangular.tables.samples import marked_run
+
+TEXTS = [f"Tale {n}: the cat sat on the mat. The dog of {n} ran, and the cat slept on it." for n in range(120)]
+SEEDS = range(6)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Tokens of short tales as chunks of two characters, in a folder of the test's own; samples are short."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(milestones, "CHARACTERS", 600)
+    monkeypatch.setattr(samples, "WORDS", 30)
+    folder = tmp_path / "results/tokens/tales-00000000"
+    fitted = tokenizers.fit(tokenizers.Chunks(length=2, vocabulary=300), TEXTS, tmp_path)
+    tokens.write_tokens(TEXTS, fitted, folder, describe={})
+    return folder
+
+
+def trained(steps: tuple[int, ...] = (0, 4)) -> SimpleNamespace:
+    """A run as measures see it, with fresh weights at each of its steps."""
+
+    def model(step: int | None = None) -> torch.nn.Module:
+        torch.manual_seed(step or 0)
+        return models.build("triangular", vocabulary=300, context=12, d_model=6, n_blocks=1).eval()
+
+    return SimpleNamespace(steps=list(steps), model=model, run=SimpleNamespace(tokens="tales-00000000"))
+
+
+words = st.lists(st.sampled_from("abc"), max_size=8)
+
+
+@settings(max_examples=150, deadline=None)
+@given(words, words, st.integers(1, 4))
+def test_shares_and_runs_are_those_of_a_search_over_all_parts(text: list[str], sample: list[str], length: int) -> None:
+    known, written = Words.of([" ".join(text)]), " ".join(sample)
+    parts = [tuple(text[i:j]) for i in range(len(text) + 1) for j in range(i + 1, len(text) + 1)]
+    ours = [tuple(sample[i : i + length]) for i in range(len(sample) - length + 1)]
+    share = known.share(written, length)
+    assert math.isnan(share) if not ours else share == pytest.approx(sum(one in parts for one in ours) / len(ours))
+    runs = [tuple(sample[i:j]) for i in range(len(sample) + 1) for j in range(i + 1, len(sample) + 1)]
+    found = known.longest_run(written)
+    assert found.words == max((len(run) for run in runs if run in parts), default=0)
+    assert len(WORD.findall(written[found.start : found.stop])) == found.words
+
+
+def test_no_sequence_crosses_two_documents_and_case_and_points_do_not_matter() -> None:
+    known = Words.of(["The cat sat.", "On the mat"])
+    assert known.share("sat on", 2) == 0
+    assert known.longest_run("THE, cat; sat on") == Run(3, 0, 13)
+    assert marked_run("x THE, cat; y", *known.longest_run("x THE, cat; y")[1:]) == "x ⟦THE, cat⟧; y"
+
+
+def test_counts_leave_cut_words_out_and_nothing_written_counts_as_nothing_known() -> None:
+    known = Words.of(TEXTS)
+    found = milestones.counted(["e cat sat on the mat. Th", "xq zz qq"], known)
+    assert found["words"] == 6
+    assert found["word_share_1"] == pytest.approx(5 / 6)
+    assert found["pair_share_1"] == pytest.approx(1.0)
+    assert found["four_word_share_1"] == pytest.approx(1.0)
+    assert found["known_word_characters"] == pytest.approx(np.mean([3, 3, 2, 3, 3]))
+    assert milestones.counted(["", "?"], known)["word_share_1"] == 0
+
+
+@pytest.mark.parametrize("module", [milestones, samples])
+def test_a_measure_gives_the_columns_that_it_declares_and_the_same_twice(module, corpus: Path) -> None:
+    rows = module.measure(trained())
+    assert list(rows.columns) == list(module.COLUMNS)
+    pd.testing.assert_frame_equal(rows, module.measure(trained()))
+
+
+def test_samples_hold_so_many_words_and_the_papers_own_stands_beside_them(corpus: Path) -> None:
+    rows = samples.measure(trained()).set_index("sample")
+    assert sorted(rows.index) == [OF_THE_PAPER, *range(samples.SAMPLES)]
+    assert SAMPLE.startswith(rows.loc[OF_THE_PAPER, "text"])
+    assert all(len(WORD.findall(text)) <= samples.WORDS for text in rows["text"])
+    for text, count, start, stop in rows[["text", "copied_words", "copied_from", "copied_to"]].itertuples(index=False):
+        assert len(WORD.findall(text[start:stop])) == count
+
+
+def test_the_papers_sample_is_found_where_its_text_is() -> None:
+    whole = " ".join(WORD.findall(SAMPLE))
+    assert Words.of([whole]).longest_run(SAMPLE).words == len(WORD.findall(SAMPLE))
+
+
+class Recaller(torch.nn.Module):
+    """Predicts the first token of its context, whatever follows, with so many nats of confidence."""
+
+    context = 12
+
+    def forward(self, tokens_BT: torch.Tensor) -> torch.Tensor:
+        first = torch.nn.functional.one_hot(tokens_BT[:, :1], 300).float()
+        return 5 * first.expand(-1, tokens_BT.shape[1], -1)
+
+
+def test_a_model_that_reads_no_context_gains_nothing_from_it(corpus: Path) -> None:
+    class Deaf(Recaller):
+        def forward(self, tokens_BT: torch.Tensor) -> torch.Tensor:
+            return torch.zeros(*tokens_BT.shape, 300)
+
+    file = tokens.TokenFile(corpus)
+    assert context_gain(Deaf(), file) == (6, 0.0)  # type: ignore[arg-type]
+    exchanged, gain = context_gain(Recaller(), file)  # type: ignore[arg-type]
+    assert exchanged == 6
+    assert math.isfinite(gain)
+
+
+def judged(rows: pd.DataFrame):
+    row = next(row for row in studies.ledger("triangular") if row["id"] == "004-6")
+    evidence = SimpleNamespace(table=lambda name: rows.copy(), margin=row["margin"], paper=row["paper"])
+    return getattr(verdicts, row["test"])(evidence)
+
+
+def written(shares: dict[int, tuple[float, float, float, float]]) -> pd.DataFrame:
+    """milestones of six seeds: step -> shares of words, pairs and fours, and nats of context."""
+    names = ("word_share_1", "pair_share_1", "four_word_share_1", "context_nats")
+    rows = [
+        {"run": f"r{seed}", "seed": seed, "part": "pretraining", "step": step}
+        | {name: value + 0.002 * (seed - 2) for name, value in zip(names, values, strict=True)}
+        for seed in SEEDS
+        for step, values in shares.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+FULL = {
+    100: (0.3, 0.1, 0.0, 0.0),
+    1000: (0.7, 0.3, 0.0, 0.0),
+    2000: (0.8, 0.6, 0.1, 0.0),
+    10_000: (0.9, 0.8, 0.4, 0.1),
+    100_000: (0.95, 0.9, 0.6, 0.4),
+}
+
+
+def test_milestones_are_judged_at_the_papers_iterations() -> None:
+    found = judged(written(FULL))
+    assert found.verdict == "reproduced"
+    assert [part.verdict for part in found.parts] == ["reproduced"] * 5
+    early = judged(written({**FULL, 1000: (0.4, 0.3, 0.0, 0.0)}))
+    assert [part.verdict for part in early.parts] == ["contradicted", *["reproduced"] * 3, "contradicted"]
+    assert early.verdict == "partly"
+
+
+def test_a_shorter_training_is_judged_on_what_it_reached_and_says_so() -> None:
+    found = judged(written({step: shares for step, shares in FULL.items() if step <= 2000}))
+    assert [part.verdict for part in found.parts] == ["reproduced"] * 2 + ["undecided"] * 2 + ["reproduced"]
+    assert "no samples at iteration 10,000, the last is 2,000" in found.parts[2].text
+    with pytest.raises(NotPlannedError, match="needs runs of pretraining"):
+        judged(written(FULL).assign(part="alone"))

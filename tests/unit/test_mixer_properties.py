@@ -1,0 +1,239 @@
+"""What no training alters in study 001: masks, hidden units, dimensions; and completions and their counts."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from allmlp import models, studies, tasks
+from allmlp.errors import UserError
+from allmlp.report.evidence import Evidence, paper_values
+from allmlp.studies.mixers import completions, structure
+from allmlp.studies.mixers.figures import generation_speed as speed_figure
+from allmlp.studies.mixers.measures import completions as completions_measure
+from allmlp.studies.mixers.measures import dimensions, generation_speed, hidden_units, masking
+from allmlp.studies.mixers.runs import Settings, representation, united
+from allmlp.studies.mixers.runs import formulae as formulae_runs
+from allmlp.studies.mixers.tables import completion_samples
+from allmlp.studies.mixers.tables import completions as completions_table
+from allmlp.studies.mixers.tables import dimensions as dimensions_table
+from allmlp.studies.mixers.tables import hidden_units as hidden_units_table
+from allmlp.studies.mixers.tables import masking as masking_table
+from allmlp.studies.mixers.verdicts import completions as completions_verdict
+from allmlp.studies.mixers.verdicts import formulae
+
+
+def judged(claim: str, module, **tables: pd.DataFrame) -> list[str]:
+    row = next(row for row in studies.ledger("mixers") if row["id"] == claim)
+    evidence = Evidence("mixers", "smoke", {}, margin=row["margin"], paper=row["paper"], _tables=tables)
+    return [part.verdict for part in getattr(module, row["test"])(evidence).parts]
+
+
+def test_the_worked_example_is_the_papers_and_a_mask_with_a_slip_is_not(monkeypatch):
+    """x_0 gets 2 x_0; x_1 gets x_0 + x_1; x_2 gets x_0 + 4 x_1 + x_2."""
+    assert structure.example() == {"masked weights": 0, "output": 0}
+    monkeypatch.setattr(structure, "PRINTED_OUTPUT", ((2, 1, 1), (0, 1, 4), (0, 0, 1)))  # transposed
+    assert structure.example()["output"] > 0
+
+
+@pytest.mark.parametrize("form", structure.FORMS)
+def test_no_form_of_mixing_hears_the_future_or_learns_what_is_masked(form):
+    assert structure.future(structure.FORMS[form]) == 0
+    assert structure.masked_gradients(structure.FORMS[form]) == 0
+
+
+def test_a_mixing_without_the_mask_is_found_out():
+    assert structure.future({"causal": False}) > 0
+
+
+@pytest.mark.parametrize("expansion", [0.25, 0.5, 0.75, 1.5, 2.0, 4.0])
+def test_hidden_units_that_act_are_those_of_the_masks_product(expansion):
+    """Unit h hears inputs s <= h and is heard by outputs t >= h: it acts if h < T, an input is lost if no h >= s."""
+    T = 32
+    H = int(expansion * T)
+    first, second = np.tril(np.ones((H, T))), np.tril(np.ones((T, H)))
+    acting = (second.sum(0) > 0) & (first.sum(1) > 0)
+    heard = (second @ first).sum(0) > 0
+    weights = int(first[acting].sum() + second[:, acting].sum())
+    expected = structure.Used(H, int(acting.sum()), T, int((~heard).sum()), 2 * H * T, weights)
+    assert structure.used(expansion) == expected
+
+
+def test_an_expansion_of_two_leaves_528_of_2048_weights_a_layer():
+    found = structure.used(2.0)
+    assert (found.hidden_used, found.hidden, found.weights_used) == (32, 64, 2 * 528)
+
+
+def test_measures_of_the_formulae_give_their_columns_and_the_verdicts_follow():
+    tables = {"masking": masking, "hidden_units": hidden_units, "dimensions": dimensions}
+    rows = {name: module.measure(None) for name, module in tables.items()}
+    for name, module in tables.items():
+        assert list(rows[name].columns) == list(module.COLUMNS)
+    assert judged("001-1", formulae, masking=rows["masking"]) == ["reproduced"] * 3
+    assert judged("001-9", formulae, hidden_units=rows["hidden_units"]) == ["reproduced"] * 2
+    assert judged("001-2", formulae, dimensions=rows["dimensions"]) == ["contradicted"] + ["reproduced"] * 3
+    leaking = rows["masking"].assign(difference_1=lambda r: r["difference_1"].where(r["property"].ne("future"), 1e-9))
+    assert judged("001-1", formulae, masking=leaking) == ["reproduced", "contradicted", "reproduced"]
+    assert len(hidden_units_table.tabulate(rows)) == len(hidden_units.EXPANSIONS)
+    assert len(masking_table.tabulate(rows)) == 1 + len(structure.FORMS)
+
+
+def test_the_slip_is_shown():
+    """1,312 is ln(10^570); 8 of them are 10,500 (E001-1)."""
+    rows = dimensions.measure(None).set_index("key")
+    assert rows.loc["sentences_dimensions", "dimensions"] == pytest.approx(8 * 570 * math.log(10))
+    assert round(rows.loc["sentences_dimensions", "logarithm_nats"]) == 1312
+    made = dimensions_table.tabulate({"dimensions": dimensions.measure(None), "paper": paper_values("mixers")})
+    assert made["paper_over_logarithm"].iloc[0] == 1
+    assert made["paper_over_8_logarithm"].iloc[1:].between(0.98, 1.02).all()
+
+
+NAMES = frozenset({"Tim", "Sue", "Sam"})
+
+
+def test_names_kept_are_counted_with_their_number():
+    assert completions.kept("Tim met Sue.", "Sue smiled. Tim and Sam left with Sue.", NAMES) == (3, 4)
+    assert completions.kept("A dog ran.", "The dog sat.", NAMES) == (0, 0)
+
+
+def test_names_are_words_capitalised_inside_sentences(monkeypatch):
+    text = b'Once a boy met Lily. The boy said, "The dog ran." Then Lily saw May in may, and may it be.'
+    monkeypatch.setattr(completions, "training_text", lambda tokens: text)
+    completions.names.cache_clear()
+    assert completions.names(None) == {"Lily"}
+    completions.names.cache_clear()
+
+
+def test_repeated_sequences_are_those_said_before():
+    assert completions.repeated("one two three four five six seven") == 0
+    assert completions.repeated("a b c d a b c d") == pytest.approx(1 / 5)
+    assert completions.repeated("a a a a a a a a") == pytest.approx(4 / 5)
+    assert completions.repeated("too short") == 0
+
+
+@pytest.mark.parametrize(("architecture", "own"), [("masked-mixer", {}), ("llama", {"n_heads": 2})])
+def test_greedy_completions_are_those_of_full_passes(architecture, own):
+    torch.manual_seed(0)
+    model = models.build(architecture, vocabulary=13, context=20, d_model=16, n_blocks=2, **own).eval()
+    prompts = torch.randint(13, (3, 8), generator=torch.Generator().manual_seed(1))
+    tokens = prompts
+    with torch.no_grad():
+        for _ in range(12):
+            tokens = torch.cat([tokens, model(tokens)[:, -1].argmax(-1, keepdim=True)], 1)
+    assert torch.equal(completions.greedy(model, prompts, 12), tokens[:, 8:])
+
+
+def test_stories_too_short_for_a_prompt_are_refused_with_a_way_out():
+    file = SimpleNamespace(folder="results/tokens/x", documents=lambda split: [np.arange(40)] * 9)
+    with pytest.raises(UserError, match="Leave `completions` out"):
+        completions_measure.stories(file, 128)
+    longer = SimpleNamespace(folder="x", documents=lambda split: [np.arange(n) for n in range(60, 300)])
+    made = completions_measure.stories(longer, 128)
+    assert made.shape == (completions_measure.STORIES, 119)
+    assert made.dtype == np.int64
+
+
+def written(kept: dict[str, float], repeated: dict[str, float], steps: dict[str, list[int]]) -> pd.DataFrame:
+    found = []
+    for variant in kept:
+        for seed in range(5):
+            labels = {"run": f"{variant}-{seed}", "seed": seed, "variant": variant, "size": "base", "padding": "right"}
+            for step in steps[variant]:
+                share = kept[variant] + 0.001 * seed - (0.5 if step < max(steps[variant]) else 0)
+                numbers = {"names": 10, "names_kept_1": share, "repeated_1": repeated[variant] + 0.001 * seed}
+                true = {"true_names_kept_1": 0.9, "true_repeated_1": 0.01}
+                found.append({**labels, "step": step, "stories": 9, **numbers, **true})
+    return pd.DataFrame(found)
+
+
+def spent(seconds: dict[str, float], steps: dict[str, int]) -> pd.DataFrame:
+    rows = [(f"{v}-{seed}", steps[v], seconds[v] * (1 + 0.01 * seed)) for v in seconds for seed in range(5)]
+    return pd.DataFrame(rows, columns=["run", "steps_done", "seconds"])
+
+
+def test_completions_are_judged_after_the_same_time():
+    steps = {"flat": [400, 800], "llama-4": [300, 600]}
+    rows = written({"flat": 0.9, "llama-4": 0.6}, {"flat": 0.05, "llama-4": 0.2}, steps)
+    alike = spent({"flat": 20.0, "llama-4": 20.0}, {"flat": 800, "llama-4": 600})
+    assert judged("001-29", completions_verdict, completions=rows, cost=alike) == ["reproduced"] * 2
+    slow = spent({"flat": 40.0, "llama-4": 20.0}, {"flat": 800, "llama-4": 600})  # the mixer's half-way weights count
+    taken = completions_verdict.at_equal_time(rows, slow)
+    assert taken.groupby("variant")["step"].unique().map(list).to_dict() == {"flat": [400], "llama-4": [600]}
+    assert judged("001-29", completions_verdict, completions=rows, cost=slow)[0] == "contradicted"
+    unknown = alike.assign(seconds=float("nan"))
+    assert completions_verdict.at_equal_time(rows, unknown)["step"].isin([600, 800]).all()
+
+
+def test_tables_of_completions_end_with_the_stories_themselves():
+    rows = written({"flat": 0.9, "llama-4": 0.6}, {"flat": 0.05, "llama-4": 0.2}, {"flat": [800], "llama-4": [600]})
+    made = completions_table.tabulate({"completions": rows})
+    assert made["variant"].tolist() == ["flat", "llama-4", "the stories"]
+    samples = pd.DataFrame({"seed": 0, "prompt": [0, 1], "prompt_tokens": 9, "text": ["a\nb", "c"], "variant": "flat"})
+    made = completion_samples.tabulate({"completion_samples": samples})
+    assert len(made) == 2 + 5  # ours, and the five that the paper prints
+    assert made.loc[made["model"].eq("flat"), "completion"].tolist() == ["a¶ b", "c"]
+
+
+PLANNED = Settings(
+    seeds=[0],
+    steps=8,
+    corpus="c",
+    context=16,
+    d_model=8,
+    n_blocks=2,
+    batch_size=2,
+    validation_documents=2,
+    optimiser={"learning_rate": 1e-3},
+    models={"flat": {"architecture": "masked-mixer"}, "llama-4": {"architecture": "llama"}},
+    search={"learning_rates": [1e-3, 2e-3], "steps": 2, "seed": 100},
+    representation={"models": ["flat"], "seeds": [0], "d_model": [8, 16], "n_blocks": [1, 2]},
+    generation={
+        "completions": {"models": ["flat", "llama-4"], "seeds": [0]},
+        "speed": {"models": {"masked-mixer": {}}, "context": 32, "d_model": 8, "n_blocks": 1},
+    },
+)
+
+
+def context(device: str) -> SimpleNamespace:
+    """What runs ask of a plan."""
+    return SimpleNamespace(
+        vocabulary=lambda corpus: 64, tokens=lambda corpus: "c-1", corpus_settings=lambda corpus: "d", device=device
+    )
+
+
+def test_a_trained_run_has_all_its_measures_and_other_sizes_are_not_trained():
+    runs = united(representation.runs(PLANNED.representation, PLANNED.generation, PLANNED, context("cpu")))
+    trained = [run for run in runs if run.steps == 8 and run.labels["variant"] == "flat"]
+    assert [run.measures for run in trained] == [("recovery", "completion_samples", "completions")]
+    assert trained[0].search == tuple(run.id for run in runs if run.steps == 2 and run.labels["variant"] == "flat")
+    untrained = [run for run in runs if run.steps == 0]
+    assert [(run.labels["d_model"], run.labels["n_blocks"]) for run in untrained] == [(16, 2), (8, 1)]
+    assert not any(run.search for run in untrained)
+
+
+def test_formulae_are_the_same_run_on_every_device_and_memory_is_of_the_device():
+    on = {device: formulae_runs.runs(PLANNED, PLANNED.generation.speed, context(device)) for device in ("cpu", "cuda")}
+    same, memory, speed = ([on[device][i].id for device in on] for i in range(3))
+    assert len(set(same)) == 1
+    assert len(set(memory)) == len(set(speed)) == 2
+    for run in on["cpu"]:
+        task = tasks.build(run.task, **run.task_parameters)
+        model = models.build(run.architecture, **run.hyperparameters)
+        assert (task.context, task.vocabulary) == (model.context, model.vocabulary)
+        assert run.labels["part"] in run.name
+
+
+@pytest.mark.parametrize("architecture", ["masked-mixer", "llama"])
+def test_speed_is_timed_at_doubling_lengths_up_to_the_context(architecture, monkeypatch):
+    monkeypatch.setattr(generation_speed, "SECONDS", 0.0)
+    model = models.build(architecture, vocabulary=5, context=100, d_model=8, n_blocks=1).eval()
+    trained = SimpleNamespace(run=SimpleNamespace(device="cpu"), model=lambda: model)
+    rows = generation_speed.measure(trained)
+    assert list(rows.columns) == list(generation_speed.COLUMNS)
+    assert rows["length"].tolist() == [32, 64, 100]
+    assert (rows[["step_tokens_per_s", "pass_tokens_per_s"]] > 0).all(axis=None)
+    labelled = rows.assign(model=architecture, d_model=8, n_blocks=1)
+    assert len(speed_figure.draw({"generation_speed": labelled}).axes) == 1

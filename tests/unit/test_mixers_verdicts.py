@@ -1,0 +1,179 @@
+"""The rules of study 001's trainings on made-up measurements where the answer is known."""
+
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from allmlp import studies
+from allmlp.studies.mixers import verdicts
+from allmlp.studies.mixers.verdicts import common
+from allmlp.studies.rules import NotPlannedError
+from tests.unit.made_up_curves import curve, leaks, table
+
+
+def judged(claim: str, rows: pd.DataFrame, scale: str = "workstation", **more: pd.DataFrame):
+    """The finding of a claim's test on made-up evidence."""
+    row = next(row for row in studies.ledger("mixers") if row["id"] == claim)
+    tables = {"learning_curve": rows, **more}
+    evidence = SimpleNamespace(
+        table=lambda name: tables[name].copy(), margin=row["margin"], paper=row["paper"], scale=scale
+    )
+    return getattr(verdicts, row["test"])(evidence)
+
+
+def parts(*args, **more) -> list[str]:
+    return [part.verdict for part in judged(*args, **more).parts]
+
+
+def test_flat_against_expanded():
+    slow = {"seconds": 0.015}
+    rows = table(curve("flat", 2.0), curve("expanded", 2.0, **slow))
+    assert parts("001-7", rows) == ["reproduced", "undecided"]
+    rows = table(curve("flat", 2.1), curve("expanded", 2.0, **slow))
+    assert parts("001-7", rows) == ["contradicted", "undecided"]
+    wide = {"size": "d128-n2-b16", "d_model": 128}
+    rows = table(rows, curve("flat", 1.5, **wide), curve("expanded", 2.0, **wide))  # the smallest over widths
+    assert parts("001-7", rows)[0] == "contradicted"
+
+
+def test_expanded_at_equal_samples_and_its_throughput():
+    rows = table(curve("flat", 2.0), curve("expanded", 2.07, seconds=0.015))
+    assert parts("001-8", rows) == ["reproduced", "reproduced", "undecided"]
+    rows = table(curve("flat", 2.0), curve("expanded", 1.9, seconds=0.03))
+    assert parts("001-8", rows) == ["contradicted", "contradicted", "undecided"]
+
+
+def test_llama_of_half_the_width_and_speed():
+    half = {"size": "d32-n2-b16", "d_model": 32}
+    rows = table(curve("expanded", 2.0), curve("llama-16", 2.0, seconds=0.06, **half))
+    memory = rows[["run"]].drop_duplicates().assign(peak_bytes=100.0)
+    memory.loc[memory["run"].str.startswith("llama"), "peak_bytes"] = 400.0
+    said = parts("001-4", rows, training_memory=memory)
+    assert said == ["undecided", "reproduced", "reproduced", "reproduced"]
+    assert parts("001-31", rows) == ["contradicted", "reproduced"]
+    rows.loc[rows["variant"].eq("llama-16"), "seconds_per_step"] *= 2.5  # 15 times
+    assert parts("001-31", rows) == ["reproduced", "contradicted"]
+
+
+def test_best_widths():
+    of_width = {128: 2.2, 256: 2.1, 512: 2.0, 1024: 2.3}
+    llamas = [
+        curve("llama-16", loss, d_model=width, size="base" if width == 512 else f"d{width}")
+        for width, loss in of_width.items()
+    ]
+    assert parts("001-5", table(*llamas)) == ["undecided", "reproduced"]
+    flats = [
+        curve("flat", loss, d_model=width, size="base" if width == 512 else f"d{width}")
+        for width, loss in {256: 2.1, 512: 2.0, 1024: 1.8, 2048: 2.2}.items()
+    ]
+    assert parts("001-6", table(*llamas, *flats)) == ["undecided", "reproduced", "reproduced"]
+    assert parts("001-6", table(*llamas, *flats[:2])) == ["undecided", "contradicted", "undecided"]
+
+
+def test_printed_losses_are_judged_at_the_articles_size_alone():
+    mixer = curve("expanded", 2.2, gap=0.03, d_model=256, n_blocks=8)
+    assert judged("001-3", mixer).verdict == "undecided"
+    assert judged("001-3", mixer, scale="paper").verdict == "reproduced"
+    assert judged("001-3", curve("expanded", 2.5, d_model=256), scale="paper").verdict == "contradicted"
+    llamas = [
+        curve("llama-16", loss, gap=gap, d_model=width, size="base" if width == 512 else f"d{width}")
+        for width, loss, gap in ((128, 2.4, 0.02), (256, 2.02, 0.03), (512, 1.91, 0.04), (1024, 2.5, 0.01))
+    ]
+    assert parts("001-5", table(*llamas), scale="paper")[0] == "contradicted"  # two of eight outside
+
+
+def test_printed_digits_are_rounded_as_they_are_printed():
+    assert [common.rounding(value) for value in (2.4, 2.38, 2.169)] == [0.5e-2, 0.5e-2, 0.5e-3]
+
+
+def test_deep_and_narrow():
+    deep = curve("flat", 2.7, size="d16-n32-b16", d_model=16, n_blocks=32, seconds=0.05)
+    assert parts("001-12", table(curve("flat", 2.0), deep)) == ["reproduced", "undecided"]
+    near = curve("flat", 2.0, size="d16-n32-b16", d_model=16, n_blocks=32)
+    assert parts("001-12", table(curve("flat", 2.0), near)) == ["contradicted", "undecided"]
+
+
+def test_parallel_convolutions():
+    slower = {"seconds": 0.012}  # a quarter of a doubling: 0.026 nats
+    rows = table(curve("flat", 2.0), curve("parallel-2", 1.97, **slower), curve("parallel-4", 1.98, seconds=0.015))
+    assert parts("001-10", rows) == ["reproduced", "reproduced", "reproduced"]
+    rows = table(curve("flat", 2.0), curve("parallel-2", 2.1), curve("parallel-4", 1.9))
+    assert parts("001-10", rows) == ["contradicted", "contradicted", "contradicted"]
+
+
+def test_positions():
+    rows = table(curve("flat", 2.0), curve("positions-first", 2.005), curve("positions-every", 2.1))
+    assert parts("001-11", rows) == ["reproduced", "reproduced"]
+    rows = table(curve("flat", 2.0), curve("positions-first", 2.1), curve("positions-every", 2.0))
+    assert parts("001-11", rows) == ["contradicted", "contradicted"]
+
+
+@pytest.mark.parametrize(("llama", "expected"), [(2.1, "reproduced"), (2.004, "undecided"), (1.9, "contradicted")])
+def test_small_leads_are_refuted_by_a_reversed_sign_alone(llama, expected):
+    rows = table(curve("llama-4", llama), curve("kernel-4-linear", 2.0), curve("kernel-4", 2.0))
+    assert parts("001-17", rows)[0] == expected
+    heads = table(curve("kernel-4", llama), curve("heads-2", 2.0))
+    assert parts("001-18", heads)[0] == expected
+
+
+def test_hybrids_gain_by_their_leak_alone():
+    left = {"padding": "left"}
+    rows = table(
+        curve("llama-4", 2.0), curve("llama-4", 2.0, **left), curve("hybrid-before", 2.0), curve("hybrid-after", 2.01),
+        curve("hybrid-as-published", 1.8, **left),
+    )  # fmt: skip
+    assert parts("001-19", rows, leak=leaks()) == ["reproduced"] * 4
+    better = rows.assign(validation_nats=rows["validation_nats"] - 0.1 * rows["variant"].eq("hybrid-before"))
+    assert parts("001-19", better, leak=leaks(before=1e-9)) == [
+        "reproduced",
+        "contradicted",
+        "contradicted",
+        "reproduced",
+    ]
+    assert parts("001-19", rows, leak=leaks(as_published=0.0))[0] == "contradicted"
+
+
+def test_heads():
+    cheap = {16: 0.03, 8: 0.02, 4: 0.012, 2: 0.01}
+    rows = table(*(curve(f"llama-{heads}", 2.0 - heads / 200, seconds=s) for heads, s in cheap.items()))
+    assert parts("001-15", rows) == ["reproduced", "reproduced", "undecided"]
+    rows = table(*(curve(f"llama-{heads}", 2.0 + heads / 100) for heads in cheap))
+    assert parts("001-15", rows)[1] == "contradicted"
+
+
+def test_three_settings_need_the_articles_runs():
+    names = {"llama-4-v100": (1.82, 0.04), "llama-4-v100-large-rate": (1.79, 0.03), "llama-4-v100-b32": (1.73, 0.05)}
+    rows = table(*(curve(name, loss, gap=gap) for name, (loss, gap) in names.items()))
+    assert judged("001-16", rows, scale="paper").verdict == "reproduced"
+    with pytest.raises(NotPlannedError, match="four V100"):
+        judged("001-16", rows)
+
+
+def test_the_early_gpt_is_tuned_before_it_loses():
+    rows = table(curve("flat", 1.9), curve("gpt-4", 2.0), curve("gpt-16", 2.1))
+    lost = pd.DataFrame(
+        {"part": ["training"], "with_dropout_nats": 2.0, "without_dropout_nats": 1.8, "validation_nats": 1.9}
+    )
+    found = judged("001-20", rows, dropout=lost)
+    assert [part.verdict for part in found.parts] == ["reproduced", "undecided"]
+    assert "with dropout and 1.8" in found.parts[0].text
+    near = table(curve("flat", 1.99), curve("gpt-4", 2.0), curve("gpt-16", 2.1))
+    assert parts("001-20", near, dropout=lost)[0] == "contradicted"
+
+
+def test_own_statements():
+    dear = {"seconds": 0.03, "flops": 3000}
+    rows = table(curve("flat", 2.0), curve("llama-4", 1.95, **dear))
+    assert parts("001-own-1", rows) == ["reproduced"] * 3
+    windows = table(rows, curve("flat", 2.3, part="windows"), curve("llama-4", 2.1, part="windows"))
+    assert judged("001-own-2", windows).verdict == "reproduced"
+    added = [curve(name, 1.99, flops=2000) for name in ("heads-2", "kernel-4", "parallel-2", "parallel-4")]
+    assert parts("001-own-3", table(rows, *added)) == ["reproduced"] * 4
+    assert judged("001-own-4", table(rows, curve("kernel-4", 2.0, gap=0.2))).verdict == "reproduced"
+    assert judged("001-own-4", table(rows, curve("kernel-4", 2.0))).verdict == "contradicted"
+
+
+def test_five_seeds_are_needed():
+    rows = table(curve("flat", 2.0, seeds=range(4)), curve("expanded", 2.5, seeds=range(4)))
+    assert parts("001-7", rows)[0] == "undecided"

@@ -1,0 +1,284 @@
+"""Runs that need others: ids, batches without cycles, what is trained again, weights that go on, chosen rates."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from allmlp import batches, keeping, plan, recipes, tasks
+from allmlp.errors import UserError
+from allmlp.run import Run
+from allmlp.tasks.copying import Copying
+from allmlp.training import jobs
+from allmlp.training.checkpoint import Trained
+from tests import tiny
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def child(parent: Run, **changes: object) -> Run:
+    """A run that needs another."""
+    return tiny.run("transformer", **{"parent": parent.id, "relatives": {parent.id: parent}, "seed": 2, **changes})
+
+
+def at(rate: float, **changes: object) -> Run:
+    return tiny.run("transformer", optimiser={**tiny.OPTIMISER, "learning_rate": rate}, **changes)
+
+
+# --- identity
+
+
+def test_what_is_new_alters_the_id_only_where_it_is_used() -> None:
+    run = tiny.run("transformer")
+    assert replace(run, continues=False, search=(), tested=(), relatives={"x": run}).id == run.id
+    for change in ({"continues": True}, {"search": ("x",)}, {"tested": (3,)}, {"parent": "x"}):
+        assert replace(run, **change).id != run.id
+        assert replace(run, **change).settings_digest != run.settings_digest
+
+
+def test_a_changed_parent_renames_its_child_and_a_raised_recipe_keeps_the_childs_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parent = tiny.run("causal-rn")
+    before = child(parent, search=(parent.id,))
+    other = replace(parent, steps=13)
+    assert child(other, search=(other.id,)).id != before.id
+    assert child(other, search=(other.id,)).settings_digest != before.settings_digest
+    settings, original = before.settings_digest, recipes.of
+    monkeypatch.setattr(recipes, "of", lambda module: original(module) + ("relation" in module or "rn" in module))
+    raised = child(replace(parent), search=(replace(parent).id,))
+    assert raised.parent != before.parent
+    assert raised.settings_digest == settings
+
+
+# --- the plan
+
+
+@st.composite
+def families(draw: st.DrawFn) -> list[Run]:
+    """Runs of which each may need some of those before it, in any order, in processes of different sizes."""
+    made: list[Run] = []
+    for seed in range(draw(st.integers(1, 12))):
+        needed = draw(st.lists(st.sampled_from(made), max_size=3, unique_by=lambda run: run.id)) if made else []
+        parent, searched = (needed[0].id, needed[1:]) if needed and draw(st.booleans()) else (None, needed)
+        made.append(
+            tiny.run(
+                "transformer",
+                seed=seed,
+                parent=parent,
+                search=tuple(run.id for run in searched),
+                relatives={run.id: run for run in needed},
+                runs_per_process=draw(st.sampled_from([1, 2, 3, 5])),
+            )
+        )
+    return draw(st.permutations(made))
+
+
+@given(families(), st.data())
+def test_no_batch_needs_a_later_one_and_thinning_moves_no_run(runs: list[Run], data: st.DataObject) -> None:
+    whole = batches.cut(runs, {run.id for run in runs})
+    assert sorted(run.id for batch in whole for run in batch.runs) == sorted(run.id for run in runs)
+    assert len({batch.name for batch in whole}) == len(whole)
+    done: set[str] = set()
+    for batch in whole:
+        assert len(batch.runs) <= min(run.runs_per_process for run in batch.runs)
+        waited_for = {Path(file).parent.name for file in batch.read}
+        assert waited_for <= done, "it reads what earlier batches made"
+        for run in batch.runs:
+            assert set(run.needs) <= done, "its own earlier runs included"
+            done.add(run.id)
+    kept = set(data.draw(st.lists(st.sampled_from(sorted(done)), unique=True)))
+    members = {batch.name: [run.id for run in batch.runs if run.id in kept] for batch in whole}
+    thinned = {batch.name: [run.id for run in batch.runs] for batch in batches.cut(runs, kept)}
+    assert thinned == {name: ids for name, ids in members.items() if ids}
+
+
+def make(*files: str) -> None:
+    for file in files:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).touch()
+
+
+def test_what_is_trained_is_closed_over_parents_and_searches() -> None:
+    searched, parent = at(1e-3, measures=()), tiny.run("causal-rn")
+    run = child(parent, search=(searched.id,), relatives={parent.id: parent, searched.id: searched})
+    family = [searched, parent, run]
+
+    def waiting() -> set[str]:
+        unmeasured = [one for one in family if not all(Path(file).is_file() for file in one.measurements.values())]
+        return batches.to_train(family, unmeasured)
+
+    assert waiting() == {searched.id, parent.id, run.id}
+    make(*parent.measurements.values())
+    assert waiting() == {searched.id, parent.id, run.id}, "a measured parent too: its weights are gone"
+    make(run.checkpoint)
+    assert waiting() == {parent.id}, "a measure may read the parent's; the search has done its work"
+    make(*run.measurements.values())
+    assert waiting() == set(), "all is measured: no weights are missed"
+
+
+def test_a_batch_names_what_others_make(here: Path) -> None:
+    parent = replace(tiny.run("causal-rn"), tokens="text-00000000")
+    run = child(parent)
+    apart, together = batches.Batch("apart", (run,)), batches.Batch("together", (parent, run))
+    assert apart.read == [parent.checkpoint]
+    assert together.read == [parent.token_file]
+    assert set(apart.measured) == {run.checkpoint, parent.checkpoint, parent.token_file}
+
+
+def test_a_run_whose_parent_is_not_listed_is_refused() -> None:
+    parent = tiny.run("causal-rn")
+    with pytest.raises(ValueError, match=f"copying at scale smoke: .* needs {parent.id}"):
+        plan._related({one.id: one for one in [child(parent)]}, "copying at scale smoke")
+    grandchild = child(child(parent), seed=3)
+    listed = {one.id: replace(one, relatives={}) for one in (grandchild, child(parent), parent)}
+    assert [run.depth for run in plan._related(listed, "")] == [2, 1, 0]
+
+
+def checkpoint(run: Run, name: str = "") -> Path:
+    """What stands in a published run's folder, as far as `prune` reads it."""
+    folder = Path("results/checkpoints") / (name or run.id)
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text(json.dumps({"settings": run.settings_digest, "run": run.identity}))
+    return folder
+
+
+def test_a_parent_that_was_made_again_stays_while_a_run_that_reads_it_does() -> None:
+    parent = tiny.run("causal-rn")
+    checkpoint(parent)
+    old = checkpoint(parent, "tiny-causal-rn-seed1-0000000a")  # under an older recipe
+    reader = checkpoint(tiny.run("transformer", parent=old.name), "from-a-gpu")
+    plan = SimpleNamespace(by_scale={"smoke": {}, "laptop": {"copying": [parent]}})
+    assert keeping.superseded(plan) == []  # type: ignore[arg-type]
+    shutil.rmtree(reader)
+    assert keeping.superseded(plan) == [old]  # type: ignore[arg-type]
+
+
+# --- training
+
+
+def test_a_missing_parent_is_named_before_anything_is_trained(here: Path) -> None:
+    parent = tiny.run("causal-rn")
+    with pytest.raises(UserError, match=f"needs {parent.id}, its parent, .* `allmlp train {parent.id}`"):
+        jobs.train_runs([tiny.run("linear-causal-rn"), child(parent)])
+    assert not (here / "results").exists()
+    searched = at(1e-3)
+    run = at(1, seed=2, search=(searched.id,), relatives={searched.id: searched})
+    with pytest.raises(UserError, match="a run of its search for a learning rate, which is not trained here"):
+        jobs.train_runs([run])
+
+
+def test_a_child_that_continues_begins_with_its_parents_weights_and_a_fresh_optimiser() -> None:
+    parent = tiny.run("transformer")
+    run = child(parent, continues=True, steps=4, keep=(0,))
+    jobs.train_runs([run, parent])  # in whatever order they are named
+    trained = Trained(run)
+    last = Trained(parent).weights()
+    assert all(torch.equal(weight, last[name]) for name, weight in trained.weights(0).items())
+    assert trained.log.learning_rate[0] == 0, "its own warm-up"
+    assert not all(torch.equal(weight, last[name]) for name, weight in trained.weights().items())
+    fresh = child(parent, steps=4, keep=(0,))
+    jobs.train_runs([fresh])
+    assert not all(torch.equal(weight, last[name]) for name, weight in Trained(fresh).weights(0).items())
+
+
+def test_weights_that_do_not_fit_are_said() -> None:
+    parent = tiny.run("transformer", hyperparameters={**tiny.COPYING, "d_model": 8})
+    deeper = tiny.run("transformer", hyperparameters={**tiny.COPYING, "n_blocks": 2})
+    for other, said in ((parent, r"\(29, 16\), the parent's \(29, 8\)"), (deeper, "is only in the parent")):
+        with pytest.raises(UserError, match=f"cannot go on from {other.id}, whose weights are others: .*{said}"):
+            jobs.train_runs([other, child(other, continues=True)])
+
+
+def test_the_rate_with_the_lowest_loss_is_chosen(here: Path) -> None:
+    searched = [at(rate, measures=(), steps=30, keep=()) for rate in (1e-6, 1e-2, 3e30)]
+    relatives = {one.id: one for one in searched}
+    run = at(1.0, seed=2, search=tuple(relatives), relatives=relatives)
+    jobs.train_runs([*searched, run])
+    assert Trained(searched[2]).diverged
+    assert Trained(run).learning_rate == 1e-2
+    assert Trained(run).log.learning_rate.max() == 1e-2
+    assert json.loads((run.folder / "run.json").read_text())["learning_rate"] == 1e-2
+    assert Trained(searched[0]).learning_rate == 1e-6
+    assert "learning_rate" not in json.loads((searched[0].folder / "run.json").read_text())
+
+
+def ended(run: Run, loss: float | None, diverged: bool = False) -> Trained:
+    """A run that ended so, trained by nobody."""
+    trained = Trained(run)
+    trained.__dict__["_described"] = {"ending": {"validation_loss": loss, "diverged": diverged}}
+    return trained
+
+
+def test_ties_go_to_the_lower_rate_and_diverged_runs_come_last() -> None:
+    from allmlp.training.relatives import chosen
+
+    def rate(*endings: tuple[float, float | None, bool]) -> float:
+        return chosen(run, [ended(at(rate), loss, lost) for rate, loss, lost in endings]).learning_rate
+
+    run = tiny.run("transformer")
+    assert rate((3e-3, 2.0, False), (1e-3, 2.0, False)) == 1e-3
+    assert rate((3e-3, 1.0, True), (1e-3, 2.0, False)) == 1e-3
+    assert rate((3e-3, float("nan"), False), (6e-3, 9.0, False)) == 6e-3
+    assert rate((3e-3, 1.0, True), (1e-3, 1.5, True)) == 1e-3, "of none that ended well the lowest"
+
+
+def test_a_search_also_fills_what_the_task_leaves_open() -> None:
+    from allmlp.training.relatives import chosen
+
+    open_, best = {"string_length": None, "batch_size": 4}, {"string_length": 4, "batch_size": 8}
+    run = tiny.run("transformer", task_parameters=open_)
+    endings: Sequence[Trained] = [
+        ended(at(1e-3, task_parameters=best), 1.0),
+        ended(at(2e-3, task_parameters={**best, "string_length": 3}), 2.0),
+    ]
+    assert chosen(run, endings) == (1e-3, {"string_length": 4})
+    with pytest.raises(UserError, match=r"leaves 'string_length' to its search, whose best run .* has none"):
+        chosen(run, [ended(at(1e-3, task_parameters=open_), 1.0)])
+
+
+class Reading(Copying):
+    """A task that reads its run's parent."""
+
+    reads_parent = True
+
+    def __init__(self, parent: Trained, **parameters: int) -> None:
+        super().__init__(**parameters)
+        self.read = parent.weights()
+
+
+def test_a_task_may_read_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recipes, "of", lambda module: 1)
+    parent = tiny.run("causal-rn", steps=2)
+    jobs.train_runs([parent])
+    monkeypatch.setitem(tasks.REGISTRY, "copying", f"{__name__}:Reading")
+    run = child(parent, steps=2)
+    jobs.train_runs([run])
+    task, weights = Trained(run).task(), Trained(parent).weights()
+    assert isinstance(task, Reading)
+    assert all(torch.equal(task.read[name], weights[name]) for name in weights)
+
+
+def test_held_out_losses_are_taken_at_the_steps_that_ask_for_it_and_alter_nothing(here: Path) -> None:
+    tiny.write_tokens(here)
+    plain = tiny.run("mlp", keep=(6,))
+    tested = replace(plain, tested=(3, 9))
+    jobs.train_runs([plain, tested])
+    asked, before = (Trained(run).log.set_index("step").validation_loss.dropna() for run in (tested, plain))
+    assert asked.index.tolist() == [3, 6, 9]
+    assert before.index.tolist() == [6]
+    assert asked[6] == before[6]
+    assert Trained(tested).steps == [6, 12], "no weights are kept there"
+    last, other = Trained(plain).weights(), Trained(tested).weights()
+    assert all(torch.equal(last[name], other[name]) for name in last)

@@ -1,0 +1,101 @@
+"""An architecture of one's own: a file, a registry line, and it stands in the matrix; one that leaks does not."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.conftest import call, edit, small_clone
+from tests.workflow.asking import planned
+
+pytestmark = pytest.mark.slow
+
+AVERAGE = '''
+"""y_t = W mean of x_1 .. x_t: the least that a token mixer can be."""
+
+from functools import partial
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from allmlp.models.backbone import Backbone
+from allmlp.models.base import TokenMixer
+from allmlp.models.layers import PlainNorm
+
+RECIPE = 1
+
+
+class Average(TokenMixer):
+    def __init__(self, d_model: int, context: int) -> None:
+        super().__init__(d_model, context)
+        self.out = nn.Linear(d_model, d_model)
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        return self.out(x_BTD.SUMMED / torch.arange(1, x_BTD.shape[1] + 1, device=x_BTD.device)[:, None])
+
+    def start(self, like_BD: Tensor) -> Any:
+        return torch.zeros_like(like_BD), 0
+
+    def step(self, x_BD: Tensor, state: Any) -> tuple[Tensor, Any]:
+        total_BD, count = state[0] + x_BD, state[1] + 1
+        return self.out(total_BD / count), (total_BD, count)
+
+
+class RunningAverage(Backbone):
+    causal: ClassVar[bool] = True
+    family: ClassVar[str] = "averages"
+
+    def __init__(self, vocabulary: int, context: int, d_model: int, n_blocks: int) -> None:
+        super().__init__(vocabulary, context, d_model, n_blocks, mixer=Average, norm=partial(PlainNorm, 1e-5))
+'''
+LAST = '    "triangular": "allmlp.models.triangular:Triangular",\n'
+
+
+def register(clone: Path, name: str, summed: str) -> None:
+    """A file, and a line."""
+    module = name.replace("-", "_")
+    (clone / f"src/allmlp/models/{module}.py").write_text(AVERAGE.replace("SUMMED", summed), encoding="utf-8")
+    edit(
+        clone, "src/allmlp/models/__init__.py", LAST, f'{LAST}    "{name}": "allmlp.models.{module}:RunningAverage",\n'
+    )
+
+
+@pytest.fixture
+def crossover(tmp_path: Path) -> Path:
+    """A clone whose plan is the crossover alone: strings to copy, and three families."""
+    clone = small_clone(tmp_path / "clone")
+    text = (clone / "params.yaml").read_text(encoding="utf-8")
+    first, own = text.index("\nstudies:\n"), text.index("\n  crossover:")
+    (clone / "params.yaml").write_text(f"{text[:first]}\nstudies:{text[own:]}", encoding="utf-8")
+    edit(clone, "params.yaml", "{copying: 1e11, stories: 1e11, recall: 1e11}", "{copying: 1e11}")
+    return clone
+
+
+def test_a_registered_architecture_appears_in_the_matrix_by_itself(crossover: Path) -> None:
+    register(crossover, "running-average", "cumsum(dim=1)")
+    call(crossover, "snakemake", "--cores", "2")
+    index = json.loads((crossover / "results/figures/crossover/index.json").read_text())
+    assert any(run.startswith("running-average-copying-") for run in index["matrix"]["runs"])
+    picture = (crossover / "results/figures/crossover/matrix.svg").read_text()
+    assert "average" in picture, "a column of its own name"
+    tables = crossover / "results/tables/crossover"
+    costs = pd.read_csv(tables / "costs.csv").set_index("model")
+    assert costs.loc["running-average", "family"] == "averages"
+    able = pd.read_csv(tables / "abilities.csv").set_index("architecture")
+    assert able.loc["running-average", "copying"] == "yes"
+    assert able.loc["running-average", "digits"] == "cannot: reads tokens"
+    page = (crossover / "results/report.html").read_text()
+    assert '<section id="crossover"' in page
+    assert "running-average" in page
+    assert planned(crossover) == []
+
+
+def test_one_that_leaks_is_stopped_by_name_before_anything_is_planned(crossover: Path) -> None:
+    register(crossover, "future-average", "sum(dim=1, keepdim=True)")
+    failed = call(crossover, "allmlp", "plan", ok=False)
+    assert failed.returncode
+    said = " ".join((failed.stdout + failed.stderr).split())
+    assert "future-average: says that it is causal, and position 0 changes with token" in said
+    assert "no run of it is planned" in said
