@@ -153,7 +153,9 @@ def number(value: float | None) -> str:
 
 
 def rounded(cell: str) -> str:
-    """A cell of a table to four digits, if it is a number with more."""
+    """A cell of a table to four digits, if it is a number with more; a dash where there was nothing to measure."""
+    if cell == "nan":
+        return "-"
     try:
         return f"{float(cell):.4g}" if "." in cell else cell
     except ValueError:

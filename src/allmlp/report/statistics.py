@@ -133,8 +133,8 @@ def equal(differences: Values, margin: float, level: float = 0.95, unit: str = "
     elif wide.n >= FEWEST_SEEDS and (wide.low > margin or wide.high < -margin):
         verdict = "contradicted"
     p = max(_p_above(differences, -margin), _p_above(-np.asarray(differences, float), -margin))
-    inner = f"{200 * level - 100:g} % interval {narrow.low:.3g} to {narrow.high:.3g}"
-    text = f"{_said(wide, level, 't', unit)} ({inner}), against a margin of ±{margin:g}"
+    inner = f" ({200 * level - 100:g} % interval {narrow.low:.3g} to {narrow.high:.3g})" if wide.n > 1 else ""
+    text = f"{_said(wide, level, 't', unit)}{inner}, against a margin of ±{margin:g}"
     return Finding(verdict, *wide, unit, text, p)
 
 
@@ -195,5 +195,7 @@ def _said(interval: Interval, level: float, kind: str, unit: str) -> str:
         return f"no mean: of {interval.n} seeds, some diverged or gave no number"
     value = " ".join(filter(None, [f"{interval.mean:.3g}", unit]))
     few = "" if interval.n >= FEWEST_SEEDS else f" (a verdict needs {FEWEST_SEEDS})"
+    if interval.n == 1:
+        return f"{value} in one seed, which gives no interval{few}"
     bounds = f"{interval.low:.3g} to {interval.high:.3g}"
     return f"mean {value}, {level * 100:g} % {kind} interval {bounds}, n = {interval.n}{few}"

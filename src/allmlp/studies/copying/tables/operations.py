@@ -22,6 +22,7 @@ def tabulate(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
         for kind in ("training", "generation"):
             for length, count in zip(of_model["length"], of_model[kind], strict=True):
                 row[f"{kind}_{length}"] = count
-            row[f"{kind}_exponent"] = float(np.polyfit(np.log(of_model["length"]), np.log(of_model[kind]), 1)[0])
+            slope = np.polyfit(np.log(of_model["length"]), np.log(of_model[kind]), 1)[0]
+            row[f"{kind}_exponent"] = round(float(slope), 6) + 0.0  # a constant's: 0 on any machine
         rows.append(row)
     return pd.DataFrame(rows)

@@ -20,7 +20,7 @@ CAPTION = (
     "GPT-2 of so many blocks, over the GPT-2's own; loss interpolated linearly in the logarithm of the size. Dots are "
     "seeds, lines means over seeds with 95 % t intervals. Open triangles: even the smallest DCT-MLP tried is better "
     "(pointing down: the ratio is lower) or even the largest is worse (pointing up: it is higher). Grey: the paper's "
-    "about 3 at equal data and 1.5 with three times the data, at a context and with data far beyond these."
+    "ratios at equal data and with more, at a context and with data far beyond these."
 )
 
 SIDES = {"low": "v", "high": "^"}
