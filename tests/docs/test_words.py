@@ -13,7 +13,7 @@ from tests.conftest import PROJECT, call
 
 ROWS = {
     "language": (19, 10),
-    "mixers": (31, 16),
+    "mixers": (31, 18),
     "copying": (11, 5),
     "quadrature": (13, 11),
     "triangular": (8, 6),

@@ -127,8 +127,8 @@ def test_corpora_of_this_machine_need_no_change_of_params(tmp_path: Path) -> Non
     ("old", "new", "said"),
     [
         (
-            " train_share: 0",
-            " train_shore: 0",
+            "    train_share: 0",
+            "    train_shore: 0",
             "unknown key 'train_shore' in studies.quadrature. Did you mean 'train_share'?",
         ),
         (

@@ -1,7 +1,7 @@
 """Greedy completions, and what is counted of them: names kept, four-word sequences said again (001-29).
 
 >>> repeated("the cat sat on the cat sat on the mat")
-0.3333333333333333
+0.2857142857142857
 """
 
 import re
