@@ -21,8 +21,8 @@ CAPTION = (
     "error; of a text's loss, the share of the entropy of its token frequencies that was learnt. All models of a task "
     "were given the same number of counted operations, and the same search of learning rates. Retrieval is no training "
     "of its own: it is measured on what learnt the stories. Hatched: an architecture that cannot do the task, and why, "
-    "as its class says. Grey: a task that nobody learnt within its budget. The sizes of the recall tasks were chosen by "
-    "trials of attention alone."
+    "as its class says. Grey: a task that nobody learnt within its budget. The sizes of the recall tasks were chosen "
+    "by trials of attention alone."
 )
 
 LINE = 13  # letters of a reason in one line of a cell

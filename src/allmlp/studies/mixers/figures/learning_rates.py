@@ -40,6 +40,9 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             best = line[line["chosen"]]
             axis.plot(best["rate"], best["validation_nats"], mark, markersize=4, color=shade)
         axis.set_xscale("log")
+        rates = sorted(rows["rate"].unique())
+        axis.set_xticks(rates, [f"{rate:g}" for rate in rates])
+        axis.set_xticks([], minor=True)
         axis.set_title(FAMILIES[architecture][0])
         axis.set_xlabel("learning rate")
         axis.legend(fontsize=5)

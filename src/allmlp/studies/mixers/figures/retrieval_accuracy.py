@@ -47,18 +47,19 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _panel(axis: Axes, rows: pd.DataFrame) -> None:
-    axis.set_xticks(range(len(READERS)), list(READERS), rotation=30, ha="right")
+    readers = [reader for reader in READERS if rows["reader"].eq(reader).any()] or list(READERS)
+    axis.set_xticks(range(len(readers)), readers, rotation=30, ha="right")
     axis.set_ylim(0, 1.02)
     if rows.empty:
         axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center")
         return
     axis.axhline(1 / float(rows["candidates"].iloc[0]), color=style.PAPER, linewidth=1.0)
     for place, embedder in enumerate(EMBEDDERS):
-        _marks(axis, rows[rows["embedder"].eq(embedder)], embedder, 0.13 * (place - 2))
+        _marks(axis, rows[rows["embedder"].eq(embedder)], embedder, readers, 0.13 * (place - 2))
 
 
-def _marks(axis: Axes, rows: pd.DataFrame, embedder: str, shift: float) -> None:
-    place = {reader: number for number, reader in enumerate(READERS)}
+def _marks(axis: Axes, rows: pd.DataFrame, embedder: str, readers: list[str], shift: float) -> None:
+    place = {reader: number for number, reader in enumerate(readers)}
     colour = style.colour(EMBEDDERS[embedder])  # type: ignore[index]
     for side, of_side in rows.groupby("padding"):
         found = over_seeds(of_side, ["reader"], "top_1")

@@ -41,5 +41,5 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         axis.set_yticks(range(len(names)), names if axis is axes[0, 0] else [""] * len(names))
         axis.set_ylim(-0.6, len(names) - 0.4)
         axis.set_title(title)
-        axis.set_xlabel("nats per token more than the published model")
+    figure.supxlabel("nats per token more than the published model", fontsize="medium")
     return figure
