@@ -1,33 +1,29 @@
-"""The crossover: who can do what, at equal operations, how it is scored, and what is said of it."""
+"""The crossover: who can do what, at equal operations, and how it is scored."""
 
 import json
 import re
+import textwrap
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import ValidationError
 from torch import Tensor
 
-from allmlp import models, studies, tasks
+from allmlp import models, tasks
 from allmlp.errors import UserError
 from allmlp.models.attention import SoftmaxAttention, Transformer
 from allmlp.plan import Context, load_plan
-from allmlp.report import style
-from allmlp.studies.crossover import families, known, retrieval, verdicts
+from allmlp.studies.crossover import known, retrieval
 from allmlp.studies.crossover import runs as planned
 from allmlp.studies.crossover.figures import matrix
 from allmlp.studies.crossover.fits import TASKS, fits
 from allmlp.studies.crossover.measures import abilities, resources, score
 from allmlp.studies.crossover.rows import COPYING_TYPES, FILLERS
-from allmlp.studies.crossover.tables import abilities as abilities_table
-from allmlp.studies.crossover.tables import costs, distances
-from allmlp.studies.rules import NotPlannedError
+from allmlp.tasks.task import Batch
 from allmlp.training import flops
 from allmlp.training.checkpoint import Trained, produce
 from tests.conftest import PROJECT
@@ -49,19 +45,73 @@ def planning(monkeypatch: pytest.MonkeyPatch) -> Any:
     [
         ("transformer", "multi-recall", None),
         ("transformer", "addition", None),
-        ("transformer", "digits", "reads tokens"),
+        ("transformer", "digits", "It reads tokens, not patches of images."),
         ("birn", "digits", None),
-        ("birn", "stories", "reads patches"),
+        ("birn", "stories", "It reads patches of images, not tokens."),
         ("mlp", "recall", None),
-        ("mlp", "multi-recall", "predicts the last token only"),
+        ("mlp", "multi-recall", "It gives one answer per sequence, not one per token."),
         ("constant-attention", "addition", None),
-        ("constant-attention", "recall", "reads 2 tokens only"),
-        ("mixer-autoencoder", "copying", "sees what it is to predict"),
-        ("matcher-mixer", "digits", "has no width to set"),
+        ("constant-attention", "recall", "It reads sequences of 2 tokens only."),
+        ("mixer-autoencoder", "copying", "It sees the tokens that it would have to predict."),
+        ("matcher-mixer", "digits", "Its width cannot be set."),
     ],
 )
 def test_who_can_do_what_and_why_not(architecture: str, task: str, reason: str | None) -> None:
     assert fits(architecture, task) == reason
+
+
+def made_up(**changed: Any) -> known.Known:
+    """What an ordinary class says of itself, with changes."""
+    takes = ("vocabulary", "context", "d_model", "n_blocks")
+    return known.Known("mine", True, "all", takes, takes, None)._replace(**changed)
+
+
+OF_PATCHES = ("features", "context", "d_model", "n_blocks")
+
+
+@pytest.mark.parametrize(
+    ("about", "task", "reason"),
+    [
+        (made_up(needs=("vocabulary", "window")), "copying", "Its class has no default for window."),
+        (made_up(takes=OF_PATCHES, needs=OF_PATCHES), "digits", "It gives one answer per token, not one per sequence."),
+    ],
+)
+def test_why_an_architecture_of_ones_own_cannot(
+    about: known.Known, task: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "of", lambda name: about)
+    assert fits("mine", task) == reason
+
+
+def test_every_reason_is_a_sentence() -> None:
+    reasons = {reason for name in models.REGISTRY for task in TASKS if (reason := fits(name, task)) is not None}
+    assert len(reasons) > 4
+    for reason in reasons:
+        assert re.fullmatch(r"[A-Z][^.]+ [^.]+\.", reason), reason
+        assert len(textwrap.wrap(reason, matrix.LINE)) <= 5, f"{reason!r} does not fit into a cell of the matrix"
+
+
+def named(settings: Any) -> str:
+    return planned._abilities(settings).id
+
+
+def test_the_name_of_what_can_be_done_holds_all_that_is_said(planning: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is one run of no training: only a new name has it measured again."""
+    settings, _ = planning("laptop")
+    found = [named(settings), named(planning("gpu")[0])]
+    assert re.fullmatch(r"abilities-[0-9a-f]{8}-seed0-[0-9a-f]{8}", found[0])
+    with monkeypatch.context() as patch:
+        patch.setitem(models.REGISTRY, "mine", "allmlp.models.attention:Transformer")
+        found.append(named(settings))
+    with monkeypatch.context() as patch:
+        patch.setattr(known, "of", lambda name: made_up())
+        found.append(named(settings))
+    with monkeypatch.context() as patch:  # the same answers, to a task of another name
+        renamed = {"reversing" if task == "copying" else task: asks for task, asks in TASKS.items()}
+        patch.setattr("allmlp.studies.crossover.fits.TASKS", renamed)
+        found.append(named(settings))
+    assert found[0] == found[1] == named(settings), "one run for every scale"
+    assert len(set(found[1:])) == 4
 
 
 def test_what_is_known_is_what_the_classes_say() -> None:
@@ -189,8 +239,6 @@ class Answers(torch.nn.Module):
 
 
 def test_skill_is_zero_for_the_best_constant_answer_and_one_without_error() -> None:
-    from allmlp.tasks.task import Batch
-
     targets = torch.tensor([[0, 1, 1, -1], [2, 1, -1, 1]])
     batch = Batch(torch.zeros(2, 4, dtype=torch.int64), targets)
     shares = torch.tensor([1, 4, 1]) / 6
@@ -202,6 +250,10 @@ def test_skill_is_zero_for_the_best_constant_answer_and_one_without_error() -> N
     assert score._judged(Answers(right), [batch], by_loss=False) == (1.0, pytest.approx(4 / 6))  # type: ignore[arg-type]
     assert score._skill(1.0, 4 / 6, by_loss=False) == 1.0
     assert score._skill(float("nan"), 0.5, by_loss=False) == 0.0
+    lost = right.clone()
+    lost[0, 0] = float("nan")  # `argmax` of which is 0, the right answer there
+    value, guess = score._judged(Answers(lost), [batch, batch], by_loss=False)  # type: ignore[arg-type]
+    assert (np.isnan(value), score._skill(value, guess, by_loss=False)) == (True, 0.0)
 
 
 def test_retrieval_finds_what_a_linear_map_relates_and_nothing_in_noise() -> None:
@@ -217,8 +269,32 @@ def test_an_embedding_is_the_mean_of_a_text_alone() -> None:
     texts = [np.array([3, 1, 4], np.uint16), np.arange(9, dtype=np.uint16)]
     rows = retrieval.embeddings(model, texts)
     for row, text in zip(rows, texts, strict=True):
-        alone = model.hidden(torch.from_numpy(text[:6].astype(np.int64))[None])[0].mean(dim=0)
+        alone = model.hidden(torch.from_numpy(text[-6:].astype(np.int64))[None])[0].mean(dim=0)
         np.testing.assert_allclose(row, alone.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_retrieval_says_how_many_texts_it_cut(planning: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs of 3 and 9 tokens, of which a context of 6 holds one."""
+    settings, context = planning("smoke")
+    run = next(run for run in planned.runs(settings, context) if run.name == "transformer-stories")
+    monkeypatch.chdir(tmp_path)
+    said = SimpleNamespace(summary="s", text="t")
+    monkeypatch.setattr(retrieval.stories, "story", lambda seed, index: said)
+    encoded = {"s": np.arange(3, dtype=np.uint16), "t": np.arange(9, dtype=np.uint16)}
+    tokenizer = SimpleNamespace(encode_batch=lambda texts: [encoded[text] for text in texts])
+    monkeypatch.setattr(retrieval.tokenizers, "load", lambda folder: tokenizer)
+    torch.manual_seed(0)
+    model = models.build("causal-rn", vocabulary=11, context=6, d_model=8, n_blocks=1).eval()
+    found = retrieval.retrieved(model, run)
+    assert found == (1 / retrieval.CANDIDATES, 1.0, 0.0)
+    task = SimpleNamespace(
+        validation=lambda: [tasks.task.Batch(torch.zeros(2, 6).long(), torch.tensor([[1, 2] * 3] * 2))]
+    )
+    trained = SimpleNamespace(run=run, model=lambda: model, task=lambda: task, learning_rate=0.01)
+    table = score.measure(trained)  # type: ignore[arg-type]
+    assert list(table.columns) == list(score.COLUMNS)
+    assert table[["cut_stories", "cut_summaries"]].isna().all(axis=1).tolist() == [True, False]
+    assert table.iloc[1][["task", "cut_stories", "cut_summaries"]].tolist() == ["retrieval", 1.0, 0.0]
 
 
 def test_measures_of_a_run(planning: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,165 +317,3 @@ def test_measures_of_a_run(planning: Any, tmp_path: Any, monkeypatch: pytest.Mon
     assert len(table) == len(models.REGISTRY) * len(TASKS)
     for module, rows in ((score, score.measure(trained)), (abilities, table), (resources, resources.measure(trained))):
         assert list(rows.columns) == list(module.COLUMNS)
-
-
-SKILLS = {  # family -> task -> mean skill
-    "attention": {"copying": 0.9, "stories": 0.50, "multi-recall": 0.8},
-    "hybrid": {"copying": 0.9, "stories": 0.51, "multi-recall": 0.8},
-    "masked mixing": {"copying": 0.3, "stories": 0.499, "multi-recall": 0.1},
-    "causal relation": {"copying": 0.92, "stories": 0.42, "multi-recall": 0.3},
-    "constant attention": {"addition": 1.0},
-}
-
-
-def scores(skills: dict[str, dict[str, float]] = SKILLS, seeds: int = 5) -> pd.DataFrame:
-    """Rows of the measure `score` as a study's tables have them."""
-    rows = [
-        {
-            "run": f"{family}-{task}-{seed}",
-            "seed": seed,
-            "part": "trained",
-            "task": task,
-            "column": family,
-            "family": family,
-            "model": {"attention": "transformer", "constant attention": "constant-attention"}.get(family, "causal-rn"),
-            "skill_1": skill + 0.001 * np.sin(7 * seed + len(family)),
-        }
-        for family, of_task in skills.items()
-        for task, skill in of_task.items()
-        for seed in range(seeds)
-    ]
-    return pd.DataFrame(rows)
-
-
-def spent(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the measure `resources`, attention's half of the others' numbers."""
-    first = rows[rows["seed"] == 0].copy()
-    half = np.where(first["family"] == "attention", 1.0, 2.0)
-    numbers = dict.fromkeys(("parameters", "flops_per_token", "kept_bytes_per_token"), 100 * half)
-    speeds = {"training_tokens_per_s": 100 * half, "generation_tokens_per_s": np.nan, "hardware": "a machine"}
-    return first.assign(**numbers, **speeds)
-
-
-def judged(test: str, margin: float, rows: pd.DataFrame) -> Any:
-    evidence = SimpleNamespace(margin={"skill_1": margin}, table=lambda measure: rows)
-    return getattr(verdicts, test)(evidence)
-
-
-def changed(family: str, task: str, skill: float) -> pd.DataFrame:
-    return scores({**SKILLS, family: {**SKILLS[family], task: skill}})
-
-
-def test_some_family_learns_stories_as_attention_does() -> None:
-    found = judged("stories_alike", 0.01, scores())
-    assert found.verdict == "reproduced"
-    assert "masked mixing" in found.text
-    assert judged("stories_alike", 0.01, changed("masked mixing", "stories", 0.44)).verdict == "contradicted"
-    assert judged("stories_alike", 0.01, scores(seeds=3)).verdict == "undecided"
-
-
-def test_recall_sets_attention_apart() -> None:
-    assert judged("recall_apart", 0.1, scores()).verdict == "reproduced"
-    assert judged("recall_apart", 0.1, changed("masked mixing", "multi-recall", 0.79)).verdict == "contradicted"
-
-
-def test_no_family_is_near_everywhere() -> None:
-    found = judged("none_near_everywhere", 0.1, scores())
-    assert found.verdict == "reproduced"
-    assert {part.name for part in found.parts} == {"masked mixing", "causal relation"}, "one task is no comparison"
-    near = changed("causal relation", "multi-recall", 0.79)
-    assert judged("none_near_everywhere", 0.1, near).verdict == "partly"
-
-
-def test_claims_without_their_runs_are_not_planned() -> None:
-    only = {family: {"copying": of_task.get("copying", 0.0)} for family, of_task in SKILLS.items()}
-    for test in ("stories_alike", "recall_apart"):
-        with pytest.raises(NotPlannedError):
-            judged(test, 0.1, scores(only))
-
-
-def test_of_a_family_the_best_variant_counts_on_each_task() -> None:
-    rows = scores({"attention": {"copying": 0.5}})
-    other = scores({"attention": {"copying": 0.7}}).assign(column="llama", run="other")
-    assert set(families.best_variants(pd.concat([rows, other]))["column"]) == {"llama"}
-
-
-def test_distances_are_shares_of_attention_nearest_first() -> None:
-    rows = scores()
-    table = distances.tabulate({"score": rows, "resources": spent(rows)})
-    assert list(table["family"]) == ["causal relation", "masked mixing"], "constant attention shares no task"
-    first = table.iloc[0]
-    assert first["share"] == pytest.approx(np.mean([0.92 / 0.9, 0.42 / 0.5, 0.3 / 0.8]), abs=0.01)
-    assert first["low"] < first["share"] < first["high"]
-    assert (first["nearest"], first["furthest"], first["tasks"]) == ("copying", "multi-recall", 3)
-    assert (first["parameters"], first["training_speed"], first["costs_on"]) == (2.0, 2.0, "stories")
-
-
-def told() -> pd.DataFrame:
-    names = ("transformer", "causal-rn", "constant-attention")
-    rows = [(name, task, fits(name, task) or "") for name in names for task in TASKS]
-    return pd.DataFrame(rows, columns=list(abilities.COLUMNS))
-
-
-def test_the_matrix_says_who_cannot_and_why() -> None:
-    with style.matplotlib.rc_context(style.RC):
-        figure = matrix.draw({"score": scores(), "abilities": told()})
-    texts = [text.get_text().replace("\n", " ") for text in figure.axes[0].texts]
-    assert sum(text.startswith("cannot: predicts the last token only") for text in texts) == 3
-    assert sum(text == "not planned" for text in texts) == 4  # who could do addition and was not asked to
-    assert [text for text in texts if text.startswith("1.00")]
-    labels = [label.get_text().replace("\n", " ") for label in figure.axes[0].get_xticklabels()]
-    assert labels == list(SKILLS)
-
-
-def test_what_nobody_learnt_is_compared_with_nothing() -> None:
-    rows = scores({"attention": {"copying": 0.01}, "masked mixing": {"copying": 0.02}})
-    cells = matrix._cells(rows)
-    assert cells["share"].isna().all()
-    assert distances.tabulate({"score": rows, "resources": spent(rows)}).empty
-
-
-def test_tables_have_a_row_for_each() -> None:
-    table = abilities_table.tabulate({"abilities": told()})
-    assert list(table["architecture"]) == ["transformer", "causal-rn", "constant-attention"]
-    assert table.set_index("architecture").loc["constant-attention", "recall"] == "cannot: reads 2 tokens only"
-    rows = spent(scores())
-    cost = rows[["run"]].assign(steps_done=7, counted_flops=70)
-    assert len(costs.tabulate({"resources": rows, "cost": cost})) == len(rows)
-
-
-def findings(table: pd.DataFrame | None) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(PROJECT / "paper"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    filters = ("slug", "number", "rounded", "scientific", "duration")
-    environment.filters |= dict.fromkeys(filters, str)  # of the report's other parts, which are loaded with `count`
-    tables = []
-    if table is not None:
-        shown = table.map(lambda cell: f"{cell:.6g}" if isinstance(cell, float) else str(cell))
-        tables = [{"name": "distances", "rows": shown, "scale": "workstation"}]
-    study = {"name": "crossover", "tables": tables}
-    return environment.get_template("findings-crossover.html.j2").render(study=study)
-
-
-def test_the_findings_answer_the_question_first() -> None:
-    rows = scores()
-    page = findings(distances.tabulate({"score": rows, "resources": spent(rows)}))
-    assert page.index("<strong>causal relation</strong>") < page.index("<strong>masked mixing</strong>")
-    assert "Of the 2 all-MLP families here, <strong>causal relation</strong> comes nearest to attention" in page
-    assert "2.00 times attention's weights" in page
-    assert "nan" not in page
-    assert findings(None).strip() == ""
-
-
-def test_one_seed_has_no_interval_to_print() -> None:
-    rows = scores(seeds=1)
-    page = findings(distances.tabulate({"score": rows, "resources": spent(rows)}))
-    assert "nan" not in page
-    assert "Means over 1 seed at scale workstation" in page
-
-
-def test_its_claims_are_this_projects_own() -> None:
-    claims = [row["id"] for row in studies.ledger("crossover")]
-    assert all(studies.is_own(claim) for claim in claims)
-    assert studies.ledger("crossover", "errata") == []

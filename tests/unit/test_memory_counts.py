@@ -108,6 +108,17 @@ def test_a_device_peak_stands_in_place_of_the_count_and_what_did_not_fit_is_not_
     assert judged("001-13", found)[0] == "contradicted"
 
 
+def test_a_growth_that_did_not_fit_the_device_refutes_nothing():
+    found = rows()
+    found["peak_bytes"] = found["total_bytes"]
+    long = found["context"].eq(8192) & found["n_blocks"].eq(8)
+    found.loc[long, "peak_bytes"] = float("nan")
+    assert judged("001-own-11", found)[1] == "undecided"
+    assert judged("001-13", found)[1] == "undecided"
+    found.loc[found["model"].eq(formulae.TRANSFORMER) & found["context"].eq(2048), "peak_bytes"] = float("nan")
+    assert judged("001-14", found)[0] == "undecided"
+
+
 def test_fused_attention_is_judged_by_both_ends_of_the_contexts():
     as_the_mixer = rows()
     assert judged("001-own-11", as_the_mixer) == ["reproduced", "contradicted"]

@@ -15,7 +15,7 @@ from allmlp import models, studies, tokenizers, tokens
 from allmlp.studies.rules import NotPlannedError
 from allmlp.studies.triangular import verdicts
 from allmlp.studies.triangular.context import context_gain
-from allmlp.studies.triangular.known import WORD, Run, Words
+from allmlp.studies.triangular.known import WORD, Run, Words, text_of
 from allmlp.studies.triangular.measures import milestones, samples
 from allmlp.studies.triangular.printed import OF_THE_PAPER, SAMPLE
 from allmlp.studies.triangular.tables.samples import marked_run
@@ -43,7 +43,8 @@ def trained(steps: tuple[int, ...] = (0, 4)) -> SimpleNamespace:
         torch.manual_seed(step or 0)
         return models.build("triangular", vocabulary=300, context=12, d_model=6, n_blocks=1).eval()
 
-    return SimpleNamespace(steps=list(steps), model=model, run=SimpleNamespace(tokens="tales-00000000"))
+    run, ending = SimpleNamespace(tokens="tales-00000000"), {"steps_done": steps[-1]}
+    return SimpleNamespace(steps=list(steps), model=model, run=run, diverged=False, ending=ending)
 
 
 words = st.lists(st.sampled_from("abc"), max_size=8)
@@ -95,6 +96,32 @@ def test_samples_hold_so_many_words_and_the_papers_own_stands_beside_them(corpus
     assert all(len(WORD.findall(text)) <= samples.WORDS for text in rows["text"])
     for text, count, start, stop in rows[["text", "copied_words", "copied_from", "copied_to"]].itertuples(index=False):
         assert len(WORD.findall(text[start:stop])) == count
+
+
+def test_a_run_that_diverged_has_rows_and_no_numbers_in_them(corpus: Path) -> None:
+    lost = trained()
+    lost.diverged = True
+    rows = milestones.measure(lost)
+    assert list(rows.columns) == list(milestones.COLUMNS)
+    assert rows["step"].tolist() == [0, 4]
+    assert rows.loc[0, ["words", "context_nats"]].notna().all()
+    assert rows.drop(columns="step").loc[1].isna().all()
+    lost.steps = [4]
+    assert milestones.measure(lost).equals(rows[1:].reset_index(drop=True))
+    samples_of = samples.measure(lost).set_index("sample")
+    assert samples_of.drop(OF_THE_PAPER)["copied_words"].isna().all()
+    assert samples_of.loc[OF_THE_PAPER, "copied_words"] >= 1
+    shown = samples_of.reset_index().assign(run="r", seed=0, part="alone", corpus="x")
+    table = studies.module("triangular", "tables.samples").tabulate({"samples": shown}).set_index("part")
+    assert table.loc["alone", "written"] == "⟦⟧"
+
+
+def test_copies_are_looked_for_in_the_whole_of_a_text_like_shakespeares(corpus: Path, monkeypatch) -> None:
+    assert samples.COPIED > 5_700_000, "characters of the complete works"
+    whole = samples._text(corpus, "train")
+    monkeypatch.setattr(samples, "COPIED", 10)
+    assert len(whole.ids) > 20 * len(samples._text(corpus, "train").ids)
+    assert whole.ids.tolist() == text_of(corpus, "train").ids.tolist(), "a text shorter than what is read is read whole"
 
 
 def test_the_papers_sample_is_found_where_its_text_is() -> None:
@@ -156,8 +183,48 @@ def test_milestones_are_judged_at_the_papers_iterations() -> None:
     assert found.verdict == "reproduced"
     assert [part.verdict for part in found.parts] == ["reproduced"] * 5
     early = judged(written({**FULL, 1000: (0.4, 0.3, 0.0, 0.0)}))
-    assert [part.verdict for part in early.parts] == ["contradicted", *["reproduced"] * 3, "contradicted"]
+    assert [part.verdict for part in early.parts] == ["contradicted", *["reproduced"] * 3, "undecided"]
     assert early.verdict == "partly"
+
+
+EARLY = {100: (0.3, 0.1, 0.0, 0.0), 1000: (0.6, 0.3, 0.1, 0.0)}
+LATE = {2000: (0.8, 0.6, 0.1, 0.0), 10_000: (0.9, 0.8, 0.4, 0.1)}
+
+
+@pytest.mark.parametrize(
+    ("shares", "verdict", "said"),
+    [
+        (EARLY | LATE, "reproduced", "increasing in 6, reversed in 0, undetermined in 0 of 6 seeds"),
+        (EARLY | {2000: (0.8, 0.6, 0.1, 0.0)}, "reproduced", "increasing in 6"),  # sentences: after all that is reached
+        (EARLY | {2000: (0.8, 0.6, 0.4, 0.1)}, "undecided", "undetermined in 6"),  # phrases and sentences side by side
+        (EARLY, "undecided", "undetermined in 6"),  # neither phrases nor sentences within the budget
+        ({100: EARLY[100]}, "undecided", "undetermined in 6"),
+        ({100: (0.3, 0.1, 0.3, 0.0), **LATE}, "contradicted", "reversed in 6"),
+        ({100: (0.6, 0.3, 0.3, 0.0)}, "contradicted", "reversed in 6"),  # sentences and never a phrase
+    ],
+)
+def test_the_order_of_milestones_is_increasing_reversed_or_undetermined(shares, verdict, said) -> None:
+    part = judged(written(shares)).parts[4]
+    assert part.verdict == verdict
+    assert said in part.text
+
+
+def test_seeds_that_disagree_and_too_few_of_them_decide_no_order() -> None:
+    rows = written(EARLY | LATE)
+    one = (rows["seed"] == 3) & (rows["step"] == 100)
+    mixed = rows.assign(four_word_share_1=rows["four_word_share_1"].mask(one, 0.9))
+    part = judged(mixed).parts[4]
+    assert part.verdict == "undecided"
+    assert "increasing in 5, reversed in 1, undetermined in 0 of 6 seeds" in part.text
+    assert judged(rows[rows["seed"] < 4]).parts[4].verdict == "undecided"
+
+
+def test_a_seed_that_diverged_before_a_milestone_counts() -> None:
+    rows = written(FULL)
+    found = judged(rows[(rows["seed"] != 2) | (rows["step"] < 2000)])
+    assert found.parts[0].verdict == "reproduced"
+    assert found.parts[1].verdict == "undecided"
+    assert "some diverged or gave no number" in found.parts[1].text
 
 
 def test_a_shorter_training_is_judged_on_what_it_reached_and_says_so() -> None:

@@ -160,11 +160,24 @@ def test_completions_are_judged_after_the_same_time():
     alike = spent({"flat": 20.0, "llama-4": 20.0}, {"flat": 800, "llama-4": 600})
     assert judged("001-29", completions_verdict, completions=rows, cost=alike) == ["reproduced"] * 2
     slow = spent({"flat": 40.0, "llama-4": 20.0}, {"flat": 800, "llama-4": 600})  # the mixer's half-way weights count
-    taken = completions_verdict.at_equal_time(rows, slow)
+    taken = completions_verdict.at_equal_time(rows, slow, 1.1)
     assert taken.groupby("variant")["step"].unique().map(list).to_dict() == {"flat": [400], "llama-4": [600]}
     assert judged("001-29", completions_verdict, completions=rows, cost=slow)[0] == "contradicted"
     unknown = alike.assign(seconds=float("nan"))
-    assert completions_verdict.at_equal_time(rows, unknown)["step"].isin([600, 800]).all()
+    assert completions_verdict.at_equal_time(rows, unknown, 1.1)["step"].isin([600, 800]).all()
+    assert judged("001-29", completions_verdict, completions=rows, cost=unknown) == ["undecided"] * 2
+
+
+@pytest.mark.parametrize(
+    ("flat", "verdict"),
+    [(20.0, "reproduced"), (21.5, "reproduced"), (18.5, "reproduced"), (17.0, "undecided"), (23.0, "undecided"),
+     (60.0, "undecided")],
+)  # fmt: skip
+def test_completions_after_times_that_differ_are_undecided_whoever_had_more(flat, verdict):
+    steps = {"flat": [400, 800], "llama-4": [600]}
+    rows = written({"flat": 0.9, "llama-4": 0.3}, {"flat": 0.05, "llama-4": 0.2}, steps)
+    taken = spent({"flat": flat, "llama-4": 20.0}, {"flat": 800, "llama-4": 600})
+    assert judged("001-29", completions_verdict, completions=rows, cost=taken)[1] == verdict
 
 
 def test_tables_of_completions_end_with_the_stories_themselves():

@@ -20,6 +20,8 @@ from allmlp.studies.mixers.parts import deepest, of_model, widths, with_half_the
 from allmlp.studies.mixers.runs import training, united
 from allmlp.studies.mixers.searched import searched
 from allmlp.studies.rules import NotPlannedError
+from allmlp.tasks.documents import Documents
+from tests import tiny
 from tests.unit.made_up_curves import SEEDS, curve, leaks, noise, table
 
 
@@ -90,7 +92,10 @@ def test_runs_of_one_id_become_one_with_the_measures_of_all(settings):
     ("change", "said"),
     [
         ({"compared": ["flatt"]}, "no model 'flatt'.*Did you mean 'flat'"),
-        ({"search": {"learning_rates": [0.1], "steps": 3, "seed": 0}}, "rates are chosen on another seed"),
+        (
+            {"search": {"learning_rates": [0.1], "steps": 3, "seed": 0}},
+            r"search.seed\s+it is one of the evaluated seeds",
+        ),
         ({"models": {"flat": {"architecture": "masked-mixerr"}}}, "Did you mean 'masked-mixer'"),
     ],
 )
@@ -126,21 +131,50 @@ def test_a_diverged_run_has_its_end(done):
 class Peeks(torch.nn.Module):
     """Logits that hear later tokens only where a row begins with padding."""
 
-    def __init__(self, vocabulary: int, leaks: bool) -> None:
+    def __init__(self, vocabulary: int, leaks: bool, end: int = 0) -> None:
         super().__init__()
-        self.values, self.leaks = torch.arange(vocabulary, dtype=torch.float64), leaks
+        self.values, self.leaks, self.end = torch.arange(vocabulary, dtype=torch.float64), leaks, end
 
     def forward(self, tokens):
         heard = self.values[tokens].cumsum(1)
-        padded = (tokens[:, :1] == 0) & self.leaks
+        padded = (tokens[:, :1] == self.end) & self.leaks
         return torch.where(padded, heard[:, -1:], heard)[..., None]
 
 
-def test_a_leak_is_found_in_the_rows_that_have_it_and_causality_is_exactly_0():
-    tokens = torch.tensor([[0, 0, 5, 3, 9, 2], [4, 4, 5, 3, 9, 2]])
-    text = tokens != 0
-    assert (leak.largest_changes(Peeks(16, leaks=True), tokens, text, 16) > 0).tolist() == [True, False]
-    assert leak.largest_changes(Peeks(16, leaks=False), tokens, text, 16).tolist() == [0, 0]
+@pytest.mark.parametrize("end", [0, 7, 15])
+def test_a_leak_is_found_in_the_rows_that_have_it_and_causality_is_exactly_0(end):
+    tokens = torch.tensor([[end, end, 5, 3, 9, 2], [4, 4, 5, 3, 9, 2]])
+    text = tokens != end
+    assert (leak.largest_changes(Peeks(16, True, end), tokens, text, 16, end) > 0).tolist() == [True, False]
+    assert leak.largest_changes(Peeks(16, False, end), tokens, text, 16, end).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("end", [0, 7, 15])
+def test_tokens_that_replace_others_are_never_the_end(end):
+    seen = []
+
+    def model(tokens):
+        seen.append(tokens)
+        return tokens[..., None].double()
+
+    tokens = (torch.arange(60) % 16)[None]
+    text = tokens != end
+    leak.largest_changes(model, tokens, text, 16, end)
+    replaced = [(changed != tokens) for changed in seen[1:]]
+    assert all((changed[moved] != end).all() for changed, moved in zip(seen[1:], replaced, strict=True))
+    assert sum(int(moved.sum()) for moved in replaced) > 60
+    assert all(torch.equal(moved, moved & text) for moved in replaced)
+
+
+def test_the_leak_is_looked_for_with_the_end_of_the_tasks_tokens(monkeypatch, tmp_path):
+    """Bytes end with 256: padding with 0, which is a byte of text, would be none."""
+    tiny.write_tokens(tmp_path)
+    task = Documents(tmp_path / "results/tokens/tiny-00000000", 16, 4, "left", 4)
+    assert task.eod == 256
+    given = []
+    monkeypatch.setattr(leak, "largest_changes", lambda *args: given.append(args[-1]) or torch.zeros(16))
+    leak.measure(SimpleNamespace(task=lambda: task, model=lambda: Peeks(257, False)))
+    assert given == [256]
 
 
 # budgets
@@ -256,6 +290,19 @@ def test_the_table_has_three_columns_and_a_row_per_model(tables):
     assert (found["steps_low"].dropna() <= found["steps_high"].dropna()).all()
 
 
+def test_what_is_not_comparable_is_left_empty_and_the_rest_is_shown(tables):
+    decaying = {"schedule": "linear"}
+    curves = table(curve("flat", 2.0, **decaying), curve("llama-4", 1.9, seconds=0.02, flops=2000, **decaying))
+    rows = comparisons.differences(curves)
+    assert rows["steps"].notna().all()
+    assert rows[["seconds", "flops"]].isna().all(axis=None)
+    made = {**tables, "learning_curve": curves}
+    found = studies.module("mixers", "tables.budgets").tabulate(made).set_index("model")
+    assert found.loc["llama-4", "at equal steps_nats"] < 0
+    assert np.isnan(found.loc["llama-4", "at equal time_nats"])
+    assert svg("against_flat", made)
+
+
 def test_differences_are_of_models_that_a_flat_mixer_stands_beside(tables):
     rows = comparisons.differences(tables["learning_curve"])
     assert set(rows["setting"]) == {
@@ -291,6 +338,17 @@ def test_the_report_says_where_a_conclusion_does_not_follow(erratum):
     row = next(row for row in studies.ledger("mixers", "errata") if row["id"] == erratum)
     assert "does not follow" in " ".join(row["right"].split())
     assert erratum in studies.about("mixers")["slice"]
+
+
+def test_what_is_known_to_be_no_merit_is_said_and_no_result_before_it_is_measured():
+    modules = [studies.module("mixers", f"figures.{name}") for name in ("against_flat",)]
+    modules += [studies.module("mixers", f"tables.{name}") for name in ("budgets", "query_effect")]
+    for module in modules:
+        assert "as published, where it was run," in module.CAPTION
+        assert "is ahead because" not in module.CAPTION
+    assert f"{against_flat.MARGIN:g} nats" in against_flat.CAPTION
+    reason = " ".join(next(row for row in studies.ledger("mixers") if row["id"] == "001-19")["reason"].split())
+    assert "not the mixing alone" in reason
 
 
 @pytest.mark.parametrize("module", [learning_curve, leak, dropout, training_memory])

@@ -8,7 +8,7 @@ import pytest
 from allmlp import studies
 from allmlp.studies.mixers import verdicts
 from allmlp.studies.mixers.verdicts import common
-from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.rules import NotComparableError, NotPlannedError
 from tests.unit.made_up_curves import curve, leaks, table
 
 
@@ -69,6 +69,8 @@ def test_best_widths():
     ]
     assert parts("001-6", table(*llamas, *flats)) == ["undecided", "reproduced", "reproduced"]
     assert parts("001-6", table(*llamas, *flats[:2])) == ["undecided", "contradicted", "undecided"]
+    few = judged("001-5", table(*(llama for llama in llamas if llama["d_model"].iloc[0] in (128, 512)))).parts[1]
+    assert (few.verdict, "needs width 256 and 1,024" in few.text) == ("undecided", True)
 
 
 def test_printed_losses_are_judged_at_the_articles_size_alone():
@@ -92,6 +94,25 @@ def test_deep_and_narrow():
     assert parts("001-12", table(curve("flat", 2.0), deep)) == ["reproduced", "undecided"]
     near = curve("flat", 2.0, size="d16-n32-b16", d_model=16, n_blocks=32)
     assert parts("001-12", table(curve("flat", 2.0), near)) == ["contradicted", "undecided"]
+
+
+def test_the_wide_model_beside_a_deep_one_is_of_the_width_that_the_claim_names():
+    deep = curve("flat", 2.7, size="d64-n64-b16", n_blocks=64)
+    named, wider = ({"size": f"d{d}-n2-b16", "d_model": d} for d in (1024, 2048))
+    rows = table(curve("flat", 2.5), deep, curve("flat", 2.0, **named), curve("flat", 2.4, **wider))
+    found = judged("001-12", rows).parts[0]
+    assert (found.verdict, "2 blocks of width 1024" in found.name) == ("reproduced", True)
+
+
+def test_a_part_whose_runs_are_not_comparable_leaves_the_others():
+    decaying = {"schedule": "linear"}
+    rows = table(curve("flat", 2.0, **decaying), curve("llama-4", 1.9, seconds=0.02, flops=2000, **decaying))
+    found = judged("001-own-1", rows)
+    assert [part.verdict for part in found.parts] == ["reproduced", "undecided", "undecided"]
+    assert "not judged: needs ends within 10%" in found.parts[1].text
+    with pytest.raises(NotComparableError):
+        judged("001-17", table(curve("kernel-4", 2.0), curve("kernel-4-linear", 2.0, **decaying),
+                               curve("llama-4", 2.0, seconds=0.02, **decaying)))  # fmt: skip
 
 
 def test_parallel_convolutions():
@@ -140,6 +161,10 @@ def test_heads():
     assert parts("001-15", rows) == ["reproduced", "reproduced", "undecided"]
     rows = table(*(curve(f"llama-{heads}", 2.0 + heads / 100) for heads in cheap))
     assert parts("001-15", rows)[1] == "contradicted"
+    without_8 = rows[~rows["variant"].eq("llama-8")]  # it is asked for by the printed losses alone
+    assert parts("001-15", without_8) == parts("001-15", rows)
+    with pytest.raises(NotPlannedError, match="needs llama-8"):
+        parts("001-15", without_8, scale="paper")
 
 
 def test_three_settings_need_the_articles_runs():
@@ -168,6 +193,12 @@ def test_own_statements():
     assert parts("001-own-1", rows) == ["reproduced"] * 3
     windows = table(rows, curve("flat", 2.3, part="windows"), curve("llama-4", 2.1, part="windows"))
     assert judged("001-own-2", windows).verdict == "reproduced"
+    # a gap that closes on the way: the longer runs on documents are read where those on windows end
+    closing = curve("flat", 2.0, steps=800)
+    closing["validation_nats"] += 0.2 * (closing["step"] <= 400)
+    longer = table(closing, curve("llama-4", 1.95, steps=800), curve("flat", 2.2, part="windows"),
+                   curve("llama-4", 1.95, part="windows"))  # fmt: skip
+    assert judged("001-own-2", longer).verdict == "contradicted"
     added = [curve(name, 1.99, flops=2000) for name in ("heads-2", "kernel-4", "parallel-2", "parallel-4")]
     assert parts("001-own-3", table(rows, *added)) == ["reproduced"] * 4
     assert judged("001-own-4", table(rows, curve("kernel-4", 2.0, gap=0.2))).verdict == "reproduced"

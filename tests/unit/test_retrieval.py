@@ -12,12 +12,13 @@ import torch
 from allmlp import models, tokenizers
 from allmlp.errors import UserError
 from allmlp.studies.mixers import probes
-from allmlp.studies.mixers.embeddings import embed, laid_out, normalised
+from allmlp.studies.mixers.embeddings import as_read, embed, laid_out, normalised
 from allmlp.studies.mixers.measures.distances import distance
+from allmlp.studies.mixers.measures.retrieval import of_what_is_read
 from allmlp.tasks import retrieval
 from allmlp.tasks.retrieval import Retrieval, draw
 from allmlp.tasks.task import generator
-from allmlp.tokens.pairs import write_pairs
+from allmlp.tokens.pairs import PairFile, write_pairs
 
 END, CONTEXT = 256, 24
 THINGS = ["cat", "dog", "owl", "fox", "hen", "cow", "bee", "ant", "elk", "eel", "ram", "bat"]
@@ -79,6 +80,33 @@ def test_texts_are_laid_out_as_training_lays_them(padding, position, rows, at):
     tokens, found, lengths = laid_out(TEXTS, 5, padding, position, end=0)
     assert (tokens.tolist(), found.tolist()) == (rows, at)
     assert lengths.tolist() == [min(5, len(text) + (position == "last")) for text in TEXTS]
+
+
+@pytest.mark.parametrize(("position", "read"), [("before_last", 5), ("mean", 5), ("last", 4)])
+def test_what_is_read_of_a_text_is_what_is_laid_out_but_its_end(position, read):
+    found = as_read(TEXTS, 5, position)
+    assert [ids.tolist() for ids in found] == [[1, 2, 3], list(range(30 - read, 30)), [9]]
+    for ids, row in zip(found, laid_out(TEXTS, 5, "right", position, end=0)[0], strict=True):
+        assert row[: len(ids)].tolist() == ids.tolist()
+
+
+def test_shared_words_are_counted_in_what_the_embedder_reads(pairs):
+    """Of `A dog met the cat 7` the last 11 bytes hold one word of two, of `The cat and dog` they hold both."""
+
+    def found(context, position="before_last"):
+        run = SimpleNamespace(hyperparameters={"context": context})
+        reads = SimpleNamespace(pairs=PairFile(pairs), parent=SimpleNamespace(run=run), position=position)
+        return of_what_is_read(reads)
+
+    whole, cut = found(CONTEXT), found(11)
+    assert whole == {"shared_words_1": 1.0, "truncated_1": 0.0, "truncated_queries_1": 0.0}
+    assert 0.45 < cut["shared_words_1"] < 0.65  # a pair of twice the same word shares all of it
+    assert (cut["truncated_1"], cut["truncated_queries_1"]) == (1.0, 1.0)
+    shortest = min(len(ids) - 1 for ids in PairFile(pairs).texts("validation"))
+    longest = max(len(ids) - 1 for ids in PairFile(pairs).texts("validation"))
+    assert found(longest)["truncated_1"] == 0
+    assert found(longest, "last")["truncated_1"] > 0  # the end takes a place
+    assert found(shortest)["truncated_queries_1"] == 0
 
 
 def test_a_text_of_nothing_is_refused():

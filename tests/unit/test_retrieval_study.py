@@ -1,4 +1,4 @@
-"""Study 001's retrieval from settings to verdicts: tiny embedders, searches and matchers, made-up numbers."""
+"""Study 001's retrieval from settings to figures: tiny embedders, searches and matchers, all measures of them."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,20 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp import measuring, tokenizers
+from allmlp import measuring, studies, tokenizers
+from allmlp.errors import UserError
 from allmlp.report.evidence import paper_values
 from allmlp.run import Run
-from allmlp.studies import ledger
 from allmlp.studies.mixers.figures import retrieval_accuracy, retrieval_losses, tournament
 from allmlp.studies.mixers.matching import OTHER_WORDS, SHARED_WORDS
 from allmlp.studies.mixers.runs import retrieval
-from allmlp.studies.mixers.runs.retrieval import MATCHERS, RetrievalSettings
+from allmlp.studies.mixers.runs.retrieval_settings import MATCHERS, RetrievalSettings
 from allmlp.studies.mixers.runs.settings import TrainingSettings
 from allmlp.studies.mixers.tables import query_effect, retrieval_probes
 from allmlp.studies.mixers.tables import retrieval as retrieval_table
-from allmlp.studies.mixers.tables import tournament as tournament_table
-from allmlp.studies.mixers.verdicts.retrieval import TESTS
-from allmlp.studies.rules import NotPlannedError
 from allmlp.training import checkpoint
 from allmlp.training.checkpoint import Trained
 from tests import tiny
@@ -125,6 +122,25 @@ def test_a_run_of_two_comparisons_is_one_with_the_measures_of_both():
     assert all("embedding_probes" not in run.measures for run in of_mixer if run.labels["training_pairs"] == "100")
 
 
+def test_two_runs_of_one_setting_are_refused_for_verdicts_would_take_them_for_two_seeds():
+    fewer = {"embedders": ["mixer"], "contexts": [8], "pairs": ["told"]}
+    for change, said in (
+        ({"pairs": ["told", "more"]}, r"told, all pairs.*more, all pairs"),
+        ({"training_pairs": [50, 100]}, "50 pairs.*100 pairs"),
+    ):
+        with pytest.raises(UserError, match=rf"comparisons ask for .*{said}.*which no verdict tells apart. Leave one"):
+            planned(comparisons={"twice": {**fewer, **change}})
+    longer = {"twice": fewer, "longer": {**fewer, "steps": 9}}
+    with pytest.raises(UserError, match=r"6 steps.*9 steps"):
+        planned(comparisons=longer)
+
+
+def test_a_comparison_that_is_null_is_left_out():
+    assert {run.corpus for run in matchers(planned())} == {"told", "others"}
+    left = planned(comparisons={**RETRIEVAL["comparisons"], "control": None}, control=None)
+    assert {run.corpus for run in matchers(left)} == {"told"}
+
+
 def test_untrained_embedders_have_no_steps_and_no_search():
     (untrained, *_) = {
         run.parent: run for run in matchers(planned()) if run.labels["embedder"] == "untrained-mixer"
@@ -198,6 +214,28 @@ def test_probes_that_are_told_the_words_find_more_than_chance(measured):
     assert trained["top_1"].mean() > 1.5 / trained["candidates"].mean()
 
 
+def test_no_measure_of_a_matcher_hides_what_its_run_was_given():
+    """`normalisation` and `position` stand in for the labels: what was chosen, and the same."""
+    for run in matchers(planned()):
+        for measure in run.measures:
+            hidden = set(studies.measure("mixers", measure).COLUMNS) & set(run.labels)
+            assert hidden <= {"normalisation", "position"}, measure
+
+
+@pytest.mark.parametrize("words", [SHARED_WORDS, OTHER_WORDS])
+def test_the_figure_that_shows_probes_draws_a_point_of_each(measured, words):
+    tables = {name: measured[name] for name in (*retrieval_accuracy.MEASURES, "paper")}
+    readers = retrieval_probes.readings(tables).query("words == @words")["reader"]
+    assert {name for name in retrieval_probes.READERS if name.startswith("probe")} <= set(readers)
+    figure = retrieval_accuracy.draw(tables)
+    (axis,) = [axis for axis in figure.axes if axis.get_title().endswith(retrieval_accuracy.TITLES[words])]
+    named = {
+        round(tick): label.get_text() for tick, label in zip(axis.get_xticks(), axis.get_xticklabels(), strict=True)
+    }
+    drawn = {named[round(float(x))] for bars in axis.containers for x in bars.lines[0].get_xdata()}
+    assert drawn == set(readers)
+
+
 @pytest.mark.parametrize("module", [retrieval_losses, retrieval_accuracy, tournament])
 def test_figures_are_drawn_from_their_measures(measured, module):
     figure = module.draw({name: measured[name] for name in (*module.MEASURES, "paper")})
@@ -208,144 +246,3 @@ def test_figures_are_drawn_from_their_measures(measured, module):
 def test_tables_are_made_of_their_measures(measured, module):
     rows = measured | {"cost": measured["cost"].drop(columns=["width"], errors="ignore")}
     assert len(module.tabulate({name: rows[name] for name in (*module.MEASURES, "paper")}))
-
-
-class Made:
-    """Evidence of made-up numbers."""
-
-    scale = "gpu"
-
-    def __init__(self, claim: str, **tables: pd.DataFrame) -> None:
-        found = next(row for row in ledger("mixers") if row["id"] == claim)
-        self.margin, self.paper, self._tables = found["margin"], found["paper"], tables
-
-    def table(self, measure: str) -> pd.DataFrame:
-        return self._tables[measure].copy()
-
-
-def rows_of(*settings: dict[str, Any], seeds: int = 5) -> pd.DataFrame:
-    """One row per seed of each setting: the article's own where nothing else is said, spread by 0.01 nats."""
-    base = {
-        "embedder": "mixer",
-        "context": 32,
-        "model": "matcher-mixer",
-        "words": SHARED_WORDS,
-        "position": "before_last",
-        "padding": "right",
-        "training_pairs": "all",
-        "size": "base",
-        "lowest_nats": 1.0,
-        "last_nats": 1.0,
-        "train_nats": 1.0,
-        "top_1": 0.5,
-        "embedder_nats": 1.5,
-        "shared_words_1": 0.5,
-        "own_change_1": 0.0,
-    }
-    rows = []
-    for number, setting in enumerate(settings):
-        for seed in range(seeds):
-            row = {**base, **setting, "run": f"{number}-{seed}", "seed": seed}
-            row["chance_nats"] = float(np.log(row["context"] - 1))
-            row["lowest_nats"] += 0.01 * ((seed + number) % 3)
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def test_every_claim_of_retrieval_has_its_test_and_measures():
-    of_claims = {row["id"]: row for row in ledger("mixers")}
-    for claim, test in TESTS.items():
-        assert of_claims[claim]["test"] == test.__name__
-        assert of_claims[claim]["measures"]
-
-
-@pytest.mark.parametrize(("gap", "verdict"), [(0.5, "partly"), (0.0, "contradicted"), (0.05, "undecided")])
-def test_mixer_embeds_better_by_its_margin_on_both_sides(gap, verdict):
-    rows = rows_of(
-        *({"padding": side, "embedder": name, "lowest_nats": 1 + (gap if name == "transformer" else 0)}
-          for side in ("left", "right") for name in ("mixer", "transformer"))
-    )  # fmt: skip
-    found = TESTS["001-22"](Made("001-22", retrieval=rows))  # type: ignore[arg-type]
-    assert found.verdict == verdict  # the printed losses are never judged off the article's scale
-    one_side = rows.copy()
-    one_side.loc[one_side["padding"].eq("left") & one_side["embedder"].eq("transformer"), "lowest_nats"] = 0.5
-    assert TESTS["001-22"](Made("001-22", retrieval=one_side)).verdict != "partly"  # type: ignore[arg-type]
-
-
-def test_a_transformer_that_fails_only_at_the_unsupervised_position_does_not_fail():
-    chance = float(np.log(31))
-    positions = [
-        {"embedder": "transformer", "lowest_nats": 1.0},
-        {"embedder": "transformer", "position": "last", "lowest_nats": chance},
-    ]
-    rows = rows_of(*positions, {}, {"training_pairs": "100", "lowest_nats": 2.0})
-    parts = {part.name[:3]: part.verdict for part in TESTS["001-24"](Made("001-24", retrieval=rows)).parts}  # type: ignore[arg-type]
-    assert parts == {"(a)": "contradicted", "(b)": "contradicted", "(c)": "reproduced", "(d)": "undecided"}
-
-
-def test_the_bug_refutes_what_the_published_matcher_seems_to_show():
-    chance = float(np.log(31))
-    rows = rows_of(
-        {"embedder": "transformer", "model": MATCHERS[2], "lowest_nats": chance - 0.01},
-        {"embedder": "transformer", "model": MATCHERS[1], "lowest_nats": 1.0},
-    )
-    found = TESTS["001-27"](Made("001-27", retrieval=rows, query_effect=rows))  # type: ignore[arg-type]
-    assert [part.verdict for part in found.parts] == ["reproduced", "contradicted", "contradicted"]
-    assert found.verdict == "partly"
-
-
-def test_a_matcher_that_learns_from_the_mean_learns():
-    """Where an embedding holds nothing, no matcher learns: what a mended one finds elsewhere refutes the claim."""
-    chance = float(np.log(31))
-    settings = [{"embedder": "transformer", "model": name, "lowest_nats": chance} for name in MATCHERS[1:]]
-    rows = rows_of(*settings, {**settings[0], "position": "mean", "lowest_nats": 1.0})
-    found = TESTS["001-27"](Made("001-27", retrieval=rows, query_effect=rows))  # type: ignore[arg-type]
-    assert [part.verdict for part in found.parts] == ["reproduced", "contradicted", "contradicted"]
-
-
-def test_other_claims_on_made_up_numbers():
-    chance, other, mean = float(np.log(31)), {"words": OTHER_WORDS}, {"position": "mean"}
-    rows = rows_of(
-        {}, {"embedder": "transformer", "lowest_nats": 2.0}, {"context": 128, "lowest_nats": 2.0},
-        {"embedder": "transformer", "context": 128, "lowest_nats": 4.0, "last_nats": 5.0},
-        {"embedder": "untrained-mixer", "lowest_nats": chance - 0.1},
-        {"embedder": "autoencoder", "lowest_nats": chance - 0.1},
-        {"embedder": "untrained-mixer", "context": 128, "lowest_nats": float(np.log(127)) - 0.015},
-        {"embedder": "untrained-transformer", "lowest_nats": 1.0}, {**other},
-        {"embedder": "untrained-transformer", "lowest_nats": 3.0, **other},
-        {"embedder": "untrained-mixer", "lowest_nats": 3.0, **other, **mean}, {**other, **mean},
-        {"embedder": "untrained-transformer", "lowest_nats": 3.0, **other, **mean},
-        {"embedder": "transformer", **other, **mean},
-        {"lowest_nats": 0.5, **mean}, {"embedder": "transformer", "lowest_nats": 2.0, **mean},
-    )  # fmt: skip
-    near = rows.assign(normalisation="none").merge(pd.DataFrame({"metric": ["cosine", "l1", "l2"]}), how="cross")
-    near["top_1"] = near["metric"].map({"cosine": 0.1, "l1": 0.3, "l2": 0.45})
-    probes = rows.assign(probe="both", top_1=rows["embedder"].map({"mixer": 0.9}).fillna(0.5))
-    tables = {"retrieval": rows, "distances": near, "embedding_probes": probes}
-    expected = {
-        "001-21": "partly",  # L1 and L2 come too near
-        "001-23": "partly",  # the printed losses are not judged
-        "001-25": "reproduced",
-        "001-26": "reproduced",
-        "001-own-5": "reproduced",
-        "001-own-6": "reproduced",
-        "001-own-7": "partly",
-        "001-own-8": "partly",
-    }
-    found = {claim: TESTS[claim](Made(claim, **tables)) for claim in expected}  # type: ignore[arg-type]
-    assert {claim: finding.verdict for claim, finding in found.items()} == expected, found
-    with pytest.raises(NotPlannedError, match="context 128"):
-        TESTS["001-25"](Made("001-25", retrieval=rows[rows["context"].eq(32)]))  # type: ignore[arg-type]
-
-
-def test_passes_do_not_grow_as_n_log_n():
-    from allmlp.studies.mixers.measures.tournament_passes import measure
-
-    rows = measure(None).assign(run="r", seed=0)  # type: ignore[arg-type]
-    found = TESTS["001-30"](Made("001-30", tournament_passes=rows))  # type: ignore[arg-type]
-    assert found.verdict == "contradicted"
-    assert "exponent of n 0.99" in found.text or "exponent of n 1.00" in found.text
-    as_claimed = rows.assign(passes_per_text_1=np.log10(rows["texts"]))
-    assert TESTS["001-30"](Made("001-30", tournament_passes=as_claimed)).verdict == "reproduced"  # type: ignore[arg-type]
-    table = tournament_table.tabulate({"tournament_passes": rows})
-    assert (table["passes"] < table["n_log_n"]).all()

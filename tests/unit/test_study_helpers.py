@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from allmlp.report.statistics import better, t_interval
 from allmlp.studies.curves import kept_rows
-from allmlp.studies.rules import below, every, withheld
+from allmlp.studies.parts import of_part
+from allmlp.studies.rules import NotPlannedError, below, every, withheld
 from allmlp.studies.seeds import curve, over_seeds
 
 
@@ -32,6 +33,15 @@ def rows() -> pd.DataFrame:
         [(f"r{seed}", seed, step, seed + step) for seed in range(4) for step in (0, 5, 9)],
         columns=["run", "seed", "step", "loss"],
     )
+
+
+def test_the_rows_of_a_part_are_found_and_a_part_that_is_not_planned_is_named():
+    labelled = pd.DataFrame({"part": ["search", "comparison", "search"], "run": ["a", "b", "c"]})
+    assert of_part(labelled, "search")["run"].tolist() == ["a", "c"]
+    assert len(of_part(labelled, "search", "comparison")) == 3
+    for nothing in (labelled, labelled[:0], labelled.drop(columns="part"), pd.DataFrame()):
+        with pytest.raises(NotPlannedError, match="needs runs of long and wide, which are not planned"):
+            of_part(nothing, "long", "wide")
 
 
 def test_seeds_are_put_together_by_the_t_interval():

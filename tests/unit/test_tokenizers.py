@@ -121,6 +121,8 @@ def test_chunks_name_what_they_do_not_know() -> None:
         tokenizer.encode_batch(["abbcd"])
     with pytest.raises(UserError, match="outside ASCII"):
         fit(Chunks(length=2), ["Привет, мир"])
+    with pytest.raises(UserError, match="outside ASCII"):
+        tokenizer.encode_batch(["红楼梦"] * 3)
 
 
 def test_saved_tokenizers_are_the_same_again(bpe: Tokenizer, gpt2: Tokenizer, tmp_path: Path) -> None:

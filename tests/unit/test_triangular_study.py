@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from allmlp import corpora, params, studies, tokenizers
+from allmlp import corpora, params, plan, studies, tokenizers
 from allmlp.corpora import CorpusSpec, gutenberg, taught, vocabulary
 from allmlp.errors import UserError
 from allmlp.plan import Context
@@ -21,10 +21,12 @@ from allmlp.run import Run
 from allmlp.studies.rules import NotPlannedError
 from allmlp.studies.triangular import verdicts
 from allmlp.studies.triangular.measures import causality, learning, parameter_counts, reach
-from allmlp.studies.triangular.parts import SHAKESPEARE
+from allmlp.studies.triangular.parts import RATES, SHAKESPEARE
 from allmlp.studies.triangular.printed import OF_THE_PAPER, PRINTED
+from allmlp.studies.triangular.runs import runs as triangular_runs
 from allmlp.studies.triangular.runs.settings import PUBLISHED, Settings
 from allmlp.studies.triangular.runs.settings import tested as held_out_steps  # pytest takes test* for a test
+from allmlp.training import relatives
 from tests.conftest import PROJECT
 
 SEEDS = range(6)
@@ -75,6 +77,33 @@ def test_fine_tuning_goes_on_from_the_pre_trained_model_of_its_seed(parameters) 
     assert all(run.parent is None for run in alone)
 
 
+def test_fine_tuning_without_the_run_that_it_goes_on_from_says_how_to_make_it(
+    parameters, tmp_path, monkeypatch
+) -> None:
+    runs = {run.id: run for run in planned(parameters, "workstation")}
+    tuned = next(run for run in plan._related(runs, "") if run.labels["part"] == "fine-tuning")
+    monkeypatch.chdir(tmp_path)
+    said = rf"^{tuned.id} needs {tuned.parent}, its parent \(and 4 more\), which is not trained here. Train it first: "
+    with pytest.raises(UserError, match=rf"{said}`allmlp train {tuned.parent} {' '.join(tuned.search)}`, or fetch it"):
+        relatives.require_relatives([tuned])
+
+
+def test_a_second_text_in_other_tokens_is_refused_by_the_plan(parameters) -> None:
+    settings: Settings = parameters.settings["triangular", "smoke"]
+    context = Context(parameters, PROJECT, "cpu")
+    for corpus in ("stories-bytes", "classics-and-shakespeare"):
+        second = settings.fine_tuning.model_copy(update={"corpus": corpus})
+        with pytest.raises(
+            UserError, match=f"corpus is '{corpus}', whose .* `tokenizer: {{kind: shared, corpus: stories-c"
+        ):
+            triangular_runs(settings.model_copy(update={"fine_tuning": second}), context)
+    bytes_of = {
+        "corpus": "stories-bytes",
+        "fine_tuning": settings.fine_tuning.model_copy(update={"corpus": "wikitext-bytes"}),
+    }
+    assert triangular_runs(settings.model_copy(update=bytes_of), context), "bytes are bytes, whatever the text"
+
+
 def test_the_paper_s_scale_has_the_printed_sizes_and_rate(parameters) -> None:
     published = next(run for run in planned(parameters, "paper") if run.labels["variant"] == PUBLISHED)
     assert published.hyperparameters == {"vocabulary": 1092, **PRINTED._asdict()}
@@ -91,6 +120,19 @@ def test_held_out_losses_are_taken_eight_times_in_the_first_quarter() -> None:
     assert held_out_steps(8) == (1, 2, 3, 4, 5, 6, 7)
 
 
+LONGER = {"pretraining": {}, "fine_tuning": {"corpus": "stories-dealt"}}
+
+
+@pytest.mark.parametrize("scale", ["workstation", "gpu", "paper"])
+def test_what_is_judged_has_five_seeds(parameters, scale) -> None:
+    settings: Settings = parameters.settings["triangular", scale]
+    needed = {row["needs"]["seeds"] for row in studies.ledger("triangular") if row["needs"]["scale"] != "smoke"}
+    assert settings.pretraining
+    assert settings.fine_tuning
+    for seeds in (settings.seeds, settings.pretraining.seeds, settings.fine_tuning.seeds):
+        assert len(seeds) >= max(needed)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -98,6 +140,12 @@ def test_held_out_losses_are_taken_eight_times_in_the_first_quarter() -> None:
         ({"variants": {PUBLISHED: {"searched_as": "none"}, "one-averaging": {}, "one-plain": {}}}, "none"),
         ({"pretraining": None}, "give both, or neither"),
         ({"pretraining": {"seeds": [1], "steps": 3}}, r"seeds \[0\] are not among"),
+        ({"seeds": [0, 100]}, r"search.seed\n.* one of the evaluated seeds \(0, 100\)"),
+        ({"pretraining": {"seeds": [0, 100], "steps": 3}}, r"search.seed\n.* one of the evaluated seeds"),
+        (
+            {part: {"seeds": [0, 100], "steps": 3, **more} for part, more in LONGER.items()},
+            r"search.seed\n.* one of the evaluated seeds",
+        ),
     ],
 )
 def test_settings_that_fit_nothing_are_refused(parameters, change, said) -> None:
@@ -150,7 +198,11 @@ def learnt(early: dict[str, float], part: str = "comparison", corpus: str = "sto
     return found.assign(end_nats=found["early_nats"] - 2, end_nats_per_character=(found["early_nats"] - 2) / 2)
 
 
+SEARCHED = pd.DataFrame({"run": ["two-averaging-search-rate0.004"], "part": "search"})
+
+
 def judged(claim: str, **tables: pd.DataFrame):
+    tables = {"cost": SEARCHED, **tables}
     row = next(row for row in studies.ledger("triangular") if row["id"] == claim)
     evidence = SimpleNamespace(table=lambda name: tables[name].copy(), margin=row["margin"], paper=row["paper"])
     return getattr(verdicts, row["test"])(evidence)
@@ -178,6 +230,26 @@ FULL = {**BASE, "gelu": 4.9, "relu": 4.9, "leaky-relu": 5.0, "reshape": 5.4}
 )
 def test_rules_on_variants(claim, change, verdict) -> None:
     assert judged(claim, learning=learnt({**FULL, **change})).verdict == verdict
+
+
+@pytest.mark.parametrize("claim", ["004-2", "004-4", "004-5", "004-own-1", "004-own-2"])
+@pytest.mark.parametrize("without", [SEARCHED.iloc[:0], SEARCHED.assign(part="comparison"), pd.DataFrame()])
+def test_a_rule_on_rates_that_were_searched_for_is_not_applied_to_one_rate_for_all(claim, without) -> None:
+    row = next(row for row in studies.ledger("triangular") if row["id"] == claim)
+    if "same budget" not in " ".join(row["statistic"].split()):
+        assert judged(claim, learning=learnt(FULL), cost=without).verdict != "undecided"
+        return
+    with pytest.raises(NotPlannedError, match="needs a search of learning rates, which is not planned"):
+        judged(claim, learning=learnt(FULL), cost=without)
+
+
+def test_captions_say_how_rates_were_set_at_every_scale() -> None:
+    for kind, names in (("figures", ("differences", "loss_curves", "fine_tuning")), ("tables", ("variants",))):
+        for name in names:
+            assert RATES in studies.module("triangular", f"{kind}.{name}").CAPTION
+    for kind in ("figures", "tables"):
+        for name in studies.names("triangular", kind):
+            assert "published model" not in studies.module("triangular", f"{kind}.{name}").CAPTION
 
 
 def test_a_discount_is_equal_in_loss_and_a_tie_in_time_is_no_gain() -> None:
@@ -254,7 +326,8 @@ def tables() -> dict[str, pd.DataFrame]:
     cost = [
         {"run": f"gelu-x-search{ending}-rate{rate:g}", "seed": 100, "part": "search", "variant": "gelu", "corpus": "x"}
         | {"learning_rate": rate, "validation_nats": 5 + abs(np.log10(rate) + 2.5), "steps_done": 100}
-        for rate in (1e-3, 4e-3)
+        | {"diverged": rate == 3e-3}
+        for rate in (1e-3, 3e-3, 4e-3)
         for ending in ("", "-continued")
     ]
     return {

@@ -85,7 +85,7 @@ def test_a_registered_architecture_appears_in_the_matrix_by_itself(crossover: Pa
     assert costs.loc["running-average", "family"] == "averages"
     able = pd.read_csv(tables / "abilities.csv").set_index("architecture")
     assert able.loc["running-average", "copying"] == "yes"
-    assert able.loc["running-average", "digits"] == "cannot: reads tokens"
+    assert able.loc["running-average", "digits"] == "cannot: It reads tokens, not patches of images."
     page = (crossover / "results/report.html").read_text()
     assert '<section id="crossover"' in page
     assert "running-average" in page

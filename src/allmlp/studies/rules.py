@@ -14,6 +14,10 @@ class NotPlannedError(Exception):
     """The plan leaves out runs that a rule compares; the claim is then not run."""
 
 
+class NotComparableError(NotPlannedError):
+    """The planned runs differ in what a rule holds equal; it needs others, and the claim is then not run."""
+
+
 def require_models(evidence: "Evidence", measure: str, models: Iterable[str]) -> None:
     """Raises NotPlannedError, naming them, where no run of some of these models is planned to have the measure."""
     planned = {evidence.content["runs"][run]["labels"].get("model") for run in evidence.planned(measure)}

@@ -1,8 +1,11 @@
 """The settings that every study shares."""
 
+from collections.abc import Collection
+from itertools import count
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from allmlp.strict import Strict
 
@@ -40,3 +43,20 @@ class StudySettings(Strict):
             "threads": 1,
             "runs_per_process": self.runs_per_process,
         }
+
+
+def refuse_searched_seed(seed: int, seeds: Collection[int], where: str) -> None:
+    """Refuse a search's `seed` that is among the `seeds` that are evaluated; `where`: its key, as `search.seed`.
+
+    What is chosen on a seed suits that seed: its result would be too good, and most so for who had most to choose
+    from. For a validator of the settings that hold the key: raises pydantic's ValidationError, a ValueError, at that
+    key, so that the user's error names its file, line and value.
+    """
+    if seed not in seeds:
+        return
+    free = next(number for number in count(100) if number not in seeds)
+    advice = "it is one of the evaluated seeds ({seeds}), and what is chosen on a seed suits that seed. "
+    advice += "Search on one that nothing else uses, {free} say."
+    listed = ", ".join(map(str, sorted(set(seeds))))
+    error = PydanticCustomError("searched_seed", advice, {"seeds": listed, "free": free})
+    raise ValidationError.from_exception_data(where, [{"type": error, "loc": tuple(where.split(".")), "input": seed}])

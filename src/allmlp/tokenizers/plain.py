@@ -79,11 +79,7 @@ class ChunkTokenizer(Tokenizer):
                 found.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
             if len(found) > MOST_CHUNKS:
                 raise UserError(f"length: more than {MOST_CHUNKS:,} different chunks of {length}. Take shorter ones.")
-        if lost > MOST_LOST * characters:
-            raise UserError(
-                f"tokenizer: {lost:,} of {characters:,} characters are outside ASCII, which chunks leave "
-                f"out. Take `kind: bytes` or `kind: bpe` for this corpus."
-            )
+        _refuse_foreign(lost, characters)
         kept = sorted(found, key=lambda key: (-found[key], key))[: None if vocabulary is None else vocabulary - 1]
         return cls([_text(key) for key in sorted(kept)], length, vocabulary)
 
@@ -106,7 +102,13 @@ class ChunkTokenizer(Tokenizer):
             yield wide.view(">u8")[:, 0].astype(np.uint64)
 
     def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """Raises UserError naming the chunks that the fitted corpus does not have: any, or too many where some may."""
+        """The chunks of each text.
+
+        Raises UserError where over 10 % of all characters are outside ASCII, and naming the chunks that the fitted
+        corpus does not have: any, or too many where some may.
+        """
+        characters = sum(map(len, texts))
+        _refuse_foreign(characters - sum(len(text.encode("ascii", "ignore")) for text in texts), characters)
         return [self._encode(text) for text in texts]
 
     def _encode(self, text: str) -> np.ndarray:
@@ -142,6 +144,14 @@ class ChunkTokenizer(Tokenizer):
     def save(self, folder: Path) -> Path:
         """Write `tokenizer.json`, the chunks in it."""
         return _write(folder, {**self.describe(), "chunks": self.chunks})
+
+
+def _refuse_foreign(lost: int, characters: int) -> None:
+    if lost > MOST_LOST * characters:
+        raise UserError(
+            f"tokenizer: {lost:,} of {characters:,} characters are outside ASCII, which chunks leave "
+            f"out. Take `kind: bytes` or `kind: bpe` for this corpus."
+        )
 
 
 def _text(key: int) -> str:

@@ -2,17 +2,10 @@
 
 import pandas as pd
 
+from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotPlannedError
 
 PUBLISHED = "published"  # the variant that is CausalRN as the paper has it
-
-
-def of_part(rows: pd.DataFrame, *parts: str) -> pd.DataFrame:
-    """The rows of some of the study's parts. NotPlannedError where there are none."""
-    found = rows[rows["part"].isin(parts)]
-    if found.empty:
-        raise NotPlannedError(f"needs runs of {' and '.join(parts)}, which are not planned")
-    return found
 
 
 def variants(rows: pd.DataFrame, *names: str) -> pd.DataFrame:

@@ -1,12 +1,13 @@
-"""Which architecture can do which task, by what its class says of itself, and why not.
+"""Which architecture can do which task, by what its class says of itself, and why not, in a sentence for strangers.
 
 >>> fits("transformer", "copying")
 >>> fits("mlp", "copying")
-'predicts the last token only'
+'It gives one answer per sequence, not one per token.'
 """
 
 from typing import NamedTuple
 
+from allmlp.models import REGISTRY
 from allmlp.studies.crossover import known
 
 
@@ -28,23 +29,36 @@ TASKS = {
     "digits": Asks(reads="patches", predicts=("last",)),
     "addition": Asks(predicts=("all", "last"), context=2),
 }
+READS = {
+    "tokens": "It reads tokens, not patches of images.",
+    "patches": "It reads patches of images, not tokens.",
+}
+ANSWERS = {
+    "all": "It gives one answer per token, not one per sequence.",
+    "last": "It gives one answer per sequence, not one per token.",
+}
 
 
 def fits(architecture: str, task: str) -> str | None:
-    """Why an architecture cannot do a task, in a few words; None where it can."""
+    """Why an architecture cannot do a task, in one short sentence (a cell of the matrix); None where it can."""
     about, asks = known.of(architecture), TASKS[task]
     reads = "patches" if "features" in about.takes else "tokens"
     given = (*known.SIZES, "features") if asks.reads == "patches" else known.SIZES
     if "d_model" not in about.takes:
-        return "has no width to set"
+        return "Its width cannot be set."
     if reads != asks.reads:
-        return f"reads {reads}"
+        return READS[reads]
     if lacking := [name for name in about.needs if name not in given]:
-        return f"needs {', '.join(lacking)}"
+        return f"Its class has no default for {', '.join(lacking)}."
     if about.predicts == "all" and not about.causal:
-        return "sees what it is to predict"
+        return "It sees the tokens that it would have to predict."
     if about.predicts not in asks.predicts:
-        return "predicts the last token only" if about.predicts == "last" else "predicts every token"
+        return ANSWERS[about.predicts]
     if about.context not in (None, asks.context):
-        return f"reads {about.context} tokens only"
+        return f"It reads sequences of {about.context} tokens only."
     return None
+
+
+def told() -> list[tuple[str, str, str]]:
+    """(architecture, task, why it cannot, empty where it can) of the whole registry, in its order."""
+    return [(name, task, fits(name, task) or "") for name in REGISTRY for task in TASKS]

@@ -2,10 +2,16 @@
 
 An embedding is the mean of the last hidden layer over a text's tokens, the model frozen. A ridge regression from
 summaries' embeddings to stories', fitted to some pairs, is all that is learnt; other pairs are judged, by cosine.
+
+Of a text that is longer than the context the last tokens are read, as study 001 reads its texts (`mixers.embeddings`):
+there an embedding may stand at the end of a text alone, so that the end must be among what is read. A mean over tokens
+would take any stretch; with the same one, the two studies' retrievals say the same of the same text. How many texts
+are cut is measured beside what is found. It is the same for every model of a task: one context, one tokenizer.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,26 +29,46 @@ AT_ONCE = 64
 Array = np.ndarray
 
 
-def top_1(model: SequenceModel, run: Run) -> float:
-    """Share of summaries whose own story is the nearest of CANDIDATES; nan where an embedding is not finite."""
+class Retrieved(NamedTuple):
+    """Shares, 0 to 1: of summaries that find their story; of stories and of summaries that are longer than a context.
+
+    `top_1` is nan where an embedding is not finite.
+    """
+
+    top_1: float
+    cut_stories: float
+    cut_summaries: float
+
+
+def retrieved(model: SequenceModel, run: Run) -> Retrieved:
+    """How often a summary's own story is the nearest of CANDIDATES, and how much of both was too long to be read."""
     tokenizer = tokenizers.load(Path("results/tokens") / str(run.tokens))
     pairs = [stories.story(SEED, index) for index in range(FITTED + CANDIDATES * GROUPS)]
-    queries = embeddings(model, tokenizer.encode_batch([pair.summary for pair in pairs]))
-    texts = embeddings(model, tokenizer.encode_batch([pair.text for pair in pairs]))
-    if not (np.isfinite(queries).all() and np.isfinite(texts).all()):
-        return float("nan")
-    return found(queries, texts, FITTED)
+    summaries = tokenizer.encode_batch([pair.summary for pair in pairs])
+    texts = tokenizer.encode_batch([pair.text for pair in pairs])
+    of_summaries, of_texts = embeddings(model, summaries), embeddings(model, texts)
+    finite = np.isfinite(of_summaries).all() and np.isfinite(of_texts).all()
+    top_1 = found(of_summaries, of_texts, FITTED) if finite else float("nan")
+    return Retrieved(top_1, cut(texts, model.context), cut(summaries, model.context))
+
+
+def cut(texts: Sequence[Array], context: int) -> float:
+    """Share of the texts that have more tokens than the context holds."""
+    return float(np.mean([len(text) > context for text in texts]))
 
 
 @torch.no_grad()
 def embeddings(model: SequenceModel, texts: Sequence[Array]) -> Array:
-    """(len(texts), D) float64: texts cut to the context; what fills a batch on the right is seen by no token of it."""
+    """(len(texts), D) float64: of each text its last tokens, as many as the context holds.
+
+    What fills a batch on the right is seen by no token of a causal model.
+    """
     rows = []
     for start in range(0, len(texts), AT_ONCE):
-        cut = [text[: model.context].astype(np.int64) for text in texts[start : start + AT_ONCE]]
-        tokens = np.zeros((len(cut), model.context), np.int64)
-        mask = np.zeros((len(cut), model.context, 1))
-        for row, text in enumerate(cut):
+        kept = [text[-model.context :].astype(np.int64) for text in texts[start : start + AT_ONCE]]
+        tokens = np.zeros((len(kept), model.context), np.int64)
+        mask = np.zeros((len(kept), model.context, 1))
+        for row, text in enumerate(kept):
             tokens[row, : len(text)], mask[row, : len(text)] = text, 1 / len(text)
         hidden = model.hidden(torch.from_numpy(tokens)).double().numpy()
         rows.append((hidden * mask).sum(axis=1))

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, Verdict, better
 from allmlp.studies.crossover.families import all_mlp, behind, best_variants, scored
-from allmlp.studies.rules import NotPlannedError, below, every
+from allmlp.studies.rules import NotPlannedError, every
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
@@ -22,17 +21,15 @@ def stories_alike(evidence: "Evidence") -> Finding:
     margin = evidence.margin["skill_1"]
     differences = _behind(best_variants(scored(evidence.table("score"))), "stories")
     level = 1 - 0.05 / len(differences)
-    found = {family: better(-values, -margin, level, UNIT) for family, values in differences.items()}
-    nearest = max(found, key=lambda family: found[family].value)
+    found = {family: _near(values, margin, level) for family, values in differences.items()}
+    nearest = min(found, key=lambda family: found[family].value)
     verdict: Verdict = "undecided"
     if all(finding.verdict == "contradicted" for finding in found.values()):
         verdict = "contradicted"
     elif found[nearest].verdict == "reproduced":
         verdict = "reproduced"
-    p = found[nearest].p
-    corrected = None if p is None else min(1.0, p * len(found))
-    text = f"least behind of {len(found)} families: {nearest}, ahead of attention by {found[nearest].text}"
-    return replace(found[nearest], verdict=verdict, text=text, p=corrected)
+    text = f"least behind of {len(found)} families: {nearest}, behind attention by {found[nearest].text}"
+    return replace(found[nearest], verdict=verdict, text=text, p=_for_many(found[nearest].p, len(found)))
 
 
 def recall_apart(evidence: "Evidence") -> Finding:
@@ -43,7 +40,7 @@ def recall_apart(evidence: "Evidence") -> Finding:
 
 
 def none_near_everywhere(evidence: "Evidence") -> Finding:
-    """all-own-3: has each all-MLP family a task on which it is behind attention?"""
+    """all-own-3: has every all-MLP family a task on which it is behind attention? One that has none refutes it."""
     rows, margin = best_variants(scored(evidence.table("score"))), evidence.margin["skill_1"]
     tasks = list(rows["task"].unique())
     parts = {}
@@ -53,7 +50,7 @@ def none_near_everywhere(evidence: "Evidence") -> Finding:
             parts[family] = _somewhere_behind(of_tasks, margin)
     if not parts:
         raise NotPlannedError("needs all-MLP families with two tasks or more, which are not planned")
-    return whole(parts)
+    return every(parts)
 
 
 def _behind(rows: pd.DataFrame, task: str) -> dict[str, np.ndarray]:
@@ -65,13 +62,29 @@ def _behind(rows: pd.DataFrame, task: str) -> dict[str, np.ndarray]:
 
 
 def _somewhere_behind(of_tasks: dict[str, np.ndarray], margin: float) -> Finding:
-    """The task on which a family is most clearly behind, corrected for the number of tasks."""
+    """The task on which a family is most clearly behind, corrected for the number of tasks; contradicted: none is."""
     level = 1 - 0.05 / len(of_tasks)
     found = {task: better(values, margin, level, UNIT) for task, values in of_tasks.items()}
     worst = max(found, key=lambda task: found[task].low)
-    near = all(below(values, margin).verdict == "reproduced" for values in of_tasks.values())
-    verdict: Verdict = "contradicted" if near else found[worst].verdict
-    verdict = "undecided" if verdict == "contradicted" and not near else verdict
-    p = found[worst].p
-    corrected = None if p is None else min(1.0, p * len(found))
-    return replace(found[worst], verdict=verdict, text=f"most behind on {worst}: {found[worst].text}", p=corrected)
+    verdict: Verdict = "undecided"
+    if all(_near(values, margin).verdict == "reproduced" for values in of_tasks.values()):
+        verdict = "contradicted"
+    elif found[worst].verdict == "reproduced":
+        verdict = "reproduced"
+    where = f"near on all {len(found)} tasks, most" if verdict == "contradicted" else "most"
+    text = f"{where} behind on {worst}: {found[worst].text}"
+    return replace(found[worst], verdict=verdict, text=text, p=_for_many(found[worst].p, len(found)))
+
+
+def _near(values: np.ndarray, margin: float, level: float = 0.95) -> Finding:
+    """Is a family less than the margin behind? `better` with the sign turned; the numbers told are those of `values`.
+
+    values: (n,), how far it is behind, by seed. Upper end below the margin: reproduced. Lower end above: contradicted.
+    """
+    mirrored = better(-values, -margin, level, UNIT)
+    return replace(better(values, margin, level, UNIT), verdict=mirrored.verdict, p=mirrored.p)
+
+
+def _for_many(p: float | None, tests: int) -> float | None:
+    """A p value corrected for the number of tests from which it was chosen (Bonferroni)."""
+    return None if p is None else min(1.0, p * tests)

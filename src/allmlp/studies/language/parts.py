@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotPlannedError
 
 NEURONS, VARIATION, CONTROL = "neurons", "variation", "control"
@@ -12,14 +13,6 @@ CONTROLS = {"sentences": "sentences dealt anew", "words": "words shuffled"}  # w
 def controls_of(corpus: str) -> dict[str, str]:
     """Names of a corpus's controls -> what they lack."""
     return {f"{corpus}-{ending}": lacks for ending, lacks in CONTROLS.items()}
-
-
-def of_part(rows: pd.DataFrame, *parts: str) -> pd.DataFrame:
-    """The rows of some of the study's parts. NotPlannedError where there are none."""
-    found = rows[rows["part"].isin(parts)] if "part" in rows else rows.iloc[:0]
-    if found.empty:
-        raise NotPlannedError(f"needs runs of {' and '.join(parts)}, which are not planned")
-    return found
 
 
 def at_end(rows: pd.DataFrame) -> pd.DataFrame:

@@ -3,14 +3,18 @@
 A budget is what the model that stopped first has spent: in steps, in seconds on the device that trained both (a
 model's seconds per step are the median over its seeds, since runs share a machine), or in counted FLOPs. Between two
 tested steps a loss is read linearly in the logarithm of the steps. Where the learning rate decays to the end, a loss on
-the way is no loss of a finished training: at equal time and equal FLOPs each run then counts with its end.
+the way is no loss of a finished training: each run then counts with its end, and runs whose ends lie further apart than
+NEARLY are not compared. Nor are equal steps of different batch sizes, which are different amounts of text.
 """
 
 import numpy as np
 import pandas as pd
 
+from allmlp.studies.rules import NotComparableError
+
 UNITS = {"steps": "steps", "seconds": "time", "flops": "FLOPs"}  # unit -> how a table names it
 MODEL = ["variant", "size", "padding"]
+NEARLY = 1.1  # ends of schedules that decay: the most that the longest may have spent over the shortest
 
 
 def curves(rows: pd.DataFrame) -> pd.DataFrame:
@@ -28,19 +32,59 @@ def spent(rows: pd.DataFrame, unit: str) -> float:
 
 
 def budget(rows: list[pd.DataFrame], unit: str) -> float:
-    """The largest budget in `unit` that all of these models have reached."""
-    return min(spent(of_model, unit) for of_model in rows)
+    """The largest budget in `unit` that all of these models have reached.
+
+    Raises NotComparableError, which names them, for equal steps of different batch sizes, and where a learning rate
+    decays and the runs' ends differ by more than NEARLY in `unit`: the longer ones would count half-way down.
+    """
+    amounts = [spent(of_model, unit) for of_model in rows]
+    if unit == "steps":
+        _refuse_other_batches(rows)
+    if any(_decays(of_model) for of_model in rows):
+        _refuse_other_ends(rows, unit)
+    return min(amounts)
+
+
+def _decays(rows: pd.DataFrame) -> bool:
+    return bool(rows["schedule"].ne("constant").any())
+
+
+def _refuse_other_batches(rows: list[pd.DataFrame]) -> None:
+    sizes = [sorted(of_model["batch_size"].unique().tolist()) for of_model in rows]
+    if len({size for of_model in sizes for size in of_model}) > 1:
+        said = (
+            f"{_name(of_model)} in batches of {' and '.join(map(str, found))}"
+            for of_model, found in zip(rows, sizes, strict=True)
+        )
+        raise NotComparableError(f"needs one batch size for a comparison at equal steps: {', '.join(said)}")
+
+
+def _refuse_other_ends(rows: list[pd.DataFrame], unit: str) -> None:
+    """A diverged run ends wherever it stopped, and counts as lost all the same: it is left out here."""
+    finished = [of_model[~of_model["diverged"].astype(bool)] for of_model in rows]
+    ends = [(_name(of_model), of_model.groupby("run")[unit].max()) for of_model in finished if len(of_model)]
+    if ends and max(of_model.max() for _, of_model in ends) > NEARLY * min(of_model.min() for _, of_model in ends):
+        said = ", ".join(f"{name} ends at {of_model.max():.4g}" for name, of_model in ends)
+        raise NotComparableError(
+            f"needs ends within {NEARLY - 1:.0%} for a comparison at equal {UNITS[unit]} under a learning rate that "
+            f"decays: {said} (`longer` in params.yaml says how long a model is trained)"
+        )
+
+
+def _name(rows: pd.DataFrame) -> str:
+    first = rows.iloc[0]
+    return f"{first['variant']} of size {first['size']}"
 
 
 def at(rows: pd.DataFrame, unit: str, amount: float, value: str = "validation_nats") -> pd.Series:
-    """seed -> loss of one model after `amount` of `unit`; nan for a diverged seed, and before its first test."""
-    decays = rows["schedule"].ne("constant").any() and unit != "steps"
+    """seed -> loss of one model after `amount` of `unit`; nan for a diverged seed, and before its first test.
+
+    Where the rate decays: the loss at the end, but for steps well before it.
+    """
+    on_the_way = unit == "steps" and amount * NEARLY < spent(rows, unit)
+    amount = np.inf if _decays(rows) and not on_the_way else amount
     return pd.Series(
-        {
-            seed: _read(of_seed, unit, np.inf if decays else amount, value)
-            for seed, of_seed in rows.groupby("seed", sort=True)
-        },
-        dtype=float,
+        {seed: _read(of_seed, unit, amount, value) for seed, of_seed in rows.groupby("seed", sort=True)}, dtype=float
     )
 
 

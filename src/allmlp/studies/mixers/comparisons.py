@@ -3,8 +3,9 @@
 import pandas as pd
 
 from allmlp.studies.mixers import budgets
-from allmlp.studies.mixers.parts import FLAT, TRAINING, of_part, settings_of
-from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.mixers.parts import FLAT, TRAINING, settings_of
+from allmlp.studies.parts import of_part
+from allmlp.studies.rules import NotComparableError, NotPlannedError
 
 AGAINST_FLAT = {"steps": "at equal steps", "seconds": "at equal time", "flops": "at equal FLOPs"}
 KEYS = ["variant", "size", "padding"]
@@ -13,7 +14,8 @@ KEYS = ["variant", "size", "padding"]
 def differences(learning_curve: pd.DataFrame) -> pd.DataFrame:
     """One row per model and seed: setting, its labels, and its loss minus the flat mixer's at each budget (nats).
 
-    Models of sizes and paddings that no flat mixer has are left out. Raises NotPlannedError without a flat mixer.
+    NaN: the two are not comparable at that budget (budgets.py says when). Models of sizes and paddings that no flat
+    mixer has are left out. Raises NotPlannedError without a flat mixer.
     """
     rows = budgets.curves(of_part(learning_curve, TRAINING))
     rows = rows.assign(setting=settings_of(rows))
@@ -30,9 +32,14 @@ def differences(learning_curve: pd.DataFrame) -> pd.DataFrame:
 
 def _row(of_model: pd.DataFrame, flat: pd.DataFrame) -> pd.DataFrame:
     labels = ["setting", "model", "variant", "size", "padding"]
-    read = {}
-    for unit in AGAINST_FLAT:
-        amount = budgets.budget([of_model, flat], unit)
-        read[unit] = budgets.at(of_model, unit, amount) - budgets.at(flat, unit, amount)
+    read = {unit: _difference(of_model, flat, unit) for unit in AGAINST_FLAT}
     same = {name: of_model[name].iloc[0] for name in labels}
     return pd.DataFrame(read).rename_axis("seed").reset_index().assign(**same)
+
+
+def _difference(of_model: pd.DataFrame, flat: pd.DataFrame, unit: str) -> pd.Series:
+    try:
+        amount = budgets.budget([of_model, flat], unit)
+    except NotComparableError:
+        return pd.Series(float("nan"), index=sorted(of_model["seed"].unique()))
+    return budgets.at(of_model, unit, amount) - budgets.at(flat, unit, amount)

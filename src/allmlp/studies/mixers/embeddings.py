@@ -42,6 +42,15 @@ class Embedder(Protocol):
         ...
 
 
+def as_read(texts: Sequence[Tokens], context: int, position: Position) -> list[Tokens]:
+    """What is read of each text besides its end: its last tokens, one fewer where the end itself takes a place.
+
+    texts: ids without an end. A text that comes back shorter was truncated.
+    """
+    most = context - 1 if position == "last" else context
+    return [text[max(0, len(text) - most) :] for text in texts]
+
+
 def laid_out(
     texts: Sequence[Tokens], context: int, padding: Padding, position: Position, end: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -49,7 +58,8 @@ def laid_out(
 
     texts: ids without an end. Raises UserError for a text without tokens, whose embedding could be of nothing.
     """
-    kept = [[*text[1 - context :], end] if position == "last" else text[-context:] for text in texts]
+    read = as_read(texts, context, position)
+    kept = [np.append(text, end) for text in read] if position == "last" else read
     lengths = np.array([len(row) for row in kept], dtype=np.int64)
     if not all(len(text) for text in texts):
         raise UserError("a text without tokens has no embedding: leave it out of the corpus of pairs")

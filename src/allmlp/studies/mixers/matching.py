@@ -1,6 +1,7 @@
 """Which rows of the matchers' measurements belong together: one setting, a value per seed, on each padding side."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -13,6 +14,14 @@ BASE, WIDE = "base", "wide"  # the label `size`: embedders of the study's width,
 SMALL, LARGE = 32, 128  # the article's contexts: a query and 31 or 127 candidates
 SIDES = ("left", "right")
 POSITIONS = {"before_last": "before the end", "mean": "mean over the text"}  # in a figure's words
+LABELS = {  # field of a setting -> label of the runs
+    "embedder": "embedder",
+    "context": "context",
+    "matcher": "model",
+    "words": "words",
+    "position": "position",
+    "size": "size",
+}
 
 
 class Setting(NamedTuple):
@@ -32,12 +41,15 @@ class Setting(NamedTuple):
         return f"{self.matcher} on {self.embedder}, context {self.context}, {pairs}{where}"
 
 
+def setting_of(labels: Mapping[str, Any]) -> Setting:
+    """The setting that a run's labels belong to; rules tell its runs apart by padding side and seed alone."""
+    return Setting(**{field: labels[label] for field, label in LABELS.items()}, fewer=labels["training_pairs"] != ALL)
+
+
 def of_setting(rows: pd.DataFrame, setting: Setting) -> pd.DataFrame:
     """The rows of one setting. NotPlannedError, naming it, where there are none."""
-    columns = {"embedder": "embedder", "context": "context", "matcher": "model", "words": "words"}
-    columns |= {"position": "position", "size": "size"}
     found = rows
-    for field, column in columns.items() if len(rows) else ():
+    for field, column in LABELS.items() if len(rows) else ():
         found = found[found[column].eq(getattr(setting, field))]
     if len(found):
         found = found[found["training_pairs"].ne(ALL).eq(setting.fewer)]

@@ -9,14 +9,6 @@ BASE = "base"  # the label `size` of the size that all models share
 FLAT, EXPANDED, LLAMA = "flat", "expanded", "llama-4"  # the models that most claims speak of
 
 
-def of_part(rows: pd.DataFrame, *parts: str) -> pd.DataFrame:
-    """The rows of some of the study's parts. NotPlannedError where there are none."""
-    found = rows[rows["part"].isin(parts)] if len(rows) else rows
-    if found.empty:
-        raise NotPlannedError(f"needs runs of {' and '.join(parts)}, which are not planned")
-    return found
-
-
 def of_model(rows: pd.DataFrame, variant: str, size: str | None = BASE, padding: str = "right") -> pd.DataFrame:
     """The rows of one model at one size (null: all sizes) and padding. NotPlannedError, naming it, for none."""
     found = rows[rows["variant"].eq(variant) & rows["padding"].eq(padding)]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from allmlp.tokens import TokenFile
 
-SEARCHED = 1 << 22  # characters of a split that are searched: its first documents
+SEARCHED = 1 << 22  # characters of a split that are read, unless more are asked for: its first documents
 WORD = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)?")
 END = 0  # what stands between two documents, so that no sequence crosses it; words have numbers from 1
 
@@ -93,16 +93,16 @@ def _sequences(ids: NDArray[np.int64], length: int) -> NDArray[np.uint64]:
 
 
 @cache
-def text_of(tokens: Path, *splits: str) -> Words:
-    """The words of the first documents of a corpus's splits, about SEARCHED characters of each."""
-    return Words.of(document for split in splits for document in _first(tokens, split))
+def text_of(tokens: Path, *splits: str, most: int = SEARCHED) -> Words:
+    """The words of the first documents of a corpus's splits, about `most` characters of each."""
+    return Words.of(document for split in splits for document in _first(tokens, split, most))
 
 
-def _first(tokens: Path, split: str) -> Iterable[str]:
+def _first(tokens: Path, split: str, most: int) -> Iterable[str]:
     file, size = TokenFile(tokens), 0
     for ids in file.documents(split):
         text = file.decode(ids)
         yield text
         size += len(text)
-        if size >= SEARCHED:
+        if size >= most:
             return

@@ -2,18 +2,16 @@
 
 import pandas as pd
 
+from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotPlannedError
 
 COMPARISON, PRETRAINING, ALONE, FINE_TUNING, SEARCH = "comparison", "pretraining", "alone", "fine-tuning", "search"
 SHAKESPEARE = ("shakespeare", "gutenberg-shakespeare")  # corpora that 004-7 can be judged on
-
-
-def of_part(rows: pd.DataFrame, *parts: str) -> pd.DataFrame:
-    """The rows of some of the study's parts. NotPlannedError where there are none."""
-    found = rows[rows["part"].isin(parts)] if "part" in rows else rows.iloc[:0]
-    if found.empty:
-        raise NotPlannedError(f"needs runs of {' and '.join(parts)}, which are not planned")
-    return found
+RATES = (  # for captions: true of every scale
+    "Learning rates: where the scale searches, each one's own, chosen on a seed that nothing else uses with one budget "
+    "for all; else one that is set for all, at the paper's scale the printed one."
+)
+RATES_OF_VARIANTS = f"{RATES} The discounted mask takes the averaging one's."
 
 
 def variants(rows: pd.DataFrame, *names: str) -> pd.DataFrame:

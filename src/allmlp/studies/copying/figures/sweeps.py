@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from allmlp.report import style
-from allmlp.studies.copying.parts import of_part
+from allmlp.studies.parts import of_part
 from allmlp.studies.seeds import over_seeds
 
 MEASURES = ["falls"]

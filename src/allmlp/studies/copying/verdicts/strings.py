@@ -9,8 +9,9 @@ from scipy.special import bdtr
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, share_interval
 from allmlp.studies.copying import convergence
-from allmlp.studies.copying.parts import of_part, with_operations
+from allmlp.studies.copying.parts import with_operations
 from allmlp.studies.copying.verdicts.common import faster
+from allmlp.studies.parts import of_part
 from allmlp.studies.rules import below, require_models
 
 if TYPE_CHECKING:

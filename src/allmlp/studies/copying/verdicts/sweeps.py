@@ -9,8 +9,8 @@ from scipy.special import bdtr
 
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, share_interval, t_interval
-from allmlp.studies.copying.parts import of_part
 from allmlp.studies.copying.verdicts.common import faster
+from allmlp.studies.parts import of_part
 from allmlp.studies.rules import every, require_models, withheld
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ frequencies, perfect 0 nats, which no text allows: a skill of text is to be comp
 """
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,13 +14,13 @@ import torch
 
 from allmlp.columns import exact, numeric
 from allmlp.models.base import SequenceModel
-from allmlp.studies.crossover.retrieval import CANDIDATES, top_1
+from allmlp.studies.crossover.retrieval import CANDIDATES, retrieved
 from allmlp.tasks.task import IGNORED, Batch
 
 if TYPE_CHECKING:
     from allmlp.training.checkpoint import Trained
 
-RECIPE = 1
+RECIPE = 2
 FRESH, FRESH_BATCHES = 2**41, 8  # the seed of batches to be judged on, where a task holds nothing out
 LOSSES = ("next-token",)  # tasks judged by their loss; all others by their accuracy
 
@@ -29,7 +29,12 @@ COLUMNS = {
     "metric": exact("accuracy: share of targets right; nats: mean cross-entropy; top-1: share of texts found"),
     "value": numeric("the metric on held-out targets after the last step", rtol=5e-2, atol=5e-2),
     "guess": numeric("the same of the best answer that does not read its input", rtol=1e-4),
-    "skill_1": numeric("(value - guess) / (perfect - guess); 0 where the weights are not finite", rtol=5e-2, atol=5e-2),
+    "skill_1": numeric("(value - guess) / (perfect - guess); 0 where the answers are not finite", rtol=5e-2, atol=5e-2),
+    "cut_stories": numeric(
+        "retrieval: share of stories that are longer than the context, whose last tokens alone are read; else nan",
+        rtol=1e-9,
+    ),
+    "cut_summaries": numeric("retrieval: the same share of summaries; else nan", rtol=1e-9),
     "learning_rate_1": exact("its maximum, as the search chose it"),
 }
 
@@ -38,21 +43,28 @@ def measure(trained: "Trained") -> pd.DataFrame:
     """One row, two for stories."""
     model, task = trained.model(), trained.task()
     held_out = task.validation() or [task.batch(FRESH, number) for number in range(FRESH_BATCHES)]
-    by_loss = trained.run.task in LOSSES
+    by_loss, name = trained.run.task in LOSSES, str(trained.run.labels["task"])
     value, guess = _judged(model, held_out, by_loss)
-    rows = [
-        (trained.run.labels["task"], "nats" if by_loss else "accuracy", value, guess, _skill(value, guess, by_loss))
-    ]
-    if trained.run.labels["task"] == "stories":
-        found, chance = top_1(model, trained.run), 1 / CANDIDATES
-        rows.append(("retrieval", "top-1", found, chance, _skill(found, chance, by_loss=False)))
-    table = pd.DataFrame(rows, columns=[name for name in COLUMNS if name != "learning_rate_1"])
-    return table.assign(learning_rate_1=trained.learning_rate)[list(COLUMNS)]
+    rows = [_row(name, "nats" if by_loss else "accuracy", value, guess)]
+    if name == "stories":
+        found = retrieved(model, trained.run)
+        cut = {"cut_stories": found.cut_stories, "cut_summaries": found.cut_summaries}
+        rows.append(_row("retrieval", "top-1", found.top_1, 1 / CANDIDATES) | cut)
+    return pd.DataFrame(rows).assign(learning_rate_1=trained.learning_rate)[list(COLUMNS)]
+
+
+def _row(task: str, metric: str, value: float, guess: float) -> dict[str, Any]:
+    skill = _skill(value, guess, by_loss=metric == "nats")
+    nothing_cut = {"cut_stories": math.nan, "cut_summaries": math.nan}
+    return {"task": task, "metric": metric, "value": value, "guess": guess, "skill_1": skill, **nothing_cut}
 
 
 @torch.no_grad()
 def _judged(model: SequenceModel, batches: list[Batch], by_loss: bool) -> tuple[float, float]:
-    """(accuracy or mean loss, that of the best constant answer) over all supervised targets."""
+    """(accuracy or mean loss, that of the best constant answer) over all supervised targets.
+
+    The first is nan where a logit is: the largest of such logits is no answer, though `argmax` names one.
+    """
     counts, total = torch.zeros(model.vocabulary, dtype=torch.float64), 0.0
     for batch in batches:
         supervised = batch.targets != IGNORED
@@ -60,6 +72,8 @@ def _judged(model: SequenceModel, batches: list[Batch], by_loss: bool) -> tuple[
         counts += torch.bincount(targets, minlength=len(counts))
         if by_loss:
             total += torch.nn.functional.cross_entropy(logits, targets, reduction="sum").item()
+        elif logits.isnan().any():
+            total = math.nan
         else:
             total += (logits.argmax(dim=-1) == targets).sum().item()
     shares = (counts / counts.sum()).numpy()

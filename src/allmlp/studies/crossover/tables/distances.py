@@ -1,19 +1,32 @@
-"""How far each all-MLP family is from attention, where, and at which cost: what the findings are written from."""
+"""How much of attention's skill each all-MLP family has, where, and at which cost: what findings are written from."""
+
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
 
 from allmlp.report.statistics import t_interval
-from allmlp.studies.crossover.families import REFERENCE, all_mlp, best_variants, relative, scored
+from allmlp.studies.crossover.families import (
+    FEWEST_OF_INTERVAL,
+    REFERENCE,
+    all_mlp,
+    best_variants,
+    compared,
+    scored,
+    shares,
+)
 
 MEASURES = ["score", "resources"]
 PAPER = ""
 CLAIMS = ["all-own-1", "all-own-2", "all-own-3"]
-TITLE = "Distance to attention"
+TITLE = "Attention's skill, and what each family has of it"
 CAPTION = (
-    "Of each all-MLP family its best variant on a task, nearest first. Share: its skill over attention's, mean over "
-    "the tasks that both can do and attention learnt, with a 95 % t interval over seeds. The other numbers are ratios "
-    "to attention on the task named at the end, the first that both did: above one it needs more, or is faster."
+    "Of each all-MLP family its best variant on a task, most of attention's skill first. Share: its skill over "
+    "attention's mean skill, the mean over the common tasks, which attention learnt and all ranked families can do; "
+    f"from {FEWEST_OF_INTERVAL} seeds on with a 95 % t interval over the family's seeds, attention's mean taken as it "
+    "is. A family that has one such task with attention is not ranked, where others have more. Best and worst are of "
+    "all tasks that it has with attention. The other numbers are ratios to attention on the task named at the end, a "
+    "common one: above one it needs more, or is faster."
 )
 RATIOS = {
     "parameters": "parameters",
@@ -22,57 +35,48 @@ RATIOS = {
     "training_tokens_per_s": "training_speed",
     "generation_tokens_per_s": "generation_speed",
 }
-COSTED = ("stories", "bytes", "copying", "recall", "addition", "digits")  # tasks in the order in which costs are told
+# tasks in the order in which costs are told; retrieval is no training and has none
+COSTED = ("stories", "bytes", "copying", "recall", "multi-recall", "addition", "digits")
+COLUMNS = ["family", "tasks", "common", "share", "low", "high", "seeds", "best_on", "best_share", "worst_on"]
 
 
 def tabulate(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """One row per all-MLP family."""
+    """One row per all-MLP family that has a task with attention; `common` is empty for one that is not ranked."""
     rows, resources = best_variants(scored(tables["score"])), tables["resources"]
-    found = [row for family in all_mlp(rows) if (row := _distance(rows, resources, family))]
-    columns = [
-        "family",
-        "tasks",
-        "share",
-        "low",
-        "high",
-        "seeds",
-        "nearest",
-        "nearest_share",
-        "furthest",
-        "furthest_share",
-    ]
-    table = pd.DataFrame(found, columns=[*columns, *RATIOS.values(), "costs_on"])
+    of_families = {family: with_attention for family in all_mlp(rows) if (with_attention := shares(rows, family))}
+    ranked, common = compared(of_families)
+    found = []
+    for family, of_tasks in of_families.items():
+        on = common if family in ranked else []
+        row = {"family": family, **_share(of_tasks, on), **_extremes(of_tasks)}
+        found.append({**row, **_ratios(rows, resources, family, on or of_tasks)})
+    table = pd.DataFrame(found, columns=[*COLUMNS, "worst_share", *RATIOS.values(), "costs_on"])
     return table.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 
 
-def _distance(rows: pd.DataFrame, resources: pd.DataFrame, family: str) -> dict[str, object] | None:
-    shares = {task: share for task in rows["task"].unique() if (share := relative(rows, family, task)) is not None}
-    if not shares:
-        return None
-    means = {task: float(share.mean()) for task, share in shares.items()}
-    interval = t_interval(np.mean(list(shares.values()), axis=0))
-    nearest, furthest = max(means, key=lambda task: means[task]), min(means, key=lambda task: means[task])
-    return {
-        "family": family,
-        "tasks": len(shares),
-        "share": interval.mean,
-        "low": interval.low if interval.n > 1 else np.nan,
-        "high": interval.high if interval.n > 1 else np.nan,
-        "seeds": interval.n,
-        "nearest": nearest,
-        "nearest_share": means[nearest],
-        "furthest": furthest,
-        "furthest_share": means[furthest],
-        **_ratios(rows, resources, family),
-    }
+def _share(of_tasks: dict[str, np.ndarray], common: list[str]) -> dict[str, object]:
+    """The mean over the common tasks, nan where there is none, and its interval, nan where seeds are too few."""
+    seeds = min(map(len, of_tasks.values()))
+    told: dict[str, object] = {"tasks": len(of_tasks), "common": ", ".join(common), "seeds": seeds}
+    if not common:
+        return {**told, "share": np.nan, "low": np.nan, "high": np.nan}
+    interval = t_interval(np.mean([of_tasks[task] for task in common], axis=0))
+    enough = interval.n >= FEWEST_OF_INTERVAL
+    low, high = (interval.low, interval.high) if enough else (np.nan, np.nan)
+    return {**told, "share": interval.mean, "low": low, "high": high}
 
 
-def _ratios(rows: pd.DataFrame, resources: pd.DataFrame, family: str) -> dict[str, object]:
-    """What the family's variant needs over what attention's needs, on the first task that both did."""
+def _extremes(of_tasks: dict[str, np.ndarray]) -> dict[str, object]:
+    means = {task: float(share.mean()) for task, share in of_tasks.items()}
+    best, worst = max(means, key=lambda task: means[task]), min(means, key=lambda task: means[task])
+    return {"best_on": best, "best_share": means[best], "worst_on": worst, "worst_share": means[worst]}
+
+
+def _ratios(rows: pd.DataFrame, resources: pd.DataFrame, family: str, tasks: Collection[str]) -> dict[str, object]:
+    """What the family's variant needs over what attention's needs, on the first of `tasks` in the order of COSTED."""
     best = rows.drop_duplicates(["family", "task"]).set_index(["family", "task"])["column"]
     at = resources.drop_duplicates(["column", "task"]).set_index(["column", "task"])
-    for task in COSTED:
-        if (family, task) in best.index and (REFERENCE, task) in best.index:
-            own, other = (at.loc[(best[name, task], task), list(RATIOS)].astype(float) for name in (family, REFERENCE))
-            return {**{RATIOS[str(name)]: ratio for name, ratio in (own / other).items()}, "costs_on": task}
+    for task in (task for task in COSTED if task in tasks):
+        own, other = (at.loc[(best[name, task], task), list(RATIOS)].astype(float) for name in (family, REFERENCE))
+        return {**{RATIOS[str(name)]: ratio for name, ratio in (own / other).items()}, "costs_on": task}
     return {"costs_on": ""}

@@ -8,8 +8,9 @@ import pandas as pd
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.concentration import bimodality
-from allmlp.studies.language.parts import NEURONS, at_end, of_part
+from allmlp.studies.language.parts import NEURONS, at_end
 from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
+from allmlp.studies.parts import of_part
 from allmlp.studies.rules import below, every, withheld
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.concentration import bimodality
-from allmlp.studies.language.parts import NEURONS, of_part
+from allmlp.studies.language.parts import NEURONS
 from allmlp.studies.language.verdicts.wear import not_judged, of_deciding, unless_fresh
+from allmlp.studies.parts import of_part
 from allmlp.studies.rules import below
 
 if TYPE_CHECKING:

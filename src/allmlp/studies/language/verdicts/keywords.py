@@ -9,8 +9,9 @@ from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.keywords import CLEAREST, RANDOM
-from allmlp.studies.language.parts import NEURONS, of_part
+from allmlp.studies.language.parts import NEURONS
 from allmlp.studies.language.verdicts.wear import not_judged
+from allmlp.studies.parts import of_part
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence

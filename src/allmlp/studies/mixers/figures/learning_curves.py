@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from allmlp.report import style
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.drawing import HEADLINES, colour
-from allmlp.studies.mixers.parts import BASE, TRAINING, of_part
+from allmlp.studies.mixers.parts import BASE, TRAINING
+from allmlp.studies.parts import of_part
 from allmlp.studies.seeds import over_seeds
 
 MEASURES = ["learning_curve"]
@@ -20,9 +21,9 @@ CAPTION = (
     "Loss on held-out documents, padding left out, against training steps, against seconds on the device that trained "
     "all of them (a model's seconds per step are the median over its seeds, for runs share the machine), and against "
     "counted operations forward and backward. Mean over seeds and 95 % t interval; models of one width and depth, each "
-    "at the learning rate that its own search chose, constant after warm-up, so that a loss at any point is "
-    "comparable. The article's unit of compute is the middle column, on one graphics card; its losses are of other "
-    "sizes and data, so there is no grey mark."
+    "at the learning rate that its own search chose, where the scale searches. Where the rate stays constant after "
+    "warm-up, losses on the way compare; where it decays, only the ends do. The article's unit of compute is the "
+    "middle column, in hours of one graphics card; its losses belong to those, so there is no grey mark."
 )
 
 AXES = {"steps": "training step", "seconds": "seconds of training", "flops": "counted FLOPs"}

@@ -20,7 +20,8 @@ CAPTION = (
     "implementation goes below, counted byte by byte without a device: weights, their gradients, and what the forward"
     " pass keeps for the backward pass. Coloured crosses: the most that was allocated on a device, where the runs had"
     " one. Grey: the numbers that the paper prints, which hold its driver's share too; it prints none that its GPU "
-    "could not hold. Fused attention, which the paper lacked, keeps nothing of the size of the context squared."
+    "could not hold. Fused attention, which the paper's tables leave out, keeps nothing of the size of the context "
+    "squared."
 )
 
 LINES: dict[str, dict[str, Any]] = {

@@ -6,7 +6,8 @@ from matplotlib.figure import Figure
 
 from allmlp.report import style
 from allmlp.studies.mixers.drawing import FAMILIES, colour
-from allmlp.studies.mixers.parts import BASE, TRAINING, of_part
+from allmlp.studies.mixers.parts import BASE, TRAINING
+from allmlp.studies.parts import of_part
 from allmlp.studies.seeds import over_seeds
 
 MEASURES = ["learning_curve"]
@@ -18,7 +19,7 @@ CAPTION = (
     "Left: loss on training batches (dashed; mean of the last batches, each before its update) and on held-out "
     "documents (solid) against training steps, mean over seeds and 95 % t interval. Right: held-out minus training "
     "loss at the last step that all models have, over the held-out loss there; a dot is a model, its mean over seeds. "
-    "An early GPT's training loss has its dropout in it. The corpus is small enough to be read several times."
+    "Where an early GPT was run, its training loss has its dropout in it."
 )
 
 SHOWN = ("flat", "kernel-4", "llama-4")

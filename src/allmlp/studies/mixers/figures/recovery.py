@@ -18,9 +18,9 @@ CAPTION = (
     "the whole layer, below the first half of the text from the layer at the positions of the second half, so that "
     "only what is passed between tokens counts. By training; and, of untrained weights, by width and by depth. Lines:"
     " mean over seeds and 95 % t interval, at the best rate of a few chosen for each model on other texts. A search "
-    "over tokens, one after the other, in place of descent gives the diamonds: what descent misses need not be lost. "
-    "Tokens are read off as the paper does; what that loses even of true embeddings, at small widths, is in the "
-    "table."
+    "over tokens, one after the other, in place of descent gives the diamonds: it tells what is lost from what "
+    "descent does not find. Tokens are read off as the paper does; what that loses even of true embeddings, at small "
+    "widths, is in the table."
 )
 
 ROWS = {"self": "whole layer", "non-self": "later positions only"}

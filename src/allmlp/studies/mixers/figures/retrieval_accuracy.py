@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from allmlp.report import style
 from allmlp.studies.mixers.figures.retrieval_losses import legend
 from allmlp.studies.mixers.matching import OTHER_WORDS, PART, POSITIONS, SHARED_WORDS
-from allmlp.studies.mixers.runs.retrieval import EMBEDDERS
+from allmlp.studies.mixers.runs.retrieval_settings import EMBEDDERS
 from allmlp.studies.mixers.tables.retrieval_probes import READERS, readings
 from allmlp.studies.seeds import over_seeds
 
@@ -22,8 +22,8 @@ CAPTION = (
     "regressions, in closed form, that read the words of the query in the text's embedding (the query's true words "
     "are given), in the query's embedding (those of the candidates are given) and in both; and distances between "
     "embeddings as they are. Where a probe is high and the matcher low, the information is there. Rows: the "
-    "embedding read before the end of the text, and averaged over it. Left: summaries, which share words with their "
-    "stories. Right, where it was run: paraphrases that share no content word. Circles: "
+    "embedding read before the end of the text, and averaged over it. Left: queries that may share words with their "
+    "texts. Right, where it was run: paraphrases that share no content word. Circles: "
     "padded on the right; triangles: on the left. Grey line: chance."
 )
 MARKS = {"right": "o", "left": "<"}

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from allmlp.report import style
 from allmlp.studies.mixers.matching import PART, POSITIONS, SHARED_WORDS, SIDES, usual
-from allmlp.studies.mixers.runs.retrieval import EMBEDDERS
+from allmlp.studies.mixers.runs.retrieval_settings import EMBEDDERS
 from allmlp.studies.seeds import curve
 
 MEASURES = ["retrieval_curve", "retrieval"]
@@ -23,8 +23,8 @@ CAPTION = (
     "right; dotted: on the left. Hollow: the embedder is not trained. Embeddings are read at the token before the "
     "end, the last one that was trained to say anything, or averaged over the text; normalisation and learning rate "
     "are the best of each embedder's own search, where there is one. Black: chance, the logarithm of the number of "
-    "candidates, one less than the context, which counts the query. Grey: the article's losses at this context, "
-    "after 200 passes over 200,000 pairs, with embeddings 1,024 wide: the lower of two is on its mixer's."
+    "candidates, one less than the context, which counts the query. Grey, at the contexts that the article has: its "
+    "losses, after 200 passes over 200,000 pairs, with embeddings 1,024 wide: the lower of two is on its mixer's."
 )
 PRINTED = {32: "001-22", 128: "001-23"}  # context -> the claim that holds the article's two test losses
 TEST_LOSSES = ("mixer_test_loss_nats", "transformer_test_loss_nats")

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from allmlp.report import style
 from allmlp.studies.mixers.matching import PART, SHARED_WORDS, usual
-from allmlp.studies.mixers.runs.retrieval import EMBEDDERS
+from allmlp.studies.mixers.runs.retrieval_settings import EMBEDDERS
 from allmlp.studies.seeds import over_seeds
 
 MEASURES = ["tournament_search"]

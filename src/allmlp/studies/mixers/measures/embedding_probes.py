@@ -19,11 +19,11 @@ from allmlp.tasks.retrieval import Retrieval, Split
 if TYPE_CHECKING:
     from allmlp.training.checkpoint import Trained
 
-RECIPE = 1
+RECIPE = 2
 
 COLUMNS = {
     "probe": exact("what is compared: see the module"),
-    "words": exact("words of queries that are probed"),
+    "probed_words": exact("words of queries that are probed"),
     "candidates": exact("texts that a query is shown"),
     "explained_1": numeric("share of the held-out variance that the regression explains", rtol=0.02, atol=0.01),
     "top_1": numeric("share of held-out queries whose own text comes first", rtol=0.02, atol=0.02),

@@ -36,7 +36,7 @@ def measure(trained: "Trained") -> pd.DataFrame:
     tokens, targets = task.validation()[0]
     most = (targets != IGNORED).sum(1).argsort(stable=True)[:ROWS]
     tokens, text = tokens[most], targets[most] != IGNORED
-    changes = largest_changes(trained.model().double(), tokens, text, task.vocabulary)
+    changes = largest_changes(trained.model().double(), tokens, text, task.vocabulary, task.eod)
     row = {
         "rows": len(tokens),
         "padded_rows": int((~text).any(1).sum()),
@@ -47,11 +47,11 @@ def measure(trained: "Trained") -> pd.DataFrame:
 
 
 @torch.no_grad()
-def largest_changes(model: SequenceModel, tokens_BT: Tensor, text_BT: Tensor, vocabulary: int) -> Tensor:
+def largest_changes(model: SequenceModel, tokens_BT: Tensor, text_BT: Tensor, vocabulary: int, end: int) -> Tensor:
     """Per row, the largest change of a logit before a place where all later tokens of the text are replaced: (B,).
 
     text_BT: where a row has text. Padding stays as it is, for a text of another length is another text. A place is
-    drawn within the text: replaced tokens are others than before, and never the token that pads.
+    drawn within the text: replaced tokens are others than before, and never `end`, the token that pads.
     """
     rng, (B, T) = generator(SEED), tokens_BT.shape
     given, worst = model(tokens_BT), torch.zeros(B, dtype=torch.float64)
@@ -61,7 +61,8 @@ def largest_changes(model: SequenceModel, tokens_BT: Tensor, text_BT: Tensor, vo
         share_B = torch.from_numpy(rng.random(B))
         place_B = first_B + 1 + (share_B * (last_B - first_B).clamp(min=1)).long()
         moves_BT = torch.from_numpy(rng.integers(1, vocabulary - 1, (B, T)))
-        others_BT = 1 + (tokens_BT - 1 + moves_BT) % (vocabulary - 1)
+        after_end_BT = (tokens_BT - end) % vocabulary  # the ids in a ring, counted from the end's: 0 is the end
+        others_BT = (end + 1 + (after_end_BT - 1 + moves_BT) % (vocabulary - 1)) % vocabulary
         later_BT = text_BT & (position_T >= place_B[:, None])
         change_BT = (model(torch.where(later_BT, others_BT, tokens_BT)) - given).abs().amax(-1)
         before_BT = text_BT & (position_T < place_B[:, None])

@@ -1,21 +1,22 @@
 """What a matcher reaches on held-out pairs, beside what it was given (001-21 to 001-27)."""
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import torch
 
 from allmlp.columns import exact, numeric
-from allmlp.studies.mixers.embeddings import device_of
+from allmlp.studies.mixers.embeddings import as_read, device_of
 from allmlp.studies.mixers.measures.retrieval_curve import held_out
 from allmlp.tasks.retrieval import Retrieval
+from allmlp.tokens.pairs import shared_words
 
 if TYPE_CHECKING:
     from allmlp.training.checkpoint import Trained
 
-RECIPE = 1
+RECIPE = 2
 
 COLUMNS = {
     "candidates": exact("texts that a query is shown, its own among them"),
@@ -32,8 +33,11 @@ COLUMNS = {
     "training_queries": exact("pairs that it was trained on"),
     "held_out_queries": exact("held-out pairs"),
     "distinct_1": numeric("held-out queries that no other equals, over all: an equal one cannot be told", rtol=1e-9),
-    "shared_words_1": numeric("mean share of a held-out query's content words that are in its text", rtol=1e-9),
-    "truncated_1": numeric("share of held-out texts that are longer than the embedder's context", rtol=1e-9),
+    "shared_words_1": numeric(
+        "mean share of a held-out query's content words that are in its text, as far as both are read", rtol=1e-9
+    ),
+    "truncated_1": numeric("share of held-out texts of which the embedder reads the last tokens only", rtol=1e-9),
+    "truncated_queries_1": numeric("the same of held-out queries", rtol=1e-9),
     "embedder_nats": numeric("last held-out loss of the embedder per token", rtol=5e-3, atol=1e-3),
 }
 
@@ -45,8 +49,6 @@ def measure(trained: "Trained") -> pd.DataFrame:
     pairs, losses, log = task.pairs, held_out(trained), trained.log
     lowest = losses.loc[losses["held_out_nats"].fillna(math.inf).idxmin()]
     queries = [tuple(ids.tolist()) for ids in pairs.queries("validation")]
-    lengths = np.array([len(ids) - 1 for ids in pairs.texts("validation")])  # the end is read by no position
-    embedder = task.parent
     row = {
         "candidates": task.vocabulary,
         "chance_nats": math.log(task.vocabulary),
@@ -62,11 +64,27 @@ def measure(trained: "Trained") -> pd.DataFrame:
         "training_queries": len(task.raw["train"].queries),
         "held_out_queries": len(queries),
         "distinct_1": sum(queries.count(query) == 1 for query in queries) / len(queries),
-        "shared_words_1": float(np.mean(pairs.shared_words("validation"))),
-        "truncated_1": float((lengths > embedder.run.hyperparameters["context"]).mean()),
-        "embedder_nats": embedder.ending["validation_loss"],
+        **of_what_is_read(task),
+        "embedder_nats": task.parent.ending["validation_loss"],
     }
     return pd.DataFrame([row], columns=list(COLUMNS))
+
+
+def of_what_is_read(task: Retrieval) -> dict[str, Any]:
+    """Shared words and truncation of the held-out pairs, of the tokens that the embedder reads, not of whole texts."""
+    pairs, context = task.pairs, task.parent.run.hyperparameters["context"]
+    whole = [[ids[ids != pairs.end] for ids in side("validation")] for side in (pairs.queries, pairs.texts)]
+    read = [as_read(side, context, task.position) for side in whole]
+    of_queries, of_texts = (
+        float(np.mean([len(some) < len(ids) for some, ids in zip(*both, strict=True)]))
+        for both in zip(read, whole, strict=True)
+    )
+    shared = [shared_words(pairs.decode(query), pairs.decode(text)) for query, text in zip(*read, strict=True)]
+    return {
+        "shared_words_1": float(np.mean(shared)),
+        "truncated_1": of_texts,
+        "truncated_queries_1": of_queries,
+    }
 
 
 @torch.no_grad()

@@ -1,13 +1,16 @@
 """Runs of study 001: trainings that are compared, retrieval, what trained models hold and write, formulae."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
+
+from pydantic import model_validator
 
 from allmlp.run import Run
 from allmlp.studies.mixers.runs import formulae, representation, retrieval, training
 from allmlp.studies.mixers.runs.representation import GenerationSettings, RepresentationSettings
-from allmlp.studies.mixers.runs.retrieval import RetrievalSettings
+from allmlp.studies.mixers.runs.retrieval_settings import RetrievalSettings
 from allmlp.studies.mixers.runs.settings import TrainingSettings
+from allmlp.studies.settings import refuse_searched_seed
 
 if TYPE_CHECKING:
     from allmlp.plan import Context
@@ -19,6 +22,19 @@ class Settings(TrainingSettings):
     retrieval: RetrievalSettings | None = None
     representation: RepresentationSettings | None = None
     generation: GenerationSettings | None = None
+
+    @model_validator(mode="after")
+    def _searched_apart(self) -> Self:
+        """No part evaluates a model on the seed that its rate, or its matcher's, was chosen on."""
+        matched = self.retrieval.seeds or self.seeds if self.retrieval else []
+        recovered = self.representation.seeds if self.representation else []
+        completions = self.generation.completions if self.generation else None
+        evaluated = [*matched, *recovered, *(completions.seeds if completions else [])]
+        if self.search:
+            refuse_searched_seed(self.search.seed, evaluated, "search.seed")
+        if self.retrieval and self.retrieval.search:
+            refuse_searched_seed(self.retrieval.search.seed, matched, "retrieval.search.seed")
+        return self
 
 
 def runs(settings: Settings, context: "Context") -> list[Run]:

@@ -5,97 +5,35 @@ comparison says so, and a matcher's learning rate and normalisation are those of
 runs for each embedder, on a seed of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from pydantic import Field, field_validator
-
+from allmlp.errors import UserError
 from allmlp.run import Run
-from allmlp.strict import Strict, refuse_unknown_names
 from allmlp.studies import SHARED
-from allmlp.studies.mixers.matching import ALL, BASE, OTHER_WORDS, PART, SHARED_WORDS, WIDE
+from allmlp.studies.mixers.matching import ALL, BASE, OTHER_WORDS, PART, SHARED_WORDS, WIDE, Setting, setting_of
+from allmlp.studies.mixers.runs.retrieval_settings import (
+    EMBEDDERS,
+    MATCHERS,
+    Embedder,
+    Matching,
+    Normalisation,
+    Padding,
+    Position,
+    RetrievalSettings,
+)
 from allmlp.studies.mixers.runs.training import embedder, searches
-from allmlp.studies.settings import Optimiser
 
 if TYPE_CHECKING:
     from allmlp.plan import Context
     from allmlp.studies.mixers.runs import Settings
 
-Positive = Annotated[int, Field(gt=0)]
-Padding = Literal["left", "right"]
-Position = Literal["last", "before_last", "mean"]  # as in embeddings.py, which a plan must not import
-Normalisation = Literal["none", "unit", "standardised"]
-Embedder = Literal["mixer", "transformer", "untrained-mixer", "untrained-transformer", "autoencoder"]
-
-EMBEDDERS: dict[Embedder, str] = {  # what it is called here -> its architecture
-    "mixer": "masked-mixer",
-    "transformer": "llama",
-    "untrained-mixer": "masked-mixer",
-    "untrained-transformer": "llama",
-    "autoencoder": "mixer-autoencoder",
-}
-MATCHERS = ("matcher-mixer", "matcher-transformer", "matcher-transformer-as-published")
 WITH_HEADS = MATCHERS[1:]
 OF_EVERY_MATCHER = ("retrieval", "retrieval_curve", *SHARED)
 OF_PROBED = ("distances", "embedding_probes", "tournament_search", "query_effect")
 CHOSEN = "chosen"  # the label of what a search chooses
-
-
-class Matching(Strict):
-    """One comparison: every embedder with every padding, matcher, context, kind of pairs, position and number of pairs.
-
-    `probes`: distances, linear probes, tournament and the effect of the query are measured too.
-    """
-
-    embedders: list[Embedder] = Field(min_length=1)
-    paddings: list[Padding] = Field(default=["right"], min_length=1)
-    matchers: list[str] = Field(default=["matcher-mixer"], min_length=1)
-    contexts: list[Annotated[int, Field(ge=3)]] = Field(min_length=1, description="the query and its candidates")
-    pairs: list[str] = Field(min_length=1, description="corpora of pairs")
-    positions: list[Position] = Field(default=["before_last"], min_length=1)
-    training_pairs: list[Positive | None] = Field(default=[None], min_length=1, description="null: all")
-    d_model: Positive | None = Field(default=None, description="the embedders' width; null: the study's")
-    steps: Positive | None = Field(default=None, description="null: as all comparisons")
-    probes: bool = True
-
-    @field_validator("matchers")
-    @classmethod
-    def _known(cls, matchers: list[str]) -> list[str]:
-        refuse_unknown_names("matcher", matchers, MATCHERS)
-        return matchers
-
-
-class Search(Strict):
-    """How a matcher's learning rate and the normalisation of its embeddings are chosen, on an embedder of `seed`."""
-
-    seed: int = Field(default=100, ge=0)
-    context: Annotated[int, Field(ge=3)] = 8
-    steps: Positive
-    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
-    normalisations: list[Normalisation] = Field(min_length=1)
-
-
-class RetrievalSettings(Strict):
-    """Matchers of `n_blocks` blocks, as wide as the embeddings; `tested` held-out losses, evenly over the steps.
-
-    `control`: the corpus of pairs whose queries share no content word with their texts.
-    """
-
-    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, min_length=1, description="null: the study's")
-    steps: Positive
-    batch_size: Positive
-    n_blocks: Positive
-    n_heads: Positive = 4
-    validation_draws: Positive = 1024
-    tested: Positive = 10
-    optimiser: Optimiser
-    normalisation: Normalisation = Field(default="standardised", description="where nothing is searched")
-    search: Search | None = None
-    control: str | None = None
-    comparisons: dict[str, Matching] = Field(min_length=1)
-    runs_per_process: Positive = 1
 
 
 class Form(TypedDict):
@@ -122,7 +60,7 @@ def runs(settings: "Settings", context: "Context") -> list[Run]:
     if settings.retrieval is None:
         return []
     made = _Matchers(settings, settings.retrieval, context)
-    for comparison in settings.retrieval.comparisons.values():
+    for comparison in settings.retrieval.compared:
         made.add(comparison)
     return [*made.parents.values(), *made.searches.values(), *made.ordered()]
 
@@ -149,6 +87,7 @@ class _Matchers:
 
     def ordered(self) -> list[Run]:
         """Those of one embedder together, so that a process computes its embeddings once."""
+        _refuse_alike(self.found.values())
         place = {parent: number for number, parent in enumerate(self.parents)}
         return sorted(self.found.values(), key=lambda run: place[run.parent or ""])
 
@@ -229,6 +168,22 @@ class _Matchers:
             parent=parent.id,
             **{**self.settings.machine(self.context.device), "runs_per_process": retrieval.runs_per_process},
         )
+
+
+def _refuse_alike(runs: Iterable[Run]) -> None:
+    """UserError for two runs of one seed in one setting: verdicts would take them for two seeds."""
+    known: dict[tuple[Setting, Any, int], Run] = {}
+    for run in runs:
+        other = known.setdefault((setting_of(run.labels), run.labels["padding"], run.seed), run)
+        if other is not run:
+            said = " and ".join(
+                f"{one.id} ({one.corpus}, {one.labels['training_pairs']} pairs, {one.steps} steps)"
+                for one in (other, run)
+            )
+            raise UserError(
+                f"params.yaml: studies.mixers.retrieval.comparisons ask for {said}, which no verdict tells apart. "
+                "Leave one out, or put it into an overlay of its own."
+            )
 
 
 def _cases(comparison: Matching) -> Iterator[Case]:

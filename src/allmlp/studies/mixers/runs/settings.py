@@ -6,7 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from allmlp.models import REGISTRY
 from allmlp.strict import Strict, refuse_unknown_names
-from allmlp.studies.settings import StudySettings
+from allmlp.studies.settings import StudySettings, refuse_searched_seed
 
 Padding = Literal["left", "right"]
 
@@ -56,8 +56,8 @@ class TrainingSettings(StudySettings):
 
     `windows`: models that are also trained on windows that begin anywhere, where position says nothing of a
     document. `tested`: how often the held-out loss is taken within `steps`, evenly spaced. `end_token`: the id that
-    ends a document and pads it: 0 for the project's BPE. With a `schedule` that decays, a loss belongs to its
-    run's whole budget: compared at equal time are then the runs' ends.
+    ends a document and pads it: 0 for the project's BPE, held against the corpus's tokens. With a `schedule` that
+    decays, a loss belongs to its run's whole budget: compared at equal time are then the runs' ends.
     """
 
     corpus: str
@@ -76,8 +76,8 @@ class TrainingSettings(StudySettings):
     @model_validator(mode="after")
     def _named(self) -> Self:
         refuse_unknown_names("model", [*(self.compared or []), *self.windows], self.models)
-        if self.search and self.search.seed in self.seeds:
-            raise ValueError(f"search.seed {self.search.seed} is one of `seeds`: rates are chosen on another seed")
+        if self.search:
+            refuse_searched_seed(self.search.seed, self.seeds, "search.seed")
         return self
 
     def base(self, model: Model) -> Size:

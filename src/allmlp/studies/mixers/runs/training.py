@@ -12,6 +12,7 @@ from allmlp.models import REGISTRY
 from allmlp.run import Run
 from allmlp.studies import SHARED
 from allmlp.studies.mixers.parts import BASE, EMBEDDER, SEARCH, TRAINING, WINDOWS
+from allmlp.studies.mixers.runs.padding import end_token
 from allmlp.studies.mixers.runs.settings import Model, Padding, Size, TrainingSettings
 
 if TYPE_CHECKING:
@@ -172,7 +173,9 @@ def _network(
     base = settings.base(model)
     own = (size.d_model, n_blocks, size.batch_size) == (base.d_model, settings.n_blocks, base.batch_size)
     sizes = {"context": settings.context, "d_model": size.d_model, "n_blocks": n_blocks}
-    pad = {"pad": settings.end_token} if padding == "left" and model.architecture in SEES_PADDING else {}
+    tokens = context.tokens(settings.corpus)
+    sees_padding = padding == "left" and model.architecture in SEES_PADDING
+    pad = {"pad": end_token(settings.end_token, tokens)} if sees_padding else {}
     searched = "" if rate is None else f"-rate{rate:g}"
     where = "-windows" if windows else "-left" if padding == "left" else ""
     return {
@@ -195,7 +198,7 @@ def _network(
         "hyperparameters": {"vocabulary": context.vocabulary(settings.corpus), **sizes, **model.hyperparameters, **pad},
         **_task(settings, training, batch),
         "corpus": settings.corpus,
-        "tokens": context.tokens(settings.corpus),
+        "tokens": tokens,
         "corpus_settings": context.corpus_settings(settings.corpus),
     }
 

@@ -5,7 +5,8 @@ import pandas as pd
 from allmlp.report.statistics import t_interval
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.comparisons import AGAINST_FLAT, KEYS, differences
-from allmlp.studies.mixers.parts import FLAT, TRAINING, of_part, settings_of
+from allmlp.studies.mixers.parts import FLAT, TRAINING, settings_of
+from allmlp.studies.parts import of_part
 
 MEASURES = ["learning_curve"]
 PARTS = [TRAINING]
@@ -16,10 +17,10 @@ CAPTION = (
     "Held-out loss of each model minus that of the flat mixer of the same width, depth and padding (nats, paired by "
     "seed; below 0 the model is ahead), at equal training steps, at equal time on the device that trained both, and at "
     "equal counted operations, with 95 % t intervals: three columns, because the article's unit of compute, hours of "
-    "one card, hides which of them decides. Seconds and FLOPs of one step over the flat mixer's, seconds as the median "
-    "over seeds. Parallel matrices add up to one matrix, and are applied as one here: their steps cost little more "
-    "than a flat mixer's (E001-18). The hybrid as published is ahead because it sees the token that it is to predict "
-    "(E001-10)."
+    "one card, hides which of them decides; an empty cell means runs that cannot be held equal so. Seconds and FLOPs "
+    "of one step over the flat mixer's, seconds as the median over seeds. Parallel matrices, where they were run, add "
+    "up to one matrix and are applied as one, so that their steps cost less here than the article's (E001-18). The "
+    "hybrid as published, where it was run, sees under left padding the tokens that it is to predict (E001-10)."
 )
 
 

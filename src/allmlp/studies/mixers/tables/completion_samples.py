@@ -11,8 +11,8 @@ CLAIMS = ["001-29"]
 TITLE = "Completions of the paper's prompts"
 CAPTION = (
     "The likeliest tokens after the paper's two prompts, of the first seed, beside what the paper prints of its own "
-    "models. Ours were trained for minutes on other stories, and are given as much of a prompt's end as their context"
-    " holds beside what is written."
+    "models. Ours, trained on the corpus that this study names at its head, are given as much of a prompt's end as "
+    "their context holds beside what is written."
 )
 
 

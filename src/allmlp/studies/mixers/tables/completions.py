@@ -11,7 +11,7 @@ TITLE = "Coherence of greedy completions"
 CAPTION = (
     "The last tokens of validation stories, written by each model, the likeliest token after the likeliest: share of "
     "the names in them that occur in their prompt, and share of four-word sequences that they have said before; mean "
-    "over seeds with its 95 % t interval. The last row of each is the stories as they go on."
+    "over seeds with its 95 % t interval. The last row is the stories as they go on."
 )
 
 VALUES = {"names_kept_1": "names_kept", "repeated_1": "repeated"}

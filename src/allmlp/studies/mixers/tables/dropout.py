@@ -10,9 +10,9 @@ PAPER = "Masked Mixers outperform early CLM Transformers"
 CLAIMS = ["001-20"]
 TITLE = "A training loss above the held-out loss"
 CAPTION = (
-    "Mean loss (nats per token) of a trained early GPT on its last training batches, with its dropout of 0.1 as in "
-    "training and without, and on held-out documents; mean over seeds and 95 % t interval. The article prints a "
-    "training loss above the test loss: the training loss has the dropout in it (E001-8)."
+    "Mean loss (nats per token) of a trained early GPT on its last training batches, with its dropout as in training "
+    "and without, and on held-out documents; mean over seeds and 95 % t interval. The article prints a training loss "
+    "above the test loss: a training loss has the dropout in it, a test loss has not (E001-8)."
 )
 
 COLUMNS = {"with_dropout_nats": "with", "without_dropout_nats": "without", "validation_nats": "held_out"}

@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from allmlp.studies.mixers.parts import SEARCH, of_part, settings_of
+from allmlp.studies.mixers.parts import SEARCH, settings_of
 from allmlp.studies.mixers.searched import SETTING, searched
+from allmlp.studies.parts import of_part
 
 MEASURES = ["cost"]
 PARTS = [SEARCH]

@@ -6,13 +6,14 @@ from allmlp.studies.mixers.matching import PART
 
 MEASURES = ["query_effect"]
 PARTS = [PART]
-PAPER = "Accurate Representation and Retrieval; 'Public code and papers differ', 3"
+PAPER = "Accurate Representation and Retrieval, and its public code"
 CLAIMS = ["001-27"]
 TITLE = "Does a matcher read its query?"
 CAPTION = (
     "Largest change of scores (logits) when one query of a batch is replaced, over all runs of a matcher: its own "
-    "candidates' scores, and those of its neighbours in the batch. The transformer as published attends across the "
-    "batch: a query alters none of its own scores, which therefore cannot be learnt from it."
+    "candidates' scores, and those of its neighbours in the batch. The transformer as published, where it was run, "
+    "attends across the batch and not along the candidates; scores that a query does not alter cannot be learnt from "
+    "it."
 )
 
 

@@ -13,7 +13,7 @@ CAPTION = (
     "later positions only (non-self), at the paper's rate and at the best of a few for the model on other texts; and "
     "by a search over tokens. Read off by the pseudo-inverse of the embeddings, as the paper does, and beside it by "
     "the nearest embedding. The ceiling is what the pseudo-inverse reads off the true embeddings. Texts are the "
-    "beginnings of validation documents, shorter than the context except on a GPU."
+    "beginnings of validation documents, as many tokens of each as the last column says."
 )
 
 BY = ["variant", "d_model", "n_blocks", "step", "way", "rates"]

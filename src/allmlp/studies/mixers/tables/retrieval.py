@@ -13,9 +13,9 @@ TITLE = "Matchers on embeddings"
 CAPTION = (
     "Lowest loss on held-out pairs over training, with its 95 % t interval over seeds, the loss at the end, and the "
     "share of held-out queries whose own text comes first at the end. Chance is the logarithm of the number of "
-    "candidates. Learning rate and normalisation are those that each setting's search chose. Shared words: share of "
-    "a query's content words that are in its text. Truncated: texts longer than the embedder's context, of which "
-    "only the last tokens are embedded."
+    "candidates. Learning rate and normalisation are those that each setting's search chose, where the scale searches. "
+    "Shared words: share of a query's content words that are in its text, as far as the embedder reads both. "
+    "Truncated: texts, and queries, longer than the embedder's context, of which only the last tokens are read."
 )
 BY = ["model", "embedder", "width", "padding", "position", "pairs", "training_queries", "candidates"]
 
@@ -33,10 +33,12 @@ def tabulate(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
         normalisation=("normalisation", "first"),
         shared_words_1=("shared_words_1", "first"),
         truncated_1=("truncated_1", "first"),
+        truncated_queries_1=("truncated_queries_1", "first"),
         matcher_weights=("parameters", "first"),
     )
     table = lowest.merge(same, on=BY).merge(top_1.drop(columns="n"), on=BY)
     shown = ["seeds", "chance_nats", "lowest_nats", "low", "high", "last_nats", "train_nats"]
     accuracy = ["top_1", "top_1_low", "top_1_high"]
-    about = ["learning_rate", "normalisation", "shared_words_1", "truncated_1", "matcher_weights"]
-    return table[[*BY, *shown, *accuracy, *about]].sort_values(["model", "pairs", "candidates", "lowest_nats"])
+    about = ["learning_rate", "normalisation", "shared_words_1", "truncated_1", "truncated_queries_1"]
+    columns = [*BY, *shown, *accuracy, *about, "matcher_weights"]
+    return table[columns].sort_values(["model", "pairs", "candidates", "lowest_nats"])

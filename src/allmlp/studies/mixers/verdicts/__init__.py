@@ -1,6 +1,23 @@
 """The rules of claims.yaml as tests: measurements of study 001 -> findings, a file for each group of claims."""
 
 from allmlp.studies.mixers.verdicts.completions import coherent_completions
+from allmlp.studies.mixers.verdicts.embedders import (
+    autoencoder_embeds_no_better,
+    gap_widens,
+    mean_embeds_better,
+    mixer_embeds_better,
+    shared_words,
+    training_embeds,
+    transformer_teaches_nothing,
+    untrained_embeds_nothing,
+)
+from allmlp.studies.mixers.verdicts.expansion import (
+    expanded_at_equal_samples,
+    expanded_mixer,
+    flat_against_expanded,
+    llama_of_half_the_width,
+    speed,
+)
 from allmlp.studies.mixers.verdicts.formulae import (
     dimensions,
     fused_memory,
@@ -15,31 +32,14 @@ from allmlp.studies.mixers.verdicts.own_training import (
     unit_decides,
     where_a_document_begins,
 )
-from allmlp.studies.mixers.verdicts.representation import input_is_there, input_recovered, others_recovered
-from allmlp.studies.mixers.verdicts.retrieval import (
-    autoencoder_embeds_no_better,
+from allmlp.studies.mixers.verdicts.readers import (
     bidirectional_transformer_fails,
     distances_are_poor,
-    gap_widens,
     information_is_there,
-    mean_embeds_better,
-    mixer_embeds_better,
-    shared_words,
     tournament_grows,
-    training_embeds,
-    transformer_teaches_nothing,
-    untrained_embeds_nothing,
 )
-from allmlp.studies.mixers.verdicts.sizes import (
-    best_llama,
-    expanded_at_equal_samples,
-    expanded_mixer,
-    flat_against_expanded,
-    flat_against_llama,
-    llama_of_half_the_width,
-    speed,
-    width_against_depth,
-)
+from allmlp.studies.mixers.verdicts.representation import input_is_there, input_recovered, others_recovered
+from allmlp.studies.mixers.verdicts.sizes import best_llama, flat_against_llama, width_against_depth
 from allmlp.studies.mixers.verdicts.transformers import early_gpt, heads, three_settings
 from allmlp.studies.mixers.verdicts.variants import hybrids, kernel, parallel, positions, two_heads
 

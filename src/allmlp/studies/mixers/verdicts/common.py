@@ -1,16 +1,19 @@
 """What the rules of study 001's trainings share: printed losses, and orders that only a reversed sign refutes."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import FEWEST_SEEDS, Finding, Values, Verdict, better, within_prediction
 from allmlp.studies.mixers import budgets
-from allmlp.studies.mixers.parts import TRAINING, of_part
+from allmlp.studies.mixers.parts import TRAINING
+from allmlp.studies.parts import of_part
+from allmlp.studies.rules import NotComparableError
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
@@ -27,6 +30,24 @@ def trainings(evidence: "Evidence", part: str = TRAINING) -> pd.DataFrame:
 def not_judged(reason: str, seeds: int = 0, unit: str = "") -> Finding:
     """A part that this scale cannot judge: named, and neither reproduced nor contradicted."""
     return Finding("undecided", math.nan, math.nan, math.nan, seeds, unit, f"not judged: {reason}")
+
+
+def of_parts(parts: Mapping[str, Callable[[], Finding]]) -> Finding:
+    """A claim in parts, each judged for itself: one whose runs nothing holds equal is named, and not judged.
+
+    Raises NotComparableError where that leaves no part judged.
+    """
+    found: dict[str, Finding] = {}
+    refused: list[NotComparableError] = []
+    for name, judge in parts.items():
+        try:
+            found[name] = judge()
+        except NotComparableError as error:
+            refused.append(error)
+            found[name] = not_judged(str(error))
+    if refused and all(finding.n == 0 for finding in found.values()):
+        raise refused[0]
+    return whole(found)
 
 
 def printed(evidence: "Evidence", losses: Mapping[str, Values], *, tolerated: int = 0, refuting: int = 1) -> Finding:

@@ -1,5 +1,6 @@
 """The rule on what models write (001-29). The unit is the seed."""
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,12 @@ from allmlp.studies.mixers.parts import FLAT, LLAMA, of_model
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
 
-NEAR = 1.1  # two runs within a tenth of each other have trained for the same time
-
 
 def coherent_completions(evidence: "Evidence") -> Finding:
     """001-29: names kept and repetition, mixer against transformer after the same time of training."""
-    rows, margin = at_equal_time(evidence.table("completions"), evidence.table("cost")), evidence.margin["share_1"]
+    margin, near = evidence.margin["share_1"], evidence.margin["time_ratio_1"]
+    rows = at_equal_time(evidence.table("completions"), evidence.table("cost"), near)
     flat, llama = (of_model(rows, model).set_index("seed") for model in (FLAT, LLAMA))
-    taken = ", ".join(f"{name} {rows['seconds'].median():.0f} s" for name, rows in ((FLAT, flat), (LLAMA, llama)))
     true = ", ".join(
         f"{name} {rows[column].mean():.2f}"
         for name, column in (("names kept", "true_names_kept_1"), ("repeated", "true_repeated_1"))
@@ -31,17 +30,28 @@ def coherent_completions(evidence: "Evidence") -> Finding:
     found = {name: better(values.to_numpy(float), margin, unit="share") for name, values in differences.items()}
     return whole(
         {
-            name: replace(part, text=f"{part.text}; after {taken}; the stories themselves: {true}")
+            name: _after(replace(part, text=f"{part.text}; the stories themselves: {true}"), flat, llama, near)
             for name, part in found.items()
         }
     )
 
 
-def at_equal_time(rows: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
-    """One row per run of the mixer and the transformer: its last kept step within the time that both have had.
+def _after(finding: Finding, flat: pd.DataFrame, llama: pd.DataFrame, near: float) -> Finding:
+    """The finding with the times of training in its text; undecided where either is over `near` times the other."""
+    ours, theirs = flat["seconds"].median(), llama["seconds"].median()
+    if math.isnan(ours) or math.isnan(theirs):
+        return replace(finding, verdict="undecided", text=f"{finding.text}; how long they trained is not known")
+    text = f"{finding.text}; after {FLAT} {ours:.0f} s, {LLAMA} {theirs:.0f} s"
+    if max(ours, theirs) <= near * min(ours, theirs):
+        return replace(finding, text=text)
+    return replace(finding, verdict="undecided", text=f"{text}, not the same time, and no weights between are kept")
 
-    A model's seconds per step are the median over its seeds. Where no time is known, and where a run has no kept step
-    so early, its earliest one counts and `seconds` says how long it took.
+
+def at_equal_time(rows: pd.DataFrame, cost: pd.DataFrame, near: float) -> pd.DataFrame:
+    """One row per run of the mixer and the transformer: its last kept step within `near` times what both have had.
+
+    A model's seconds per step are the median over its seeds. Where a run has no kept step so early, its earliest one
+    counts, where no time is known its last one: `seconds` says how long it took.
     """
     trained = cost[cost["steps_done"].gt(0)].set_index("run")
     rows = rows.assign(per_step=rows["run"].map(trained["seconds"] / trained["steps_done"]))
@@ -51,6 +61,6 @@ def at_equal_time(rows: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     if seconds.isna().any():
         return pair.groupby("run").tail(1)
     budget = pair.groupby("run")["seconds"].max().min()
-    within = pair[pair["seconds"].le(NEAR * budget)]
+    within = pair[pair["seconds"].le(near * budget)]
     early = pair[~pair["run"].isin(within["run"])]
     return pd.concat([within.groupby("run").tail(1), early.groupby("run").head(1)])

@@ -17,8 +17,10 @@ MIXER, TRANSFORMER, FUSED = "flat mixer", "transformer", "transformer, fused att
 
 
 def exactly(holds: bool, value: float, unit: str, text: str) -> Finding:
-    """A property that is counted, not sampled: reproduced or contradicted."""
+    """A property that is counted, not sampled: reproduced or contradicted, or undecided where there is no number."""
     verdict: Verdict = "reproduced" if holds else "contradicted"
+    if math.isnan(value):  # on a device: something did not fit
+        return Finding("undecided", value, value, value, 1, unit, f"not judged: a pass did not fit the device; {text}")
     return Finding(verdict, value, value, value, 1, unit, text)
 
 

@@ -1,12 +1,14 @@
 """This project's own statements on training (001-own-1 to 001-own-4). The unit is the seed."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from allmlp.report.multiplicity import whole
+import pandas as pd
+
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.parts import FLAT, LLAMA, WINDOWS, of_model
-from allmlp.studies.mixers.verdicts.common import NATS, trainings
+from allmlp.studies.mixers.verdicts.common import NATS, of_parts, trainings
 from allmlp.studies.mixers.verdicts.variants import KERNEL
 from allmlp.studies.rules import below
 
@@ -20,29 +22,36 @@ def unit_decides(evidence: "Evidence") -> Finding:
     """001-own-1: Llama is ahead of the flat mixer at equal steps, the mixer at equal time."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
     flat, llama = of_model(rows, FLAT), of_model(rows, LLAMA)
-    return whole(
-        {
-            "(a) Llama ahead at equal steps": better(budgets.compared(flat, llama, "steps"), margin, unit=NATS),
-            "(b) the mixer ahead at equal time": better(budgets.compared(llama, flat, "seconds"), margin, unit=NATS),
-            "(c) the mixer ahead at equal FLOPs": better(budgets.compared(llama, flat, "flops"), margin, unit=NATS),
-        }
-    )
+    pairs = {
+        "(a) Llama ahead at equal steps": (flat, llama, "steps"),
+        "(b) the mixer ahead at equal time": (llama, flat, "seconds"),
+        "(c) the mixer ahead at equal FLOPs": (llama, flat, "flops"),
+    }
+    return of_parts({name: partial(_gap, *pair, margin) for name, pair in pairs.items()})
 
 
 def where_a_document_begins(evidence: "Evidence") -> Finding:
-    """001-own-2: on windows that begin anywhere the flat mixer loses more, against Llama, than on aligned documents."""
+    """001-own-2: on windows that begin anywhere the flat mixer loses more, against Llama, than on aligned documents.
+
+    All four are read at the steps that each of them has had: a gap alters on the way.
+    """
     aligned, anywhere = trainings(evidence), trainings(evidence, WINDOWS)
-    behind = [budgets.compared(of_model(rows, FLAT), of_model(rows, LLAMA), "steps") for rows in (anywhere, aligned)]
-    return better(behind[0] - behind[1], evidence.margin["loss_nats"], unit=NATS)
+    pairs = [[of_model(rows, model) for model in (FLAT, LLAMA)] for rows in (anywhere, aligned)]
+    amount = budgets.budget([of_one for pair in pairs for of_one in pair], "steps")
+    behind = [budgets.at(flat, "steps", amount) - budgets.at(llama, "steps", amount) for flat, llama in pairs]
+    return better((behind[0] - behind[1]).to_numpy(), evidence.margin["loss_nats"], unit=NATS)
 
 
 def added_to_a_flat_mixer(evidence: "Evidence") -> Finding:
     """001-own-3: heads, kernels and parallel convolutions bring nothing that more steps of a flat mixer do not."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
-    flat = of_model(rows, FLAT)
-    gains = {name: budgets.compared(flat, of_model(rows, name), "flops") for name in ADDED}
-    parts = zip("abcd", gains.items(), strict=True)
-    return whole({f"({letter}) {name}": below(gain, margin, unit=NATS) for letter, (name, gain) in parts})
+    flat, added = of_model(rows, FLAT), {name: of_model(rows, name) for name in ADDED}
+
+    def nothing_more(other: pd.DataFrame) -> Finding:
+        return below(budgets.compared(flat, other, "flops"), margin, unit=NATS)
+
+    letters = zip("abcd", added.items(), strict=True)
+    return of_parts({f"({letter}) {name}": partial(nothing_more, other) for letter, (name, other) in letters})
 
 
 def overfitting(evidence: "Evidence") -> Finding:
@@ -51,3 +60,8 @@ def overfitting(evidence: "Evidence") -> Finding:
     rows = rows.assign(gap_nats=rows["validation_nats"] - rows["train_nats"])
     wider = budgets.compared(of_model(rows, KERNEL), of_model(rows, FLAT), "steps", "gap_nats")
     return better(wider, evidence.margin["loss_nats"], unit=NATS)
+
+
+def _gap(behind: pd.DataFrame, before: pd.DataFrame, unit: str, margin: float) -> Finding:
+    """Is `before` ahead of `behind` by more than the margin, at the same amount of `unit`?"""
+    return better(budgets.compared(behind, before, unit), margin, unit=NATS)

@@ -5,20 +5,21 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, Values, better
 from allmlp.studies.mixers import budgets
-from allmlp.studies.mixers.parts import FLAT, of_model, of_part
+from allmlp.studies.mixers.parts import FLAT, of_model
 from allmlp.studies.mixers.verdicts.common import (
     NATS,
     PAPER_SCALE,
     both,
     not_judged,
+    of_parts,
     only_on_paper,
     printed,
     smallest,
     trainings,
 )
+from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotPlannedError, every
 
 if TYPE_CHECKING:
@@ -32,19 +33,20 @@ GPT = "gpt-"  # with its number of heads
 def heads(evidence: "Evidence") -> Finding:
     """001-15: fewer heads are better in the same time, more heads at the same samples."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
-    of_heads = {count: of_model(rows, f"llama-{count}") for count in HEADS}
+    two, four, sixteen = (of_model(rows, f"llama-{count}") for count in (2, 4, 16))
     losses: dict[str, Values] = {}
-    for count, of_one in of_heads.items():
-        losses |= {key.replace("loss", f"loss_h{count}"): values for key, values in both(of_one, "").items()}
-    return whole(
+    for count in HEADS if evidence.scale == PAPER_SCALE else ():
+        printed_of = both(of_model(rows, f"llama-{count}"), "")
+        losses |= {key.replace("loss", f"loss_h{count}"): values for key, values in printed_of.items()}
+    return of_parts(
         {
-            "(a) 16 heads behind 4 at equal time": better(
-                budgets.compared(of_heads[16], of_heads[4], "seconds"), margin, unit=NATS
+            "(a) 16 heads behind 4 at equal time": lambda: better(
+                budgets.compared(sixteen, four, "seconds"), margin, unit=NATS
             ),
-            "(b) 2 heads behind 16 at equal samples": better(
-                budgets.compared(of_heads[2], of_heads[16], "steps"), margin, unit=NATS
+            "(b) 2 heads behind 16 at equal samples": lambda: better(
+                budgets.compared(two, sixteen, "steps"), margin, unit=NATS
             ),
-            "(c) printed losses": only_on_paper(evidence, losses, refuting=2),
+            "(c) printed losses": lambda: only_on_paper(evidence, losses, refuting=2),
         }
     )
 
@@ -75,14 +77,18 @@ def early_gpt(evidence: "Evidence") -> Finding:
     if not names:
         raise NotPlannedError("needs the early GPT, which is not planned")
     gpts, mixer = {name: of_model(rows, name) for name in names}, of_model(rows, FLAT)
-    amount = budgets.budget([mixer, *gpts.values()], "seconds")
-    tuned = smallest({name: budgets.at(of_one, "seconds", amount) for name, of_one in gpts.items()})
-    lead = better((tuned - budgets.at(mixer, "seconds", amount)).to_numpy(), margin, unit=NATS)
-    lead = replace(lead, text=f"{lead.text}{_dropout(evidence)}")
-    return whole(
+
+    def behind() -> Finding:
+        amount = budgets.budget([mixer, *gpts.values()], "seconds")
+        tuned = smallest({name: budgets.at(of_one, "seconds", amount) for name, of_one in gpts.items()})
+        lead = better((tuned - budgets.at(mixer, "seconds", amount)).to_numpy(), margin, unit=NATS)
+        return replace(lead, text=f"{lead.text}{_dropout(evidence)}")
+
+    better_of = ", the better of them," if len(names) > 1 else ""
+    return of_parts(
         {
-            f"(a) {', '.join(names)}, the better of them, behind at equal time": lead,
-            "(b) printed losses": _printed_of(evidence, gpts, mixer),
+            f"(a) {', '.join(names)}{better_of} behind at equal time": behind,
+            "(b) printed losses": lambda: _printed_of(evidence, gpts, mixer),
         }
     )
 

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from allmlp.report import style
 from allmlp.studies.seeds import curve
-from allmlp.studies.triangular.parts import ALONE, FINE_TUNING
+from allmlp.studies.triangular.parts import ALONE, FINE_TUNING, RATES
 
 MEASURES = ["loss_curve"]
 PARTS = [ALONE, FINE_TUNING]
@@ -15,7 +15,7 @@ TITLE = "What pre-training brings"
 CAPTION = (
     "Loss on held-out documents of the second, smaller text in nats per character against steps on that text: after "
     "pre-training on the first one, and without it; mean over seeds and 95 % t interval. Both have the same number of "
-    "steps there and the same search for a learning rate. The paper shows no loss."
+    f"steps there. {RATES} The paper shows no loss."
 )
 NAMES = {FINE_TUNING: "pre-trained", ALONE: "from the beginning"}
 

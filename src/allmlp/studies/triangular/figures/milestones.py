@@ -13,10 +13,10 @@ CLAIMS = ["004-6"]
 TITLE = "From letters to sentences"
 CAPTION = (
     "Samples of the model in training: share of their words, of pairs of neighbouring words and of sequences of four "
-    "words that occur in the training text; mean length of the words spelled right, and different pairs of words; and "
-    "how much of its loss a model owes to its own document's context. Mean over seeds and 95 % t interval against "
-    "iterations (logarithmic; the samples before the first step stand at 1). Grey: the iterations at which the paper "
-    "saw words, phrases, small sentences and the use of context."
+    "words that occur in the training text (in four million characters of a longer one); mean length of the words "
+    "spelled right, and different pairs of words; and how much of its loss a model owes to its own document's context. "
+    "Mean over seeds and 95 % t interval against iterations (logarithmic; the samples before the first step stand at "
+    "1). Grey: the iterations at which the paper saw words, phrases, small sentences and the use of context."
 )
 SHARES = {"word_share_1": "words", "pair_share_1": "pairs of words", "four_word_share_1": "sequences of four"}
 

@@ -40,19 +40,22 @@ COLUMNS = {
 
 
 def measure(trained: "Trained") -> pd.DataFrame:
-    """One row per kept step, the last one included."""
+    """One row per kept step, the last one included: nothing but nan where the training diverged there."""
     tokens = Path("results/tokens") / str(trained.run.tokens)
     known, file = text_of(tokens, "train"), TokenFile(tokens)
     per_token = file.meta["bytes"] / file.meta["tokens"]
     count = round(CHARACTERS / SAMPLES / per_token)
-    rows = []
+    rows: list[dict[str, float]] = []
     for step in trained.steps:
+        if trained.diverged and step == trained.ending["steps_done"]:
+            rows.append({"step": step})
+            continue
         model = trained.model(step)
         drawn = generate(model, [file.eod], count, temperature=TEMPERATURE, seeds=range(SAMPLES)).numpy()
         written = [file.decode(ids) for ids in drawn]
         context, gain = context_gain(model, file)
         rows.append({"step": step, **counted(written, known), "context_tokens": context, "context_nats": gain})
-    return pd.DataFrame(rows)[list(COLUMNS)]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def counted(samples: list[str], known: Words) -> dict[str, float]:

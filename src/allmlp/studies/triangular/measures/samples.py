@@ -15,8 +15,9 @@ from allmlp.tokens import TokenFile
 if TYPE_CHECKING:
     from allmlp.training.checkpoint import Trained
 
-RECIPE = 1
+RECIPE = 2
 WORDS, SAMPLES = 200, 3
+COPIED = 1 << 23  # characters of training text that runs are looked for in: more than all of Shakespeare
 LONGEST_WORD = 8  # characters, its space among them: so much is written for each word, to be cut after WORDS
 TEMPERATURE = 1.0  # of the published code
 CHANGES = "; one changed bit of a weight changes all that follows, so it is never compared"
@@ -27,24 +28,31 @@ COLUMNS = {
     ),
     "prompt": exact("the text that is gone on from; empty where the tokens have no such characters"),
     "text": timing(f"what was written after it, {WORDS} words{CHANGES}"),
-    "copied_words": timing(f"its longest run of words that stands in the training text{CHANGES}"),
+    "copied_words": timing(f"its longest run of words that stands in the training text; nan if it diverged{CHANGES}"),
     "copied_from": timing(f"the character of the text where the run begins{CHANGES}"),
     "copied_to": timing(f"the character after its end{CHANGES}"),
 }
 
 
 def measure(trained: "Trained") -> pd.DataFrame:
-    """One row per sample, and one for the paper's."""
+    """One row per sample, and one for the paper's. A model that diverged writes nothing, and has not copied less."""
     tokens = Path("results/tokens") / str(trained.run.tokens)
-    file, known = TokenFile(tokens), text_of(tokens, "train")
+    file = TokenFile(tokens)
     prompt, ids = _prompt(file)
-    count = round(WORDS * LONGEST_WORD / (file.meta["bytes"] / file.meta["tokens"]))
-    seeds = range(SAMPLES)
-    drawn = generate(trained.model(), [file.eod, *ids], count, temperature=TEMPERATURE, seeds=seeds).numpy()
-    rows = [_row(number, prompt, file.decode(written), known) for number, written in enumerate(drawn)]
+    if trained.diverged:
+        rows: list[tuple[object, ...]] = [(number, prompt, "", float("nan"), 0, 0) for number in range(SAMPLES)]
+    else:
+        count, known = round(WORDS * LONGEST_WORD / (file.meta["bytes"] / file.meta["tokens"])), _text(tokens, "train")
+        seeds = range(SAMPLES)
+        drawn = generate(trained.model(), [file.eod, *ids], count, temperature=TEMPERATURE, seeds=seeds).numpy()
+        rows = [_row(number, prompt, file.decode(written), known) for number, written in enumerate(drawn)]
     # the paper holds nothing out, so its own sample is counted against both splits
-    rows.append(_row(OF_THE_PAPER, "", SAMPLE, text_of(tokens, "train", "validation")))
+    rows.append(_row(OF_THE_PAPER, "", SAMPLE, _text(tokens, "train", "validation")))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _text(tokens: Path, *splits: str) -> Words:
+    return text_of(tokens, *splits, most=COPIED)
 
 
 def _prompt(file: TokenFile) -> tuple[str, list[int]]:

@@ -1,20 +1,21 @@
 """What params.yaml says of study 004: sizes that all models share, variants by name, and the parts of the study."""
 
+from itertools import chain
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
 from allmlp.strict import Strict, refuse_unknown_names
-from allmlp.studies.settings import StudySettings
+from allmlp.studies.settings import StudySettings, refuse_searched_seed
 
 Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 Steps = Annotated[int, Field(gt=0)]
 Rate = Annotated[float, Field(gt=0)]
-PUBLISHED = "two-averaging"  # the variant that is the model of 36.3 million parameters
+PUBLISHED = "two-averaging"  # the variant that, at the printed sizes, is the paper's model of 36.3 million parameters
 
 
 class Variant(Strict):
-    """What a variant of the published model changes; one that hardly differs may take the search of another."""
+    """What a variant changes of the model as published; one that hardly differs may take the search of another."""
 
     hyperparameters: dict[str, Any] = Field(default={})
     searched_as: str | None = None
@@ -29,7 +30,7 @@ class Search(Strict):
 
 
 class Pretraining(Strict):
-    """The published model trained for longer on the study's corpus, with weights `kept` for samples."""
+    """The model as published, trained for longer on the study's corpus, with weights `kept` for samples."""
 
     seeds: Seeds
     steps: Steps
@@ -73,6 +74,9 @@ class Settings(StudySettings):
             raise ValueError(
                 f"fine_tuning.seeds {sorted(late)} are not among pretraining.seeds, whose runs they go on from"
             )
+        if self.search:
+            further = [part.seeds for part in (self.pretraining, self.fine_tuning) if part]
+            refuse_searched_seed(self.search.seed, {*self.seeds, *chain(*further)}, "search.seed")
         return self
 
 

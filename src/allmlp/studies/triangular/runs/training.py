@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from allmlp.errors import UserError
 from allmlp.run import Run
 from allmlp.studies import SHARED
 from allmlp.studies.triangular.runs.settings import PUBLISHED, Settings, tested
+from allmlp.tokenizers import BPE, Chunks, Fitting
 
 if TYPE_CHECKING:
     from allmlp.plan import Context
@@ -43,6 +45,7 @@ def _further(settings: Settings, context: "Context", search: tuple[str, ...]) ->
     yield from parents.values()
     if not (second := settings.fine_tuning):
         return
+    _refuse_other_tokens(settings.corpus, second.corpus, context)
     continued: dict[str, Any] = {"corpus": second.corpus, "continues": True}
     own = list(_search(settings, context, PUBLISHED, corpus=second.corpus))
     further: list[Run] = []
@@ -60,6 +63,23 @@ def _further(settings: Settings, context: "Context", search: tuple[str, ...]) ->
         yield _run(settings, context, "alone", PUBLISHED, seed, second.steps, **alone)
         tuning = {**continued, "parent": parents[seed].id, "search": of_tuning}
         yield _run(settings, context, "fine-tuning", PUBLISHED, seed, second.steps, **tuning)
+
+
+def _refuse_other_tokens(first: str, second: str, context: "Context") -> None:
+    """UserError unless a token of both corpora is the same text: a model that goes on would take one for another."""
+    teacher, tokenizer = _tokens(first, context)
+    if _tokens(second, context) != (teacher, tokenizer):
+        raise UserError(
+            f"studies.triangular.fine_tuning.corpus is {second!r}, whose tokens are not those of {first!r}, which the "
+            f"model is pre-trained on. Give it `tokenizer: {{kind: shared, corpus: {teacher or first}}}`."
+        )
+
+
+def _tokens(corpus: str, context: "Context") -> tuple[str, Fitting]:
+    """The corpus that the tokenizer is fitted to, where it is fitted to one, and what is fitted."""
+    spec = context.parameters.corpora[corpus]
+    _, tokenizer = spec.fitted
+    return spec.others.get("teacher", corpus) if isinstance(tokenizer, BPE | Chunks) else "", tokenizer
 
 
 def _search(settings: Settings, context: "Context", variant: str, **changes: Any) -> Iterator[Run]:

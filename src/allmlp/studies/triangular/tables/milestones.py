@@ -8,9 +8,9 @@ CLAIMS = ["004-6"]
 TITLE = "What samples hold, iteration by iteration"
 CAPTION = (
     "Means over seeds of what the samples of the model in training hold: share of words, pairs and sequences of four "
-    "words that occur in the training text, mean length of words spelled right, different pairs of words, ends of "
-    "sentences per 1,000 characters, and the held-out loss that the own document's context saves. The paper's words "
-    "stand beside the iterations that it names."
+    "words that occur in the training text (in four million characters of a longer one), mean length of words spelled "
+    "right, different pairs of words, ends of sentences per 1,000 characters, and the held-out loss that the own "
+    "document's context saves. The paper's words stand beside the iterations that it names."
 )
 SAID = {
     "words_iterations": "meaningful words",

@@ -12,9 +12,9 @@ TITLE = "What the models write, and what of it is copied"
 CAPTION = (
     "The first sample of the first seed of each part, chosen by its number and not for its looks, and the paper's "
     "Figure 6. Between ⟦ and ⟧ stands the longest run of words that occurs word for word in the training text of the "
-    "row's corpus (for the paper's sample in all of that text: the paper holds nothing out). Beside it the run's "
-    "words, and the mean over all samples and seeds. Samples change with one bit of a weight, so another machine "
-    "writes other words."
+    "row's corpus, in eight million characters of a longer one (for the paper's sample in the held-out text too: the "
+    "paper holds nothing out). Beside it the run's words, and the mean over all samples and seeds. Samples change with "
+    "one bit of a weight, so another machine writes other words."
 )
 
 
@@ -23,7 +23,7 @@ def tabulate(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     rows = tables["samples"]
     rows = rows.assign(part=rows["part"].where(rows["sample"] != OF_THE_PAPER, "the paper's Figure 6"))
     keys = ["part", "corpus"]
-    first = rows.sort_values([*keys, "seed", "sample"]).groupby(keys, as_index=False).first()
+    first = rows.sort_values([*keys, "seed", "sample"]).drop_duplicates(keys).reset_index(drop=True)
     means = rows.groupby(keys, as_index=False).agg(
         seeds=("seed", "nunique"), samples=("run", "size"), mean_copied_words=("copied_words", "mean")
     )

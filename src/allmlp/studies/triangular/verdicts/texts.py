@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,9 @@ import pandas as pd
 
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better
+from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotPlannedError, below
-from allmlp.studies.triangular.parts import ALONE, FINE_TUNING, PRETRAINING, SHAKESPEARE, of_part
+from allmlp.studies.triangular.parts import ALONE, FINE_TUNING, PRETRAINING, SHAKESPEARE
 from allmlp.studies.triangular.printed import OF_THE_PAPER
 
 if TYPE_CHECKING:
@@ -31,32 +33,47 @@ def milestones(evidence: "Evidence") -> Finding:
     findings = {}
     for name, (column, margin, iterations) in MILESTONES.items():
         step, limit = int(evidence.paper[iterations]), evidence.margin[margin]
-        values = rows.loc[rows["step"] == step, column].to_numpy()
-        findings[name] = better(values, limit) if len(values) else _not_reached(step, rows)
-    return whole({**findings, "(e) in this order": _in_order(rows, evidence.margin)})
+        values = rows[rows["step"] == step].set_index("seed")[column]
+        every = values.reindex(rows["seed"].unique()).to_numpy()  # a seed that diverged before has none, and counts
+        findings[name] = better(every, limit) if len(values) else _not_there(step, rows)
+    return whole({**findings, "(e) in this order": _trend(rows, evidence.margin)})
 
 
-def _not_reached(step: int, rows: pd.DataFrame) -> Finding:
+def _not_there(step: int, rows: pd.DataFrame) -> Finding:
     text = f"not judged at this scale: no samples at iteration {step:,}, the last is {rows['step'].max():,}"
     return Finding("undecided", math.nan, -math.inf, math.inf, 0, "", text)
 
 
-def _in_order(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
-    """Do the steps at which (a) to (c) first reach their margins increase, seed by seed? One not reached comes last."""
-    increasing = []
-    for _, of_seed in rows.groupby("seed"):
-        reached = [
-            of_seed.loc[of_seed[column] >= margin[key], "step"].min()
-            for column, key, _ in list(MILESTONES.values())[:3]
-        ]
-        steps = [math.inf if pd.isna(step) else float(step) for step in reached]
-        increasing.append(steps[0] < steps[1] < steps[2])
-    held, n = sum(increasing), len(increasing)
+def _trend(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
+    """Do the first steps at which (a) to (c) reach their margins increase in every seed, or reverse in every one?"""
+    orders = [_order(_reached(of_seed, margin)) for _, of_seed in rows.groupby("seed")]
+    n, counts = len(orders), {order: orders.count(order) for order in ("increasing", "reversed", "undetermined")}
     verdict: Verdict = "undecided"
-    if n >= FEWEST_SEEDS and held in (0, n):
-        verdict = "reproduced" if held else "contradicted"
-    text = f"in {held} of {n} seeds; a margin not reached within the budget counts as later than all that are"
-    return Finding(verdict, float(held), float(held), float(held), n, "seeds", text)
+    if n >= FEWEST_SEEDS and n in (counts["increasing"], counts["reversed"]):
+        verdict = "reproduced" if counts["increasing"] else "contradicted"
+    said = ", ".join(f"{order} in {count}" for order, count in counts.items())
+    text = f"{said} of {n} seeds; what is not reached within the budget comes after all that is"
+    held = float(counts["increasing"])
+    return Finding(verdict, held, held, held, n, "seeds", text)
+
+
+def _reached(of_seed: pd.DataFrame, margin: dict[str, float]) -> list[float]:
+    """The first kept steps of one seed at which words, phrases and sentences reach their margins; inf for none."""
+    firsts = [
+        of_seed.loc[of_seed[column] >= margin[key], "step"].min() for column, key, _ in list(MILESTONES.values())[:3]
+    ]
+    return [math.inf if pd.isna(step) else float(step) for step in firsts]
+
+
+def _order(steps: list[float]) -> str:
+    """`increasing`: each after the one before. `reversed`: one before an earlier one of the list. Else `undetermined`.
+
+    Two that are reached between the same kept steps, or not at all, may have come in either order.
+    """
+    pairs = list(combinations(steps, 2))
+    if any(first > second for first, second in pairs):
+        return "reversed"
+    return "increasing" if all(first < second for first, second in pairs) else "undetermined"
 
 
 def fine_tuning(evidence: "Evidence") -> Finding:

@@ -1,0 +1,126 @@
+"""Causality audit: does a prediction depend on what it must not see, or ignore what it was given?
+
+Every check alters an input and looks at predictions, on fresh weights drawn so large that every path matters, or on the
+weights of a trained run, in float64. A check that does not concern an architecture is not applicable. An architecture
+kept as published declares in LEAKS which checks it fails: the audit is in order if these fail and no others do.
+
+    subject     the model, its rows, and how they are altered
+    checks      what is changed, and what must not follow
+    findings    who passes, told to people and to machines
+"""
+
+import copy
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from allmlp import models
+from allmlp.audit.checks import (
+    CHECKS,
+    LeakError,
+    NotApplicableError,
+    batch_neighbours,
+    from_embeddings,
+    inputs_matter,
+    later_gradients,
+    later_tokens,
+    left_padding,
+    more_padding,
+    right_padding,
+)
+from allmlp.audit.findings import Finding, Result, examine, show
+from allmlp.audit.subject import MOST_POSITIONS, PAD, TINY, TOLERANCE, Subject, differs, loud, spaced, tiny
+from allmlp.models.base import SequenceModel
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+__all__ = [
+    "CHECKS",
+    "MOST_POSITIONS",
+    "PAD",
+    "TINY",
+    "TOLERANCE",
+    "VARIANTS",
+    "Finding",
+    "LeakError",
+    "NotApplicableError",
+    "Result",
+    "Subject",
+    "audit",
+    "audit_architecture",
+    "audit_run",
+    "batch_neighbours",
+    "differs",
+    "examine",
+    "from_embeddings",
+    "inputs_matter",
+    "later_gradients",
+    "later_tokens",
+    "leak",
+    "left_padding",
+    "loud",
+    "more_padding",
+    "right_padding",
+    "show",
+    "spaced",
+    "tiny",
+]
+
+# What an architecture is audited with besides: options that change which token reads which.
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "causal-rn": [{"activation": "relu", "pre_norm": "none"}, {"pre_norm": "approximate"}],
+    "masked-mixer": [
+        {"n_heads": 1},
+        {"n_heads": 1, "expansion": 2.0},
+        {"n_heads": 1, "expansion": 0.5},
+        {"n_heads": 1, "kernel": 4, "parallel": 2},
+        {"n_heads": 1, "positions": "every", "extra_linear": True},
+    ],
+    "llama": [{"fused": False}],
+    "hybrid": [{"order": "beside"}, {"order": "after"}],
+    "triangular": [{"form": "reshape"}],
+}
+
+
+def audit(names: Iterable[str]) -> list[Finding]:
+    """Every check of these architectures."""
+    return [finding for name in names for finding in audit_architecture(name)]
+
+
+def audit_architecture(name: str) -> list[Finding]:
+    """Every check of an architecture of the registry and its VARIANTS, tiny, with fresh weights.
+
+    Padding is handled where that can be asked for. UserError, with the right names, for a wrong one.
+    """
+    padded = {"pad": PAD} if "pad" in models.hyperparameters(name) else {}
+    findings: list[Finding] = []
+    for options in [{}, *VARIANTS.get(name, [])]:
+        model = tiny(name, **padded, **options)
+        pad = None if model.features is not None else model.vocabulary - 1
+        findings += examine(" ".join([name, *map("{}={}".format, options, options.values())]), Subject(model, pad))
+    return findings
+
+
+def audit_run(trained: "Trained") -> list[Finding]:
+    """Every check of a run's last weights, at its own size."""
+    run, model = trained.run, trained.model().double().eval()
+    pad = run.hyperparameters.get(
+        "pad", None if "pad" in models.hyperparameters(run.architecture) else model.vocabulary - 1
+    )
+    return list(examine(run.id, Subject(model, None if model.features is not None else pad)))
+
+
+def leak(model: SequenceModel) -> str | None:
+    """What a causal model of that form sees of later tokens in full rows without padding; None if nothing."""
+    subject = Subject(loud(copy.deepcopy(model)), None)
+    try:
+        with torch.no_grad():
+            later_tokens(subject)
+            later_gradients(subject)
+    except NotApplicableError:
+        return None
+    except LeakError as found:
+        return f"position {found.position} changes with token {found.source}, which comes after it"
+    return None

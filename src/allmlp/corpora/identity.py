@@ -1,0 +1,133 @@
+"""What a corpus is: the digest of its parameters, its files and the code that reads them, and `corpora.lock`.
+
+The lock (in git) keeps each corpus's identity, so that a clone without the user's own files, or without a network,
+still computes every plan. It is written by `allmlp tokenize`.
+"""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from allmlp import paths, recipes
+from allmlp.corpora.sources import StoriesCorpus
+from allmlp.corpora.spec import CorpusSpec
+from allmlp.errors import UserError
+from allmlp.tokenizers import BPE, Chunks, Shared
+
+LOCK = "corpora.lock"
+FILE_KEYS = (
+    "files",
+    "test_files",
+    "vocab_file",
+    "merges_file",
+    "model_file",
+    "base_url",
+    "key_variable",
+    "requests_per_minute",
+    "parallel",
+)  # where something lies, and how it is fetched, says nothing of what it is
+COUNTS = ("documents", "tokens", "bytes", "vocabulary", "images", "splits", "left_out", "classes")  # meta.json's
+
+
+def read_lock(root: Path) -> dict[str, dict[str, Any]]:
+    """`corpora.lock`: corpus name -> {spec, content, id, counts...}."""
+    path = root / LOCK
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def described(spec: CorpusSpec) -> dict[str, Any]:
+    """A corpus's parameters, without the places where its files lie, and with the recipes of the code that reads it."""
+    source = spec.source.model_dump()
+    if spec.tokenizer is None:
+        read = recipes.of(type(spec.source).__module__)
+        kept = {key: value for key, value in source.items() if key not in FILE_KEYS}
+        return {"source": kept, "recipes": [read, recipes.of("allmlp.images")]}
+    tokenizer = spec.tokenizer.model_dump()
+    for key in FILE_KEYS:
+        source.pop(key, None)
+        tokenizer.pop(key, None)
+    module = type(spec.source).__module__
+    if isinstance(spec.source, StoriesCorpus):  # declared here, made there
+        module = "allmlp.corpora.stories"
+    readers = [recipes.of(module), recipes.of("allmlp.tokenizers")]
+    further: dict[str, Any] = {"teacher": described(spec.teacher)} if spec.teacher else {}
+    if spec.summarised:
+        further["texts"] = described(spec.summarised)
+    if spec.is_pairs:
+        further["pairs"] = recipes.of("allmlp.tokens.pairs")
+    if spec.shuffle:
+        further["shuffling"] = {"shuffle": spec.shuffle, "recipe": recipes.of("allmlp.corpora.shuffling")}
+    return {"source": source, "tokenizer": tokenizer, "recipes": readers, **further}
+
+
+def content(name: str, spec: CorpusSpec, root: Path) -> dict[str, str]:
+    """sha256 of what the user's files hold: of the files, or as locked where they are not on this machine."""
+    parts = {
+        part: partial(value.sha256, root)  # type: ignore[union-attr]
+        for part, value in (("source", spec.source), ("tokenizer", spec.tokenizer))
+        if hasattr(value, "sha256")
+    }
+    for part, of in (("teacher", spec.teacher), ("texts", spec.summarised)):
+        if of is not None:
+            parts[part] = partial(token_id, spec.others[part], of, root)
+    found: dict[str, str] = {}
+    for part, digest in parts.items():
+        try:
+            found[part] = digest()
+        except UserError as error:
+            locked = read_lock(root).get(name, {})
+            if locked.get("spec") != described(spec) or part not in locked.get("content", {}):
+                raise UserError(
+                    f"corpus '{name}': {error} It is not in {LOCK} either, so nothing that needs it can be planned. "
+                    "Put its files there, or name their place in corpora.local.yaml."
+                ) from error
+            found[part] = locked["content"][part]
+    return found
+
+
+def token_id(name: str, spec: CorpusSpec, root: Path) -> str:
+    """`<corpus>-<digest>`: the folder of a corpus's tokens under results/tokens."""
+    return f"{name}-{paths.digest({**described(spec), 'content': content(name, spec, root)})}"
+
+
+def lock(name: str, spec: CorpusSpec, root: Path, meta: dict[str, Any]) -> None:
+    """Record what a corpus turned out to be; refuse tokens that differ from those recorded under the same id."""
+    entries = read_lock(root)
+    entry: dict[str, Any] = {
+        "id": token_id(name, spec, root),
+        "spec": described(spec),
+        "content": content(name, spec, root),
+        "counts": {key: meta[key] for key in COUNTS if key in meta},
+        "tokens_sha256": paths.digest(meta["sha256"], 64),
+    }
+    known = entries.get(name)
+    if known and known["id"] == entry["id"] and known.get("tokens_sha256") not in (None, entry["tokens_sha256"]):
+        raise UserError(
+            f"corpus '{name}': its tokens differ from those in {LOCK} ({entry['tokens_sha256'][:8]} here, "
+            f"{known['tokens_sha256'][:8]} there) though nothing in its parameters does. "
+            "Raise the RECIPE of what changed."
+        )
+    if known != entry:
+        entries[name] = entry
+        paths.write_whole(root / LOCK, json.dumps(dict(sorted(entries.items())), indent=1) + "\n")
+
+
+def vocabulary(name: str, spec: CorpusSpec, root: Path) -> int:
+    """How many token types a corpus has, the end of a document included; from the lock where only the text can tell."""
+    if spec.tokenizer is None:
+        raise UserError(f"corpus '{name}': holds images, which have no tokens. Name a corpus of text.")
+    known: dict[str, int] = {"bytes": 257, "gpt2": 50257}
+    if spec.teacher and isinstance(spec.tokenizer, Shared):
+        return vocabulary(spec.tokenizer.corpus, spec.teacher, root)
+    if isinstance(spec.tokenizer, BPE | Chunks) and spec.tokenizer.vocabulary is not None:
+        return spec.tokenizer.vocabulary
+    if spec.tokenizer.kind in known:
+        return known[spec.tokenizer.kind]
+    locked = read_lock(root).get(name, {})
+    if locked.get("spec") != described(spec) or not locked.get("counts"):
+        raise UserError(
+            f"corpus '{name}': how many types its tokenizer has is known only from its text. "
+            f"Run `allmlp tokenize {name}` first."
+        )
+    return locked["counts"]["vocabulary"]

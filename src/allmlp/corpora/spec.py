@@ -1,0 +1,117 @@
+"""One corpus as params.yaml describes it: its source, its tokenizer, and the other corpora that it is made with."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import model_validator
+
+from allmlp.corpora.pairs import Pair
+from allmlp.corpora.pairs.local import LocalPairs
+from allmlp.corpora.pairs.stories import StoriesPairs
+from allmlp.corpora.pairs.summaries import SummaryPairs
+from allmlp.corpora.shuffling import Shuffle, shuffled
+from allmlp.corpora.sources import (
+    IMAGES,
+    OF_TEXT,
+    PAIRS,
+    SOURCES,
+    TEXT,
+    ImageSource,
+    PairsSource,
+    Source,
+    StoriesCorpus,
+)
+from allmlp.errors import UserError
+from allmlp.strict import Strict, refuse_unknown_keys
+from allmlp.tokenizers import Fitting, Shared, TokenizerSpec
+
+
+class CorpusSpec(Strict):
+    """One entry of `corpora:` in params.yaml: a source's keys and, for text, a `tokenizer:` and what to `shuffle:`."""
+
+    source: Source
+    tokenizer: TokenizerSpec | None
+    shuffle: Shuffle | None = None
+    teacher: "CorpusSpec | None" = None  # whose tokenizer a shared one is: `taught` fills it in, no user
+    summarised: "CorpusSpec | None" = None  # whose texts a corpus of summaries is about: the same
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather_source(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        kind = data.get("source")
+        if isinstance(kind, str) and kind in SOURCES:
+            refuse_unknown_keys(data, (*SOURCES[kind].model_fields, *(OF_TEXT if kind in TEXT else ())))
+        gathered = {
+            "tokenizer": None if isinstance(kind, str) and kind in IMAGES else data.get("tokenizer", {"kind": "bytes"})
+        }
+        if isinstance(kind, str) and kind in PAIRS:
+            gathered["tokenizer"] = {"kind": "shared", "corpus": data.get("tokenizer_of", "?")}  # lacking: said below
+        if "shuffle" in data:
+            gathered["shuffle"] = data["shuffle"]
+        if "source" in data:
+            gathered["source"] = {key: value for key, value in data.items() if key not in OF_TEXT}
+        return gathered
+
+    def documents(self, root: Path) -> Iterator[str]:
+        """The documents of a corpus of text, streamed."""
+        if isinstance(self.source, ImageSource | PairsSource):
+            raise UserError(f"a corpus of images or pairs (source: {self.source.source}) has no documents")
+        texts = self.source.texts() if isinstance(self.source, StoriesCorpus) else self.source.documents(root)
+        return shuffled(texts, self.shuffle) if self.shuffle else texts
+
+    def pairs(self, root: Path) -> Iterator[Pair]:
+        """The pairs of a corpus of pairs, streamed."""
+        if isinstance(self.source, SummaryPairs) and self.summarised:
+            return self.source.pairs(root, self.summarised.documents(root))
+        if isinstance(self.source, StoriesPairs | LocalPairs):
+            return self.source.pairs(root)
+        raise UserError(f"a corpus of source {self.source.source} has no pairs")
+
+    @property
+    def is_pairs(self) -> bool:
+        """Does it hold pairs, a query and a text each?"""
+        return isinstance(self.source, PairsSource)
+
+    @property
+    def others(self) -> dict[str, str]:
+        """The corpora that it is made with: part -> name."""
+        shared = {"teacher": self.tokenizer.corpus} if isinstance(self.tokenizer, Shared) else {}
+        return shared | ({"texts": self.source.texts_of} if isinstance(self.source, SummaryPairs) else {})
+
+    @property
+    def fitted(self) -> tuple["CorpusSpec", Fitting]:
+        """The corpus that the tokenizer is fitted to, and what is fitted. UserError for images, or without `taught`."""
+        teacher = self.teacher or self
+        if teacher.tokenizer is None or isinstance(teacher.tokenizer, Shared):
+            raise UserError(f"a corpus of source {self.source.source} has no tokenizer of a corpus of text")
+        return teacher, teacher.tokenizer
+
+
+def taught(specs: dict[str, CorpusSpec]) -> dict[str, CorpusSpec]:
+    """The corpora, those that share another's tokenizer, or summarise another's texts, with that corpus in them."""
+    texts = sorted(name for name, spec in specs.items() if spec.tokenizer and not isinstance(spec.tokenizer, Shared))
+    found = dict(specs)
+    for name, spec in specs.items():
+        for part, other in spec.others.items():
+            if other not in texts:
+                key = "texts_of" if part == "texts" else "tokenizer_of" if spec.is_pairs else "tokenizer"
+                raise UserError(
+                    f"corpora.{name}.{key}: no corpus {other!r} of text with a tokenizer of its own. "
+                    f"There are: {', '.join(texts) or 'none'}."
+                )
+        made_with = {part: specs[other] for part, other in spec.others.items()}
+        if made_with:
+            found[name] = spec.model_copy(
+                update={"teacher": made_with.get("teacher"), "summarised": made_with.get("texts")}
+            )
+    return found
+
+
+def image_source(name: str, spec: CorpusSpec) -> ImageSource:
+    """The source of a corpus of images, with its size and classes. UserError for a corpus of text."""
+    if not isinstance(spec.source, ImageSource):
+        raise UserError(f"corpus '{name}': holds text, not images. Name one of source {', '.join(IMAGES)}.")
+    return spec.source

@@ -1,0 +1,69 @@
+"""What params.yaml says of the crossover: tasks, budgets, families, the sizes that all share, and the search."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from allmlp.models import REGISTRY
+from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.studies.crossover import known
+from allmlp.studies.crossover.fits import TASKS
+from allmlp.studies.crossover.rows import Addition, Copying, Digits, Recall, Text
+from allmlp.studies.settings import StudySettings
+
+Rate = Annotated[float, Field(gt=0)]
+
+
+class Search(Strict):
+    """Rates that are tried on `seed`, each for `share` of a run's steps."""
+
+    rates: list[Rate] = Field(min_length=1)
+    seed: int = Field(ge=0)
+    share: float = Field(gt=0, le=1)
+
+
+class Tasks(Strict):
+    """Every row of the matrix that trains something; retrieval is measured on what learnt the stories."""
+
+    copying: Copying
+    bytes: Text
+    stories: Text
+    recall: Recall
+    multi_recall: Recall
+    digits: Digits
+    addition: Addition
+
+
+class Settings(StudySettings):
+    """`budgets`: task -> counted operations of one training; what is not named is not run. `steps`: the most of any.
+
+    `families`: name -> its architectures. `hyperparameters`: what is an architecture's own besides the common
+    `d_model`, `n_blocks` and `n_heads`.
+    """
+
+    tasks: Tasks
+    budgets: dict[str, Annotated[float, Field(gt=0)]] = Field(min_length=1)
+    d_model: int = Field(gt=0)
+    n_blocks: int = Field(gt=0)
+    n_heads: int = Field(gt=0)
+    families: dict[str, list[str]] = Field(min_length=1)
+    every: bool = False
+    hyperparameters: dict[str, dict[str, Any]] = Field(default={})
+    search: Search
+    warmup_share: float = Field(default=0.1, ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        listed = [name for names in self.families.values() for name in names]
+        refuse_unknown_names("architecture", [*listed, *self.hyperparameters], REGISTRY)
+        if twice := {name for name in listed if listed.count(name) > 1}:
+            raise ValueError(f"families: {', '.join(sorted(twice))} is of two families. Leave it in one.")
+        refuse_unknown_names("task", self.budgets, [name for name in TASKS if name != "retrieval"])
+        if self.search.seed in self.seeds:
+            raise ValueError(f"search.seed {self.search.seed} is one of `seeds`: rates are chosen on another seed")
+        return self
+
+    def family(self, architecture: str) -> str:
+        """As listed, or what the class of a new one says."""
+        listed = (family for family, names in self.families.items() if architecture in names)
+        return next(listed, None) or known.of(architecture).family

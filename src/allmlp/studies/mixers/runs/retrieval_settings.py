@@ -1,0 +1,84 @@
+"""What params.yaml says of study 001's retrieval: which comparisons, by which matchers, searched how."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.studies.settings import Optimiser
+
+Positive = Annotated[int, Field(gt=0)]
+Padding = Literal["left", "right"]
+Position = Literal["last", "before_last", "mean"]  # as in embeddings.py, which a plan must not import
+Normalisation = Literal["none", "unit", "standardised"]
+Embedder = Literal["mixer", "transformer", "untrained-mixer", "untrained-transformer", "autoencoder"]
+
+EMBEDDERS: dict[Embedder, str] = {  # what it is called here -> its architecture
+    "mixer": "masked-mixer",
+    "transformer": "llama",
+    "untrained-mixer": "masked-mixer",
+    "untrained-transformer": "llama",
+    "autoencoder": "mixer-autoencoder",
+}
+MATCHERS = ("matcher-mixer", "matcher-transformer", "matcher-transformer-as-published")
+
+
+class Matching(Strict):
+    """One comparison: every embedder with every padding, matcher, context, kind of pairs, position and number of pairs.
+
+    `probes`: distances, linear probes, tournament and the effect of the query are measured too.
+    """
+
+    embedders: list[Embedder] = Field(min_length=1)
+    paddings: list[Padding] = Field(default=["right"], min_length=1)
+    matchers: list[str] = Field(default=["matcher-mixer"], min_length=1)
+    contexts: list[Annotated[int, Field(ge=3)]] = Field(min_length=1, description="the query and its candidates")
+    pairs: list[str] = Field(min_length=1, description="corpora of pairs")
+    positions: list[Position] = Field(default=["before_last"], min_length=1)
+    training_pairs: list[Positive | None] = Field(default=[None], min_length=1, description="null: all")
+    d_model: Positive | None = Field(default=None, description="the embedders' width; null: the study's")
+    steps: Positive | None = Field(default=None, description="null: as all comparisons")
+    probes: bool = True
+
+    @field_validator("matchers")
+    @classmethod
+    def _known(cls, matchers: list[str]) -> list[str]:
+        refuse_unknown_names("matcher", matchers, MATCHERS)
+        return matchers
+
+
+class Search(Strict):
+    """How a matcher's learning rate and the normalisation of its embeddings are chosen, on an embedder of `seed`."""
+
+    seed: int = Field(default=100, ge=0)
+    context: Annotated[int, Field(ge=3)] = 8
+    steps: Positive
+    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
+    normalisations: list[Normalisation] = Field(min_length=1)
+
+
+class RetrievalSettings(Strict):
+    """Matchers of `n_blocks` blocks, as wide as the embeddings; `tested` held-out losses, evenly over the steps.
+
+    `control`: the corpus of pairs whose queries share no content word with their texts. A comparison that is null is
+    left out, as an overlay may wish.
+    """
+
+    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, min_length=1, description="null: the study's")
+    steps: Positive
+    batch_size: Positive
+    n_blocks: Positive
+    n_heads: Positive = 4
+    validation_draws: Positive = 1024
+    tested: Positive = 10
+    optimiser: Optimiser
+    normalisation: Normalisation = Field(default="standardised", description="where nothing is searched")
+    search: Search | None = None
+    control: str | None = None
+    comparisons: dict[str, Matching | None] = Field(min_length=1)
+    runs_per_process: Positive = 1
+
+    @property
+    def compared(self) -> list[Matching]:
+        """The comparisons that are not left out."""
+        return [comparison for comparison in self.comparisons.values() if comparison is not None]

@@ -1,0 +1,163 @@
+"""The rules on what embeds better for retrieval (001-22 to 001-26, own-5, -6, -8). The unit is the seed, in nats.
+
+Where both padding sides were run, a rule must hold on both.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.report.statistics import Finding, better, t_interval
+from allmlp.studies.mixers.matching import LARGE, OTHER_WORDS, as_printed, by_side, differences, gains, of_setting
+from allmlp.studies.mixers.verdicts.sides import (
+    AUTOENCODER,
+    MIXER,
+    NATS,
+    TRANSFORMER,
+    UNTRAINED,
+    UNTRAINED_TRANSFORMER,
+    embeds_better,
+    of_what_was_read,
+    on_sides,
+    printed_losses,
+    truncated,
+)
+from allmlp.studies.rules import NotPlannedError, below, every
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+
+def mixer_embeds_better(evidence: "Evidence") -> Finding:
+    """001-22: the matcher ends lower on a mixer's embeddings than on a transformer's, 32 at a time."""
+    rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
+    mixer, transformer = as_printed(rows, MIXER, TRANSFORMER)
+    printed = {
+        "mixer_test_loss_nats": (mixer, "lowest_nats"),
+        "transformer_test_loss_nats": (transformer, "lowest_nats"),
+    }
+    parts = {
+        "(a) transformer's minus mixer's": embeds_better(rows, transformer, mixer, margin),
+        "(b) printed test losses": printed_losses(evidence, printed),
+    }
+    return of_what_was_read(parts, rows, mixer, transformer)
+
+
+def gap_widens(evidence: "Evidence") -> Finding:
+    """001-23: with 128 at a time the mixer's lead is larger, and the transformer's matcher overfits."""
+    rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
+    mixer, transformer = as_printed(rows, MIXER, TRANSFORMER)
+    of_mixer, of_transformer = mixer._replace(context=LARGE), transformer._replace(context=LARGE)
+    at_small = differences(rows, transformer, mixer, "lowest_nats")
+    at_large = differences(rows, of_transformer, of_mixer, "lowest_nats")
+    widening = {side: at_large[side] - at_small[side] for side in at_large if side in at_small}
+    rise = by_side(rows.assign(rise=rows["last_nats"] - rows["lowest_nats"]), of_transformer, "rise")
+    printed = {
+        "mixer_test_loss_nats": (of_mixer, "lowest_nats"),
+        "transformer_test_loss_nats": (of_transformer, "lowest_nats"),
+        "transformer_last_test_loss_nats": (of_transformer, "last_nats"),
+    }
+    parts = {
+        "(a) the gap at 128 minus that at 32": on_sides(widening, lambda gap: better(gap, margin, unit=NATS)),
+        "(b) last minus lowest": on_sides(rise, lambda up: better(up, margin, unit=NATS)),
+        "(c) printed test losses": printed_losses(evidence, printed, refuting=2),
+    }
+    return of_what_was_read(parts, rows, mixer, transformer, of_mixer, of_transformer)
+
+
+def transformer_teaches_nothing(evidence: "Evidence") -> Finding:
+    """001-24: nothing from the lowest-loss transformer, much from an equal mixer, more with more pairs."""
+    rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
+    positions = {"before the end": TRANSFORMER, "at the end": TRANSFORMER._replace(position="last")}
+    learnt = {
+        f"{name}, {side}": below(gain.to_numpy(), margin, NATS)
+        for name, setting in positions.items()
+        for side, gain in gains(rows, setting).items()
+    }
+    printed = {
+        "mixer_test_loss_nats": (MIXER._replace(fewer=True), "lowest_nats"),
+        "mixer_550k_test_loss_nats": (MIXER, "lowest_nats"),
+        "mixer_550k_c128_test_loss_nats": (MIXER._replace(context=LARGE), "lowest_nats"),
+    }
+    parts = {
+        "(a) chance minus the transformer's": every(learnt),
+        "(b) transformer's minus mixer's": embeds_better(rows, TRANSFORMER, MIXER, margin),
+        "(c) mixer's, fewer minus more pairs": embeds_better(rows, MIXER._replace(fewer=True), MIXER, margin),
+        "(d) printed test losses": printed_losses(evidence, printed, refuting=2),
+    }
+    return of_what_was_read(parts, rows, MIXER, *positions.values())
+
+
+def untrained_embeds_nothing(evidence: "Evidence") -> Finding:
+    """001-25: an untrained mixer's embeddings teach nothing at 128 and little at 32."""
+    rows, margin = evidence.table("retrieval"), evidence.margin
+    many, few = gains(rows, UNTRAINED._replace(context=LARGE)), gains(rows, UNTRAINED)
+    little = on_sides(few, lambda gain: below(gain, margin["little_nats"], NATS))
+    overlap = of_setting(rows, UNTRAINED)["shared_words_1"].mean()
+    said = f"{overlap:.0%} of a query's content words are in its text, of both what is read{_beside(rows)}"
+    parts = {
+        "(a) nothing at 128": on_sides(many, lambda gain: below(gain, margin["none_nats"], NATS)),
+        "(b) little at 32": replace(little, text=f"{little.text}; {said}"),
+    }
+    return of_what_was_read(parts, rows, UNTRAINED._replace(context=LARGE), UNTRAINED)
+
+
+def autoencoder_embeds_no_better(evidence: "Evidence") -> Finding:
+    """001-26: an encoder that gives its input back embeds no better for retrieval than an untrained mixer."""
+    rows, margin = evidence.table("retrieval"), evidence.margin
+    entropy, gap = by_side(rows, AUTOENCODER, "embedder_nats"), differences(rows, UNTRAINED, AUTOENCODER, "lowest_nats")
+    limit, loss = margin["cross_entropy_nats"], margin["loss_nats"]
+    parts = {
+        "(a) its own loss": on_sides(entropy, lambda nats: below(nats, limit, "nats per token")),
+        "(b) untrained minus autoencoder": on_sides(gap, lambda nats: below(nats, loss, NATS)),
+    }
+    return of_what_was_read(parts, rows, UNTRAINED, AUTOENCODER)
+
+
+def shared_words(evidence: "Evidence") -> Finding:
+    """001-own-5: is what an untrained transformer's embeddings give to retrieval owed to shared words?"""
+    rows, margin = evidence.table("retrieval"), evidence.margin["gain_nats"]
+    settings = UNTRAINED_TRANSFORMER, UNTRAINED_TRANSFORMER._replace(words=OTHER_WORDS)
+    shared, other = (gains(rows, setting) for setting in settings)
+    lost = {side: shared[side] - other[side] for side in shared if side in other}
+    found = on_sides(lost, lambda nats: better(nats, margin, unit=NATS))
+    return replace(found, text=f"{found.text}; {truncated(rows, *settings)}")
+
+
+def training_embeds(evidence: "Evidence") -> Finding:
+    """001-own-6: does training help retrieval where no content word is shared? Means over the text."""
+    rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
+    settings = [
+        setting._replace(words=OTHER_WORDS, position="mean")
+        for setting in (UNTRAINED, MIXER, UNTRAINED_TRANSFORMER, TRANSFORMER)
+    ]
+    untrained, trained, untrained_transformer, transformer = settings
+    parts = {
+        "(a) mixer": embeds_better(rows, untrained, trained, margin),
+        "(b) transformer": embeds_better(rows, untrained_transformer, transformer, margin),
+    }
+    return of_what_was_read(parts, rows, *settings)
+
+
+def mean_embeds_better(evidence: "Evidence") -> Finding:
+    """001-own-8: does the mean over a text's tokens embed better than its last one?"""
+    rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
+    parts = {
+        f"{letter} {setting.embedder}": embeds_better(rows, setting, setting._replace(position="mean"), margin)
+        for letter, setting in (("(a)", MIXER), ("(b)", TRANSFORMER))
+    }
+    return of_what_was_read(parts, rows, MIXER, TRANSFORMER)
+
+
+def _beside(rows: pd.DataFrame) -> str:
+    """The untrained transformer's gain, where it was run."""
+    try:
+        found = {side: t_interval(gain.to_numpy()) for side, gain in gains(rows, UNTRAINED_TRANSFORMER).items()}
+    except NotPlannedError:
+        return ""
+    said = ", ".join(
+        f"{side} {gain.mean:.3g}" + (f" [{gain.low:.3g}, {gain.high:.3g}]" if gain.n > 1 else "")
+        for side, gain in found.items()
+    )
+    return f"; chance minus the untrained transformer's at 32 (nats): {said}"

@@ -1,0 +1,102 @@
+"""The rules on what reads embeddings: matchers, distances, probes, tournaments (001-21, -27, -30, own-7).
+
+The unit is the seed. Where both padding sides were run, a rule must hold on both.
+"""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better
+from allmlp.studies.mixers.matching import OTHER_WORDS, SMALL, Setting, by_side, gains, of_setting
+from allmlp.studies.mixers.verdicts.sides import MIXER, NATS, SHARE, TRANSFORMER, of_what_was_read, on_sides
+from allmlp.studies.rules import NotPlannedError, below, every
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+AS_PUBLISHED = Setting("transformer", matcher="matcher-transformer-as-published")
+MENDED = Setting("transformer", matcher="matcher-transformer")
+METRICS = {"cosine": "(a) cosine", "l1": "(b) L1", "l2": "(c) L2"}
+
+
+def distances_are_poor(evidence: "Evidence") -> Finding:
+    """001-21: nearest neighbours lose to a matcher on the same embeddings of a mixer, where no word is shared."""
+    distances, margin = evidence.table("distances"), evidence.margin["accuracy_gap_1"]
+    setting = MIXER._replace(words=OTHER_WORDS)
+    matched = of_setting(evidence.table("retrieval"), setting).set_index("run")["top_1"]
+    found = {}
+    for metric, name in METRICS.items():
+        rows = of_setting(distances, setting)
+        rows = rows[rows["metric"].eq(metric) & rows["normalisation"].eq("none")]
+        gaps = rows.assign(gap_1=rows["top_1"] - rows["run"].map(matched))
+        found[name] = on_sides(by_side(gaps, setting, "gap_1"), lambda gap: below(gap, -margin, SHARE))
+    return of_what_was_read(found, evidence.table("retrieval"), setting)
+
+
+def bidirectional_transformer_fails(evidence: "Evidence") -> Finding:
+    """001-27: a bidirectional transformer learns nothing as published, and mended; a query alters its scores."""
+    rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
+    parts = {
+        "(a) as published": _nowhere(rows, AS_PUBLISHED, margin),
+        "(b) mended": _nowhere(rows, MENDED, margin),
+        "(c) replacing the query, as published": _not_zero(evidence.table("query_effect")),
+    }
+    return of_what_was_read(parts, rows, AS_PUBLISHED, MENDED)
+
+
+def information_is_there(evidence: "Evidence") -> Finding:
+    """001-own-7: does a closed-form linear probe of both embeddings retrieve better than the trained matcher?"""
+    rows, margin = evidence.table("retrieval"), evidence.margin["accuracy_1"]
+    probes = evidence.table("embedding_probes").query("probe == 'both'").set_index("run")["top_1"]
+    rows = rows.assign(lead_1=rows["run"].map(probes) - rows["top_1"])
+    settings = [setting._replace(position="mean") for setting in (MIXER, TRANSFORMER)]
+    parts = {
+        f"{letter} {setting.embedder}": on_sides(
+            by_side(rows, setting, "lead_1"), lambda lead: better(lead, margin, unit=SHARE)
+        )
+        for letter, setting in zip(("(a)", "(b)"), settings, strict=True)
+    }
+    return of_what_was_read(parts, rows, *settings)
+
+
+def tournament_grows(evidence: "Evidence") -> Finding:
+    """001-30: do the passes of a tournament grow as n log n? Exact counts."""
+    rows, slope = evidence.table("tournament_passes"), evidence.margin["slope_1"]
+    rows = rows[rows["group"].eq(SMALL)].sort_values("texts")
+    decades, per_text = np.log10(rows["texts"].to_numpy(float)), rows["passes_per_text_1"].to_numpy(float)
+    growth = np.diff(per_text) / np.diff(decades)
+    exponent = float(np.polyfit(decades, np.log10(rows["passes"].to_numpy(float)), 1)[0])
+    verdict: Verdict = "undecided"
+    if (growth > slope).all():
+        verdict = "reproduced"
+    elif (np.abs(growth) <= slope).all():
+        verdict = "contradicted"
+    mean = float(growth.mean())
+    text = f"passes / n from {per_text[0]:.4f} to {per_text[-1]:.4f} for n from {rows['texts'].min():,} to "
+    text += f"{rows['texts'].max():,} (1 / (group - 1) is {1 / (SMALL - 1):.4f}); exponent of n {exponent:.3f}"
+    return Finding(verdict, mean, float(growth.min()), float(growth.max()), 1, "passes / n per factor of ten", text)
+
+
+def _nowhere(rows: pd.DataFrame, setting: Setting, margin: float) -> Finding:
+    """Does a matcher learn nothing, before the end and, where that was run, from the mean over the text?"""
+    found = {f"before the end, {side}": gain for side, gain in gains(rows, setting).items()}
+    with suppress(NotPlannedError):
+        found |= {f"mean, {side}": gain for side, gain in gains(rows, setting._replace(position="mean")).items()}
+    return every({name: below(gain.to_numpy(), margin, NATS) for name, gain in found.items()})
+
+
+def _not_zero(rows: pd.DataFrame) -> Finding:
+    """Exactly 0 in every seed refutes, a change in every seed supports."""
+    changes = by_side(rows, AS_PUBLISHED, "own_change_1")
+    values = np.concatenate([of_side.to_numpy() for of_side in changes.values()])
+    n = min(len(of_side) for of_side in changes.values())
+    verdict: Verdict = "undecided"
+    if n >= FEWEST_SEEDS and (values == 0).all():
+        verdict = "contradicted"
+    elif n >= FEWEST_SEEDS and (values != 0).all():
+        verdict = "reproduced"
+    text = f"largest change of a query's scores when it is replaced: {values.max():.3g} in {len(values)} runs"
+    return Finding(verdict, float(values.mean()), float(values.min()), float(values.max()), n, "logits", text)

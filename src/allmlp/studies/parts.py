@@ -1,0 +1,13 @@
+"""Which rows of a measurement are of some of a study's parts, by the label `part` of their runs."""
+
+import pandas as pd
+
+from allmlp.studies.rules import NotPlannedError
+
+
+def of_part(rows: pd.DataFrame, *parts: str) -> pd.DataFrame:
+    """The rows of some of the study's parts. NotPlannedError, naming them, where there are none."""
+    found = rows[rows["part"].isin(parts)] if "part" in rows else rows.iloc[:0]
+    if found.empty:
+        raise NotPlannedError(f"needs runs of {' and '.join(parts)}, which are not planned")
+    return found

@@ -1,0 +1,298 @@
+"""The crossover: what is said of its skills, by rules, tables, the matrix and the findings of the page."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from allmlp import studies
+from allmlp.report import style
+from allmlp.studies.crossover import families, verdicts
+from allmlp.studies.crossover.figures import matrix
+from allmlp.studies.crossover.fits import TASKS, fits
+from allmlp.studies.crossover.measures import abilities
+from allmlp.studies.crossover.tables import abilities as abilities_table
+from allmlp.studies.crossover.tables import costs, distances
+from allmlp.studies.crossover.tables import retrieval as retrieval_table
+from allmlp.studies.rules import NotPlannedError
+from tests.conftest import PROJECT
+
+SKILLS = {  # family -> task -> mean skill
+    "attention": {"copying": 0.9, "stories": 0.50, "multi-recall": 0.8},
+    "hybrid": {"copying": 0.9, "stories": 0.51, "multi-recall": 0.8},
+    "masked mixing": {"copying": 0.3, "stories": 0.499, "multi-recall": 0.1},
+    "causal relation": {"copying": 0.92, "stories": 0.42, "multi-recall": 0.3},
+    "constant attention": {"addition": 1.0},
+}
+
+
+def scores(skills: dict[str, dict[str, float]] = SKILLS, seeds: int = 5) -> pd.DataFrame:
+    """Rows of the measure `score` as a study's tables have them."""
+    rows = [
+        {
+            "run": f"{family}-{task}-{seed}",
+            "seed": seed,
+            "part": "trained",
+            "task": task,
+            "column": family,
+            "family": family,
+            "model": {"attention": "transformer", "constant attention": "constant-attention"}.get(family, "causal-rn"),
+            "skill_1": skill + 0.001 * np.sin(7 * seed + len(family)),
+        }
+        for family, of_task in skills.items()
+        for task, skill in of_task.items()
+        for seed in range(seeds)
+    ]
+    return pd.DataFrame(rows)
+
+
+def spent(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the measure `resources`, attention's half of the others' numbers."""
+    first = rows[rows["seed"] == 0].copy()
+    half = np.where(first["family"] == "attention", 1.0, 2.0)
+    numbers = dict.fromkeys(("parameters", "flops_per_token", "kept_bytes_per_token"), 100 * half)
+    speeds = {"training_tokens_per_s": 100 * half, "generation_tokens_per_s": np.nan, "hardware": "a machine"}
+    return first.assign(**numbers, **speeds)
+
+
+def judged(test: str, margin: float, rows: pd.DataFrame) -> Any:
+    evidence = SimpleNamespace(margin={"skill_1": margin}, table=lambda measure: rows)
+    return getattr(verdicts, test)(evidence)
+
+
+def changed(family: str, task: str, skill: float) -> pd.DataFrame:
+    return scores({**SKILLS, family: {**SKILLS[family], task: skill}})
+
+
+def test_some_family_learns_stories_as_attention_does() -> None:
+    found = judged("stories_alike", 0.01, scores())
+    assert found.verdict == "reproduced"
+    assert "masked mixing" in found.text
+    assert judged("stories_alike", 0.01, changed("masked mixing", "stories", 0.44)).verdict == "contradicted"
+    assert judged("stories_alike", 0.01, scores(seeds=3)).verdict == "undecided"
+
+
+def test_how_far_behind_attention_is_told_with_the_sign_and_the_level_of_the_rule() -> None:
+    found = judged("stories_alike", 0.01, changed("causal relation", "stories", 0.55))
+    assert found.verdict == "reproduced"
+    assert found.low < found.value < found.high < 0, "less than not behind: ahead"
+    assert found.text.startswith("least behind of 2 families: causal relation, behind attention by mean -0.05")
+    assert "97.5 % t interval" in found.text
+    (claim,) = [row for row in studies.ledger("crossover") if row["id"] == "all-own-1"]
+    assert "Bonferroni level" in claim["statistic"]
+    assert "1 - 0.05 / k" in claim["statistic"]
+    assert all("at that level" in claim[rule] for rule in ("reproduced_if", "contradicted_if"))
+
+
+def test_the_level_is_that_of_all_families() -> None:
+    """What one comparison at 95 % would decide is left open where three were made."""
+    skills = {family: {"stories": 0.3} for family in ("masked mixing", "causal relation", "triangular")}
+    rows = scores({"attention": {"stories": 0.5}, **skills})
+    at = rows["family"] == "triangular"
+    attention = rows.loc[rows["family"] == "attention", "skill_1"].to_numpy()
+    rows.loc[at, "skill_1"] = attention - np.array([-0.004, 0.004, 0.0, 0.0035, -0.0035]) - 0.0045
+    alone = judged("stories_alike", 0.01, rows[rows["family"].isin(["attention", "triangular"])])
+    assert (alone.verdict, judged("stories_alike", 0.01, rows).verdict) == ("reproduced", "undecided")
+
+
+def test_recall_sets_attention_apart() -> None:
+    assert judged("recall_apart", 0.1, scores()).verdict == "reproduced"
+    assert judged("recall_apart", 0.1, changed("masked mixing", "multi-recall", 0.79)).verdict == "contradicted"
+
+
+def test_no_family_is_near_everywhere() -> None:
+    found = judged("none_near_everywhere", 0.1, scores())
+    assert found.verdict == "reproduced"
+    assert "masked mixing: most behind on multi-recall" in found.text
+    assert "causal relation: most behind on multi-recall" in found.text
+    assert "constant attention" not in found.text, "one task is no comparison"
+
+
+def test_one_family_that_is_near_everywhere_refutes_that_none_is() -> None:
+    near = changed("causal relation", "multi-recall", 0.79)
+    found = judged("none_near_everywhere", 0.1, near)
+    assert found.verdict == "contradicted", "masked mixing is behind, and that does not save the claim"
+    assert "causal relation: near on all 3 tasks" in found.text
+    between = changed("causal relation", "multi-recall", 0.7)
+    assert judged("none_near_everywhere", 0.1, between).verdict == "undecided"
+
+
+def test_claims_without_their_runs_are_not_planned() -> None:
+    only = {family: {"copying": of_task.get("copying", 0.0)} for family, of_task in SKILLS.items()}
+    for test in ("stories_alike", "recall_apart"):
+        with pytest.raises(NotPlannedError):
+            judged(test, 0.1, scores(only))
+
+
+def test_of_a_family_the_best_variant_counts_on_each_task() -> None:
+    rows = scores({"attention": {"copying": 0.5}})
+    other = scores({"attention": {"copying": 0.7}}).assign(column="llama", run="other")
+    assert set(families.best_variants(pd.concat([rows, other]))["column"]) == {"llama"}
+
+
+def tabled(rows: pd.DataFrame) -> pd.DataFrame:
+    return distances.tabulate({"score": rows, "resources": spent(rows)})
+
+
+def test_distances_are_shares_of_attentions_skill_most_of_it_first() -> None:
+    table = tabled(scores())
+    assert list(table["family"]) == ["causal relation", "masked mixing"], "constant attention shares no task"
+    first = table.iloc[0]
+    assert first["share"] == pytest.approx(np.mean([0.92 / 0.9, 0.42 / 0.5, 0.3 / 0.8]), abs=0.01)
+    assert first["low"] < first["share"] < first["high"]
+    assert (first["best_on"], first["worst_on"], first["tasks"]) == ("copying", "multi-recall", 3)
+    assert first["common"] == "copying, stories, multi-recall"
+    assert (first["parameters"], first["training_speed"], first["costs_on"]) == (2.0, 2.0, "stories")
+
+
+def test_families_are_ranked_on_the_tasks_that_all_of_them_did() -> None:
+    """On what it did, causal relation has 1.15 of attention's skill; on the one common task it has less than others."""
+    skills = {
+        "attention": {"copying": 0.8, "stories": 0.5, "digits": 0.4, "addition": 0.9},
+        "causal relation": {"copying": 0.5, "digits": 0.8, "addition": 0.9},
+        "masked mixing": {"copying": 0.6, "stories": 0.4},
+        "constant attention": {"addition": 0.9},
+    }
+    table = tabled(scores(skills)).set_index("family")
+    assert list(table.index) == ["masked mixing", "causal relation", "constant attention"]
+    assert table["common"].tolist() == ["copying", "copying", ""]
+    assert table["share"].tolist()[:2] == pytest.approx([0.75, 0.625], abs=0.01)
+    assert table.loc["causal relation", ["best_on", "tasks", "costs_on"]].tolist() == ["digits", 3, "copying"]
+    alone = table.loc["constant attention"]
+    assert np.isnan(alone[["share", "low", "high"]].astype(float)).all()
+    assert (alone["best_on"], alone["costs_on"]) == ("addition", "addition")
+    page = findings(tabled(scores(skills)))
+    assert "the mean over 1 task\nthat all ranked families can do (copying)" in page
+    assert (
+        "<strong>constant attention</strong> is not ranked, it lacks the tasks of the others: 1.00 on addition" in page
+    )
+    assert "nan" not in page
+
+
+def test_families_of_one_task_each_are_ranked_where_none_has_two_and_it_is_the_same() -> None:
+    same = {"attention": {"copying": 0.8}, "causal relation": {"copying": 0.5}, "masked mixing": {"copying": 0.6}}
+    assert tabled(scores(same))["common"].tolist() == ["copying"] * 2
+    other = {**same, "attention": {"copying": 0.8, "stories": 0.5}, "masked mixing": {"stories": 0.6}}
+    assert tabled(scores(other))["common"].tolist() == [""] * 2
+    many = {"attention": {"multi-recall": 0.8}, "masked mixing": {"multi-recall": 0.6}}
+    assert tabled(scores(many))["costs_on"].tolist() == ["multi-recall"], "every training has its costs"
+    page = findings(tabled(scores(other)))
+    assert "no task in common" in page
+    assert "nan" not in page
+
+
+def told() -> pd.DataFrame:
+    names = ("transformer", "causal-rn", "constant-attention")
+    rows = [(name, task, fits(name, task) or "") for name in names for task in TASKS]
+    return pd.DataFrame(rows, columns=list(abilities.COLUMNS))
+
+
+def test_the_table_of_retrieval_says_what_was_read() -> None:
+    rows = scores({"attention": {"stories": 0.5, "retrieval": 0.4}, "masked mixing": {"retrieval": 0.2}})
+    rows = rows.assign(value=0.4, guess=1 / 32, cut_stories=0.9, cut_summaries=0.1)
+    table = retrieval_table.tabulate({"score": rows})
+    assert table["family"].tolist() == ["attention", "masked mixing"]
+    assert table[["cut_stories", "cut_summaries", "seeds"]].to_numpy().tolist() == [[0.9, 0.1, 5]] * 2
+
+
+def test_the_matrix_says_who_cannot_and_why() -> None:
+    with style.matplotlib.rc_context(style.RC):
+        figure = matrix.draw({"score": scores(), "abilities": told()})
+    texts = [text.get_text().replace("\n", " ") for text in figure.axes[0].texts]
+    assert sum(text.startswith("cannot: It gives one answer per sequence, not one per token.") for text in texts) == 3
+    assert sum(text == "not planned" for text in texts) == 4  # who could do addition and was not asked to
+    assert [text for text in texts if text.startswith("1.00")]
+    labels = [label.get_text().replace("\n", " ") for label in figure.axes[0].get_xticklabels()]
+    assert labels == list(SKILLS)
+
+
+def test_what_nobody_learnt_is_compared_with_nothing() -> None:
+    rows = scores({"attention": {"copying": 0.01}, "masked mixing": {"copying": 0.02}})
+    cells = matrix._cells(rows)
+    assert cells["share"].isna().all()
+    assert tabled(rows).empty
+
+
+def test_tables_have_a_row_for_each() -> None:
+    table = abilities_table.tabulate({"abilities": told()})
+    assert list(table["architecture"]) == ["transformer", "causal-rn", "constant-attention"]
+    assert table.set_index("architecture").loc["constant-attention", "recall"] == (
+        "cannot: It reads sequences of 2 tokens only."
+    )
+    rows = spent(scores())
+    cost = rows[["run"]].assign(steps_done=7, counted_flops=70)
+    assert len(costs.tabulate({"resources": rows, "cost": cost})) == len(rows)
+
+
+def findings(table: pd.DataFrame | None, **others: pd.DataFrame) -> str:
+    environment = Environment(
+        loader=FileSystemLoader(PROJECT / "paper"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    filters = ("slug", "number", "rounded", "scientific", "duration")
+    environment.filters |= dict.fromkeys(filters, str)  # of the report's other parts, which are loaded with `count`
+    made = {**({} if table is None else {"distances": table}), **others}
+    tables = [
+        {
+            "name": name,
+            "rows": rows.map(lambda cell: f"{cell:.6g}" if isinstance(cell, float) else str(cell)),
+            "scale": "workstation",
+        }
+        for name, rows in made.items()
+    ]
+    study = {"name": "crossover", "tables": tables}
+    return environment.get_template("findings-crossover.html.j2").render(study=study)
+
+
+def test_the_findings_answer_the_question_first() -> None:
+    page = findings(tabled(scores()))
+    assert page.index("<strong>causal relation</strong>") < page.index("<strong>masked mixing</strong>")
+    lead = " ".join(page[page.index("<p") : page.index("</p>")].split())
+    assert "Of the 2 all-MLP families here, <strong>causal relation</strong> comes nearest to attention" in lead
+    assert "it has the most of attention's skill, 0.75 (0.7" in lead
+    assert "of it, the mean over 3 tasks that all ranked families can do (copying, stories, multi-recall)" in lead
+    assert "best on copying (1.02), worst on multi-recall (0.37)" in lead
+    assert "2.00 times attention's weights" in lead
+    assert "nan" not in page
+    assert "too few" not in page
+    assert findings(None).strip() == ""
+
+
+def test_a_family_that_is_ahead_of_attention_is_not_near_it() -> None:
+    rows = scores({"attention": {"copying": 0.5, "stories": 0.5}, "masked mixing": {"copying": 0.9, "stories": 0.5}})
+    assert "comes out ahead of attention" in " ".join(findings(tabled(rows)).split())
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_few_seeds_have_no_interval_in_table_matrix_and_findings(seeds: int) -> None:
+    rows = scores(seeds=seeds)
+    table = tabled(rows)
+    assert table[["low", "high"]].isna().to_numpy().all()
+    assert matrix._cells(rows)["half"].isna().all()
+    page = findings(table)
+    assert "nan" not in page
+    assert f"Means over {seeds} seed{'s' if seeds > 1 else ''} at scale workstation,\nwhich gives no interval" in page
+    enough = scores(seeds=3)
+    assert tabled(enough)[["low", "high"]].notna().to_numpy().all()
+    assert matrix._cells(enough)["half"].notna().all()
+
+
+def test_the_findings_say_what_retrieval_read() -> None:
+    read = pd.DataFrame([{"family": "attention", "cut_stories": "0.9", "cut_summaries": "0"}])
+    page = findings(tabled(scores()), retrieval=read)
+    assert "longer than the context, 90 % of the stories and 0 % of the summaries" in page
+
+
+def test_it_is_said_that_the_sizes_of_recall_favour_attention() -> None:
+    (claim,) = [row for row in studies.ledger("crossover") if row["id"] == "all-own-2"]
+    for text in (claim["reason"], matrix.CAPTION):
+        assert "chosen by trials of attention alone" in text
+        assert "so that attention learns them within the budget" in text
+
+
+def test_its_claims_are_this_projects_own() -> None:
+    claims = [row["id"] for row in studies.ledger("crossover")]
+    assert all(studies.is_own(claim) for claim in claims)
+    assert studies.ledger("crossover", "errata") == []
