@@ -313,6 +313,8 @@ def test_measures_of_a_run(planning: Any, tmp_path: Any, monkeypatch: pytest.Mon
     (cost,) = resources.measure(trained).to_dict("records")
     assert cost["flops_per_token"] > 6 * 16 * 16
     assert cost["kept_bytes_per_token"] > 0
+    assert cost["training_tokens_per_s"] > 0
+    assert (cost["learning_rate_1"], cost["largest_rate_1"]) == (0.003, 0.003)
     table = abilities.measure(trained)
     assert len(table) == len(models.REGISTRY) * len(TASKS)
     for module, rows in ((score, score.measure(trained)), (abilities, table), (resources, resources.measure(trained))):

@@ -55,7 +55,8 @@ def spent(rows: pd.DataFrame) -> pd.DataFrame:
     half = np.where(first["family"] == "attention", 1.0, 2.0)
     numbers = dict.fromkeys(("parameters", "flops_per_token", "kept_bytes_per_token"), 100 * half)
     speeds = {"training_tokens_per_s": 100 * half, "generation_tokens_per_s": np.nan, "hardware": "a machine"}
-    return first.assign(**numbers, **speeds)
+    rates = {"learning_rate_1": np.where(first["family"] == "attention", 0.024, 0.003), "largest_rate_1": 0.024}
+    return first.assign(**numbers, **speeds, **rates)
 
 
 def judged(test: str, margin: float, rows: pd.DataFrame) -> Any:
@@ -283,6 +284,15 @@ def test_the_findings_say_what_retrieval_read() -> None:
     read = pd.DataFrame([{"family": "attention", "cut_stories": "0.9", "cut_summaries": "0"}])
     page = findings(tabled(scores()), retrieval=read)
     assert "longer than the context, 90 % of the stories and 0 % of the summaries" in page
+
+
+def test_the_findings_say_how_short_the_trainings_were() -> None:
+    rows = spent(scores())
+    cost = rows[["run"]].assign(steps_done=range(900, 900 + len(rows)), counted_flops=70)
+    page = " ".join(findings(tabled(scores()), costs=costs.tabulate({"resources": rows, "cost": cost})).split())
+    highest = (rows["family"] == "attention").sum()
+    assert f"The budgets pay for 900 to {899 + len(rows)} steps of training" in page
+    assert f"the largest of those tried in {highest} of {len(rows)} cases" in page
 
 
 def test_it_is_said_that_the_sizes_of_recall_favour_attention() -> None:

@@ -1,6 +1,9 @@
 """What an architecture costs at its task's size: weights, operations, memory, and speed of training and generating."""
 
+import statistics
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -11,38 +14,68 @@ from allmlp.models.base import SequenceModel
 from allmlp.sampling import generate
 from allmlp.studies.mixers.memory import counted
 from allmlp.training import flops
+from allmlp.training.environment import provenance
+from allmlp.training.loop import Training
 
 if TYPE_CHECKING:
     from allmlp.training.checkpoint import Trained
 
-RECIPE = 1
+RECIPE = 2
 GENERATES = ("next-token",)  # tasks whose tokens can be gone on with
+STEPS = 20  # of which the median is taken
 
 COLUMNS = {
     "parameters": exact("trained parameters"),
     "flops_per_token": exact("forward and backward, counted, over the tokens or patches of a sequence"),
     "kept_bytes_per_token": numeric("what a forward pass keeps for backward, without the head, per token", rtol=0.05),
-    "training_tokens_per_s": timing("tokens read a second, over the whole training; nan where unknown"),
+    "training_tokens_per_s": timing("tokens read a second; nan where unknown"),
     "generation_tokens_per_s": timing("one continuation, token after token; nan where nothing is generated"),
-    "hardware": timing("what it was trained on"),
+    "hardware": timing("what the speeds are of"),
+    "learning_rate_1": exact("its maximum, as the search chose it"),
+    "largest_rate_1": exact("the largest that the search tried; nan without a search"),
 }
 
 
 def measure(trained: "Trained") -> pd.DataFrame:
     """One row."""
-    run, model, spent = trained.run, trained.model(), trained.timing()
-    read = int(run.labels["sequences"]) * model.context * trained.ending["steps_done"]
+    run, model = trained.run, trained.model()
     shape = (1, model.context) if model.features is None else (1, model.context, model.features)
     inputs = torch.zeros(shape, dtype=torch.int64 if model.features is None else torch.float32)
+    rates = [run.relatives[one].optimiser["learning_rate"] for one in run.search]
     row = {
         "parameters": flops.parameters(model)["total"],
         "flops_per_token": flops.counted_flops(model, 1) // model.context,
         "kept_bytes_per_token": counted(model, inputs).kept / model.context,
-        "training_tokens_per_s": read / spent["seconds"] if spent.get("seconds") else float("nan"),
+        "training_tokens_per_s": _trained_per_second(trained, model.context),
         "generation_tokens_per_s": _generated_per_second(model) if run.task in GENERATES else float("nan"),
-        "hardware": spent.get("hardware", ""),
+        "hardware": trained.timing().get("hardware", "") if run.device != "cpu" else provenance("cpu")["hardware"],
+        "learning_rate_1": trained.learning_rate,
+        "largest_rate_1": max(rates, default=float("nan")),
     }
     return pd.DataFrame([row])[list(COLUMNS)]
+
+
+def _trained_per_second(trained: "Trained", context: int) -> float:
+    """A training on a GPU has its device to itself, and counts whole. Trainings on a CPU share it with others: some
+    steps are made again here, one architecture after the other."""
+    run = trained.run
+    read = int(run.labels["sequences"]) * context
+    if run.device != "cpu":
+        seconds = trained.timing().get("seconds")
+        return read * trained.ending["steps_done"] / seconds if seconds else float("nan")
+    mode = torch.get_deterministic_debug_mode()  # which a training sets, for its whole process
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            training = Training(run, Path(folder), task=trained.task())
+            return read / statistics.median(_step_seconds(training) for _ in range(STEPS))
+    finally:
+        torch.set_deterministic_debug_mode(mode)
+
+
+def _step_seconds(training: Training) -> float:
+    before = time.perf_counter()
+    training.update()
+    return time.perf_counter() - before
 
 
 def _generated_per_second(model: SequenceModel) -> float:
