@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 RECIPE = 2
 GENERATES = ("next-token",)  # tasks whose tokens can be gone on with
-STEPS = 20  # of which the median is taken
+STEPS, GENERATIONS = 20, 5  # of which the median is taken
 
 COLUMNS = {
     "parameters": exact("trained parameters"),
     "flops_per_token": exact("forward and backward, counted, over the tokens or patches of a sequence"),
     "kept_bytes_per_token": numeric("what a forward pass keeps for backward, without the head, per token", rtol=0.05),
     "training_tokens_per_s": timing("tokens read a second; nan where unknown"),
-    "generation_tokens_per_s": timing("one continuation, token after token; nan where nothing is generated"),
+    "generation_tokens_per_s": timing("a continuation, token after token; nan where nothing is generated"),
     "hardware": timing("what the speeds are of"),
     "learning_rate_1": exact("its maximum, as the search chose it"),
     "largest_rate_1": exact("the largest that the search tried; nan without a search"),
@@ -85,6 +85,10 @@ def _generated_per_second(model: SequenceModel) -> float:
     half = model.context // 2
     prompt = [number % model.vocabulary for number in range(half)]
     generate(model, prompt, 1, temperature=0)
+    return half / statistics.median(_generation_seconds(model, prompt, half) for _ in range(GENERATIONS))
+
+
+def _generation_seconds(model: SequenceModel, prompt: list[int], tokens: int) -> float:
     before = time.perf_counter()
-    generate(model, prompt, half, temperature=0)
-    return half / (time.perf_counter() - before)
+    generate(model, prompt, tokens, temperature=0)
+    return time.perf_counter() - before
