@@ -408,7 +408,7 @@ def test_a_declared_vocabulary_keeps_the_commonest_chunks_and_leaves_rare_ones_o
     assert (fitted.vocabulary, fitted.eod, len(fitted.token_strings())) == (4, 3, 4)
     assert fitted.decode(fitted.encode_batch(["abab" * 10 + "xy"])[0]) == "abab" * 10
     with pytest.raises(UserError, match="do not occur in the text that it was fitted to"):
-        fitted.encode_batch(["ÄÖ!?!?ab"])
+        fitted.encode_batch(["!?!?!?ab"])
     wide = tokenizers.fit(tokenizers.Chunks(length=2, vocabulary=50), ["abab"])
     assert (wide.vocabulary, wide.eod) == (50, 49)
 
