@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn import functional as F
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
 
 from allmlp import models
 from allmlp.errors import UserError
@@ -85,8 +85,10 @@ def test_the_papers_worked_example():
 
 @every_variant
 @pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("convolved", [("cpu",), ()], ids=["convolutions", "products"])  # a CPU's, and a GPU's
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
-def test_outputs_and_gradients_are_the_published_forms(options, causal):
+def test_outputs_and_gradients_are_the_published_forms(options, causal, convolved, monkeypatch):
+    monkeypatch.setattr(triangles, "CONVOLVED", convolved)
     mixer, x = build(options, causal), inputs(3, CONTEXT, WIDTH)
     torch.testing.assert_close(mixer(x), as_published(mixer, x), rtol=1e-12, atol=1e-12)
     ours, theirs = gradients(mixer, mixer, x), gradients(mixer, lambda x: as_published(mixer, x), x)
@@ -159,17 +161,6 @@ def test_a_model_generates_what_its_full_pass_says(positions, options):
         model.step(tokens[:, 0], state)
 
 
-class Multiplications(TorchDispatchMode):
-    """How many the matrix products inside make."""
-
-    count = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        if function.overloadpacket in (torch.ops.aten.bmm, torch.ops.aten.baddbmm_):
-            self.count += args[-2].numel() * args[-1].shape[-1]
-        return function(*args, **(kwargs or {}))
-
-
 def test_half_of_the_products_are_left_out(monkeypatch):
     """Forward and in both gradients: of n blocks in a row, (1 + 1 / n) / 2 of the dense form's operations."""
     monkeypatch.setattr(triangles, "BLOCK", {"cpu": 16})
@@ -179,9 +170,9 @@ def test_half_of_the_products_are_left_out(monkeypatch):
         (triangles._input_gradient, (x, weight, True)),
         (triangles._weight_gradient, (x, x, 1, True)),
     ):
-        with Multiplications() as done:
+        with FlopCounterMode(display=False) as counted:
             operation._init_fn(*arguments)
-        assert done.count == 2 * 128**2 * 8 * (1 + 1 / 8) / 2
+        assert counted.get_total_flops() == 2 * 2 * 128**2 * 8 * (1 + 1 / 8) / 2
 
 
 def test_counted_operations_are_those_of_all_pairs():
