@@ -45,6 +45,14 @@ class StudySettings(Strict):
         }
 
 
+class LearningRateSearch(Strict):
+    """All that is compared is trained `steps` steps at each rate: one budget for all, on a seed of its own."""
+
+    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
+    steps: int = Field(gt=0)
+    seed: int = Field(ge=0)
+
+
 def refuse_searched_seed(seed: int, seeds: Collection[int], where: str) -> None:
     """Refuse a search's `seed` that is among the `seeds` that are evaluated; `where`: its key, as `search.seed`.
 

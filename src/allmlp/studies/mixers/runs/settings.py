@@ -1,12 +1,12 @@
 """Settings of study 001's trainings: models, their sizes and paddings, how long, and the search of rates."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from allmlp.models import REGISTRY
 from allmlp.strict import Strict, refuse_unknown_names
-from allmlp.studies.settings import StudySettings, refuse_searched_seed
+from allmlp.studies.settings import LearningRateSearch, StudySettings, refuse_searched_seed
 
 Padding = Literal["left", "right"]
 
@@ -43,14 +43,6 @@ class Model(Strict):
         return architecture
 
 
-class Search(Strict):
-    """Every model is trained `steps` steps at each rate on one seed that nothing else uses: one budget for all."""
-
-    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
-    steps: int = Field(gt=0)
-    seed: int = Field(ge=0)
-
-
 class TrainingSettings(StudySettings):
     """`models` by name; `compared`: those of them that a scale trains (null: all).
 
@@ -71,7 +63,7 @@ class TrainingSettings(StudySettings):
     models: dict[str, Model] = Field(min_length=1)
     compared: list[str] | None = None
     windows: list[str] = Field(default=[])
-    search: Search | None = None
+    search: LearningRateSearch | None = None
 
     @model_validator(mode="after")
     def _named(self) -> Self:

@@ -6,11 +6,10 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from allmlp.strict import Strict, refuse_unknown_names
-from allmlp.studies.settings import StudySettings, refuse_searched_seed
+from allmlp.studies.settings import LearningRateSearch, StudySettings, refuse_searched_seed
 
 Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 Steps = Annotated[int, Field(gt=0)]
-Rate = Annotated[float, Field(gt=0)]
 PUBLISHED = "two-averaging"  # the variant that, at the printed sizes, is the paper's model of 36.3 million parameters
 
 
@@ -19,14 +18,6 @@ class Variant(Strict):
 
     hyperparameters: dict[str, Any] = Field(default={})
     searched_as: str | None = None
-
-
-class Search(Strict):
-    """Every variant's learning rates, with one budget for all, on a seed that nothing else is trained with."""
-
-    learning_rates: list[Rate] = Field(min_length=1)
-    steps: Steps
-    seed: int = Field(ge=0)
 
 
 class Pretraining(Strict):
@@ -56,7 +47,7 @@ class Settings(StudySettings):
     validation_tokens: int = Field(gt=0)
     variants: dict[str, Variant] = Field(min_length=1)
     compared: list[str] = Field(min_length=1)
-    search: Search | None = None
+    search: LearningRateSearch | None = None
     pretraining: Pretraining | None = None
     fine_tuning: FineTuning | None = None
 
