@@ -22,6 +22,7 @@ CAPTION = (
     "trainers (E001-6)."
 )
 
+MOST_LABELS = 5  # of rates under one axis
 MARKERS = "os^vD<>P"
 
 
@@ -43,7 +44,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             axis.plot(best["rate"], best["validation_nats"], mark, markersize=4, color=shade)
         axis.set_xscale("log")
         rates = sorted(rows["rate"].unique())
-        axis.set_xticks(rates, [f"{rate:g}" for rate in rates])
+        apart = 1 if len(rates) <= MOST_LABELS else 3
+        axis.set_xticks(rates, [f"{rate:g}" if i % apart == 0 else "" for i, rate in enumerate(rates)])
         axis.set_xticks([], minor=True)
         axis.set_title(FAMILIES[architecture][0])
         axis.set_xlabel("learning rate")
