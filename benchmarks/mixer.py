@@ -1,13 +1,13 @@
 """A flat masked mixer's training step beside its plain Conv1d form and Llama; its mixing layer against length.
 
-    python benchmarks/mixer.py        about 6 minutes on 1 core of a CPU, Linux; on a GPU where there is one
+    python benchmarks/mixer.py        about 8 minutes on 1 core of a CPU, Linux; on a GPU where there is one
 
 The step is the paper's: width 512, 8 blocks, 512 tokens, batch 16, 4,096 tokens in the vocabulary; forward, loss,
 backward and AdamW in float32. `conv1d` is the same model as published: its mask rebuilt in each pass, multiplied into
 the weight of a Conv1d over tokens. Llama has 4 heads and fused attention. Prints milliseconds, the bytes kept for
 backward, counted at autograd, and the peak above what was there. Then the mixing layers alone, forward and backward.
-Freed memory stays with the process, as in training. Mixing is a tenth of a step's operations, so that the step can be
-1.1 times faster at most, whatever its mixing does; the layers show what the triangle and its blocks are worth.
+Freed memory stays with the process, as in training. Mixing is a tenth of a step's operations, so that at equal speed
+per operation a step gains 1.1 times at most, whatever its mixing; the layers show what triangle and blocks are worth.
 Draws the layers' growth to work/bench/mixer.svg and .png, and on a CPU exits with 1 where ours is slower than `conv1d`.
 """
 

@@ -37,6 +37,12 @@ def short_blocks(monkeypatch):
     monkeypatch.setattr(triangles, "BLOCK", {"cpu": 4})
 
 
+@pytest.fixture(params=["convolutions", "products"])
+def either_form(request, monkeypatch):
+    """A CPU's form of a block's product, and a GPU's."""
+    monkeypatch.setattr(triangles, "CONVOLVING_DEVICES", ("cpu",) if request.param == "convolutions" else ())
+
+
 def build(options, causal=True, dtype=torch.float64):
     torch.manual_seed(1)
     return Mixing(WIDTH, CONTEXT, causal=causal, **options).to(dtype)
@@ -85,10 +91,8 @@ def test_the_papers_worked_example():
 
 @every_variant
 @pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("convolved", [("cpu",), ()], ids=["convolutions", "products"])  # a CPU's, and a GPU's
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
-def test_outputs_and_gradients_are_the_published_forms(options, causal, convolved, monkeypatch):
-    monkeypatch.setattr(triangles, "CONVOLVED", convolved)
+def test_outputs_and_gradients_are_the_published_forms(options, causal, either_form):
     mixer, x = build(options, causal), inputs(3, CONTEXT, WIDTH)
     torch.testing.assert_close(mixer(x), as_published(mixer, x), rtol=1e-12, atol=1e-12)
     ours, theirs = gradients(mixer, mixer, x), gradients(mixer, lambda x: as_published(mixer, x), x)
@@ -96,7 +100,7 @@ def test_outputs_and_gradients_are_the_published_forms(options, causal, convolve
 
 
 @every_variant
-def test_masked_weights_have_no_gradient(options):
+def test_masked_weights_have_no_gradient(options, either_form):
     mixer = build(options)
     mixer(inputs(2, CONTEXT, WIDTH)).square().sum().backward()
     for layer in mixer.layers:
@@ -119,7 +123,7 @@ def test_gradients_are_those_of_finite_differences(options, causal):
 
 @every_variant
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_later_tokens_leave_the_bits_of_earlier_outputs(options, dtype):
+def test_later_tokens_leave_the_bits_of_earlier_outputs(options, dtype, either_form):
     mixer, x = build(options, dtype=dtype), inputs(2, CONTEXT, WIDTH, dtype=dtype)
     y = mixer(x)
     for start in (1, 3, 4, 5, 10):
@@ -161,7 +165,7 @@ def test_a_model_generates_what_its_full_pass_says(positions, options):
         model.step(tokens[:, 0], state)
 
 
-def test_half_of_the_products_are_left_out(monkeypatch):
+def test_half_of_the_products_are_left_out(monkeypatch, either_form):
     """Forward and in both gradients: of n blocks in a row, (1 + 1 / n) / 2 of the dense form's operations."""
     monkeypatch.setattr(triangles, "BLOCK", {"cpu": 16})
     x, weight = torch.randn(2, 128, 1, 8), torch.randn(1, 1, 128, 128)
@@ -173,6 +177,20 @@ def test_half_of_the_products_are_left_out(monkeypatch):
         with FlopCounterMode(display=False) as counted:
             operation._init_fn(*arguments)
         assert counted.get_total_flops() == 2 * 2 * 128**2 * 8 * (1 + 1 / 8) / 2
+
+
+@pytest.mark.parametrize(("S", "T", "H", "K"), [(9, 9, 1, 1), (5, 9, 2, 3), (1, 1, 3, 2), (4, 8, 1, 4)])
+@pytest.mark.parametrize("causal", [True, False])
+def test_compiled_code_is_told_the_shapes_and_strides_that_come(S, T, H, K, causal, either_form):
+    x, g, weight = torch.randn(3, S, H, 4), torch.randn(3, T, H, 4), torch.randn(H, K, T, S)
+    for operation, arguments in (
+        (triangles._product, (x, weight, None, causal)),
+        (triangles._input_gradient, (g, weight, causal)),
+        (triangles._weight_gradient, (g, x, K, causal)),
+    ):
+        came = operation(*arguments)
+        told = operation(*(one.to("meta") if isinstance(one, torch.Tensor) else one for one in arguments))
+        assert (came.shape, came.stride(), came.dtype) == (told.shape, told.stride(), told.dtype)
 
 
 def test_counted_operations_are_those_of_all_pairs():
