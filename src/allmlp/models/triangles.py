@@ -1,20 +1,16 @@
 """Products that mix tokens, y_t = sum over s of W[t, s] x_s, in blocks that leave out the upper triangle.
 
 Names: B sequences, S tokens read, T tokens made, H heads of F features, K taps over the features, P = F + K - 1
-features with the zeros around them; of a block: R rows, C columns, s the tokens that it reads, r those that read it.
+features with the zeros around them; of a block: R rows, s the tokens that it reads.
 """
-
-from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch.nn.grad import conv1d_weight
 from torch.utils.flop_counter import register_flop_formula
 
-# rows, or columns, of one product: of 32 to 256 the fastest at 512 tokens on a CPU; on a GPU a block has to fill it
-BLOCK = {"cpu": 128, "cuda": 256}
-CONVOLVING_DEVICES = ("cpu",)  # where a block's product is a convolution, a third faster than BLAS on some CPUs
+BLOCK = 256  # rows of one product: of 64, 128 and 256 the fastest at 512 and 1,024 tokens on a CPU
+CONVOLVING_DEVICES = ("cpu",)  # where a block's product is a convolution, which oneDNN does faster than BLAS on AMD
 
 
 def token_product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
@@ -28,7 +24,7 @@ def token_product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, c
         dtype = torch.get_autocast_dtype(x_BSHF.device.type)
         x_BSHF, weight_HKTS = x_BSHF.to(dtype), weight_HKTS.to(dtype)
         bias_HT = None if bias_HT is None else bias_HT.to(dtype)
-    return _product(x_BSHF, weight_HKTS, bias_HT, causal)
+    return torch.ops.allmlp.token_product(x_BSHF, weight_HKTS, bias_HT, causal)
 
 
 def widened(x: Tensor, taps: int) -> Tensor:
@@ -36,80 +32,90 @@ def widened(x: Tensor, taps: int) -> Tensor:
     return x if taps == 1 else F.pad(x, ((taps - 1) // 2, taps // 2))
 
 
-def _widened_backwards(g: Tensor, taps: int) -> Tensor:
-    """`widened` for the taps in the other direction."""
-    return g if taps == 1 else F.pad(g, (taps // 2, (taps - 1) // 2))
-
-
-@torch.library.custom_op("allmlp::token_product", mutates_args=())
 def _product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
     H, K, T, S = weight_HKTS.shape
     weight_HKTS, wide_BSHP = _lower(weight_HKTS, causal), widened(x_BSHF, K)
     heads = []
     for h in range(H):
         made = []
-        for rows in _blocks(T, causal, x_BSHF):
-            read = slice(min(rows.stop, S) if causal else S)
+        for rows, read in _blocks(T, S, causal):
             bias_R = None if bias_HT is None else bias_HT[h, rows]
             made.append(_mixed(wide_BSHP[:, read, h], weight_HKTS[h, :, rows, read], bias_R))
-        heads.append(torch.cat(made, 1))
+        heads.append(made[0] if len(made) == 1 else torch.cat(made, 1))
     return _joined(heads)
 
 
-@torch.library.custom_op("allmlp::token_product_input_gradient", mutates_args=())
-def _input_gradient(g_BTHF: Tensor, weight_HKTS: Tensor, causal: bool) -> Tensor:
-    """Column by column of blocks: each token read by all tokens that read it, the taps in the other direction."""
+def _gradients(
+    g_BTHF: Tensor, x_BSHF: Tensor, weight_HKTS: Tensor, causal: bool, wanted: list[bool]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Of the input, the weights and the bias; empty where it is not wanted."""
     H, K, T, S = weight_HKTS.shape
-    weight_HKTS, wide_BTHP = _lower(weight_HKTS, causal), _widened_backwards(g_BTHF, K)
+    lower_HKTS, wide_BSHP = _lower(weight_HKTS, causal), widened(x_BSHF, K)
+    dw_HKTS = weight_HKTS.new_zeros(weight_HKTS.shape if wanted[1] else 0)
+    db_HT = g_BTHF.new_empty((H, T) if wanted[2] else 0)
     heads = []
     for h in range(H):
-        made = []
-        for columns in _blocks(S, causal, g_BTHF):
-            readers = slice(columns.start if causal else 0, T)
-            weight_KCr = weight_HKTS[h, :, readers, columns].flip(0).mT
-            made.append(_mixed(wide_BTHP[:, readers, h], weight_KCr))
-        heads.append(torch.cat(made, 1))
-    return _joined(heads)
+        dx_BSP = g_BTHF.new_empty(0)
+        for rows, read in reversed(_blocks(T, S, causal)):  # the last rows read all tokens: the others' parts are added
+            block = g_BTHF[:, rows, h], wide_BSHP[:, read, h], lower_HKTS[h, :, rows, read]
+            dx_BsP, dw_KRs, db_R = _block_gradients(*block, wanted)
+            if wanted[0] and rows.stop == T:
+                dx_BSP = dx_BsP
+            elif wanted[0]:
+                dx_BSP[:, read] += dx_BsP
+            if wanted[1]:
+                dw_HKTS[h, :, rows, read] = dw_KRs
+            if wanted[2]:
+                db_HT[h, rows] = db_R
+        heads.append(dx_BSP)
+    dx_BSHF = _narrowed(_joined(heads), K) if wanted[0] else heads[0]
+    return dx_BSHF, _lower(dw_HKTS, causal and wanted[1]), db_HT
 
 
-@torch.library.custom_op("allmlp::token_product_weight_gradient", mutates_args=())
-def _weight_gradient(g_BTHF: Tensor, x_BSHF: Tensor, taps: int, causal: bool) -> Tensor:
-    _, T, H, _ = g_BTHF.shape
-    S, wide_BSHP = x_BSHF.shape[1], widened(x_BSHF, taps)
-    dw_HKTS = g_BTHF.new_zeros(H, taps, T, S)
-    for h in range(H):
-        for rows in _blocks(T, causal, g_BTHF):
-            read = slice(min(rows.stop, S) if causal else S)
-            dw_HKTS[h, :, rows, read] = _pairs(g_BTHF[:, rows, h], wide_BSHP[:, read, h])
-    return _lower(dw_HKTS, causal)
-
-
-def _mixed(wide_BsP: Tensor, weight_KRs: Tensor, bias_R: Tensor | None = None) -> Tensor:
+def _mixed(wide_BsP: Tensor, weight_KRs: Tensor, bias_R: Tensor | None) -> Tensor:
     """A block: y[b, r, f] = bias[r] + sum over k and s of weight[k, r, s] wide[b, s, f + k]."""
     if wide_BsP.device.type in CONVOLVING_DEVICES:
         return F.conv1d(wide_BsP, weight_KRs.permute(1, 2, 0), bias_R)
     features = wide_BsP.shape[-1] - len(weight_KRs) + 1
-    weight_KBRs = weight_KRs[:, None].expand(-1, len(wide_BsP), -1, -1)
     y_BRF = wide_BsP.new_zeros(1, 1) if bias_R is None else bias_R[:, None]
-    for k, w_BRs in enumerate(weight_KBRs):
-        y_BRF = torch.baddbmm(y_BRF, w_BRs, wide_BsP[..., k : k + features])
+    for k, w_Rs in enumerate(weight_KRs):
+        y_BRF = torch.baddbmm(y_BRF, w_Rs.expand(len(wide_BsP), -1, -1), wide_BsP[..., k : k + features])
     return y_BRF
 
 
-def _pairs(g_BRF: Tensor, wide_BsP: Tensor) -> Tensor:
-    """The gradient of a block's weights: dw[k, r, s] = sum over b and f of g[b, r, f] wide[b, s, f + k]."""
-    _, R, features = g_BRF.shape
-    taps = wide_BsP.shape[-1] - features + 1
+def _block_gradients(
+    g_BRF: Tensor, wide_BsP: Tensor, weight_KRs: Tensor, wanted: list[bool]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Of what `_mixed` takes; undefined where it is not wanted."""
+    K, R, _ = weight_KRs.shape
     if g_BRF.device.type in CONVOLVING_DEVICES:
-        return conv1d_weight(wide_BsP, (R, wide_BsP.shape[1], taps), g_BRF).permute(2, 0, 1)
-    return torch.stack([torch.bmm(g_BRF, wide_BsP[..., k : k + features].mT).sum(0) for k in range(taps)])
+        weight_RsK = weight_KRs.permute(1, 2, 0)
+        dx, dw, db = torch.ops.aten.convolution_backward(
+            g_BRF, wide_BsP, weight_RsK, [R], [1], [0], [1], False, [0], 1, wanted
+        )
+        return dx, dw.permute(2, 0, 1) if wanted[1] else dw, db
+    dx_BsP, dw_KRs = g_BRF.new_empty(0), weight_KRs
+    if wanted[0]:
+        weight_KBsR = weight_KRs.mT[:, None].expand(-1, len(g_BRF), -1, -1)
+        taps = [F.pad(torch.bmm(w_BsR, g_BRF), (k, K - 1 - k)) for k, w_BsR in enumerate(weight_KBsR)]
+        dx_BsP = sum(taps[1:], taps[0])
+    if wanted[1]:
+        windows = wide_BsP.unfold(2, g_BRF.shape[-1], 1).unbind(2)
+        dw_KRs = torch.stack([torch.bmm(g_BRF, read_BsF.mT).sum(0) for read_BsF in windows])
+    return dx_BsP, dw_KRs, g_BRF.sum((0, 2))
 
 
-def _blocks(length: int, causal: bool, like: Tensor) -> Iterator[slice]:
-    """Blocks of rows, or of columns; one where no triangle can be left out."""
-    size = BLOCK.get(like.device.type, BLOCK["cpu"]) if causal else length
-    for start in range(0, length, size):
-        yield slice(start, min(start + size, length))
+def _blocks(made: int, read: int, causal: bool) -> list[tuple[slice, slice]]:
+    """Rows of tokens made, and the tokens that they read; one block where no triangle can be left out."""
+    if not causal:
+        return [(slice(made), slice(read))]
+    ends = [min(start + BLOCK, made) for start in range(0, made, BLOCK)]
+    return [(slice(start, end), slice(min(end, read))) for start, end in zip(range(0, made, BLOCK), ends, strict=True)]
+
+
+def _narrowed(x: Tensor, taps: int) -> Tensor:
+    """Without the zeros that `widened` put around."""
+    return x if taps == 1 else x[..., (taps - 1) // 2 : x.shape[-1] - taps // 2].contiguous()
 
 
 def _joined(heads: list[Tensor]) -> Tensor:
@@ -121,44 +127,43 @@ def _lower(weight: Tensor, causal: bool) -> Tensor:
     return weight.tril() if causal else weight
 
 
-@_product.register_fake
+# defined by schema: `custom_op` costs a small layer a tenth of its time
+torch.library.define("allmlp::token_product", "(Tensor x, Tensor weight, Tensor? bias, bool causal) -> Tensor")
+torch.library.define(
+    "allmlp::token_product_backward",
+    "(Tensor g, Tensor x, Tensor weight, bool causal, bool[3] wanted) -> (Tensor, Tensor, Tensor)",
+)
+torch.library.impl("allmlp::token_product", "default", _product)
+torch.library.impl("allmlp::token_product_backward", "default", _gradients)
+
+
+@torch.library.register_fake("allmlp::token_product")
 def _(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
     B, _, H, features = x_BSHF.shape
     return x_BSHF.new_empty(B, weight_HKTS.shape[2], H, features)
 
 
-@_input_gradient.register_fake
-def _(g_BTHF: Tensor, weight_HKTS: Tensor, causal: bool) -> Tensor:
-    B, _, H, features = g_BTHF.shape
-    return g_BTHF.new_empty(B, weight_HKTS.shape[3], H, features)
-
-
-@_weight_gradient.register_fake
-def _(g_BTHF: Tensor, x_BSHF: Tensor, taps: int, causal: bool) -> Tensor:
-    _, T, H, _ = g_BTHF.shape
-    return g_BTHF.new_empty(H, taps, T, x_BSHF.shape[1])
+@torch.library.register_fake("allmlp::token_product_backward")
+def _(
+    g_BTHF: Tensor, x_BSHF: Tensor, weight_HKTS: Tensor, causal: bool, wanted: list[bool]
+) -> tuple[Tensor, Tensor, Tensor]:
+    shapes = x_BSHF.shape, weight_HKTS.shape, weight_HKTS.shape[::2]
+    dx, dw, db = (g_BTHF.new_empty(shape if one else 0) for shape, one in zip(shapes, wanted, strict=True))
+    return dx, dw, db
 
 
 def _save(ctx, inputs, output) -> None:  # type: ignore[no-untyped-def]
     x_BSHF, weight_HKTS, _, ctx.causal = inputs
-    reads, weighs = ctx.needs_input_grad[:2]
-    ctx.taps = weight_HKTS.shape[1]
-    # what no gradient needs is not kept
-    ctx.save_for_backward(x_BSHF if weighs else None, weight_HKTS if reads else None)
+    ctx.save_for_backward(x_BSHF, weight_HKTS)
 
 
 def _backward(ctx, g_BTHF: Tensor):  # type: ignore[no-untyped-def]
-    x_BSHF, weight_HKTS = ctx.saved_tensors
-    g_BTHF = g_BTHF.contiguous()
-    return (
-        None if weight_HKTS is None else _input_gradient(g_BTHF, weight_HKTS, ctx.causal),
-        None if x_BSHF is None else _weight_gradient(g_BTHF, x_BSHF, ctx.taps, ctx.causal),
-        g_BTHF.sum((0, 3)).T if ctx.needs_input_grad[2] else None,
-        None,
-    )
+    wanted = ctx.needs_input_grad[:3]
+    gradients = torch.ops.allmlp.token_product_backward(g_BTHF.contiguous(), *ctx.saved_tensors, ctx.causal, wanted)
+    return *(gradient if one else None for gradient, one in zip(gradients, wanted, strict=True)), None
 
 
-_product.register_autograd(_backward, setup_context=_save)
+torch.library.register_autograd("allmlp::token_product", _backward, setup_context=_save)
 
 
 @register_flop_formula(torch.ops.allmlp.token_product)
@@ -169,11 +174,6 @@ def _flops(x_shape, weight_shape, *_, **__) -> int:  # type: ignore[no-untyped-d
     return 2 * B * H * K * T * S * features
 
 
-@register_flop_formula(torch.ops.allmlp.token_product_input_gradient)
-def _input_gradient_flops(g_shape, weight_shape, *_, **__) -> int:  # type: ignore[no-untyped-def]
-    return _flops(g_shape, weight_shape)
-
-
-@register_flop_formula(torch.ops.allmlp.token_product_weight_gradient)
-def _weight_gradient_flops(g_shape, x_shape, taps, *_, **__) -> int:  # type: ignore[no-untyped-def]
-    return _flops(x_shape, (g_shape[2], taps, g_shape[1], x_shape[1]))
+@register_flop_formula(torch.ops.allmlp.token_product_backward)
+def _gradient_flops(g_shape, x_shape, weight_shape, causal, wanted, *_, **__) -> int:  # type: ignore[no-untyped-def]
+    return (wanted[0] + wanted[1]) * _flops(x_shape, weight_shape)
