@@ -48,12 +48,19 @@ def take(run: Run, measure: str, trained: "Trained | None" = None) -> Path:
         "measure": measure,
         "rules": rules(run.study, measure),
     }
-    table = table.replace_schema_metadata({"allmlp": json.dumps(about, sort_keys=True)})
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd")
     path = Path(run.measurements[measure])
-    paths.write_whole(path, buffer.getvalue())
+    paths.write_whole(path, _parquet(table, about))
     return path
+
+
+def _parquet(table: pa.Table, about: dict) -> bytes:
+    """Without what Parquet keeps for large tables: statistics, dictionaries, Arrow's schema; a few rows take half."""
+    buffer = io.BytesIO()
+    small = {"write_statistics": False, "use_dictionary": False, "store_schema": False}
+    with pq.ParquetWriter(buffer, table.schema, compression="zstd", **small) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({"allmlp": json.dumps(about, sort_keys=True)})
+    return buffer.getvalue()
 
 
 def read(path: Path) -> tuple[pd.DataFrame, dict]:
