@@ -1,0 +1,127 @@
+"""Study 004's rules on tables of made-up losses, and on what no training alters."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from allmlp import studies
+from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.triangular import verdicts
+from allmlp.studies.triangular.measures import causality, parameter_counts
+from allmlp.studies.triangular.parts import RATES, SHAKESPEARE
+from allmlp.studies.triangular.printed import OF_THE_PAPER
+from allmlp.studies.triangular.runs.settings import PUBLISHED
+
+SEEDS = range(6)
+
+
+def learnt(early: dict[str, float], part: str = "comparison", corpus: str = "stories-chunks") -> pd.DataFrame:
+    """`learning` of six seeds: variant -> early loss; the loss at the end is two nats lower."""
+    rows = [
+        {"run": f"{name}-{seed}", "seed": seed, "part": part, "variant": name, "corpus": corpus}
+        | {"early_nats": loss + 0.3 * seed + 0.004 * np.sin(7 * seed + len(name)), "diverged": False}
+        for name, loss in early.items()
+        for seed in SEEDS
+    ]
+    found = pd.DataFrame(rows).assign(learning_rate=1e-3, step_seconds=0.05)
+    return found.assign(end_nats=found["early_nats"] - 2, end_nats_per_character=(found["early_nats"] - 2) / 2)
+
+
+SEARCHED = pd.DataFrame({"run": ["two-averaging-search-rate0.004"], "part": "search"})
+
+
+def judged(claim: str, **tables: pd.DataFrame):
+    tables = {"cost": SEARCHED, **tables}
+    row = next(row for row in studies.ledger("triangular") if row["id"] == claim)
+    evidence = SimpleNamespace(table=lambda name: tables[name].copy(), margin=row["margin"], paper=row["paper"])
+    return getattr(verdicts, row["test"])(evidence)
+
+
+BASE = {"one-averaging": 5.0, "one-plain": 5.3, "two-averaging": 5.0, "two-plain": 5.05, "one-discounted": 5.0}
+FULL = {**BASE, "gelu": 4.9, "relu": 4.9, "leaky-relu": 5.0, "reshape": 5.4}
+
+
+@pytest.mark.parametrize(
+    ("claim", "change", "verdict"),
+    [
+        ("004-2", {}, "reproduced"),
+        ("004-2", {"one-plain": 5.0}, "contradicted"),
+        ("004-2", {"one-plain": 5.05}, "undecided"),
+        ("004-4", {}, "partly"),  # the averaging mask leaves nothing for a second triangle to gain
+        ("004-4", {"two-averaging": 4.8}, "reproduced"),
+        ("004-5", {}, "contradicted"),
+        ("004-5", {"gelu": 5.0}, "reproduced"),
+        ("004-own-1", {}, "reproduced"),
+        ("004-own-1", {"reshape": 5.0}, "contradicted"),
+        ("004-own-2", {}, "reproduced"),
+        ("004-own-2", {"two-plain": 4.8}, "contradicted"),
+    ],
+)
+def test_rules_on_variants(claim, change, verdict) -> None:
+    assert judged(claim, learning=learnt({**FULL, **change})).verdict == verdict
+
+
+@pytest.mark.parametrize("claim", ["004-2", "004-4", "004-5", "004-own-1", "004-own-2"])
+@pytest.mark.parametrize("without", [SEARCHED.iloc[:0], SEARCHED.assign(part="comparison"), pd.DataFrame()])
+def test_a_rule_on_rates_that_were_searched_for_is_not_applied_to_one_rate_for_all(claim, without) -> None:
+    row = next(row for row in studies.ledger("triangular") if row["id"] == claim)
+    if "same budget" not in " ".join(row["statistic"].split()):
+        assert judged(claim, learning=learnt(FULL), cost=without).verdict != "undecided"
+        return
+    with pytest.raises(NotPlannedError, match="needs a search of learning rates, which is not planned"):
+        judged(claim, learning=learnt(FULL), cost=without)
+
+
+def test_captions_say_how_rates_were_set_at_every_scale() -> None:
+    for kind, names in (("figures", ("differences", "loss_curves", "fine_tuning")), ("tables", ("variants",))):
+        for name in names:
+            assert RATES in studies.module("triangular", f"{kind}.{name}").CAPTION
+    for kind in ("figures", "tables"):
+        for name in studies.names("triangular", kind):
+            assert "published model" not in studies.module("triangular", f"{kind}.{name}").CAPTION
+
+
+def test_a_discount_is_equal_in_loss_and_a_tie_in_time_is_no_gain() -> None:
+    found = judged("004-3", learning=learnt(FULL))
+    assert found.parts[0].verdict == "reproduced"
+    assert found.parts[1].verdict != "reproduced"
+
+
+def test_a_variant_that_is_not_planned_or_diverged_is_said() -> None:
+    with pytest.raises(NotPlannedError, match="needs the variants one-plain, which are not planned"):
+        judged("004-2", learning=learnt({"one-averaging": 5.0}))
+    rows = learnt(FULL)
+    rows.loc[(rows["variant"] == "one-plain") & (rows["seed"] == 3), ["early_nats", "end_nats"]] = np.nan
+    assert judged("004-2", learning=rows).verdict == "undecided"
+
+
+def written(copied: int, corpus: str) -> pd.DataFrame:
+    rows = [
+        {"run": f"{part}-{seed}", "seed": seed, "part": part, "corpus": corpus, "sample": sample, "prompt": ""}
+        | {"text": "To be, or not", "copied_words": copied + seed % 2, "copied_from": 3, "copied_to": 9}
+        for part in ("pretraining", "alone", "fine-tuning")
+        for seed in SEEDS
+        for sample in (0, 1, OF_THE_PAPER)
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize("corpus", SHAKESPEARE)
+def test_fine_tuning_is_judged_on_shakespeare_in_two_parts(corpus) -> None:
+    alone, tuned = learnt({PUBLISHED: 5.5}, "alone", corpus), learnt({PUBLISHED: 5.0}, "fine-tuning", corpus)
+    rows = pd.concat([alone, tuned], ignore_index=True)
+    assert judged("004-7", learning=rows, samples=written(5, corpus)).verdict == "reproduced"
+    found = judged("004-7", learning=rows, samples=written(40, corpus))
+    assert [part.verdict for part in found.parts] == ["reproduced", "contradicted"]
+    with pytest.raises(NotPlannedError, match="needs runs on shakespeare or gutenberg-shakespeare"):
+        judged("004-7", learning=rows.assign(corpus="stories-dealt"), samples=written(5, corpus))
+
+
+def test_counts_and_causality_are_judged_exactly() -> None:
+    counts = parameter_counts.measure(None)  # type: ignore[arg-type]
+    assert judged("004-1", parameter_counts=counts).verdict == "reproduced"
+    rows = causality.measure(None)  # type: ignore[arg-type]
+    assert judged("004-8", causality=rows).verdict == "reproduced"
+    assert judged("004-8", causality=rows.assign(leak_1=1e-300)).verdict == "partly"
