@@ -157,6 +157,21 @@ def test_other_claims_on_made_up_numbers():
         judged("001-25", retrieval=rows[rows["context"].eq(32)])
 
 
+@pytest.mark.parametrize(
+    ("claim", "settings", "part", "verdict"),
+    [
+        ("001-22", [{}, {"embedder": "transformer"}], 0, "contradicted"),
+        ("001-26", [{"embedder": "untrained-mixer"}, {"embedder": "autoencoder"}], 1, "reproduced"),
+    ],
+)
+def test_matchers_equal_at_chance_say_nothing_of_embeddings(claim, settings, part, verdict):
+    for loss, expected in ((2.0, verdict), (float(np.log(31)), "undecided")):
+        rows = rows_of(*({**setting, "lowest_nats": loss} for setting in settings))
+        found = judged(claim, retrieval=rows).parts[part]
+        assert found.verdict == expected
+        assert ("no matcher compared" in found.text) == (expected == "undecided")
+
+
 def test_passes_do_not_grow_as_n_log_n():
     from allmlp.studies.mixers.measures.tournament_passes import measure
 

@@ -29,11 +29,12 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _svg(path: Path) -> Markup:
-    """A figure's SVG element, its ids made its own among all figures of the page."""
+    """A figure's SVG element, without what nothing refers to; its ids made its own among all figures of the page."""
     text = path.read_text(encoding="utf-8")
-    text = text[text.index("<svg") :]
-    name = f"{path.parent.name}-{path.stem}"
-    return Markup(re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text))
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)
+    name = paths.digest(f"{path.parent.name}/{path.stem}", 6)
+    return Markup(re.sub(r'(id="|url\(#|href="#)', rf"\g<1>f{name}-", text))
 
 
 def _figures(study: str) -> list[dict[str, Any]]:

@@ -43,8 +43,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         of_position = rows[rows["position"].eq(position)]
         for axis, context in zip(row, contexts, strict=True):
             _panel(axis, of_position[of_position["context"].eq(context)], chance, tables["paper"])
-            axis.set_title(f"{context - 1} candidates, {POSITIONS[position]}")
-        row[0].set_ylabel("held-out loss (nats)")
+            axis.set_title(f"{context - 1} candidates\n{POSITIONS[position]}")
+    figure.supylabel("held-out loss (nats)", fontsize="medium")
     for axis in axes[-1]:
         axis.set_xlabel("training step")
     legend(figure, list(axes.flat))
@@ -54,6 +54,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 def _panel(axis: Axes, rows: pd.DataFrame, chance: pd.Series, paper: pd.DataFrame) -> None:
     if rows.empty:
         axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center")
+        axis.set_axis_off()
         return
     axis.axhline(float(chance[rows["run"].iloc[0]]), color="black", linewidth=1.0)
     _printed(axis, paper, int(rows["context"].iloc[0]))

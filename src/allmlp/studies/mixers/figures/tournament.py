@@ -42,9 +42,8 @@ def _passes(axis: Axes, rows: pd.DataFrame) -> None:
         axis.plot(n, counted["passes"], "o", markersize=4, color=style.NEUTRAL[place], label=f"groups of {group}")
         axis.plot(n, n / (float(str(group)) - 1), color="black", linewidth=0.8)
         axis.plot(n, n * np.log(n) / np.log(float(str(group))), color=style.PAPER, linestyle="--", linewidth=0.8)
-    axis.set_xscale("log")
     axis.set_yscale("log")
-    axis.set_xlabel("texts")
+    _numbers_of_texts(axis, rows)
     axis.set_ylabel("forward passes")
     axis.legend()
 
@@ -69,9 +68,16 @@ def _found(axis: Axes, rows: pd.DataFrame) -> None:
         )
     n = np.sort(largest["texts"].unique())
     axis.plot(n, 1 / n, color="black", linestyle=":", linewidth=1.0)
-    axis.set_xscale("log")
+    _numbers_of_texts(axis, largest)
     axis.set_ylim(0, 1.02)
-    axis.set_xlabel("texts")
     axis.set_ylabel("own text found")
     axis.set_title(f"groups of {largest['group'].max()}" if len(largest) else "")
     axis.legend()
+
+
+def _numbers_of_texts(axis: Axes, rows: pd.DataFrame) -> None:
+    """A logarithmic axis with a tick at each number searched."""
+    axis.set_xscale("log")
+    axis.set_xticks(numbers := sorted(rows["texts"].unique()), [f"{n:,}" for n in numbers])
+    axis.minorticks_off()
+    axis.set_xlabel("texts")

@@ -22,6 +22,7 @@ from allmlp.studies.mixers.verdicts.sides import (
     on_sides,
     printed_losses,
     truncated,
+    unless_at_chance,
 )
 from allmlp.studies.rules import NotPlannedError, below, every
 
@@ -58,8 +59,11 @@ def gap_widens(evidence: "Evidence") -> Finding:
         "transformer_test_loss_nats": (of_transformer, "lowest_nats"),
         "transformer_last_test_loss_nats": (of_transformer, "last_nats"),
     }
+    wider = on_sides(widening, lambda gap: better(gap, margin, unit=NATS))
     parts = {
-        "(a) the gap at 128 minus that at 32": on_sides(widening, lambda gap: better(gap, margin, unit=NATS)),
+        "(a) the gap at 128 minus that at 32": unless_at_chance(
+            wider, "contradicted", rows, margin, of_mixer, of_transformer
+        ),
         "(b) last minus lowest": on_sides(rise, lambda up: better(up, margin, unit=NATS)),
         "(c) printed test losses": printed_losses(evidence, printed, refuting=2),
     }
@@ -108,9 +112,12 @@ def autoencoder_embeds_no_better(evidence: "Evidence") -> Finding:
     rows, margin = evidence.table("retrieval"), evidence.margin
     entropy, gap = by_side(rows, AUTOENCODER, "embedder_nats"), differences(rows, UNTRAINED, AUTOENCODER, "lowest_nats")
     limit, loss = margin["cross_entropy_nats"], margin["loss_nats"]
+    no_better = on_sides(gap, lambda nats: below(nats, loss, NATS))
     parts = {
         "(a) its own loss": on_sides(entropy, lambda nats: below(nats, limit, "nats per token")),
-        "(b) untrained minus autoencoder": on_sides(gap, lambda nats: below(nats, loss, NATS)),
+        "(b) untrained minus autoencoder": unless_at_chance(
+            no_better, "reproduced", rows, loss, UNTRAINED, AUTOENCODER
+        ),
     }
     return of_what_was_read(parts, rows, UNTRAINED, AUTOENCODER)
 
@@ -122,6 +129,7 @@ def shared_words(evidence: "Evidence") -> Finding:
     shared, other = (gains(rows, setting) for setting in settings)
     lost = {side: shared[side] - other[side] for side in shared if side in other}
     found = on_sides(lost, lambda nats: better(nats, margin, unit=NATS))
+    found = unless_at_chance(found, "contradicted", rows, margin, *settings)
     return replace(found, text=f"{found.text}; {truncated(rows, *settings)}")
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, Values, better
-from allmlp.studies.mixers.matching import Setting, by_side, differences, of_setting
+from allmlp.report.statistics import Finding, Values, Verdict, better
+from allmlp.studies.mixers.matching import Setting, by_side, differences, gains, of_setting
 from allmlp.studies.mixers.verdicts.common import PAPER_SCALE, only_on_paper
-from allmlp.studies.rules import NotPlannedError, every
+from allmlp.studies.rules import NotPlannedError, below, every, withheld
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
@@ -30,7 +30,21 @@ def on_sides(values: Mapping[str, pd.Series], rule: Callable[[Values], Finding])
 def embeds_better(rows: pd.DataFrame, worse: Setting, good: Setting, margin: float) -> Finding:
     """Does `good` end lower than `worse` by more than `margin`? Lowest held-out losses, paired."""
     gaps = differences(rows, worse, good, "lowest_nats")
-    return on_sides(gaps, lambda gap: better(gap, margin, unit=NATS))
+    found = on_sides(gaps, lambda gap: better(gap, margin, unit=NATS))
+    return unless_at_chance(found, "contradicted", rows, margin, worse, good)
+
+
+def unless_at_chance(
+    finding: Finding, verdict: Verdict, rows: pd.DataFrame, margin: float, *settings: Setting
+) -> Finding:
+    """The finding, undecided where it says `verdict` and no matcher of `settings` came `margin` nats below chance.
+
+    Matchers that learnt nothing are equal, whatever their embeddings hold.
+    """
+    of_settings = [gain for setting in settings for gain in gains(rows, setting).values()]
+    nothing = all(below(gain.to_numpy(), margin).verdict == "reproduced" for gain in of_settings)
+    reason = f"no matcher compared comes {margin:g} nats below chance"
+    return withheld(finding, verdict, reason, when=nothing)
 
 
 def printed_losses(evidence: "Evidence", losses: Mapping[str, tuple[Setting, str]], refuting: int = 1) -> Finding:
