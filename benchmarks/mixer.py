@@ -87,11 +87,11 @@ def training_step(name: str) -> Callable[[], None]:
     return run
 
 
-def layer_pass(name: str, length: int) -> Callable[[], None]:
+def layer_pass(name: str, length: int, batch: int = BATCH, d_model: int = SIZES["d_model"]) -> Callable[[], None]:
     """Forward and backward through one layer."""
     torch.manual_seed(0)
-    layer = LAYERS[name](SIZES["d_model"], length).to(tools.device())
-    x_BTD = torch.randn(BATCH, length, SIZES["d_model"], device=tools.device(), requires_grad=True)
+    layer = LAYERS[name](d_model, length).to(tools.device())
+    x_BTD = torch.randn(batch, length, d_model, device=tools.device(), requires_grad=True)
     g_BTD = torch.randn_like(x_BTD)
 
     def run() -> None:
@@ -104,12 +104,18 @@ def layer_pass(name: str, length: int) -> Callable[[], None]:
 
 def layers() -> dict[int, dict[str, float]]:
     """Milliseconds by length; prints a line each, and draws."""
-    print(f"\n{'n':>5}" + "".join(f" {name:>13}" for name in LAYERS) + f"   conv1d / ours, aimed at {AIMED:g}")
-    times = {}
-    for n in LENGTHS:
-        times[n] = tools.medians({name: layer_pass(name, n) for name in LAYERS}, SECONDS)
-        cells = "".join(f" {times[n][name]:10.1f} ms" for name in LAYERS)
-        print(f"{n:5}{cells} {times[n]['conv1d'] / times[n]['ours']:8.2f}", flush=True)
+    ratio = f"   conv1d / ours, asked {ASKED:g} at {SIZES['context']}, aimed at {AIMED:g}"
+    print(f"\n{'n':>5}" + "".join(f" {name:>13}" for name in LAYERS) + ratio)
+
+    def line(n: int, *of: int) -> dict[str, float]:
+        found = tools.medians({name: layer_pass(name, n, *of) for name in LAYERS}, SECONDS)
+        cells = "".join(f" {found[name]:10.2f} ms" for name in LAYERS)
+        print(f"{n:5}{cells} {found['conv1d'] / found['ours']:8.2f}", flush=True)
+        return found
+
+    times = {n: line(n) for n in LENGTHS}
+    print("at the size of the study's own trainings, 8 sequences of width 64:")
+    line(128, 8, 64)
     panels = {"forward and backward (ms)": {name: (LENGTHS, [times[n][name] for n in LENGTHS]) for name in LAYERS}}
     title = f"one layer, {BATCH} sequences, width {SIZES['d_model']}"
     tools.draw("mixer", title, "length n (tokens)", panels, COLOURS)

@@ -87,7 +87,9 @@ def test_verdicts_on_retrieval_say_how_much_of_the_texts_was_read():
     assert "truncated to the embedder's context: 25% to 50% of the texts, 0% to 12% of the queries" in said
     both = [{"embedder": "untrained-transformer", "words": words} for words in (SHARED_WORDS, OTHER_WORDS)]
     assert "25% of the texts, 0% of the queries" in judged("001-own-5", retrieval=rows_of(*both)).text
-    untrained = rows_of({"embedder": "untrained-mixer"}, {"embedder": "untrained-mixer", "context": 128})
+    untrained = rows_of(
+        *({"embedder": name, "context": context} for name in ("untrained-mixer", "mixer") for context in (32, 128))
+    )
     assert "50% of a query's content words are in its text" in judged("001-25", retrieval=untrained).parts[1].text
 
 
@@ -157,6 +159,9 @@ def test_other_claims_on_made_up_numbers():
         judged("001-25", retrieval=rows[rows["context"].eq(32)])
 
 
+AT_CHANCE = {"lowest_nats": float(np.log(31))}
+
+
 @pytest.mark.parametrize(
     ("claim", "settings", "part", "verdict"),
     [
@@ -165,11 +170,34 @@ def test_other_claims_on_made_up_numbers():
     ],
 )
 def test_matchers_equal_at_chance_say_nothing_of_embeddings(claim, settings, part, verdict):
-    for loss, expected in ((2.0, verdict), (float(np.log(31)), "undecided")):
-        rows = rows_of(*({**setting, "lowest_nats": loss} for setting in settings))
-        found = judged(claim, retrieval=rows).parts[part]
+    for learnt, expected in (({}, verdict), (AT_CHANCE, "undecided")):
+        found = judged(claim, retrieval=rows_of(*(setting | learnt for setting in settings))).parts[part]
         assert found.verdict == expected
         assert ("no matcher compared" in found.text) == (expected == "undecided")
+    one_seed = rows_of(*(setting | AT_CHANCE for setting in settings))
+    one_seed.loc[one_seed["seed"].eq(0), "lowest_nats"] = 2.0
+    assert judged(claim, retrieval=one_seed).parts[part].verdict == "undecided"
+
+
+def test_a_padding_side_where_nothing_was_learnt_refutes_nothing():
+    left = [{"padding": "left", **AT_CHANCE}, {"padding": "left", "embedder": "transformer", **AT_CHANCE}]
+    rows = rows_of(*left, {}, {"embedder": "transformer", "lowest_nats": 2.0})
+    assert judged("001-22", retrieval=rows).parts[0].verdict == "undecided"
+    equal = rows_of({"padding": "left"}, AT_CHANCE, {"position": "mean", **AT_CHANCE}, *_transformer_and_its_mean())
+    assert judged("001-own-8", retrieval=equal).parts[0].verdict == "undecided", "the left side is not compared"
+
+
+def _transformer_and_its_mean():
+    return {"embedder": "transformer"}, {"embedder": "transformer", "position": "mean"}
+
+
+def test_nothing_from_one_embedder_is_told_from_nothing_at_all():
+    rows = [{"embedder": "untrained-mixer"}, {}]
+    chance = [AT_CHANCE, {"context": 128, "lowest_nats": float(np.log(127))}]
+    for trained, verdict in (({"lowest_nats": 1.0}, "reproduced"), ({}, "undecided")):
+        of_untrained = [{**rows[0], **one} for one in chance]
+        found = judged("001-25", retrieval=rows_of(*of_untrained, *({**one, **trained} for one in chance)))
+        assert {part.verdict for part in found.parts} == {verdict}
 
 
 def test_passes_do_not_grow_as_n_log_n():

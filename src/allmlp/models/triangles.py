@@ -1,4 +1,4 @@
-"""Products that mix tokens, y_t = sum over s of W[t, s] x_s, in blocks that leave out the upper triangle.
+"""Products that mix tokens, y_t = sum over s of W[t, s] x_s, in blocks of rows that leave out the upper triangle.
 
 Names: B sequences, S tokens read, T tokens made, H heads of F features, K taps over the features, P = F + K - 1
 features with the zeros around them; of a block: R rows, s the tokens that it reads.
@@ -9,8 +9,12 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.flop_counter import register_flop_formula
 
-BLOCK = 256  # rows of one product: of 64, 128 and 256 the fastest at 512 and 1,024 tokens on a CPU
-CONVOLVING_DEVICES = ("cpu",)  # where a block's product is a convolution, which oneDNN does faster than BLAS on AMD
+BLOCK = (
+    256  # rows of one product: of 64, 128 and 256 the fastest at 512 and 1,024 tokens on a CPU; a GPU has to be filled
+)
+CONVOLVING_DEVICES = (
+    "cpu",
+)  # where a block's product is a convolution: from 16 sequences on oneDNN's, faster than BLAS
 
 
 def token_product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
@@ -18,9 +22,10 @@ def token_product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, c
 
     (B, S, H, F) -> (B, T, H, F); x is 0 outside its F features ("same" padding). `causal`: over s <= t only, S <= T;
     what lies above the diagonal is neither multiplied, but for a triangle a block, nor given a gradient. Products are
-    of autocast's type where it is on.
+    of autocast's type where it is on, but of doubles.
     """
-    if not x_BSHF.is_meta and torch.is_autocast_enabled(x_BSHF.device.type):
+    halved = x_BSHF.dtype != torch.float64 and not x_BSHF.is_meta
+    if halved and torch.is_autocast_enabled(x_BSHF.device.type):
         dtype = torch.get_autocast_dtype(x_BSHF.device.type)
         x_BSHF, weight_HKTS = x_BSHF.to(dtype), weight_HKTS.to(dtype)
         bias_HT = None if bias_HT is None else bias_HT.to(dtype)
@@ -47,29 +52,27 @@ def _product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal
 
 def _gradients(
     g_BTHF: Tensor, x_BSHF: Tensor, weight_HKTS: Tensor, causal: bool, wanted: list[bool]
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Of the input, the weights and the bias; empty where it is not wanted."""
+) -> tuple[Tensor, Tensor]:
+    """Of the input and of the weights; empty where it is not wanted."""
     H, K, T, S = weight_HKTS.shape
     lower_HKTS, wide_BSHP = _lower(weight_HKTS, causal), widened(x_BSHF, K)
     dw_HKTS = weight_HKTS.new_zeros(weight_HKTS.shape if wanted[1] else 0)
-    db_HT = g_BTHF.new_empty((H, T) if wanted[2] else 0)
+    summed = torch.promote_types(g_BTHF.dtype, torch.float32)  # halves are added up as floats
     heads = []
     for h in range(H):
         dx_BSP = g_BTHF.new_empty(0)
         for rows, read in reversed(_blocks(T, S, causal)):  # the last rows read all tokens: the others' parts are added
             block = g_BTHF[:, rows, h], wide_BSHP[:, read, h], lower_HKTS[h, :, rows, read]
-            dx_BsP, dw_KRs, db_R = _block_gradients(*block, wanted)
+            dx_BsP, dw_KRs = _block_gradients(*block, wanted)
             if wanted[0] and rows.stop == T:
-                dx_BSP = dx_BsP
+                dx_BSP = dx_BsP if rows.start == 0 else dx_BsP.to(summed)
             elif wanted[0]:
                 dx_BSP[:, read] += dx_BsP
             if wanted[1]:
                 dw_HKTS[h, :, rows, read] = dw_KRs
-            if wanted[2]:
-                db_HT[h, rows] = db_R
-        heads.append(dx_BSP)
+        heads.append(dx_BSP.to(g_BTHF.dtype))
     dx_BSHF = _narrowed(_joined(heads), K) if wanted[0] else heads[0]
-    return dx_BSHF, _lower(dw_HKTS, causal and wanted[1]), db_HT
+    return dx_BSHF, _lower(dw_HKTS, causal and wanted[1])
 
 
 def _mixed(wide_BsP: Tensor, weight_KRs: Tensor, bias_R: Tensor | None) -> Tensor:
@@ -83,26 +86,25 @@ def _mixed(wide_BsP: Tensor, weight_KRs: Tensor, bias_R: Tensor | None) -> Tenso
     return y_BRF
 
 
-def _block_gradients(
-    g_BRF: Tensor, wide_BsP: Tensor, weight_KRs: Tensor, wanted: list[bool]
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Of what `_mixed` takes; undefined where it is not wanted."""
+def _block_gradients(g_BRF: Tensor, wide_BsP: Tensor, weight_KRs: Tensor, wanted: list[bool]) -> tuple[Tensor, Tensor]:
+    """Of the input and of the weights that `_mixed` takes; undefined where it is not wanted."""
     K, R, _ = weight_KRs.shape
     if g_BRF.device.type in CONVOLVING_DEVICES:
         weight_RsK = weight_KRs.permute(1, 2, 0)
-        dx, dw, db = torch.ops.aten.convolution_backward(
-            g_BRF, wide_BsP, weight_RsK, [R], [1], [0], [1], False, [0], 1, wanted
+        dx, dw, _ = torch.ops.aten.convolution_backward(
+            g_BRF, wide_BsP, weight_RsK, [R], [1], [0], [1], False, [0], 1, [*wanted, False]
         )
-        return dx, dw.permute(2, 0, 1) if wanted[1] else dw, db
+        return dx, dw.permute(2, 0, 1) if wanted[1] else dw
     dx_BsP, dw_KRs = g_BRF.new_empty(0), weight_KRs
     if wanted[0]:
         weight_KBsR = weight_KRs.mT[:, None].expand(-1, len(g_BRF), -1, -1)
-        taps = [F.pad(torch.bmm(w_BsR, g_BRF), (k, K - 1 - k)) for k, w_BsR in enumerate(weight_KBsR)]
-        dx_BsP = sum(taps[1:], taps[0])
+        taps = [torch.bmm(w_BsR, g_BRF) for w_BsR in weight_KBsR]
+        wide = [F.pad(tap, (k, K - 1 - k)) for k, tap in enumerate(taps)] if K > 1 else taps
+        dx_BsP = sum(wide[1:], wide[0])
     if wanted[1]:
         windows = wide_BsP.unfold(2, g_BRF.shape[-1], 1).unbind(2)
         dw_KRs = torch.stack([torch.bmm(g_BRF, read_BsF.mT).sum(0) for read_BsF in windows])
-    return dx_BsP, dw_KRs, g_BRF.sum((0, 2))
+    return dx_BsP, dw_KRs
 
 
 def _blocks(made: int, read: int, causal: bool) -> list[tuple[slice, slice]]:
@@ -131,7 +133,7 @@ def _lower(weight: Tensor, causal: bool) -> Tensor:
 torch.library.define("allmlp::token_product", "(Tensor x, Tensor weight, Tensor? bias, bool causal) -> Tensor")
 torch.library.define(
     "allmlp::token_product_backward",
-    "(Tensor g, Tensor x, Tensor weight, bool causal, bool[3] wanted) -> (Tensor, Tensor, Tensor)",
+    "(Tensor g, Tensor x, Tensor weight, bool causal, bool[2] wanted) -> (Tensor, Tensor)",
 )
 torch.library.impl("allmlp::token_product", "default", _product)
 torch.library.impl("allmlp::token_product_backward", "default", _gradients)
@@ -144,23 +146,29 @@ def _(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool)
 
 
 @torch.library.register_fake("allmlp::token_product_backward")
-def _(
-    g_BTHF: Tensor, x_BSHF: Tensor, weight_HKTS: Tensor, causal: bool, wanted: list[bool]
-) -> tuple[Tensor, Tensor, Tensor]:
-    shapes = x_BSHF.shape, weight_HKTS.shape, weight_HKTS.shape[::2]
-    dx, dw, db = (g_BTHF.new_empty(shape if one else 0) for shape, one in zip(shapes, wanted, strict=True))
-    return dx, dw, db
+def _(g_BTHF: Tensor, x_BSHF: Tensor, weight_HKTS: Tensor, causal: bool, wanted: list[bool]) -> tuple[Tensor, Tensor]:
+    dx, dw = (g_BTHF.new_empty(of.shape if one else 0) for of, one in zip((x_BSHF, weight_HKTS), wanted, strict=True))
+    return dx, dw
 
 
 def _save(ctx, inputs, output) -> None:  # type: ignore[no-untyped-def]
     x_BSHF, weight_HKTS, _, ctx.causal = inputs
-    ctx.save_for_backward(x_BSHF, weight_HKTS)
+    ctx.save_for_backward(
+        x_BSHF if ctx.needs_input_grad[1] else None, weight_HKTS
+    )  # what no gradient needs is not kept
 
 
 def _backward(ctx, g_BTHF: Tensor):  # type: ignore[no-untyped-def]
-    wanted = ctx.needs_input_grad[:3]
-    gradients = torch.ops.allmlp.token_product_backward(g_BTHF.contiguous(), *ctx.saved_tensors, ctx.causal, wanted)
-    return *(gradient if one else None for gradient, one in zip(gradients, wanted, strict=True)), None
+    x_BSHF, weight_HKTS = ctx.saved_tensors
+    reads, weighs, biases, _ = ctx.needs_input_grad
+    if x_BSHF is None:  # its shape is enough
+        B, _, H, features = g_BTHF.shape
+        x_BSHF = g_BTHF.new_empty(1).expand(B, weight_HKTS.shape[-1], H, features)
+    dx = dw = None
+    if reads or weighs:
+        inputs = g_BTHF.contiguous(), x_BSHF, weight_HKTS, ctx.causal, (reads, weighs)
+        dx, dw = torch.ops.allmlp.token_product_backward(*inputs)
+    return dx if reads else None, dw if weighs else None, g_BTHF.sum((0, 3)).T if biases else None, None
 
 
 torch.library.register_autograd("allmlp::token_product", _backward, setup_context=_save)

@@ -45,8 +45,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             _panel(axis, of_position[of_position["context"].eq(context)], chance, tables["paper"])
             axis.set_title(f"{context - 1} candidates\n{POSITIONS[position]}")
     figure.supylabel("held-out loss (nats)", fontsize="medium")
-    for axis in axes[-1]:
-        axis.set_xlabel("training step")
+    for column in axes.T:  # below the lowest that was run
+        next((axis for axis in column[::-1] if axis.axison), column[-1]).set_xlabel("training step")
     legend(figure, list(axes.flat))
     return figure
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from allmlp.report import style
 from allmlp.studies.mixers.matching import PART, SHARED_WORDS, usual
@@ -79,5 +80,5 @@ def _numbers_of_texts(axis: Axes, rows: pd.DataFrame) -> None:
     """A logarithmic axis with a tick at each number searched."""
     axis.set_xscale("log")
     axis.set_xticks(numbers := sorted(rows["texts"].unique()), [f"{n:,}" for n in numbers])
-    axis.minorticks_off()
+    axis.xaxis.set_minor_locator(NullLocator())
     axis.set_xlabel("texts")

@@ -22,7 +22,7 @@ from allmlp.studies.mixers.verdicts.sides import (
     on_sides,
     printed_losses,
     truncated,
-    unless_at_chance,
+    where_learnt,
 )
 from allmlp.studies.rules import NotPlannedError, below, every
 
@@ -59,10 +59,10 @@ def gap_widens(evidence: "Evidence") -> Finding:
         "transformer_test_loss_nats": (of_transformer, "lowest_nats"),
         "transformer_last_test_loss_nats": (of_transformer, "last_nats"),
     }
-    wider = on_sides(widening, lambda gap: better(gap, margin, unit=NATS))
+    at_chance = gains(rows, of_mixer), gains(rows, of_transformer)
     parts = {
-        "(a) the gap at 128 minus that at 32": unless_at_chance(
-            wider, "contradicted", rows, margin, of_mixer, of_transformer
+        "(a) the gap at 128 minus that at 32": where_learnt(
+            widening, lambda gap: better(gap, margin, unit=NATS), "contradicted", margin, *at_chance
         ),
         "(b) last minus lowest": on_sides(rise, lambda up: better(up, margin, unit=NATS)),
         "(c) printed test losses": printed_losses(evidence, printed, refuting=2),
@@ -74,10 +74,10 @@ def transformer_teaches_nothing(evidence: "Evidence") -> Finding:
     """001-24: nothing from the lowest-loss transformer, much from an equal mixer, more with more pairs."""
     rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
     positions = {"before the end": TRANSFORMER, "at the end": TRANSFORMER._replace(position="last")}
+    of_mixer = gains(rows, MIXER)
     learnt = {
-        f"{name}, {side}": below(gain.to_numpy(), margin, NATS)
+        name: where_learnt(gains(rows, setting), lambda gain: below(gain, margin, NATS), "reproduced", margin, of_mixer)
         for name, setting in positions.items()
-        for side, gain in gains(rows, setting).items()
     }
     printed = {
         "mixer_test_loss_nats": (MIXER._replace(fewer=True), "lowest_nats"),
@@ -97,11 +97,14 @@ def untrained_embeds_nothing(evidence: "Evidence") -> Finding:
     """001-25: an untrained mixer's embeddings teach nothing at 128 and little at 32."""
     rows, margin = evidence.table("retrieval"), evidence.margin
     many, few = gains(rows, UNTRAINED._replace(context=LARGE)), gains(rows, UNTRAINED)
-    little = on_sides(few, lambda gain: below(gain, margin["little_nats"], NATS))
+    trained = gains(rows, MIXER._replace(context=LARGE)), gains(rows, MIXER)
+    none_nats, little_nats = margin["none_nats"], margin["little_nats"]
+    none = where_learnt(many, lambda gain: below(gain, none_nats, NATS), "reproduced", none_nats, trained[0])
+    little = where_learnt(few, lambda gain: below(gain, little_nats, NATS), "reproduced", little_nats, trained[1])
     overlap = of_setting(rows, UNTRAINED)["shared_words_1"].mean()
     said = f"{overlap:.0%} of a query's content words are in its text, of both what is read{_beside(rows)}"
     parts = {
-        "(a) nothing at 128": on_sides(many, lambda gain: below(gain, margin["none_nats"], NATS)),
+        "(a) nothing at 128": none,
         "(b) little at 32": replace(little, text=f"{little.text}; {said}"),
     }
     return of_what_was_read(parts, rows, UNTRAINED._replace(context=LARGE), UNTRAINED)
@@ -112,11 +115,11 @@ def autoencoder_embeds_no_better(evidence: "Evidence") -> Finding:
     rows, margin = evidence.table("retrieval"), evidence.margin
     entropy, gap = by_side(rows, AUTOENCODER, "embedder_nats"), differences(rows, UNTRAINED, AUTOENCODER, "lowest_nats")
     limit, loss = margin["cross_entropy_nats"], margin["loss_nats"]
-    no_better = on_sides(gap, lambda nats: below(nats, loss, NATS))
+    of = gains(rows, UNTRAINED), gains(rows, AUTOENCODER)
     parts = {
         "(a) its own loss": on_sides(entropy, lambda nats: below(nats, limit, "nats per token")),
-        "(b) untrained minus autoencoder": unless_at_chance(
-            no_better, "reproduced", rows, loss, UNTRAINED, AUTOENCODER
+        "(b) untrained minus autoencoder": where_learnt(
+            gap, lambda nats: below(nats, loss, NATS), "reproduced", loss, *of
         ),
     }
     return of_what_was_read(parts, rows, UNTRAINED, AUTOENCODER)
@@ -128,8 +131,7 @@ def shared_words(evidence: "Evidence") -> Finding:
     settings = UNTRAINED_TRANSFORMER, UNTRAINED_TRANSFORMER._replace(words=OTHER_WORDS)
     shared, other = (gains(rows, setting) for setting in settings)
     lost = {side: shared[side] - other[side] for side in shared if side in other}
-    found = on_sides(lost, lambda nats: better(nats, margin, unit=NATS))
-    found = unless_at_chance(found, "contradicted", rows, margin, *settings)
+    found = where_learnt(lost, lambda nats: better(nats, margin, unit=NATS), "contradicted", margin, shared, other)
     return replace(found, text=f"{found.text}; {truncated(rows, *settings)}")
 
 

@@ -11,7 +11,15 @@ import pandas as pd
 
 from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better
 from allmlp.studies.mixers.matching import OTHER_WORDS, SMALL, Setting, by_side, gains, of_setting
-from allmlp.studies.mixers.verdicts.sides import MIXER, NATS, SHARE, TRANSFORMER, of_what_was_read, on_sides
+from allmlp.studies.mixers.verdicts.sides import (
+    MIXER,
+    NATS,
+    SHARE,
+    TRANSFORMER,
+    of_what_was_read,
+    on_sides,
+    where_learnt,
+)
 from allmlp.studies.rules import NotPlannedError, below, every
 
 if TYPE_CHECKING:
@@ -27,12 +35,14 @@ def distances_are_poor(evidence: "Evidence") -> Finding:
     distances, margin = evidence.table("distances"), evidence.margin["accuracy_gap_1"]
     setting = MIXER._replace(words=OTHER_WORDS)
     matched = of_setting(evidence.table("retrieval"), setting).set_index("run")["top_1"]
-    found = {}
+    learnt, found = gains(evidence.table("retrieval"), setting), {}
     for metric, name in METRICS.items():
         rows = of_setting(distances, setting)
         rows = rows[rows["metric"].eq(metric) & rows["normalisation"].eq("none")]
         gaps = rows.assign(gap_1=rows["top_1"] - rows["run"].map(matched))
-        found[name] = on_sides(by_side(gaps, setting, "gap_1"), lambda gap: below(gap, -margin, SHARE))
+        found[name] = where_learnt(
+            by_side(gaps, setting, "gap_1"), lambda gap: below(gap, -margin, SHARE), "contradicted", 0.0, learnt
+        )
     return of_what_was_read(found, evidence.table("retrieval"), setting)
 
 

@@ -10,7 +10,7 @@ from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, Values, Verdict, better
 from allmlp.studies.mixers.matching import Setting, by_side, differences, gains, of_setting
 from allmlp.studies.mixers.verdicts.common import PAPER_SCALE, only_on_paper
-from allmlp.studies.rules import NotPlannedError, below, every, withheld
+from allmlp.studies.rules import NotPlannedError, every, withheld
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
@@ -18,33 +18,42 @@ if TYPE_CHECKING:
 MIXER, TRANSFORMER, AUTOENCODER = Setting("mixer"), Setting("transformer"), Setting("autoencoder")
 UNTRAINED, UNTRAINED_TRANSFORMER = Setting("untrained-mixer"), Setting("untrained-transformer")
 NATS, SHARE = "nats", "share of queries"
+NO_SIDE = "needs the same padding side in all of its settings, which is not planned"
 
 
 def on_sides(values: Mapping[str, pd.Series], rule: Callable[[Values], Finding]) -> Finding:
     """A rule on each padding side that was run: it must hold on all. NotPlannedError where there is none."""
     if not values:
-        raise NotPlannedError("needs the same padding side in all of its settings, which is not planned")
+        raise NotPlannedError(NO_SIDE)
     return every({f"{side} padding": rule(of_side.to_numpy()) for side, of_side in values.items()})
+
+
+def where_learnt(
+    values: Mapping[str, pd.Series],
+    rule: Callable[[Values], Finding],
+    verdict: Verdict,
+    nats: float,
+    *of: Mapping[str, pd.Series],
+) -> Finding:
+    """`on_sides`, but undecided on a side where it says `verdict` and no matcher of that side learnt anything.
+
+    of: chance minus loss on each side, by seed, of the matchers compared. One learnt if the lower end of its 95 % t
+    interval is above `nats`. Those that did not are equal, whatever their embeddings hold.
+    """
+    findings = {}
+    for side, of_side in values.items():
+        learnt = [better(gain[side].to_numpy(), nats).verdict == "reproduced" for gain in of if side in gain]
+        reason = f"no matcher compared is shown to come {nats:g} nats below chance"
+        findings[f"{side} padding"] = withheld(rule(of_side.to_numpy()), verdict, reason, when=not any(learnt))
+    if not findings:
+        raise NotPlannedError(NO_SIDE)
+    return every(findings)
 
 
 def embeds_better(rows: pd.DataFrame, worse: Setting, good: Setting, margin: float) -> Finding:
     """Does `good` end lower than `worse` by more than `margin`? Lowest held-out losses, paired."""
-    gaps = differences(rows, worse, good, "lowest_nats")
-    found = on_sides(gaps, lambda gap: better(gap, margin, unit=NATS))
-    return unless_at_chance(found, "contradicted", rows, margin, worse, good)
-
-
-def unless_at_chance(
-    finding: Finding, verdict: Verdict, rows: pd.DataFrame, margin: float, *settings: Setting
-) -> Finding:
-    """The finding, undecided where it says `verdict` and no matcher of `settings` came `margin` nats below chance.
-
-    Matchers that learnt nothing are equal, whatever their embeddings hold.
-    """
-    of_settings = [gain for setting in settings for gain in gains(rows, setting).values()]
-    nothing = all(below(gain.to_numpy(), margin).verdict == "reproduced" for gain in of_settings)
-    reason = f"no matcher compared comes {margin:g} nats below chance"
-    return withheld(finding, verdict, reason, when=nothing)
+    gaps, of = differences(rows, worse, good, "lowest_nats"), (gains(rows, worse), gains(rows, good))
+    return where_learnt(gaps, lambda gap: better(gap, margin, unit=NATS), "contradicted", margin, *of)
 
 
 def printed_losses(evidence: "Evidence", losses: Mapping[str, tuple[Setting, str]], refuting: int = 1) -> Finding:
