@@ -18,7 +18,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared" / "data"  # real text beside the project; tests of it skip where it is absent
 
 SMALL = {  # a plan that trains in seconds: see params.yaml, `scale: smoke`
-    "recorded: [overlays/english.yaml, overlays/classics.yaml]": "recorded: []",
+    "recorded: [overlays/english.yaml, overlays/tinystories.yaml, overlays/classics.yaml]": "recorded: []",
     "scale: laptop": "scale: smoke",
     "documents: 30000": "documents: 300",
     "    documents: 4000\n": "    documents: 300\n",
