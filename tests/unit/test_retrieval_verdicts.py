@@ -160,6 +160,7 @@ def test_other_claims_on_made_up_numbers():
 
 
 AT_CHANCE = {"lowest_nats": float(np.log(31))}
+TRANSFORMERS = [{"embedder": "transformer"}, {"embedder": "transformer", "position": "mean"}]
 
 
 @pytest.mark.parametrize(
@@ -183,20 +184,16 @@ def test_a_padding_side_where_nothing_was_learnt_refutes_nothing():
     left = [{"padding": "left", **AT_CHANCE}, {"padding": "left", "embedder": "transformer", **AT_CHANCE}]
     rows = rows_of(*left, {}, {"embedder": "transformer", "lowest_nats": 2.0})
     assert judged("001-22", retrieval=rows).parts[0].verdict == "undecided"
-    equal = rows_of({"padding": "left"}, AT_CHANCE, {"position": "mean", **AT_CHANCE}, *_transformer_and_its_mean())
+    equal = rows_of({"padding": "left"}, AT_CHANCE, {"position": "mean", **AT_CHANCE}, *TRANSFORMERS)
     assert judged("001-own-8", retrieval=equal).parts[0].verdict == "undecided", "the left side is not compared"
 
 
-def _transformer_and_its_mean():
-    return {"embedder": "transformer"}, {"embedder": "transformer", "position": "mean"}
-
-
 def test_nothing_from_one_embedder_is_told_from_nothing_at_all():
-    rows = [{"embedder": "untrained-mixer"}, {}]
     chance = [AT_CHANCE, {"context": 128, "lowest_nats": float(np.log(127))}]
-    for trained, verdict in (({"lowest_nats": 1.0}, "reproduced"), ({}, "undecided")):
-        of_untrained = [{**rows[0], **one} for one in chance]
-        found = judged("001-25", retrieval=rows_of(*of_untrained, *({**one, **trained} for one in chance)))
+    untrained = [{"embedder": "untrained-mixer", **setting} for setting in chance]
+    learnt = [{**setting, "lowest_nats": 1.0} for setting in chance]
+    for trained, verdict in ((learnt, "reproduced"), (chance, "undecided")):
+        found = judged("001-25", retrieval=rows_of(*untrained, *trained))
         assert {part.verdict for part in found.parts} == {verdict}
 
 

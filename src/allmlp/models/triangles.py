@@ -9,12 +9,8 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.flop_counter import register_flop_formula
 
-BLOCK = (
-    256  # rows of one product: of 64, 128 and 256 the fastest at 512 and 1,024 tokens on a CPU; a GPU has to be filled
-)
-CONVOLVING_DEVICES = (
-    "cpu",
-)  # where a block's product is a convolution: from 16 sequences on oneDNN's, faster than BLAS
+BLOCK = 256  # rows of one product: of 64, 128 and 256 the fastest at 512 tokens on a CPU; a GPU has to be filled
+CONVOLVING_DEVICES = ("cpu",)  # a block's product is a convolution: from 16 sequences oneDNN's is faster than BLAS
 
 
 def token_product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
@@ -153,9 +149,8 @@ def _(g_BTHF: Tensor, x_BSHF: Tensor, weight_HKTS: Tensor, causal: bool, wanted:
 
 def _save(ctx, inputs, output) -> None:  # type: ignore[no-untyped-def]
     x_BSHF, weight_HKTS, _, ctx.causal = inputs
-    ctx.save_for_backward(
-        x_BSHF if ctx.needs_input_grad[1] else None, weight_HKTS
-    )  # what no gradient needs is not kept
+    x_BSHF = x_BSHF if ctx.needs_input_grad[1] else None  # what no gradient needs is not kept
+    ctx.save_for_backward(x_BSHF, weight_HKTS)
 
 
 def _backward(ctx, g_BTHF: Tensor):  # type: ignore[no-untyped-def]

@@ -23,9 +23,7 @@ NO_SIDE = "needs the same padding side in all of its settings, which is not plan
 
 def on_sides(values: Mapping[str, pd.Series], rule: Callable[[Values], Finding]) -> Finding:
     """A rule on each padding side that was run: it must hold on all. NotPlannedError where there is none."""
-    if not values:
-        raise NotPlannedError(NO_SIDE)
-    return every({f"{side} padding": rule(of_side.to_numpy()) for side, of_side in values.items()})
+    return _each_side(values, lambda _, of_side: rule(of_side))
 
 
 def where_learnt(
@@ -40,14 +38,19 @@ def where_learnt(
     of: chance minus loss on each side, by seed, of the matchers compared. One learnt if the lower end of its 95 % t
     interval is above `nats`. Those that did not are equal, whatever their embeddings hold.
     """
-    findings = {}
-    for side, of_side in values.items():
+
+    def judged(side: str, of_side: Values) -> Finding:
         learnt = [better(gain[side].to_numpy(), nats).verdict == "reproduced" for gain in of if side in gain]
         reason = f"no matcher compared is shown to come {nats:g} nats below chance"
-        findings[f"{side} padding"] = withheld(rule(of_side.to_numpy()), verdict, reason, when=not any(learnt))
-    if not findings:
+        return withheld(rule(of_side), verdict, reason, when=not any(learnt))
+
+    return _each_side(values, judged)
+
+
+def _each_side(values: Mapping[str, pd.Series], rule: Callable[[str, Values], Finding]) -> Finding:
+    if not values:
         raise NotPlannedError(NO_SIDE)
-    return every(findings)
+    return every({f"{side} padding": rule(side, of_side.to_numpy()) for side, of_side in values.items()})
 
 
 def embeds_better(rows: pd.DataFrame, worse: Setting, good: Setting, margin: float) -> Finding:
