@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,11 @@ from allmlp.errors import UserError
 from allmlp.plan import CLAIMS, REPORT
 from allmlp.report import evidence
 from allmlp.report.draw import FIGURES
+from allmlp.report.inline import inlined
 from allmlp.report.tabulate import TABLES
 
 PDF = Path("results/report.pdf")
-LARGEST = 6_000_000  # bytes: git keeps every version, compressed to a quarter
+LARGEST = 4_000_000  # bytes: git keeps every version, compressed to a quarter
 VERDICTS = ("reproduced", "partly", "contradicted", "undecided", "not testable at this scale", "not run")
 LONGEST = 20  # rows of a table that are shown without being asked for
 
@@ -29,12 +29,8 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _svg(path: Path) -> Markup:
-    """A figure's SVG element, without what nothing refers to; its ids made its own among all figures of the page."""
-    text = path.read_text(encoding="utf-8")
-    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text[text.index("<svg") :], flags=re.DOTALL)
-    text = re.sub(r'<g id="[^"]*"', "<g", text)
     name = paths.digest(f"{path.parent.name}/{path.stem}", 6)
-    return Markup(re.sub(r'(id="|url\(#|href="#)', rf"\g<1>f{name}-", text))
+    return Markup(inlined(path.read_text(encoding="utf-8"), f"f{name}"))
 
 
 def _figures(study: str) -> list[dict[str, Any]]:
