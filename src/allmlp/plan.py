@@ -97,12 +97,16 @@ class Plan:
     @cached_property
     def by_scale(self) -> dict[str, dict[str, list[Run]]]:
         """scale -> study -> its runs; then the recorded overlays, each by its name, with what only it has."""
-        found: dict[str, dict[str, list[Run]]] = {scale: self._runs(scale) for scale in SCALES}
+        found: dict[str, dict[str, list[Run]]] = {s: self._chosen if s == self.scale else self._runs(s) for s in SCALES}
         known = {run.id for of_study in found.values() for runs in of_study.values() for run in runs}
         for name, other in self.recorded.items():
-            own = {study: [r for r in runs if r.id not in known] for study, runs in other._runs(other.scale).items()}
+            own = {study: [r for r in runs if r.id not in known] for study, runs in other._chosen.items()}
             found[name] = {study: runs for study, runs in own.items() if runs}
         return found
+
+    @cached_property
+    def _chosen(self) -> dict[str, list[Run]]:
+        return self._runs(self.scale)
 
     @cached_property
     def recorded(self) -> dict[str, "Plan"]:
@@ -128,20 +132,27 @@ class Plan:
     @cached_property
     def runs(self) -> list[Run]:
         """The runs of the chosen scale."""
-        return [run for runs in self.by_scale[self.scale].values() for run in runs]
+        return [run for runs in self._chosen.values() for run in runs]
+
+    @cached_property
+    def _chosen_by_id(self) -> dict[str, Run]:
+        return {run.id: run for run in self.runs}
 
     @cached_property
     def _by_id(self) -> dict[str, Run]:
-        found = {run.id: run for of_study in self.by_scale.values() for runs in of_study.values() for run in runs}
-        return found | {run.id: run for run in self.runs}
+        return {run.id: run for of_study in self.by_scale.values() for runs in of_study.values() for run in runs}
 
     def run(self, run_id: str) -> Run:
-        """A run of any scale by its id; of the chosen scale where it is in several, which may measure other things."""
-        if run_id not in self._by_id:
+        """A run of any scale by its id; of the chosen scale where it is in several, which may measure other things.
+
+        Other scales are planned only where the chosen one has no such run: jobs, which name its runs, start sooner.
+        """
+        found = self._chosen_by_id.get(run_id) or self._by_id.get(run_id)
+        if found is None:
             raise UserError(
                 f"no run {run_id!r} in the plan. `allmlp plan` lists them; parameters from other files need --params."
             )
-        return self._by_id[run_id]
+        return found
 
     def tokenizer_file(self, spec: corpora.CorpusSpec) -> Path | None:
         """The `meta.json` of the tokens whose tokenizer a corpus shares; None for one with a tokenizer of its own."""

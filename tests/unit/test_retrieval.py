@@ -64,6 +64,21 @@ def task(pairs: Path, **changes: Any) -> Retrieval:
     return Retrieval(pairs, **{"parent": parent(), **given, **changes})
 
 
+def test_embeddings_are_made_once_for_each_position_while_there_is_room(pairs, monkeypatch):
+    made: list[str] = []
+    embed = retrieval.embed
+    monkeypatch.setattr(retrieval, "embed", lambda *given: made.append(given[3]) or embed(*given))
+    of_each = ["before_last"] * 4 + ["mean"] * 4  # two sides of two splits
+    for _ in range(2):
+        for position in ("before_last", "mean"):
+            task(pairs, position=position)
+    assert made == of_each
+    monkeypatch.setattr(retrieval, "MOST_KEPT", 0)
+    task(pairs, position="last")
+    task(pairs, position="before_last")
+    assert made == [*of_each, *["last"] * 4, *["before_last"] * 4], "those asked for last alone are kept"
+
+
 TEXTS = [np.arange(1, 4), np.arange(1, 30), np.array([9])]
 
 

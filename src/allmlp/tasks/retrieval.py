@@ -144,13 +144,15 @@ def _others(rng: np.random.Generator, own_B: Rows, count: int, k: int) -> Rows:
 
 
 _KEPT: dict[tuple[str, Path, str], dict[Split, Sides]] = {}  # runs of one embedder often follow one another
+MOST_KEPT = 1 << 30  # bytes, besides the embeddings asked for last
 
 
 def _embedded(parent: "Trained", pairs: PairFile, position: Position) -> dict[Split, Sides]:
-    """Every pair's embeddings as the parent gives them; those asked for last are kept."""
+    """Every pair's embeddings as the parent gives them; those made last are kept."""
     key = (parent.run.id, pairs.folder, position)
     if key not in _KEPT:
-        _KEPT.clear()
+        while sum(side.nbytes for kept in _KEPT.values() for sides in kept.values() for side in sides) > MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
         torch.set_num_threads(parent.run.threads)  # another number gives other bits
         model, padding = parent.model(), parent.run.task_parameters["padding"]
         device = device_of(parent.run)
