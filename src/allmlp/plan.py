@@ -111,11 +111,16 @@ class Plan:
     @cached_property
     def recorded(self) -> dict[str, "Plan"]:
         """The plans of the recorded overlays: `english` for overlays/english.yaml."""
-        plans = {}
+        plans: dict[str, Plan] = {}
         for file in map(Path, self.parameters.recorded):
             if not (self.root / file).is_file():
                 raise UserError(
                     f"{file}: named under `recorded:` in params.yaml, and not there. Put it back or its name out."
+                )
+            if file.stem in (*SCALES, *plans):
+                raise UserError(
+                    f"{file}: named under `recorded:` in params.yaml, but '{file.stem}' is the name of a scale, or of "
+                    "another recorded overlay. Rename the file."
                 )
             plans[file.stem] = Plan(params.load(self.root / "params.yaml", [self.root / file]), self.root)
         return plans
@@ -139,15 +144,16 @@ class Plan:
         return {run.id: run for run in self.runs}
 
     @cached_property
-    def _by_id(self) -> dict[str, Run]:
+    def _any_by_id(self) -> dict[str, Run]:
         return {run.id: run for of_study in self.by_scale.values() for runs in of_study.values() for run in runs}
 
     def run(self, run_id: str) -> Run:
-        """A run of any scale by its id; of the chosen scale where it is in several, which may measure other things.
+        """A run of any scale by its id; where several have it, which may measure other things, the chosen scale's.
 
-        Other scales are planned only where the chosen one has no such run: jobs, which name its runs, start sooner.
+        Other scales are planned only where the chosen one has no such run: jobs, which name its runs, start sooner. Of
+        these the last one's counts.
         """
-        found = self._chosen_by_id.get(run_id) or self._by_id.get(run_id)
+        found = self._chosen_by_id.get(run_id) or self._any_by_id.get(run_id)
         if found is None:
             raise UserError(
                 f"no run {run_id!r} in the plan. `allmlp plan` lists them; parameters from other files need --params."

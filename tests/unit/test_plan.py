@@ -42,6 +42,26 @@ def test_a_run_of_several_scales_is_measured_as_the_chosen_one_asks(monkeypatch:
         assert [plan.run(run.id).measures for run in plan.runs] == [run.measures for run in plan.runs]
 
 
+def test_a_job_plans_the_scale_of_its_runs_alone(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[str] = []
+    runs_of = Plan._runs
+    monkeypatch.setattr(Plan, "_runs", lambda self, scale: planned.append(scale) or runs_of(self, scale))
+    assert plan.run(plan.runs[0].id) == plan.runs[0]
+    assert planned == [plan.scale]
+    of_another = plan.by_scale["smoke"]["copying"][0]
+    assert plan.run(of_another.id) == of_another
+    assert planned[: len(SCALES)] == [plan.scale, *(scale for scale in SCALES if scale != plan.scale)], "each once"
+
+
+@pytest.mark.parametrize("name", ["gpu.yaml", "english.yaml"])
+def test_a_recorded_overlay_has_a_name_of_its_own(plan: Plan, tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_text("scale: workstation\n")
+    parameters = replace(plan.parameters, recorded=("overlays/english.yaml", str(file)))
+    with pytest.raises(UserError, match=f"{name}.*Rename the file"):
+        _ = Plan(parameters, plan.root).recorded
+
+
 def test_what_alters_nothing_alters_no_id() -> None:
     run = tiny.run("transformer")
     for change in (

@@ -97,3 +97,16 @@ def test_addition_for_models_that_predict_every_token() -> None:
     logits = torch.nn.functional.one_hot(b.targets.clamp(min=0), 7).double()
     assert causal.scores(logits, b) == {"accuracy": 1.0}
     assert tasks.size("modular-addition-causal", {"p": 7, "train_share": 0.8}) == (39, 39)
+
+
+@pytest.mark.parametrize(("n_pairs", "n_queries"), [(2, 1), (4, 4), (4, 2)])
+def test_what_is_got_without_any_key_is_what_naming_the_commonest_value_gets(n_pairs: int, n_queries: int) -> None:
+    task = Recall(context=32, n_pairs=n_pairs, n_queries=n_queries, batch_size=8192, symbols=8)
+    batch = task.batch(5, 0)
+    values = torch.where(batch.tokens >= FILLERS + 8, batch.tokens, -1)
+    commonest = torch.stack([torch.mode(row[row >= 0]).values for row in values])
+    supervised = batch.targets != IGNORED
+    right = ((batch.targets == commonest[:, None]) & supervised).sum() / supervised.sum()
+    assert task.without_keys(batch) == pytest.approx(right.item(), abs=0.01)
+    if n_pairs == 2:
+        assert task.without_keys(batch) == pytest.approx(9 / 16, abs=0.01), "two values, alike once in eight"

@@ -64,19 +64,22 @@ def task(pairs: Path, **changes: Any) -> Retrieval:
     return Retrieval(pairs, **{"parent": parent(), **given, **changes})
 
 
-def test_embeddings_are_made_once_for_each_position_while_there_is_room(pairs, monkeypatch):
+def test_embeddings_are_made_once_while_there_is_room_for_those_asked_for_last(pairs, monkeypatch):
     made: list[str] = []
     embed = retrieval.embed
     monkeypatch.setattr(retrieval, "embed", lambda *given: made.append(given[3]) or embed(*given))
-    of_each = ["before_last"] * 4 + ["mean"] * 4  # two sides of two splits
-    for _ in range(2):
-        for position in ("before_last", "mean"):
+
+    def positions_made(*asked: str) -> list[str]:
+        made.clear()
+        for position in asked:
             task(pairs, position=position)
-    assert made == of_each
-    monkeypatch.setattr(retrieval, "MOST_KEPT", 0)
-    task(pairs, position="last")
-    task(pairs, position="before_last")
-    assert made == [*of_each, *["last"] * 4, *["before_last"] * 4], "those asked for last alone are kept"
+        return made[::4]  # two sides of two splits
+
+    assert positions_made("before_last", "mean", "before_last", "mean") == ["before_last", "mean"]
+    one = sum(side.nbytes for sides in next(iter(retrieval._KEPT.values())).values() for side in sides)
+    monkeypatch.setattr(retrieval, "MOST_KEPT", one)
+    assert positions_made("before_last", "last") == ["last"], "mean, asked for longest ago, makes room"
+    assert positions_made("before_last", "mean") == ["mean"]
 
 
 TEXTS = [np.arange(1, 4), np.arange(1, 30), np.array([9])]

@@ -9,8 +9,10 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.flop_counter import register_flop_formula
 
-BLOCK = 256  # rows of one product: of 64, 128 and 256 the fastest at 512 tokens on a CPU; a GPU has to be filled
-CONVOLVING_DEVICES = ("cpu",)  # a block's product is a convolution: from 16 sequences oneDNN's is faster than BLAS
+# rows of one product: of 64, 128 and 256 the fastest at 512 and 1,024 tokens on a CPU; a GPU has to be filled
+BLOCK = 256
+# where a block's product is a convolution: from 16 sequences on oneDNN's, faster than BLAS
+CONVOLVING_DEVICES = ("cpu",)
 
 
 def token_product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:

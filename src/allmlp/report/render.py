@@ -19,7 +19,7 @@ from allmlp.report.inline import inlined
 from allmlp.report.tabulate import TABLES
 
 PDF = Path("results/report.pdf")
-LARGEST = 4_000_000  # bytes: git keeps every version, compressed to a quarter
+LARGEST = 4_000_000  # bytes: git keeps every version, compressed to a sixth
 VERDICTS = ("reproduced", "partly", "contradicted", "undecided", "not testable at this scale", "not run")
 LONGEST = 20  # rows of a table that are shown without being asked for
 
@@ -177,7 +177,7 @@ def render(pdf: bool = False) -> Path:
     }
     page = environment.get_template("report.html.j2").render(content())
     if len(page.encode()) > LARGEST:
-        raise UserError(f"{REPORT}: {len(page.encode()):,} bytes, more than {LARGEST:,}. Make figures smaller.")
+        raise UserError(f"{REPORT}: {len(page.encode()):,} bytes, more than {LARGEST:,}. Draw fewer points.")
     paths.write_whole(REPORT, page)
     if pdf:
         _write_pdf(page)

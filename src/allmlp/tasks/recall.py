@@ -83,6 +83,12 @@ class Recall:
         """Batches of a seed that no training has."""
         return [self.batch(HELD_OUT, number) for number in range(HELD_OUT_BATCHES)]
 
+    def without_keys(self, batch: Batch) -> float:
+        """Accuracy of the best answer that looks up no key: of the values in a sequence, the one that occurs most."""
+        first = FILLERS + self.symbols
+        shown = torch.stack([(batch.tokens == first + value).sum(1) for value in range(self.symbols)])
+        return (shown.max(0).values / self.n_pairs).double().mean().item()
+
     def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
         """Share of queries whose largest logit, of all tokens, is the right value."""
         supervised = batch.targets != IGNORED

@@ -143,12 +143,13 @@ def _others(rng: np.random.Generator, own_B: Rows, count: int, k: int) -> Rows:
     return chosen_BK + (chosen_BK >= own_B[:, None])
 
 
-_KEPT: dict[tuple[str, Path, str], dict[Split, Sides]] = {}  # runs of one embedder often follow one another
-MOST_KEPT = 1 << 30  # bytes, besides the embeddings asked for last
+# embeddings by embedder, pairs and position, those asked for last at the end: runs of one embedder are near one another
+_KEPT: dict[tuple[str, Path, str], dict[Split, Sides]] = {}
+MOST_KEPT = 1 << 30  # bytes, besides those just made
 
 
 def _embedded(parent: "Trained", pairs: PairFile, position: Position) -> dict[Split, Sides]:
-    """Every pair's embeddings as the parent gives them; those made last are kept."""
+    """Every pair's embeddings as the parent gives them; those asked for last are kept."""
     key = (parent.run.id, pairs.folder, position)
     if key not in _KEPT:
         while sum(side.nbytes for kept in _KEPT.values() for sides in kept.values() for side in sides) > MOST_KEPT:
@@ -166,4 +167,5 @@ def _embedded(parent: "Trained", pairs: PairFile, position: Position) -> dict[Sp
             )
             for split in splits
         }
+    _KEPT[key] = _KEPT.pop(key)
     return _KEPT[key]

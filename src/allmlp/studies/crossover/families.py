@@ -1,11 +1,13 @@
-"""Families put side by side: skills by task, relative to the best and to attention. Rows are of the measure `score`."""
+"""Families put side by side: skills by task, and how far each is behind attention. Rows are of the measure `score`."""
 
 import numpy as np
 import pandas as pd
 
+from allmlp.report.statistics import better
+
 REFERENCE = "attention"
 WITH_ATTENTION = (REFERENCE, "linear attention", "hybrid")  # every other family is all-MLP
-LEARNT = 0.05  # a task on which the best has less skill is learnt by nobody: no ratio to it says anything
+LEARNT = 0.05  # of skill: a task on which the best has less is learnt by nobody
 FEWEST_OF_INTERVAL = 3  # seeds: the t interval of two is 13 times as wide as they lie apart
 
 
@@ -35,20 +37,23 @@ def behind(rows: pd.DataFrame, family: str, task: str) -> np.ndarray | None:
     return (skills[REFERENCE] - skills[family]).to_numpy()
 
 
-def shares(rows: pd.DataFrame, family: str) -> dict[str, np.ndarray]:
-    """task -> (n,) the family's skill over attention's mean, by seed; of tasks that both did and attention learnt."""
-    found = {}
-    for task in rows["task"].unique():
-        skills = rows[rows["task"] == task].pivot(index="seed", columns="family", values="skill_1")
-        if {REFERENCE, family} <= set(skills) and skills[REFERENCE].mean() >= LEARNT:
-            found[task] = (skills[family] / skills[REFERENCE].mean()).to_numpy()
-    return found
+def distances(rows: pd.DataFrame, family: str) -> dict[str, np.ndarray]:
+    """task -> (n,) how far the family is `behind` attention, of the tasks that both did and that somebody learnt."""
+    best = rows.groupby(["task", "family"], sort=False)["skill_1"].mean().groupby("task", sort=False).max()
+    learnt = [task for task in rows["task"].unique() if best[task] >= LEARNT]
+    return {task: values for task in learnt if (values := behind(rows, family, task)) is not None}
+
+
+def attention_learnt(rows: pd.DataFrame, task: str) -> bool:
+    """Is attention shown to have learnt a task: the lower end of its 95 % t interval over seeds at LEARNT or above?"""
+    skills = rows.loc[(rows["task"] == task) & (rows["family"] == REFERENCE), "skill_1"]
+    return len(skills) > 0 and better(skills.to_numpy(), LEARNT).low >= LEARNT
 
 
 def compared(of_families: dict[str, dict[str, np.ndarray]]) -> tuple[list[str], list[str]]:
     """The families that can be ranked, and the common tasks: those that all of them did.
 
-    of_families: family -> its `shares`. A family of one task is ranked only where none has two: it would leave the
+    of_families: family -> its `distances`. A family of one task is ranked only where none has two: it would leave the
     others nothing else to be ranked on.
     """
     ranked = [family for family, of_tasks in of_families.items() if len(of_tasks) > 1]

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from allmlp.report.statistics import Finding, Verdict, better
-from allmlp.studies.crossover.families import all_mlp, behind, best_variants, scored
-from allmlp.studies.rules import NotPlannedError, every
+from allmlp.studies.crossover.families import all_mlp, attention_learnt, behind, best_variants, distances, scored
+from allmlp.studies.rules import NotPlannedError, every, withheld
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
@@ -18,8 +18,8 @@ UNIT = "of skill"
 
 def stories_alike(evidence: "Evidence") -> Finding:
     """all-own-1: is the all-MLP family that is least behind attention on stories within the margin?"""
-    margin = evidence.margin["skill_1"]
-    differences = _behind(best_variants(scored(evidence.table("score"))), "stories")
+    rows, margin = best_variants(scored(evidence.table("score"))), evidence.margin["skill_1"]
+    differences = _behind(rows, "stories")
     level = 1 - 0.05 / len(differences)
     found = {family: _near(values, margin, level) for family, values in differences.items()}
     nearest = min(found, key=lambda family: found[family].value)
@@ -29,28 +29,38 @@ def stories_alike(evidence: "Evidence") -> Finding:
     elif found[nearest].verdict == "reproduced":
         verdict = "reproduced"
     text = f"least behind of {len(found)} families: {nearest}, behind attention by {found[nearest].text}"
-    return replace(found[nearest], verdict=verdict, text=text, p=_for_many(found[nearest].p, len(found)))
+    decided = replace(found[nearest], verdict=verdict, text=text, p=_for_many(found[nearest].p, len(found)))
+    return _where_attention_learnt(decided, rows, "stories")
 
 
 def recall_apart(evidence: "Evidence") -> Finding:
     """all-own-2: is every all-MLP family behind attention where several keys are asked for?"""
-    margin = evidence.margin["skill_1"]
-    differences = _behind(best_variants(scored(evidence.table("score"))), "multi-recall")
-    return every({family: better(values, margin, unit=UNIT) for family, values in differences.items()})
+    rows, margin = best_variants(scored(evidence.table("score"))), evidence.margin["skill_1"]
+    differences = _behind(rows, "multi-recall")
+    decided = every({family: better(values, margin, unit=UNIT) for family, values in differences.items()})
+    return _where_attention_learnt(decided, rows, "multi-recall")
 
 
 def none_near_everywhere(evidence: "Evidence") -> Finding:
     """all-own-3: has every all-MLP family a task on which it is behind attention? One that has none refutes it."""
     rows, margin = best_variants(scored(evidence.table("score"))), evidence.margin["skill_1"]
-    tasks = list(rows["task"].unique())
-    parts = {}
-    for family in all_mlp(rows):
-        of_tasks = {task: values for task in tasks if (values := behind(rows, family, task)) is not None}
-        if len(of_tasks) > 1:
-            parts[family] = _somewhere_behind(of_tasks, margin)
+    learnt = {task for task in rows["task"].unique() if attention_learnt(rows, task)}
+    of_families = {family: distances(rows, family) for family in all_mlp(rows)}
+    parts = {
+        family: _somewhere_behind(of_tasks, margin, learnt)
+        for family, of_tasks in of_families.items()
+        if len(of_tasks) > 1
+    }
     if not parts:
         raise NotPlannedError("needs all-MLP families with two tasks or more, which are not planned")
-    return every(parts)
+    found, refuting = every(parts), [part for part in parts.values() if part.verdict == "contradicted"]
+    return replace(refuting[0], text=found.text) if refuting else found
+
+
+def _where_attention_learnt(finding: Finding, rows: pd.DataFrame, task: str) -> Finding:
+    """The finding, undecided where attention is not shown to have learnt the task: to be near it says nothing then."""
+    reason, unlearnt = f"attention is not shown to have learnt {task}", not attention_learnt(rows, task)
+    return withheld(withheld(finding, "reproduced", reason, when=unlearnt), "contradicted", reason, when=unlearnt)
 
 
 def _behind(rows: pd.DataFrame, task: str) -> dict[str, np.ndarray]:
@@ -61,17 +71,22 @@ def _behind(rows: pd.DataFrame, task: str) -> dict[str, np.ndarray]:
     return found
 
 
-def _somewhere_behind(of_tasks: dict[str, np.ndarray], margin: float) -> Finding:
-    """The task on which a family is most clearly behind, corrected for the number of tasks; contradicted: none is."""
+def _somewhere_behind(of_tasks: dict[str, np.ndarray], margin: float, learnt: set[str]) -> Finding:
+    """The task on which a family is most clearly behind, corrected for the number of tasks.
+
+    Contradicted: there is none, it is near on all, and two or more of these are `learnt` by attention.
+    """
     level = 1 - 0.05 / len(of_tasks)
     found = {task: better(values, margin, level, UNIT) for task, values in of_tasks.items()}
     worst = max(found, key=lambda task: found[task].low)
     verdict: Verdict = "undecided"
-    if all(_near(values, margin).verdict == "reproduced" for values in of_tasks.values()):
+    near = all(_near(values, margin).verdict == "reproduced" for values in of_tasks.values())
+    shown = len(learnt & set(of_tasks))
+    if near and shown > 1:
         verdict = "contradicted"
     elif found[worst].verdict == "reproduced":
         verdict = "reproduced"
-    where = f"near on all {len(found)} tasks, most" if verdict == "contradicted" else "most"
+    where = f"near on all {len(found)} tasks, {shown} of which attention learnt, most" if near else "most"
     text = f"{where} behind on {worst}: {found[worst].text}"
     return replace(found[worst], verdict=verdict, text=text, p=_for_many(found[worst].p, len(found)))
 

@@ -14,16 +14,16 @@ from allmlp.studies.seeds import over_seeds
 MEASURES = ["score", "abilities"]
 PAPER = ""
 CLAIMS = ["all-own-1", "all-own-2", "all-own-3"]
-TITLE = "Every architecture on every task"
+TITLE = "Every family on every task"
 CAPTION = (
     "Skill at the end of training as a share of the best skill on that task; the best in bold. From "
     f"{FEWEST_OF_INTERVAL} seeds on with half the width of its 95 % t interval over seeds. Skill is 0 for the best "
-    "answer that does not read its input and 1 for no error; of a text's loss, the share of the entropy of its token "
-    "frequencies that was learnt. All models of a task were given the same number of counted operations, and the same "
-    "search of learning rates. Retrieval is no training of its own: it is measured on what learnt the stories, which "
-    "reads the last tokens of a text that is longer than its context. Hatched: an architecture that cannot do the "
-    "task, and why, as its class says. Grey: a task that nobody learnt within its budget. The sizes of the recall "
-    "tasks were chosen by trials of attention alone, so that attention learns them within the budget."
+    "answer that does not read its input, of recall for the best that looks up no key, and 1 for no error; of a "
+    "text's loss, the share of the entropy of its token frequencies that was learnt. All models of a task were given "
+    "the same number of counted operations, and the same search of learning rates. Retrieval is no training of its "
+    "own: it is measured on what learnt the stories, which reads the last tokens of a text that is longer than its "
+    "context. Hatched: an architecture that cannot do the task, and why, as its class says. Grey: a task that nobody "
+    "learnt within its budget. The sizes of the recall tasks were chosen by trials of attention alone."
 )
 
 LINE = 15  # letters of a reason in one line of a cell

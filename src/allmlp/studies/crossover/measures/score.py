@@ -1,8 +1,9 @@
 """How well a run does its task at the end, and how much of what could be learnt that is; stories also by retrieval.
 
 skill = (value - guess) / (perfect - guess): 0 for the best answer that does not read its input, 1 for no error at all.
-Of accuracies, guess is the share of the commonest target, perfect 1. Of losses, guess is the entropy of the targets'
-frequencies, perfect 0 nats, which no text allows: a skill of text is to be compared, not admired.
+Of accuracies, guess is the share of the commonest target, perfect 1; of recall, guess is the best answer that looks up
+no key and only knows which values were shown. Of losses, guess is the entropy of the targets' frequencies, perfect 0
+nats, which no text allows: a skill of text is to be compared, not admired.
 """
 
 import math
@@ -15,12 +16,13 @@ import torch
 from allmlp.columns import exact, numeric
 from allmlp.models.base import SequenceModel
 from allmlp.studies.crossover.retrieval import CANDIDATES, retrieved
+from allmlp.tasks.recall import Recall
 from allmlp.tasks.task import IGNORED, Batch
 
 if TYPE_CHECKING:
     from allmlp.training.checkpoint import Trained
 
-RECIPE = 2
+RECIPE = 3
 FRESH, FRESH_BATCHES = 2**41, 8  # the seed of batches to be judged on, where a task holds nothing out
 LOSSES = ("next-token",)  # tasks judged by their loss; all others by their accuracy
 
@@ -28,8 +30,8 @@ COLUMNS = {
     "task": exact("row of the matrix: the run's task, or retrieval by what it learnt"),
     "metric": exact("accuracy: share of targets right; nats: mean cross-entropy; top-1: share of texts found"),
     "value": numeric("the metric on held-out targets after the last step", rtol=5e-2, atol=5e-2),
-    "guess": numeric("the same of the best answer that does not read its input", rtol=1e-4),
-    "skill_1": numeric("(value - guess) / (perfect - guess); 0 where the answers are not finite", rtol=5e-2, atol=5e-2),
+    "guess": numeric("the same of the best blind answer; of recall, of the best that looks up no key", rtol=1e-4),
+    "skill_1": numeric("(value - guess) / (perfect - guess); 0 where answers are not finite", rtol=5e-2, atol=5e-2),
     "cut_stories": numeric(
         "retrieval: share of stories that are longer than the context, whose last tokens alone are read; else nan",
         rtol=1e-9,
@@ -45,6 +47,8 @@ def measure(trained: "Trained") -> pd.DataFrame:
     held_out = task.validation() or [task.batch(FRESH, number) for number in range(FRESH_BATCHES)]
     by_loss, name = trained.run.task in LOSSES, str(trained.run.labels["task"])
     value, guess = _judged(model, held_out, by_loss)
+    if isinstance(task, Recall):
+        guess = float(np.mean([task.without_keys(batch) for batch in held_out]))
     rows = [_row(name, "nats" if by_loss else "accuracy", value, guess)]
     if name == "stories":
         found = retrieved(model, trained.run)

@@ -11,7 +11,7 @@ CAPTION = (
     "for the backward pass, without the head, each storage once. Speeds are of the machine named, tokens a "
     "second: of training, and of one continuation, token after token, half a context after half a context. Steps are "
     "what the task's budget of operations paid for. Learning rate: as the search chose it, beside the largest that it "
-    "tried; where the two are one, a larger might have been better still."
+    "tried; where the two are one, a larger may or may not have been better."
 )
 
 

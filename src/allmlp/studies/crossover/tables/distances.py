@@ -1,4 +1,4 @@
-"""How much of attention's skill each all-MLP family has, where, and at which cost: what findings are written from."""
+"""How far each all-MLP family is behind attention, where, and at which cost: what findings are written from."""
 
 from collections.abc import Collection
 
@@ -12,21 +12,21 @@ from allmlp.studies.crossover.families import (
     all_mlp,
     best_variants,
     compared,
+    distances,
     scored,
-    shares,
 )
 
 MEASURES = ["score", "resources"]
 PAPER = ""
 CLAIMS = ["all-own-1", "all-own-2", "all-own-3"]
-TITLE = "Attention's skill, and what each family has of it"
+TITLE = "How far each family is behind attention"
 CAPTION = (
-    "Of each all-MLP family its best variant on a task, most of attention's skill first. Share: its skill over "
-    "attention's mean skill, the mean over the common tasks, which attention learnt and all ranked families can do; "
-    f"from {FEWEST_OF_INTERVAL} seeds on with a 95 % t interval over the family's seeds, attention's mean taken as it "
-    "is. A family that has one such task with attention is not ranked, where others have more. Best and worst are of "
-    "all tasks that it has with attention. The other numbers are ratios to attention on the task named at the end, a "
-    "common one: above one it needs more, or is faster."
+    "Of each all-MLP family its best variant on a task, least behind first. Behind: attention's skill minus the "
+    "family's, below zero where it is ahead, the mean over the common tasks, which somebody learnt and all ranked "
+    f"families can do; from {FEWEST_OF_INTERVAL} seeds on with a 95 % t interval over seeds, paired. A family that has "
+    "one such task with attention is not ranked, where others have more. Best and worst are of all tasks that it has "
+    "with attention. The other numbers are ratios to attention on the task named at the end, a common one: above one "
+    "it needs more, or is faster. Speeds are of one timing each."
 )
 RATIOS = {
     "parameters": "parameters",
@@ -37,39 +37,39 @@ RATIOS = {
 }
 # tasks in the order in which costs are told; retrieval is no training and has none
 COSTED = ("stories", "bytes", "copying", "recall", "multi-recall", "addition", "digits")
-COLUMNS = ["family", "tasks", "common", "share", "low", "high", "seeds", "best_on", "best_share", "worst_on"]
+COLUMNS = ["family", "tasks", "common", "behind", "low", "high", "seeds", "best_on", "best", "worst_on", "worst"]
 
 
 def tabulate(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """One row per all-MLP family that has a task with attention; `common` is empty for one that is not ranked."""
     rows, resources = best_variants(scored(tables["score"])), tables["resources"]
-    of_families = {family: with_attention for family in all_mlp(rows) if (with_attention := shares(rows, family))}
+    of_families = {family: with_attention for family in all_mlp(rows) if (with_attention := distances(rows, family))}
     ranked, common = compared(of_families)
     found = []
     for family, of_tasks in of_families.items():
         on = common if family in ranked else []
-        row = {"family": family, **_share(of_tasks, on), **_extremes(of_tasks)}
+        row = {"family": family, **_behind(of_tasks, on), **_extremes(of_tasks)}
         found.append({**row, **_ratios(rows, resources, family, on or of_tasks)})
-    table = pd.DataFrame(found, columns=[*COLUMNS, "worst_share", *RATIOS.values(), "costs_on"])
-    return table.sort_values("share", ascending=False, kind="stable", ignore_index=True)
+    table = pd.DataFrame(found, columns=[*COLUMNS, *RATIOS.values(), "costs_on"])
+    return table.sort_values("behind", kind="stable", ignore_index=True)
 
 
-def _share(of_tasks: dict[str, np.ndarray], common: list[str]) -> dict[str, object]:
+def _behind(of_tasks: dict[str, np.ndarray], common: list[str]) -> dict[str, object]:
     """The mean over the common tasks, nan where there is none, and its interval, nan where seeds are too few."""
     seeds = min(map(len, of_tasks.values()))
     told: dict[str, object] = {"tasks": len(of_tasks), "common": ", ".join(common), "seeds": seeds}
     if not common:
-        return {**told, "share": np.nan, "low": np.nan, "high": np.nan}
+        return {**told, "behind": np.nan, "low": np.nan, "high": np.nan}
     interval = t_interval(np.mean([of_tasks[task] for task in common], axis=0))
     enough = interval.n >= FEWEST_OF_INTERVAL
     low, high = (interval.low, interval.high) if enough else (np.nan, np.nan)
-    return {**told, "share": interval.mean, "low": low, "high": high}
+    return {**told, "behind": interval.mean, "low": low, "high": high}
 
 
 def _extremes(of_tasks: dict[str, np.ndarray]) -> dict[str, object]:
-    means = {task: float(share.mean()) for task, share in of_tasks.items()}
-    best, worst = max(means, key=lambda task: means[task]), min(means, key=lambda task: means[task])
-    return {"best_on": best, "best_share": means[best], "worst_on": worst, "worst_share": means[worst]}
+    means = {task: float(behind.mean()) for task, behind in of_tasks.items()}
+    best, worst = min(means, key=lambda task: means[task]), max(means, key=lambda task: means[task])
+    return {"best_on": best, "best": means[best], "worst_on": worst, "worst": means[worst]}
 
 
 def _ratios(rows: pd.DataFrame, resources: pd.DataFrame, family: str, tasks: Collection[str]) -> dict[str, object]:
