@@ -223,6 +223,13 @@ def test_the_matrix_says_who_cannot_and_why() -> None:
     assert labels == list(SKILLS)
 
 
+def test_worse_than_blind_is_no_share_of_the_best() -> None:
+    rows = scores({"attention": {"recall": -0.4}, "masked mixing": {"recall": 0.1}})
+    with style.matplotlib.rc_context(style.RC):
+        figure = matrix.draw({"score": rows, "abilities": told()})
+    assert "below 0" in [text.get_text() for text in figure.axes[0].texts]
+
+
 def test_what_nobody_learnt_is_compared_with_nothing() -> None:
     rows = scores({"attention": {"copying": 0.01}, "masked mixing": {"copying": 0.02}})
     cells = matrix._cells(rows)

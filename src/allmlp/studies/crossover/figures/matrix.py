@@ -63,6 +63,7 @@ def _say(axes: Axes, x: int, y: int, cell: pd.Series | None, reason: str) -> Non
     else:
         dark = cell["share"] > 0.65
         text = f"{cell['share']:.2f}" + ("" if np.isnan(cell["half"]) else f"\n± {cell['half']:.2f}")
+        text = text if cell["share"] >= 0 else "below 0"
         weight = "bold" if cell["best"] else "normal"
         axes.text(x, y, text, ha="center", va="center", fontsize=7, weight=weight, color="white" if dark else "black")
 
