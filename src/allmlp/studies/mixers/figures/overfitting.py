@@ -18,8 +18,8 @@ TITLE = "Training and held-out loss"
 CAPTION = (
     "Left: loss on training batches (dashed; mean of the last batches, each before its update) and on held-out "
     "documents (solid) against training steps, mean over seeds and 95 % t interval. Right: held-out minus training "
-    "loss at the last step that all models have, over the held-out loss there; a dot is a model, its mean over seeds. "
-    "Where an early GPT was run, its training loss has its dropout in it."
+    "loss at the last step that all models have, mean over seeds and 95 % t interval; models from the lowest held-out "
+    "loss there to the highest. Where an early GPT was run, its training loss has its dropout in it."
 )
 
 SHOWN = ("flat", "kernel-4", "llama-4")
@@ -30,7 +30,7 @@ def _curves(axes: Axes, rows: pd.DataFrame) -> None:
         of_model, shade = rows[rows["variant"].eq(variant)], colour(variant, position)
         for column, line in (("validation_nats", "-"), ("train_nats", "--")):
             points = over_seeds(of_model, ["step"], column)
-            label = variant if column == "validation_nats" else None
+            label = f"{variant}, {'held out' if line == '-' else 'training'}"
             axes.fill_between(points["step"], points["low"], points["high"], color=shade, alpha=0.15, linewidth=0)
             axes.plot(points["step"], points["mean"], line, color=shade, label=label)
     axes.set_xscale("log")
@@ -41,15 +41,16 @@ def _curves(axes: Axes, rows: pd.DataFrame) -> None:
 
 def _gaps(axes: Axes, rows: pd.DataFrame) -> None:
     common = set.intersection(*(set(of_model["step"]) for _, of_model in rows.groupby("variant")))
-    at_last = rows[rows["step"].eq(max(common))]
-    for variant in sorted(at_last["variant"].unique()):
-        of_model = at_last[at_last["variant"].eq(variant)]
-        _, shade = FAMILIES.get(of_model["model"].iloc[0], ("", style.NEUTRAL[0]))
-        loss, gap = of_model["validation_nats"].mean(), (of_model["validation_nats"] - of_model["train_nats"]).mean()
-        axes.scatter(loss, gap, s=16, color=shade)
-        axes.annotate(variant, (loss, gap), xytext=(3, 2), textcoords="offset points", fontsize=6)
-    axes.set_xlabel(f"held-out loss at step {max(common)}")
-    axes.set_ylabel("held-out minus training loss")
+    at_last = rows[rows["step"].eq(max(common))].assign(gap_nats=lambda of: of["validation_nats"] - of["train_nats"])
+    by_loss = at_last.groupby("variant")["validation_nats"].mean().sort_values().index
+    gaps = over_seeds(at_last, ["variant", "model"], "gap_nats").set_index("variant").loc[by_loss]
+    for place, (_, gap) in enumerate(gaps.iterrows()):
+        _, shade = FAMILIES.get(gap["model"], ("", style.NEUTRAL[0]))
+        axes.plot([gap["low"], gap["high"]], [place, place], color=shade, linewidth=1)
+        axes.plot(gap["mean"], place, "o", color=shade, markersize=4)
+    axes.set_yticks(range(len(gaps)), list(gaps.index), fontsize=6)
+    axes.invert_yaxis()
+    axes.set_xlabel(f"held-out minus training loss, step {max(common)}")
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
