@@ -19,7 +19,8 @@ CAPTION = (
     "Left: loss on training batches (dashed; mean of the last batches, each before its update) and on held-out "
     "documents (solid) against training steps, mean over seeds and 95 % t interval. Right: held-out minus training "
     "loss at the last step that all models have, mean over seeds and 95 % t interval; models from the lowest held-out "
-    "loss there to the highest. Where an early GPT was run, its training loss has its dropout in it."
+    "loss there to the highest, a colour for each family of them. Where an early GPT was run, its training loss has "
+    "its dropout in it."
 )
 
 SHOWN = ("flat", "kernel-4", "llama-4")
@@ -28,11 +29,10 @@ SHOWN = ("flat", "kernel-4", "llama-4")
 def _curves(axes: Axes, rows: pd.DataFrame) -> None:
     for position, variant in enumerate(name for name in SHOWN if name in set(rows["variant"])):
         of_model, shade = rows[rows["variant"].eq(variant)], colour(variant, position)
-        for column, line in (("validation_nats", "-"), ("train_nats", "--")):
+        for column, line, split in (("validation_nats", "-", "held out"), ("train_nats", "--", "training")):
             points = over_seeds(of_model, ["step"], column)
-            label = f"{variant}, {'held out' if line == '-' else 'training'}"
             axes.fill_between(points["step"], points["low"], points["high"], color=shade, alpha=0.15, linewidth=0)
-            axes.plot(points["step"], points["mean"], line, color=shade, label=label)
+            axes.plot(points["step"], points["mean"], line, color=shade, label=f"{variant}, {split}")
     axes.set_xscale("log")
     axes.set_xlabel("training step")
     axes.set_ylabel("loss (nats per token)")
@@ -50,7 +50,7 @@ def _gaps(axes: Axes, rows: pd.DataFrame) -> None:
         axes.plot(gap["mean"], place, "o", color=shade, markersize=4)
     axes.set_yticks(range(len(gaps)), list(gaps.index), fontsize=6)
     axes.invert_yaxis()
-    axes.set_xlabel(f"held-out minus training loss, step {max(common)}")
+    axes.set_xlabel(f"held-out minus training loss\n(nats per token), step {max(common)}")
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
