@@ -7,6 +7,7 @@ include: "workflow/rules/report.smk"    # rule all: measurements -> claims, figu
 include: "workflow/rules/data.smk"      # corpora -> tokens
 include: "workflow/rules/train.smk"     # tokens -> checkpoints
 include: "workflow/rules/measure.smk"   # checkpoints -> measurements
+include: "workflow/rules/schedule.smk"  # what Snakemake does between jobs
 
 workflow.default_target = "all"         # Snakemake would take only a rule of this very file
 

@@ -124,6 +124,14 @@ def test_a_matcher_that_learns_from_the_mean_learns():
     assert [part.verdict for part in found.parts] == ["reproduced", "contradicted", "contradicted"]
 
 
+@pytest.mark.parametrize(("mixer_nats", "verdict"), [(1.0, "reproduced"), (float(np.log(31)), "undecided")])
+def test_a_mended_matcher_fails_only_where_another_learns(mixer_nats, verdict):
+    settings = [{"embedder": "transformer", "model": name, "lowest_nats": float(np.log(31))} for name in MATCHERS[1:]]
+    rows = rows_of(*settings, {"embedder": "transformer", "lowest_nats": mixer_nats})
+    found = judged("001-27", retrieval=rows, query_effect=rows)
+    assert [part.verdict for part in found.parts][:2] == ["reproduced", verdict]
+
+
 def test_other_claims_on_made_up_numbers():
     chance, other, mean = float(np.log(31)), {"words": OTHER_WORDS}, {"position": "mean"}
     rows = rows_of(

@@ -14,7 +14,7 @@ import torch
 from allmlp.tasks.documents import Documents, padded
 from allmlp.tasks.task import IGNORED, Batch
 
-RECIPE = 1
+RECIPE = 2
 
 
 class Autoencode(Documents):

@@ -19,8 +19,7 @@ from allmlp.tasks.shuffle import shuffled
 from allmlp.tasks.task import IGNORED, Batch
 from allmlp.tokens import TokenFile
 
-RECIPE = 1
-AT_ONCE = 1 << 14  # tokens of a validation batch: the logits of more would be what fills the memory
+RECIPE = 2
 Side = Literal["left", "right"]
 
 
@@ -75,10 +74,10 @@ class Documents:
         )
 
     def validation(self) -> list[Batch]:
-        """Every piece of the first held-out documents."""
+        """Every piece of the first held-out documents, as many at once as in training: more would leave the caches."""
         most = self._held_out[: self._validation_documents]
         pieces = [piece for document in most for piece in cut(document, self.context)]
-        size = max(1, AT_ONCE // self.context)
+        size = self.batch_size
         return [self._batch(pieces[i : i + size]) for i in range(0, len(pieces), size)]
 
     def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Training beside held-out loss: who learns its documents by heart."""
+"""Training beside held-out loss, and how far apart they are."""
 
 import pandas as pd
 from matplotlib.axes import Axes

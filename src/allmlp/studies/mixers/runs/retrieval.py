@@ -8,7 +8,7 @@ runs for each embedder, on a seed of its own.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from allmlp.errors import UserError
 from allmlp.run import Run
@@ -34,13 +34,6 @@ WITH_HEADS = MATCHERS[1:]
 OF_EVERY_MATCHER = ("retrieval", "retrieval_curve", *SHARED)
 OF_PROBED = ("distances", "embedding_probes", "tournament_search", "query_effect")
 CHOSEN = "chosen"  # the label of what a search chooses
-
-
-class Form(TypedDict):
-    """What an embedder may be asked for besides its architecture and seed."""
-
-    padding: Padding
-    d_model: int | None
 
 
 class Case(NamedTuple):
@@ -96,9 +89,16 @@ class _Matchers:
 
     def _parent(self, case: Case, seed: int) -> Run:
         model, untrained = EMBEDDERS[case.embedder], case.embedder.startswith("untrained")
-        form: Form = {"padding": case.padding, "d_model": case.d_model}
-        run = embedder(model, seed, self.settings, self.context, **form, steps=0 if untrained else None)
-        needed = [] if untrained else searches(model, self.settings, self.context, **form)
+        run = embedder(
+            model,
+            seed,
+            self.settings,
+            self.context,
+            padding=case.padding,
+            d_model=case.d_model,
+            steps=0 if untrained else None,
+        )
+        needed = [] if untrained else searches(model, self.settings, self.context, d_model=case.d_model)
         self.parents |= {one.id: one for one in (*needed, run)}
         return run
 

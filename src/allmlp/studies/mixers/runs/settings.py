@@ -1,6 +1,6 @@
 """Settings of study 001's trainings: models, their sizes and paddings, how long, and the search of rates."""
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -47,9 +47,10 @@ class TrainingSettings(StudySettings):
     """`models` by name; `compared`: those of them that a scale trains (null: all).
 
     `windows`: models that are also trained on windows that begin anywhere, where position says nothing of a
-    document. `tested`: how often the held-out loss is taken within `steps`, evenly spaced. `end_token`: the id that
-    ends a document and pads it: 0 for the project's BPE, held against the corpus's tokens. With a `schedule` that
-    decays, a loss belongs to its run's whole budget: compared at equal time are then the runs' ends.
+    document. `kept`: shares of a run's steps after which the weights that other measures look at are kept, besides
+    those at its end. `tested`: how often the held-out loss is taken within `steps`, evenly spaced. `end_token`: the
+    id that ends a document and pads it: 0 for the project's BPE, held against the corpus's tokens. With a `schedule`
+    that decays, a loss belongs to its run's whole budget: compared at equal time are then the runs' ends.
     """
 
     corpus: str
@@ -60,6 +61,7 @@ class TrainingSettings(StudySettings):
     validation_documents: int = Field(gt=0)
     end_token: int = Field(default=0, ge=0)
     tested: int = Field(default=12, gt=0)
+    kept: list[Annotated[float, Field(ge=0, lt=1)]] = Field(default=[0, 0.5])
     models: dict[str, Model] = Field(min_length=1)
     compared: list[str] | None = None
     windows: list[str] = Field(default=[])

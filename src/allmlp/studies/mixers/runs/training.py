@@ -40,7 +40,7 @@ class Training(NamedTuple):
 def runs(settings: TrainingSettings, context: "Context") -> list[Run]:
     """The search of every model, then seed after seed: one seed already tells something of everything."""
     searched = [(training, _search(settings, context, training)) for training in _trainings(settings)]
-    found = [run for _, of_training in searched for run in of_training]
+    found = list({run.id: run for _, of_training in searched for run in of_training}.values())
     for seed in settings.seeds:
         found += [_run(settings, context, training, seed, of_training) for training, of_training in searched]
     return found
@@ -73,12 +73,11 @@ def searches(
     settings: TrainingSettings,
     context: "Context",
     *,
-    padding: Padding = "right",
     d_model: int | None = None,
     n_blocks: int | None = None,
 ) -> list[Run]:
-    """The runs that choose the learning rate of that embedder; none where its rate is given."""
-    return _search(settings, context, _embedding(model, settings, padding, d_model, n_blocks))
+    """The runs that choose the learning rate of that embedder, whatever its padding; none where its rate is given."""
+    return _search(settings, context, _embedding(model, settings, "right", d_model, n_blocks))
 
 
 def _trainings(settings: TrainingSettings) -> Iterator[Training]:
@@ -106,6 +105,8 @@ def _embedding(
 
 
 def _search(settings: TrainingSettings, context: "Context", training: Training) -> list[Run]:
+    """Both sides of padding take the rate that was chosen on one, as both supervise the same tokens."""
+    training = training._replace(padding=training.model.paddings[0])
     if settings.search is None or training.model.learning_rate is not None:
         return []
     optimiser = settings.optimiser.model_dump()
@@ -143,7 +144,7 @@ def _run(
         steps=steps,
         seed=seed,
         measures=_measures(training),
-        keep=(0, steps // 2) if training.name in KEPT and not training.windows and steps else (),
+        keep=_kept(settings, steps) if training.name in KEPT and not training.windows else (),
         search=tuple(run.id for run in searched),
         tested=_tested(settings, steps),
         **settings.machine(context.device),
@@ -156,6 +157,10 @@ def _measures(training: Training) -> tuple[str, ...]:
         return OF_EVERY_TRAINING
     memory = ("training_memory",) if training.name in MEASURED_MEMORY else ()
     return (*OF_EVERY_TRAINING, *memory, *OF_ARCHITECTURE.get(training.model.architecture, ()))
+
+
+def _kept(settings: TrainingSettings, steps: int) -> tuple[int, ...]:
+    return tuple(sorted({int(steps * share) for share in settings.kept})) if steps else ()
 
 
 def _tested(settings: TrainingSettings, steps: int) -> tuple[int, ...]:

@@ -12,10 +12,10 @@ PAPER = ""
 CLAIMS: list[str] = []
 TITLE = "Learning rates: what the search of every model found"
 CAPTION = (
-    "Held-out loss (nats) at the end of the search's runs, the same rates, steps and seed for every model, size, "
-    "padding and text; the seed is used for nothing else. edge: the chosen rate is the smallest or largest tried, so "
-    "that a better one may lie beyond. The article tunes by hand; a rate of 0.005, which it names twice, occurs in "
-    "none of its published trainers (E001-6)."
+    "Held-out loss (nats) at the end of the search's runs, the same rates, steps and seed for every model, size and "
+    "text; what is trained with both paddings is searched with one, for both; the seed is used for nothing else. "
+    "edge: the chosen rate is the smallest or largest tried, so that a better one may lie beyond. The article tunes by "
+    "hand; a rate of 0.005, which it names twice, occurs in none of its published trainers (E001-6)."
 )
 
 

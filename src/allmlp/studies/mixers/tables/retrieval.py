@@ -22,7 +22,7 @@ BY = ["model", "embedder", "width", "padding", "position", "pairs", "training_qu
 
 def tabulate(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """One row per setting; interval ends are empty for a single seed."""
-    rows = tables["retrieval"].merge(tables["cost"][["run", "parameters"]], on="run")
+    rows = tables["retrieval"].merge(tables["cost"][["run", "parameters", "steps_done"]], on="run")
     lowest = over_seeds(rows, BY, "lowest_nats").rename(columns={"mean": "lowest_nats", "n": "seeds"})
     top_1 = over_seeds(rows, BY, "top_1").rename(columns={"mean": "top_1", "low": "top_1_low", "high": "top_1_high"})
     same = rows.groupby(BY, as_index=False).agg(
@@ -35,9 +35,10 @@ def tabulate(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
         truncated_1=("truncated_1", "first"),
         truncated_queries_1=("truncated_queries_1", "first"),
         matcher_weights=("parameters", "first"),
+        steps=("steps_done", "max"),
     )
     table = lowest.merge(same, on=BY).merge(top_1.drop(columns="n"), on=BY)
-    shown = ["seeds", "chance_nats", "lowest_nats", "low", "high", "last_nats", "train_nats"]
+    shown = ["seeds", "steps", "chance_nats", "lowest_nats", "low", "high", "last_nats", "train_nats"]
     accuracy = ["top_1", "top_1_low", "top_1_high"]
     about = ["learning_rate", "normalisation", "shared_words_1", "truncated_1", "truncated_queries_1"]
     columns = [*BY, *shown, *accuracy, *about, "matcher_weights"]

@@ -8,7 +8,7 @@ import pandas as pd
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.mixers.parts import EXPANDED, FLAT, LLAMA, of_model
-from allmlp.studies.rules import below, every
+from allmlp.studies.rules import below, every, withheld
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
@@ -71,6 +71,10 @@ def _minus(evidence: "Evidence", other: str, when: When, way: str) -> Finding:
     """The flat mixer's share minus another model's, paired by seed; beside it the shares themselves."""
     ours, theirs = (_mean(evidence, model, when, way) for model in (FLAT, other))
     finding = better((ours - theirs).to_numpy(), evidence.margin["accuracy_1"], unit=UNIT)
+    floor = evidence.margin["floor_1"]
+    found = any(better(values.to_numpy(), floor).verdict == "reproduced" for values in (ours, theirs))
+    reason = f"neither is shown to give back more than {floor:g} of the tokens"
+    finding = withheld(finding, "contradicted", reason, when=not found)
     nearest = [_mean(evidence, model, when, way, "nearest_1").mean() for model in (FLAT, other)]
     text = f"{FLAT} {ours.mean():.2f}, {other} {theirs.mean():.2f} (by the nearest embedding {nearest[0]:.2f}, "
     return replace(finding, text=f"{text}{nearest[1]:.2f}); {finding.text}")
