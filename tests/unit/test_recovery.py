@@ -135,9 +135,14 @@ def test_the_rules_hold_where_the_paper_is_right_and_fall_where_it_is_not():
     assert judged("001-28", table_of()) == ["reproduced"] * 3
     assert judged("001-own-9", table_of()) == ["reproduced"] * 2
     assert judged("001-own-10", table_of()) == ["reproduced"] * 2
-    alike = table_of(dict.fromkeys(LEVELS, (0.99, 0.98, 0.0)))
+    alike = table_of(dict.fromkeys(LEVELS, (0.99, 0.98, 0.2)))
     assert judged("001-28", alike) == ["contradicted"] * 3
     assert judged("001-own-9", alike) == ["contradicted"] * 2
+
+
+def test_models_of_which_nothing_is_recovered_are_not_compared():
+    nothing = table_of(dict.fromkeys(LEVELS, (0.99, 0.98, 0.0)))
+    assert judged("001-own-9", nothing) == ["undecided"] * 2
 
 
 def test_too_few_seeds_decide_nothing():
