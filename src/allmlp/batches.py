@@ -91,13 +91,19 @@ def _stretches(runs: list[Run]) -> Iterable[Sequence[Run]]:
         yield from (members[start : start + size] for start in range(0, len(members), size))
 
 
-def to_train(runs: Iterable[Run], unmeasured: Iterable[Run]) -> set[str]:
-    """The ids of the runs whose weights must be made: those that `unmeasured` lack, and what these need in turn.
+def unmeasured(run: Run) -> bool:
+    """Does it lack a measurement?"""
+    return not all(Path(file).is_file() for file in run.measurements.values())
 
-    A measure may read its run's parent. A run that is measured is trained again only where one that needs it is.
+
+def to_train(runs: Iterable[Run], lacking: Iterable[Run]) -> set[str]:
+    """The ids of the runs whose weights must be made: those that `lacking` need, and what these need in turn.
+
+    `lacking`: the runs without all measurements, which may read their run's parent. A run that is measured is trained
+    again only where one that needs it is.
     """
     by_id = {run.id: run for run in runs}
-    waiting = [one for run in unmeasured for one in (run.id, run.parent) if one]
+    waiting = [one for run in lacking for one in (run.id, run.parent) if one]
     found: set[str] = set()
     while waiting:
         run = by_id[waiting.pop()]

@@ -23,15 +23,23 @@ Overlays = Annotated[
     ),
 ]
 ScaleOption = Annotated[
-    str | None, typer.Option(help="smoke, laptop, workstation, gpu or paper, instead of params.yaml's.")
+    str | None, typer.Option(help="smoke, laptop, workstation, long, gpu or paper, instead of params.yaml's.")
 ]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu or cuda, instead of the scale's own.")]
 
 
-def _plan(overlays: list[Path] | None, scale: str | None, device: str | None):  # type: ignore[no-untyped-def]
-    from allmlp.plan import load_plan
+def _plan(overlays: list[Path] | None, scale: str | None, device: str | None, study: str | None = None):  # type: ignore[no-untyped-def]
+    try:
+        from allmlp.plan import load_plan
+    except ImportError:  # a machine with torch alone: the plan that a bundle brought
+        from allmlp.resolved import brought
 
-    return load_plan(overlays or (), {"scale": scale, "device": device})
+        return brought(scale, overlays)
+    from allmlp import own
+
+    current = load_plan(overlays or (), {"scale": scale, "device": device, "study": study})
+    own.enter(current)
+    return current
 
 
 @app.command()
@@ -39,12 +47,13 @@ def plan(
     params: Overlays = None,
     scale: ScaleOption = None,
     device: DeviceOption = None,
+    study: Annotated[str | None, typer.Option(help="One study alone.")] = None,
     format: Annotated[Literal["table", "json"], typer.Option(help="for people or for machines")] = "table",
 ) -> None:
     """What would run, and what it costs, before anything runs."""
     from allmlp import costs
 
-    costs.show(_plan(params, scale, device), format)
+    costs.show(_plan(params, scale, device, study), format)
 
 
 @app.command()
@@ -61,8 +70,10 @@ def tokenize(
 @app.command()
 def train(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Tokens -> checkpoints: results/checkpoints/<run>/. A killed training goes on where it was."""
+    from allmlp.training.deadline import leave_if_passed
     from allmlp.training.jobs import train_runs
 
+    leave_if_passed(runs[0])
     current = _plan(params, scale, device)
     train_runs([current.run(run) for run in runs])
 
@@ -70,15 +81,12 @@ def train(runs: list[str], params: Overlays = None, scale: ScaleOption = None, d
 @app.command()
 def measure(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Checkpoints -> measurements: results/measurements/<study>/<measure>/<run>-r<recipe>.parquet."""
-    from allmlp import measuring
-    from allmlp.training.checkpoint import Trained
+    from allmlp.training.deadline import leave_if_passed
+    from allmlp.training.jobs import measure_runs
 
+    leave_if_passed(runs[0])
     current = _plan(params, scale, device)
-    for run in map(current.run, runs):
-        trained = Trained(run)
-        for name, file in run.measurements.items():
-            if not Path(file).is_file():
-                print(measuring.take(run, name, trained), flush=True)
+    measure_runs([current.run(run) for run in runs])
 
 
 @app.command()
@@ -105,15 +113,19 @@ def audit(
 @app.command()
 def certify(
     run: Annotated[str, typer.Argument(help="A run id, a run's folder, or your own weights as safetensors.")],
+    attention: Annotated[float, typer.Option(help="0.5 or 1: what your own weights were trained with.")] = 0.5,
 ) -> None:
     """Proved lower bounds on all margins of a network that adds modulo p.
+
+    The network: embedding, attention 1/2 from the last token to both (no softmax, no norm), one layer of ReLUs.
+    A file does not say what its attention was: --attention 1 scales its values for a network trained with that.
 
     Tensors of a safetensors file: W_E (p, d), W_pos (2, d), W_V (h, d, k), W_O (h, k, d), W_in (d, m), b_in (m),
     W_out (m, d), b_out (d), W_U (d, p).
     """
     from allmlp.studies.quadrature.certify import show
 
-    show(run, START)
+    show(run, START, attention)
 
 
 @app.command()
@@ -133,6 +145,24 @@ def judge() -> None:
 
     verdicts = Counter(claim["verdict"] for claim in write()["claims"])
     print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()))
+
+
+@app.command()
+def power(
+    scale: Annotated[
+        str | None, typer.Option(help="Only this scale's plan; all that are planned unless given.")
+    ] = None,
+    claim: Annotated[str | None, typer.Option(help="Only this claim, such as 003-6.")] = None,
+    format: Annotated[Literal["table", "json"], typer.Option(help="for people or for machines")] = "table",
+    write: Annotated[bool, typer.Option(help="Write results/power.json, which the report shows.")] = False,
+) -> None:
+    """Before a run: the chance that each rule decides, if the claim is true and if it is not."""
+    from allmlp.report import planned_power
+
+    if write:
+        planned_power.write()
+    else:
+        planned_power.show(scale, claim, format)
 
 
 @app.command()
@@ -163,6 +193,14 @@ def render(
 
 
 @app.command()
+def report(params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
+    """Measurements -> everything up to results/report.html: select, then what of the last mile is out of date."""
+    from allmlp.report.last_mile import report as write
+
+    print(f"report: {write(_plan(params, scale, device))}")
+
+
+@app.command()
 def keep(runs: Annotated[list[str] | None, typer.Argument()] = None, push: bool = False) -> None:
     """Hand complete runs (all, or those named) and tokens to DVC, one pointer each; --push sends them to the remote."""
     from allmlp.keeping import keep as add
@@ -185,16 +223,19 @@ def prune(
 def recipes(
     write: Annotated[bool, typer.Option(help="Record new and raised recipes.")] = False,
     same_behaviour: Annotated[
-        list[str] | None, typer.Option(help="A module whose change alters no result, or `all`.")
+        list[str] | None,
+        typer.Option(help="A module whose change alters no result, or `all`; or a claim whose test judges as before."),
     ] = None,
 ) -> None:
-    """Check recipes.lock against the sources behind each RECIPE."""
+    """Check recipes.lock against the sources behind each RECIPE, and rules.lock against the rules of all claims."""
     from allmlp import recipes as book
+    from allmlp import rules
 
     if write or same_behaviour:
         book.write(same_behaviour or [])
-    problems = book.check()
-    print("\n".join(problems) or f"{len(book.modules())} recipes, all as locked")
+        rules.write(same_behaviour or [])
+    problems = book.check() + rules.check()
+    print("\n".join(problems) or f"{len(book.modules())} recipes and {len(rules.current())} rules, all as locked")
     raise typer.Exit(1 if problems else 0)
 
 
@@ -204,6 +245,43 @@ def reproduce(params: Overlays = None, cores: int = os.cpu_count() or 1) -> None
     from allmlp.reproducing import reproduce as again
 
     raise typer.Exit(again(params or [], cores))
+
+
+@app.command()
+def advance(
+    minutes: Annotated[float, typer.Option(help="When to save all states and leave.")],
+    cores: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
+    params: Overlays = None,
+    scale: ScaleOption = "long",
+    device: DeviceOption = None,
+) -> None:
+    """Work through a scale's open runs until a deadline, most claims per hour first; the next call goes on."""
+    from allmlp import advancing
+
+    words = advancing.snakemake_words(params or [], scale, device)
+    raise typer.Exit(advancing.advance(_plan(params, scale, device), minutes, cores, words))
+
+
+@app.command()
+def pack(
+    file: Path,
+    max_mb: Annotated[float, typer.Option(help="Refuse to write a larger bundle.")] = 64,
+    params: Overlays = None,
+    scale: ScaleOption = "long",
+    device: DeviceOption = None,
+) -> None:
+    """A scale's open runs as one file: their newest states, what they need, and what is finished and not in git."""
+    from allmlp.bundles import packing
+
+    packing.pack(_plan(params, scale, device), START / file, max_mb)
+
+
+@app.command()
+def unpack(file: Path) -> None:
+    """What a bundle brings, where it is newer than what is here; everything in it is checked before."""
+    from allmlp.bundles import unpacking
+
+    unpacking.unpack(START / file)
 
 
 def main() -> None:

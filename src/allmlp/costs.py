@@ -1,27 +1,15 @@
 """`allmlp plan`: what would run and what it costs, before anything runs."""
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from allmlp import measuring, models, paths, tasks
+from allmlp import known, tasks
 from allmlp.plan import Plan
 from allmlp.run import Run
 
-NOMINAL_FLOPS = {"cpu": 1e10, "cuda": 5e13}  # per second, where nothing like it was ever measured
-
-
-@cache
-def _counted(architecture: str, hyperparameters: str, sequences: int) -> tuple[int, int]:
-    """(parameters, FLOPs of one step): computed without allocating the model."""
-    import torch
-
-    from allmlp.training import flops
-
-    with torch.device("meta"):
-        model = models.build(architecture, **json.loads(hyperparameters))
-    return flops.parameters(model)["total"], flops.counted_flops(model, sequences)
+RATES = Path(__file__).with_name("rates.json")
+NOMINAL_FLOPS = {"cpu": 1e10, "cuda": 5e13}  # per second, of what rates.json lacks
 
 
 def _state(run: Run, untrained: set[str]) -> str:
@@ -35,28 +23,25 @@ def _state(run: Run, untrained: set[str]) -> str:
     return "trained" if Path(run.checkpoint).is_file() else "not needed"
 
 
-def _seconds_per_flop(plan: Plan) -> dict[tuple[str, str], float]:
-    """(architecture, device) -> seconds per counted FLOP, from the costs that were measured here or committed."""
-    rates: dict[tuple[str, str], float] = {}
-    for of_study in plan.by_scale.values():
-        for run in (run for runs in of_study.values() for run in runs):
-            file = Path(run.measurements.get("cost", ""))
-            if file.is_file():
-                row = measuring.read(file)[0].iloc[0]
-                if row.seconds == row.seconds and row.counted_flops:
-                    rates[run.architecture, run.device] = row.seconds / row.counted_flops
-    return rates
+def _seconds_per_flop() -> dict[tuple[str, str], float]:
+    """(architecture, device) -> seconds per counted FLOP, as benchmarks/rates.py measured it."""
+    table = json.loads(RATES.read_text(encoding="utf-8"))
+    return {
+        (name, device): rate
+        for device, of_device in table.items()
+        for name, rate in of_device["seconds_per_flop"].items()
+    }
 
 
 def costs(plan: Plan) -> list[dict[str, Any]]:
     """One record per run of the chosen scale."""
     from allmlp.training.flops import six_nd
 
-    rates, records = _seconds_per_flop(plan), []
+    rates, records = _seconds_per_flop(), []
     untrained = {run.id for batch in plan.untrained for run in batch.runs}
     for run in plan.runs:
         sequences, supervised = tasks.size(run.task, run.task_parameters)
-        parameters, step = _counted(run.architecture, paths.canonical(run.hyperparameters), sequences)
+        parameters, step = known.counts(run.architecture, run.hyperparameters, sequences)
         counted = step * run.steps
         records.append(
             {

@@ -21,10 +21,11 @@ CHECKPOINTS, TOKENS, MEASUREMENTS = (
 
 
 def dvc(*words: str) -> None:
-    """Run DVC of this environment; its own words are shown only when it fails."""
+    """Run DVC of this environment; its own words are shown only when it fails, warnings of its stages always."""
     done = subprocess.run([sys.executable, "-m", "dvc", *words], capture_output=True, text=True)
     if done.returncode:
         raise UserError(f"dvc {' '.join(words[:1])} failed:\n{done.stderr.strip() or done.stdout.strip()}")
+    print(done.stderr, end="", file=sys.stderr)
 
 
 def complete() -> list[Path]:

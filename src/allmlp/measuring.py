@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from allmlp.training.checkpoint import Trained
 
 
-def rule(claim: dict) -> str:
-    """The digest of what a claim is judged by: its statistic, bounds, margins, needs and test."""
-    keys = ("statistic", "reproduced_if", "contradicted_if", "margin", "paper", "needs", "test")
-    return paths.digest({key: claim.get(key) for key in keys}, 16)
-
-
-def rules(study: str, measure: str) -> dict[str, str]:
-    """claim -> digest of its rule, of the claims that a measure serves."""
-    return {claim["id"]: rule(claim) for claim in studies.ledger(study) if measure in claim["measures"]}
-
-
 def take(run: Run, measure: str, trained: "Trained | None" = None) -> Path:
     """Take one measure of one run's checkpoints and write it. Returns the file."""
     from allmlp.training.checkpoint import Trained  # PyTorch: what only reads measurements starts without it
@@ -46,7 +35,6 @@ def take(run: Run, measure: str, trained: "Trained | None" = None) -> Path:
         "settings": run.settings_digest,
         "recipes": [*run.identity["recipes"], module.RECIPE],
         "measure": measure,
-        "rules": rules(run.study, measure),
     }
     path = Path(run.measurements[measure])
     paths.write_whole(path, _parquet(table, about))
@@ -64,7 +52,7 @@ def _parquet(table: pa.Table, about: dict) -> bytes:
 
 
 def read(path: Path) -> tuple[pd.DataFrame, dict]:
-    """A measurement's rows, and what it says of itself: run, settings, measure, rules."""
+    """A measurement's rows, and what it says of itself: run, settings, recipes, measure."""
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:

@@ -1,4 +1,4 @@
-"""Processes that outlived the call that started them: Snakemake and its jobs after a kill of `make reproduce`."""
+"""Processes that outlived the call that started them: Snakemake and its jobs after a kill of what started it."""
 
 import os
 import signal
@@ -12,37 +12,53 @@ PID = "snakemake.pid"
 def _working(apart: Path) -> list[int]:
     """The processes of a Snakemake that was started there, by this call or an earlier one, with all its jobs.
 
-    They share the process group that it led. A number that the system has given to others since is not theirs.
+    They share the process group that it led; jobs without a Snakemake lead one each. A number that the system has given
+    to others since is not theirs.
     """
     try:
-        group = int((apart / PID).read_text(encoding="utf-8"))
+        groups = set(map(int, (apart / PID).read_text(encoding="utf-8").split()))
     except (OSError, ValueError):
         return []
     members = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             fields = (folder / "stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
-            if int(fields[2]) == group and fields[0] != "Z" and (folder / "cwd").resolve() in (apart, apart.parents[1]):
+            if (
+                int(fields[2]) in groups
+                and fields[0] != "Z"
+                and (folder / "cwd").resolve().is_relative_to(apart.parents[1])  # the project, or a folder in it
+            ):
                 members.append(int(folder.name))
         except (OSError, IndexError):  # it has ended meanwhile, or is not ours to see
             continue
     return members
 
 
-def stop(apart: Path) -> None:
-    """End whatever still works there: Snakemake at once, each job after it has saved its state."""
-    working = _working(apart)
-    if not working:
+def stop(apart: Path, grace_s: float = 0.0) -> None:
+    """End whatever still works there: Snakemake at once, each job after it has saved its state.
+
+    `grace_s`: how long jobs may take to end by themselves before they are told to.
+    """
+    if not (working := _working(apart)):
         return
-    print(f"ending {len(working)} processes of an unfinished call; trainings save their state", flush=True)
-    deadline = time.monotonic() + 60
-    for pid in working:
-        _signal(pid, signal.SIGKILL if _is_snakemake(pid) else signal.SIGTERM)
-    while remaining := _working(apart):
-        if time.monotonic() > deadline:
-            for pid in remaining:
-                _signal(pid, signal.SIGKILL)
+    for pid in filter(_is_snakemake, working):
+        _signal(pid, signal.SIGKILL)
+    if not (remaining := _remaining(apart, grace_s)):
+        return
+    print(f"ending {len(remaining)} processes of an unfinished call; trainings save their state", flush=True)
+    for pid in remaining:
+        _signal(pid, signal.SIGTERM)
+    while remaining := _remaining(apart, 60):
+        for pid in remaining:
+            _signal(pid, signal.SIGKILL)
+
+
+def _remaining(apart: Path, seconds: float) -> list[int]:
+    """Those that still work after so long, or none as soon as none does."""
+    until = time.monotonic() + seconds
+    while (working := _working(apart)) and time.monotonic() < until:
         time.sleep(0.2)
+    return working
 
 
 def _is_snakemake(pid: int) -> bool:

@@ -13,8 +13,8 @@ from allmlp.errors import UserError
 from allmlp.strict import Strict
 from allmlp.yamlfile import Located, Place
 
-Scale = Literal["smoke", "laptop", "workstation", "gpu", "paper"]
-SCALES: tuple[Scale, ...] = ("smoke", "laptop", "workstation", "gpu", "paper")
+Scale = Literal["smoke", "laptop", "workstation", "long", "gpu", "paper"]
+SCALES: tuple[Scale, ...] = ("smoke", "laptop", "workstation", "long", "gpu", "paper")
 LOCAL = "corpora.local.yaml"  # where this machine's own corpora lie; git ignores it
 TOP = ("scale", "device", "recorded", "corpora", "studies")
 
@@ -123,18 +123,23 @@ def _rebased(located: Located, at: Place, onto: Place) -> Located:
     return Located(value, lines)
 
 
-def load(path: Path, overlays: list[Path] | None = None, changes: dict[str, str] | None = None) -> Params:
-    """params.yaml, then this machine's corpora, then the overlays in order, then single `changes` to top-level keys."""
+def load(
+    path: Path, overlays: list[Path] | None = None, changes: dict[str, str] | None = None, committed: bool = False
+) -> Params:
+    """params.yaml, then this machine's corpora, then the overlays in order, then single `changes` to top-level keys.
+
+    `committed`: without this machine's corpora.
+    """
     located = yamlfile.read(path)
     local = path.parent / LOCAL
-    if local.is_file():
+    if local.is_file() and not committed:
         located = yamlfile.merge(located, _rebased(yamlfile.read(local), (), ("corpora",)))
     for overlay in overlays or []:
         located = yamlfile.merge(located, yamlfile.read(overlay))
     for key, value in (changes or {}).items():
         if key not in ("scale", "device"):
             raise UserError(
-                f"--config {key}={value}: only `scale` and `device` can be set there. "
+                f"--config {key}={value}: only `scale`, `device` and `study` can be set there. "
                 "Put the rest into a file: --configfile params.yaml my.yaml"
             )
         located = yamlfile.merge(located, Located({key: value}, {(key,): ("--config", 1)}))

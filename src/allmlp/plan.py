@@ -3,145 +3,126 @@
 import json
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from allmlp import batches, corpora, params, paths, studies
 from allmlp.batches import Batch
+from allmlp.context import Context as Context  # studies import it from here
 from allmlp.errors import UserError
 from allmlp.params import SCALES, Params, Scale
-from allmlp.run import Run
+from allmlp.run import Run, related
 
 CLAIMS, REPORT = Path("results/claims.json"), Path("results/report.html")
 DEVICE_OF_SCALE: dict[str, str] = {"gpu": "cuda", "paper": "cuda"}
 
 
-def _unmeasured(run: Run) -> bool:
-    return not all(Path(file).is_file() for file in run.measurements.values())
-
-
-def _without_recipes(described: dict[str, Any]) -> dict[str, Any]:
-    """A corpus's description, and within it those of the corpora that it is made with, without recipes."""
-    return {
-        key: _without_recipes(value) if isinstance(value, dict) else value
-        for key, value in described.items()
-        if key != "recipes"
-    }
-
-
-def _related(runs: dict[str, Run], where: str) -> list[Run]:
-    """The runs, each with those that it needs: its parent, and those of its search."""
-    known: dict[str, Run] = {}
-
-    def add(run: Run) -> Run:
-        if run.id not in known:
-            if lacking := [one for one in run.needs if one not in runs]:
-                raise ValueError(f"{where}: {run.id} needs {lacking[0]}, which `runs` does not list")
-            known[run.id] = replace(run, relatives={one: add(runs[one]) for one in run.needs}) if run.needs else run
-        return known[run.id]
-
-    return [add(run) for run in runs.values()]
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a study asks of the plan to name its runs."""
-
-    parameters: Params
-    root: Path
-    device: str
-    _known: dict[tuple[str, str], str] = field(default_factory=dict, compare=False, repr=False)  # hundreds of runs ask
-
-    def tokens(self, corpus: str) -> str:
-        """The id of a corpus's tokens."""
-        if ("tokens", corpus) not in self._known:
-            self._known["tokens", corpus] = corpora.token_id(corpus, self.parameters.corpora[corpus], self.root)
-        return self._known["tokens", corpus]
-
-    def pairs(self, corpus: str) -> str:
-        """The id of the tokens of a corpus of pairs. UserError for one of another kind."""
-        if not self.parameters.corpora[corpus].is_pairs:
-            raise UserError(f"corpus '{corpus}': holds no pairs. Name one of source {', '.join(corpora.PAIRS)}.")
-        return self.tokens(corpus)
-
-    def corpus_settings(self, corpus: str) -> str:
-        """The digest of what a corpus is, whatever code reads it."""
-        if ("settings", corpus) not in self._known:
-            spec = self.parameters.corpora[corpus]
-            held = corpora.content(corpus, spec, self.root)
-            held |= {
-                part: self.corpus_settings(other) for part, other in spec.others.items()
-            }  # for their ids hold recipes
-            self._known["settings", corpus] = paths.digest([_without_recipes(corpora.described(spec)), held])
-        return self._known["settings", corpus]
-
-    def vocabulary(self, corpus: str) -> int:
-        """Its number of token types: as asked for, or as recorded when it was tokenized."""
-        return corpora.vocabulary(corpus, self.parameters.corpora[corpus], self.root)
-
-    def images(self, corpus: str) -> corpora.ImageSource:
-        """A corpus of images: their size and number of classes, known without reading them."""
-        return corpora.image_source(corpus, self.parameters.corpora[corpus])
+def _measured_at(run: Run, scale: Scale) -> Run:
+    """The run with the measures that its scale adds to those of its study."""
+    added = tuple(m for m in studies.FROM_LONG if m not in run.measures)
+    wanted = run.steps > 0 and SCALES.index(scale) >= SCALES.index("long")
+    return replace(run, measures=(*run.measures, *added)) if wanted and added else run
 
 
 class Plan:
-    """The runs of every scale, and those of the scale that is asked for."""
+    """The runs of every scale, and those of the scale that is asked for.
 
-    def __init__(self, parameters: Params, root: Path, arguments: Sequence[str] = ()) -> None:
+    `overlays`: the files laid over params.yaml. `committed`: with corpora as git has them, whatever text lies here.
+    `study`: the only one to train and measure; reports speak of all.
+    """
+
+    def __init__(
+        self,
+        parameters: Params,
+        root: Path,
+        arguments: Sequence[str] = (),
+        overlays: Sequence[Path] = (),
+        committed: bool = False,
+        study: str | None = None,
+    ) -> None:
         self.parameters, self.root = parameters, root
+        self.overlays, self.committed, self.study = overlays, committed, study
         self.scale: Scale = parameters.scale
+        self._contexts: dict[str, Context] = {}  # by device: each remembers what corpora are
         self.arguments = shlex.join(arguments)  # what other commands need to compute this same plan
 
     @cached_property
     def by_scale(self) -> dict[str, dict[str, list[Run]]]:
-        """scale -> study -> its runs; then the recorded overlays, each by its name, with what only it has."""
-        found: dict[str, dict[str, list[Run]]] = {s: self._chosen if s == self.scale else self._runs(s) for s in SCALES}
-        known = {run.id for of_study in found.values() for runs in of_study.values() for run in runs}
-        for name, other in self.recorded.items():
-            own = {study: [r for r in runs if r.id not in known] for study, runs in other._chosen.items()}
-            found[name] = {study: runs for study, runs in own.items() if runs}
-        return found
+        """scale -> study -> its runs; then the recorded overlays, each by its name, with what it adds to git's plan."""
+        found: dict[str, dict[str, list[Run]]] = {s: self.chosen if s == self.scale else self._runs(s) for s in SCALES}
+        return found | {name: other._beyond(self.of_git) for name, other in self.recorded.items()}
 
     @cached_property
-    def _chosen(self) -> dict[str, list[Run]]:
+    def of_git(self) -> "Plan":
+        """The plan of params.yaml alone, whatever files this machine lays over it and whatever text lies here."""
+        return Plan(params.load(self.root / "params.yaml", committed=True), self.root, committed=True)
+
+    def _beyond(self, base: "Plan") -> dict[str, list[Run]]:
+        """study -> its runs that `base` has at no scale; only studies that have any."""
+        found = {}
+        for study in studies.STUDIES:
+            if self._asks_otherwise(study, base):
+                known = {run.id for scale in SCALES for run in base._of(study, scale)}
+                found[study] = [run for run in self._of(study, self.scale) if run.id not in known]
+        return {study: runs for study, runs in found.items() if runs}
+
+    def _asks_otherwise(self, study: str, base: "Plan") -> bool:
+        """Can a study have runs that `base` has not? Cheaper to ask than what they are."""
+        mine, its, place = self.parameters, base.parameters, (study, self.scale)
+        shared = {name: spec for name, spec in mine.corpora.items() if name in its.corpora}
+        return (mine.device, mine.settings.get(place), shared) != (its.device, its.settings.get(place), its.corpora)
+
+    @cached_property
+    def chosen(self) -> dict[str, list[Run]]:
+        """study -> its runs at the chosen scale."""
         return self._runs(self.scale)
 
     @cached_property
     def recorded(self) -> dict[str, "Plan"]:
         """The plans of the recorded overlays: `english` for overlays/english.yaml."""
-        plans: dict[str, Plan] = {}
+        plans = {}
+        for name, file in self.recorded_files().items():
+            given = params.load(self.root / "params.yaml", [file], committed=True)
+            plans[name] = Plan(given, self.root, overlays=[file], committed=True)
+        return plans
+
+    def recorded_files(self) -> dict[str, Path]:
+        """name -> file of each recorded overlay. UserError for one that is gone, or has the name of another."""
+        files: dict[str, Path] = {}
         for file in map(Path, self.parameters.recorded):
             if not (self.root / file).is_file():
                 raise UserError(
                     f"{file}: named under `recorded:` in params.yaml, and not there. Put it back or its name out."
                 )
-            if file.stem in (*SCALES, *plans):
+            if file.stem in (*SCALES, *files):
                 raise UserError(
                     f"{file}: named under `recorded:` in params.yaml, but '{file.stem}' is the name of a scale, or of "
                     "another recorded overlay. Rename the file."
                 )
-            plans[file.stem] = Plan(params.load(self.root / "params.yaml", [self.root / file]), self.root)
-        return plans
+            files[file.stem] = self.root / file
+        return files
 
     def _runs(self, scale: Scale) -> dict[str, list[Run]]:
-        context = Context(self.parameters, self.root, self.parameters.device or DEVICE_OF_SCALE.get(scale, "cpu"))
-        found = {}
-        for (study, at), settings in self.parameters.settings.items():
-            if at == scale:
-                listed = {run.id: run for run in studies.module(study, "runs").runs(settings, context)}
-                found[study] = _related(listed, f"{study} at scale {scale}")
-        return found
+        return {study: self._of(study, scale) for study, at in self.parameters.settings if at == scale}
+
+    def _of(self, study: str, scale: Scale) -> list[Run]:
+        if (settings := self.parameters.settings.get((study, scale))) is None:
+            return []
+        device = self.parameters.device or DEVICE_OF_SCALE.get(scale, "cpu")
+        context = self._contexts.setdefault(device, Context(self.parameters, self.root, device, self.committed))
+        runs = studies.module(study, "runs").runs(settings, context)
+        return related({run.id: _measured_at(run, scale) for run in runs}, f"{study} at scale {scale}")
 
     @cached_property
     def runs(self) -> list[Run]:
-        """The runs of the chosen scale."""
-        return [run for runs in self._chosen.values() for run in runs]
+        """The runs of the chosen scale: all, or the chosen study's."""
+        return [run for study, runs in self.chosen.items() if self.study in (None, study) for run in runs]
 
     @cached_property
     def _chosen_by_id(self) -> dict[str, Run]:
-        return {run.id: run for run in self.runs}
+        return {run.id: run for runs in self.chosen.values() for run in runs}
 
     @cached_property
     def _any_by_id(self) -> dict[str, Run]:
@@ -166,6 +147,11 @@ class Plan:
             return None
         return Path("results/tokens") / corpora.token_id(spec.others["teacher"], spec.teacher, self.root) / "meta.json"
 
+    def is_own(self, corpus: str) -> bool:
+        """Is a corpus this machine's own: none of params.yaml, or another than the one of that name?"""
+        mine, its = self.parameters.corpora[corpus], self.of_git.parameters.corpora.get(corpus)
+        return its is None or corpora.described(its) != corpora.described(mine)
+
     def before_tokens(self, corpus: str) -> list[str]:
         """What a corpus is tokenized with: nothing, or the tokens whose tokenizer it shares."""
         file = self.tokenizer_file(self.parameters.corpora[corpus])
@@ -173,18 +159,18 @@ class Plan:
 
     @property
     def measurements(self) -> list[str]:
-        """The measurement files of the chosen scale."""
+        """The measurement files of these runs."""
         return [file for run in self.runs for file in run.measurements.values()]
 
     @cached_property
     def untrained(self) -> list[Batch]:
         """Runs without weights that a missing measurement waits for, and what these need, in batches."""
-        return batches.cut(self.runs, batches.to_train(self.runs, filter(_unmeasured, self.runs)))
+        return batches.cut(self.runs, batches.to_train(self.runs, filter(batches.unmeasured, self.runs)))
 
     @cached_property
     def unmeasured(self) -> list[Batch]:
         """Runs that lack a measurement, in batches."""
-        return batches.cut(self.runs, {run.id for run in self.runs if _unmeasured(run)})
+        return batches.cut(self.runs, {run.id for run in self.runs if batches.unmeasured(run)})
 
     def present(self, runs: Iterable[Run]) -> dict[str, dict[str, str]]:
         """measure -> run id -> file, of those measurements that are there."""
@@ -207,7 +193,8 @@ class Plan:
             for files in self.present(runs).values()
             for file in files.values()
         }
-        return paths.digest(sorted({**dict.fromkeys(self.measurements, ""), **there}.items()), 16)
+        asked = (file for run in self._chosen_by_id.values() for file in run.measurements.values())
+        return paths.digest(sorted({**dict.fromkeys(asked, ""), **there}.items()), 16)
 
     def unreported(self) -> bool:
         """Does results/claims.json or the report, which names the plan too, speak of anything else, or not exist?"""
@@ -219,10 +206,15 @@ class Plan:
 
 
 def load_plan(overlays: Iterable[str | Path] = (), changes: dict[str, Any] | None = None) -> Plan:
-    """The plan of params.yaml with overlay files and single changes (`scale`, `device`)."""
-    root = paths.project()
+    """The plan of params.yaml with overlay files and single changes (`scale`, `device`); or one `study` of it."""
+    root, changes = paths.project(), dict(changes or {})
+    study = changes.pop("study", None)
+    if study is not None and study not in (known := [name for name in studies.STUDIES if studies.has_runs(name)]):
+        raise UserError(f"study={study}: no study {study!r} with runs. There are: {', '.join(known)}.")
     files = [path for path in map(Path, overlays) if path.resolve() != (root / "params.yaml").resolve()]
-    settings = {key: str(value) for key, value in (changes or {}).items() if value is not None}
+    settings = {key: str(value) for key, value in changes.items() if value is not None}
     arguments = [word for path in files for word in ("--params", str(path.resolve()))]
     arguments += [word for key, value in settings.items() for word in (f"--{key}", value)]
-    return Plan(params.read(files, settings), root, arguments)
+    plan = Plan(params.read(files, settings), root, arguments, files, study=study)
+    plan.recorded_files()  # said before anything runs
+    return plan

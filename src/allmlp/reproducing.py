@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from allmlp import measuring, orphans, paths
-from allmlp.corpora import LOCK
+from allmlp import measuring, orphans, own, paths
+from allmlp.corpora import LOCAL_LOCK, LOCK
 from allmlp.errors import UserError
-from allmlp.plan import CLAIMS, Plan, load_plan
+from allmlp.plan import CLAIMS, REPORT, Plan, load_plan
 from allmlp.training.locks import hold
 
 APART = Path("work/reproduce")  # its own results/, work/ and logs/: nothing committed is touched until all is made
@@ -124,14 +124,15 @@ def _all_or_nothing(root: Path, apart: Path) -> Iterator[None]:
     before = apart / "before"
     shutil.rmtree(before, ignore_errors=True)
     bulk = shutil.ignore_patterns("checkpoints", "tokens")
-    shutil.copytree(root / "results", before, ignore=bulk) if (root / "results").is_dir() else before.mkdir()
+    (root / "results").mkdir(exist_ok=True)
+    shutil.copytree(root / "results", before, symlinks=True, ignore=bulk)
     try:
         yield
     except BaseException:
         for path in (root / "results").iterdir():
             if path.name not in ("checkpoints", "tokens"):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-        shutil.copytree(before, root / "results", dirs_exist_ok=True)
+        shutil.copytree(before, root / "results", symlinks=True, dirs_exist_ok=True)
         raise
 
 
@@ -140,13 +141,11 @@ def _verdicts() -> dict[str, str]:
     return {entry["id"]: entry["verdict"] for entry in entries}
 
 
-def _report(root: Path, overlays: list[Path]) -> None:
-    from allmlp.keeping import dvc
-    from allmlp.report.select import select
+def _report(overlays: list[Path]) -> None:
+    from allmlp.report.last_mile import report
 
-    os.environ[paths.DIRECTORY] = str(root)
-    select(load_plan(overlays))
-    dvc("repro", "--force", "--quiet")
+    os.environ[paths.DIRECTORY] = str(Path.cwd())
+    report(own.reported(load_plan(overlays)), force=True)
 
 
 def reproduce(overlays: list[Path], cores: int) -> int:
@@ -157,21 +156,23 @@ def reproduce(overlays: list[Path], cores: int) -> int:
     with hold(root / "work/reproduce.lock", "make reproduce"):
         apart = root / APART
         apart.mkdir(parents=True, exist_ok=True)
-        plan, before = load_plan(overlays), _verdicts()
+        plan = load_plan(overlays)
+        own.enter(plan)  # an overlay of the user's own is compared with, and reported beside, what it made before
+        before = _verdicts()
         orphans.stop(apart)
         trained, _ = _made(plan, apart)
         _say(
             f"{plan.scale}: {len(plan.runs)} runs, {len(plan.measurements)} measurements on {cores} cores"
             + (f"; going on after {trained} runs" if trained else "")
         )
-        with _kept(root / LOCK):  # a new corpus is recorded there as soon as it is tokenized
+        with _kept(root / LOCK), _kept(root / LOCAL_LOCK):  # a new corpus is recorded as soon as it is tokenized
             _make(plan, root, overlays, cores)
             comparison = _compare(plan, apart)
             comparison.to_csv(COMPARISON, index=False)
             _say("measurements are made; judging, drawing, rendering")
-            with _all_or_nothing(root, apart):
+            with _all_or_nothing(Path.cwd(), apart):
                 _copy_in(comparison, apart)
-                _report(root, overlays)
+                _report(overlays)
         shutil.rmtree(apart)
     return _conclude(comparison, before, time.monotonic() - start, plan)
 
@@ -204,6 +205,6 @@ def _conclude(comparison: pd.DataFrame, before: dict[str, str], seconds: float, 
     )
     _say(
         f"reproduced {len(plan.runs)} runs in {_clock(seconds)}: measurements {said}; {verdicts}. "
-        f"Report: results/report.html, comparison: {COMPARISON}"
+        f"Report: {os.path.relpath(REPORT.resolve(), paths.project())}, comparison: {COMPARISON}"
     )
     return 1 if changed else 0

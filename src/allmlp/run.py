@@ -1,7 +1,7 @@
 """A run: everything that determines one training, as a frozen value whose id is a digest of its content."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,10 @@ class Run:
     `parent` is the run whose last weights this one reads (a frozen embedder's, say) or, with `continues`, begins from.
     `search` are runs that differ in learning rate: the rate of the one with the lowest last held-out loss replaces
     `optimiser["learning_rate"]`. `tested` are steps at which the held-out loss is taken besides those of `keep`.
+
+    `keeps_state` publishes the last state of the optimiser too, for a longer twin: a run with the same of everything
+    but `steps` and `keep`, which names this one as `shorter` and goes on where it ended. Its bits are those of a
+    training from the beginning, which it is wherever the twin is missing; so no id depends on `shorter`.
     """
 
     study: str
@@ -47,8 +51,14 @@ class Run:
     continues: bool = False
     search: tuple[str, ...] = ()
     tested: tuple[int, ...] = ()
+    keeps_state: bool = False
+    shorter: str | None = field(default=None, compare=False)
     runs_per_process: int = field(default=1, compare=False)
     relatives: "Mapping[str, Run]" = field(default_factory=dict, compare=False, repr=False)  # by id; the plan adds them
+
+    def __post_init__(self) -> None:
+        if (self.keeps_state or self.shorter) and self.optimiser["schedule"] != "constant":
+            raise ValueError(f"{self.name}: only a constant rate is the same whatever the steps, so it has no twins")
 
     @cached_property
     def id(self) -> str:
@@ -83,7 +93,12 @@ class Run:
     @property
     def _since_study_001(self) -> dict[str, Any]:
         """What is in the identity only where it is used: runs that were made before it existed keep their ids."""
-        used = {"continues": self.continues, "search": list(self.search), "tested": list(self.tested)}
+        used = {
+            "continues": self.continues,
+            "search": list(self.search),
+            "tested": list(self.tested),
+            "keeps_state": self.keeps_state,
+        }
         return {key: value for key, value in used.items() if value}
 
     @property
@@ -141,3 +156,17 @@ def log_spaced(steps: int, per_decade: int = 4) -> tuple[int, ...]:
     """Steps 0, 1, ... spaced evenly in their logarithm up to (not including) the last, and the middle one."""
     spaced = {round(10 ** (i / per_decade)) for i in range(100) if 10 ** (i / per_decade) < steps}
     return tuple(sorted(spaced | {0, steps // 2}))
+
+
+def related(runs: dict[str, Run], where: str) -> list[Run]:
+    """The runs, each with those that it needs: its parent, and those of its search."""
+    known: dict[str, Run] = {}
+
+    def add(run: Run) -> Run:
+        if run.id not in known:
+            if lacking := [one for one in run.needs if one not in runs]:
+                raise ValueError(f"{where}: {run.id} needs {lacking[0]}, which `runs` does not list")
+            known[run.id] = replace(run, relatives={one: add(runs[one]) for one in run.needs}) if run.needs else run
+        return known[run.id]
+
+    return [add(run) for run in runs.values()]

@@ -4,7 +4,7 @@ import os
 import sys
 from typing import Any
 
-from allmlp import paths
+from allmlp import own, paths, stale
 from allmlp.errors import UserError
 from allmlp.plan import Plan, load_plan
 
@@ -12,10 +12,16 @@ from allmlp.plan import Plan, load_plan
 def plan_of(workflow: Any) -> Plan:
     """The plan for a Snakemake workflow. What the user can mend ends with one message, without a traceback."""
     settings = workflow.config_settings
-    os.environ[paths.DIRECTORY] = os.getcwd()  # jobs work where Snakemake works: `--directory` moves all results
     os.environ[paths.PROJECT] = str(workflow.basedir)
     try:
-        return load_plan(settings.configfiles, dict(settings.config))
+        plan = load_plan(settings.configfiles, dict(settings.config))
+        if workflow.overwrite_workdir is None and (place := own.folder(plan)):
+            own.prepare(plan, place)
+            workflow.workdir(place)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    if not workflow.remote_exec:  # nor is a job on another machine anybody to lift what the first call holds
+        stale.lift()
+    os.environ[paths.DIRECTORY] = os.getcwd()  # jobs work where Snakemake works: `--directory` moves all results
+    return plan

@@ -9,6 +9,7 @@ import yaml
 
 from allmlp import studies
 from allmlp.params import SCALES
+from allmlp.report import needs
 from tests.conftest import PROJECT, call
 
 ROWS = {
@@ -45,6 +46,11 @@ def test_claims_are_well_formed(study: str) -> None:
             "test",
         }
         assert row["needs"]["scale"] in SCALES
+        for asked in (row["needs"].get("parts") or {}).values():
+            assert asked.keys() <= {"scale", "seeds"}
+            assert asked.get("scale", SCALES[0]) in SCALES
+        needs.refuse_unknown(row, needs.LETTER.findall(f"{row['statistic']} {row['reproduced_if']}"))
+        assert all(isinstance(part, str) for part in row.get("runs") or [])
         assert set(row.get("errata") or []) <= errata
         assert all(
             isinstance(value, int | float) for value in {**(row["margin"] or {}), **(row["paper"] or {})}.values()
@@ -54,6 +60,9 @@ def test_claims_are_well_formed(study: str) -> None:
             assert row["measures"]
         for measure in row["measures"]:
             assert studies.measure(study, measure).COLUMNS
+        assert all(re.fullmatch("[a-z]|all", part) for part in row.get("effect", {})), row["id"]
+        assert ("seen" in row) == (not row.get("blind", True)), f"{row['id']}: not blind, and what had been seen"
+        assert "blind" not in row["reason"], f"{row['id']}: say `blind: false` and `seen`"
 
 
 @pytest.mark.parametrize("study", [name for name in studies.STUDIES if studies.has_runs(name)])

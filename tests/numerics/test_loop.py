@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from allmlp.training.loop import Training
+from allmlp.tasks.task import IGNORED, Batch, Task
+from allmlp.training.loop import Training, build_task, validation_loss
+from allmlp.training.loss import cross_entropy
 from allmlp.training.schedule import learning_rate
 from tests import tiny
 
@@ -57,6 +59,49 @@ def test_accumulation_equals_the_whole_batch(tmp_path: Path) -> None:
     whole, parts = weights_after(tmp_path, 3), weights_after(tmp_path, 3, accumulation=2)
     for name in whole:
         torch.testing.assert_close(parts[name], whole[name], rtol=1e-3, atol=1e-5)
+
+
+class Uneven:
+    """A task whose batch has most of its targets in the first half: its parts are no equal shares of the loss."""
+
+    reads_logits = True
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    def batch(self, seed: int, step: int) -> Batch:
+        tokens, targets = self.task.batch(seed, step)
+        few = targets.clone()
+        few[len(few) // 2 :, :-1] = IGNORED
+        return Batch(tokens, few)
+
+    def validation(self) -> list[Batch]:
+        return [self.batch(7, 0), *map(Batch, *(part.chunk(2) for part in self.batch(7, 1)))]
+
+    def scores(self, logits: torch.Tensor, batch: Batch) -> dict[str, float]:
+        return {}
+
+
+def uneven(folder: Path, accumulation: int) -> Training:
+    run = tiny.run("transformer", optimiser={**tiny.OPTIMISER, "accumulation": accumulation})
+    return Training(run, folder / str(accumulation), task=Uneven(build_task(run)))  # type: ignore[arg-type]
+
+
+def test_parts_of_a_batch_count_by_their_targets(tmp_path: Path) -> None:
+    """Of the gradient itself: what Adam makes of it is the same at any scale."""
+    whole, parts = (uneven(tmp_path, accumulation).update() for accumulation in (1, 2))
+    assert parts["loss"] == pytest.approx(whole["loss"], rel=1e-5)
+    assert parts["gradient_norm"] == pytest.approx(whole["gradient_norm"], rel=1e-4)
+
+
+def test_the_validation_loss_is_the_mean_over_targets_not_over_batches(tmp_path: Path) -> None:
+    training = uneven(tmp_path, 1)
+    batches = training.held_out
+    assert len({int((batch.targets != IGNORED).sum()) for batch in batches}) > 1
+    tokens, targets = (torch.cat([batch[place] for batch in batches]) for place in (0, 1))
+    with torch.no_grad():
+        mean = cross_entropy(training.model.eval()(tokens), targets, torch.float32).item()
+    assert validation_loss(training.model, training.held_out_loss, batches, "cpu") == pytest.approx(mean, rel=1e-5)
 
 
 def test_one_update_is_adamw_with_clipping_in_float64(tmp_path: Path) -> None:

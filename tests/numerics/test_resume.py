@@ -1,5 +1,6 @@
 """Killed at any step and started again, every architecture ends with the same bits."""
 
+import itertools
 import os
 import random
 import signal
@@ -14,7 +15,7 @@ import torch
 from allmlp import paths
 from allmlp.errors import UserError
 from allmlp.run import Run
-from allmlp.training import checkpoint
+from allmlp.training import checkpoint, deadline
 from allmlp.training.checkpoint import Trained
 from tests import tiny
 
@@ -105,6 +106,34 @@ def test_a_polite_signal_saves_and_goes_on(here: Path) -> None:
     assert list((checkpoint.WORK / run.id).glob("state-*.safetensors"))
     checkpoint.produce(run)
     assert digests(run) == expected
+
+
+def test_at_the_deadline_the_state_is_saved_and_the_job_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tiny.run("transformer", steps=400)
+    expected = uninterrupted(run)
+    monkeypatch.setenv("ALLMLP_SAVE_SECONDS", "3600")
+    ticks = itertools.count()  # a clock by which it is late after some steps, on any machine
+    monkeypatch.setattr(time, "time", lambda: next(ticks))
+    monkeypatch.setenv(deadline.VARIABLE, "50")
+    with pytest.raises(SystemExit) as left:
+        checkpoint.produce(run)
+    assert left.value.code == deadline.STATUS
+    (state,) = (checkpoint.WORK / run.id).glob("state-*.json")
+    done = int(state.stem.removeprefix("state-"))
+    assert len((checkpoint.WORK / run.id / "log.jsonl").read_text().splitlines()) == done
+    assert 0 < done < run.steps
+    with pytest.raises(SystemExit):
+        checkpoint.produce(run)  # one that starts late leaves at once
+    assert list((checkpoint.WORK / run.id).glob("state-*.json")) == [state]
+    monkeypatch.delenv(deadline.VARIABLE)
+    checkpoint.produce(run)
+    assert digests(run) == expected
+
+
+def test_a_deadline_that_is_no_time_is_said(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(deadline.VARIABLE, "noon")
+    with pytest.raises(UserError, match="ALLMLP_DEADLINE=noon: is no time"):
+        checkpoint.produce(tiny.run("transformer"))
 
 
 def test_a_damaged_state_falls_back_to_the_one_before(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,15 +74,49 @@ def test_a_diverged_run_counts_as_unstable_with_the_plateau():
     assert found.value == pytest.approx(HEIGHT, abs=0.2)
 
 
-@pytest.mark.parametrize(("width", "expected"), [(400.0, "reproduced"), (20.0, "contradicted")])
+@pytest.mark.parametrize(("width", "expected"), [(180.0, "reproduced"), (20.0, "contradicted")])
 def test_only_a_sudden_fall_of_the_exact_norm_alone_is_its_phase_change(width, expected):
-    losses = {"published": curves(100), "approximate-pre-norm": curves(200, 500), "no-pre-norm": curves(200, width)}
+    losses = {"published": curves(100), "approximate-pre-norm": curves(200, 180), "no-pre-norm": curves(200, width)}
     rows = rows_of(iterations_to_99, losses)
     assert judged("002-2", {"iterations_to_99": rows}).verdict == expected
 
 
+NEVER = [loss + 0.0 for loss in curves(9999)]  # still on the plateau when the budget ends
+DIVERGED = [loss[:150] for loss in NEVER]
+
+
+@pytest.mark.parametrize(
+    ("none", "expected"), [(NEVER, "undecided"), (DIVERGED, "reproduced"), (curves(200, 180), "reproduced")]
+)
+def test_a_model_that_has_not_arrived_is_not_one_without_a_phase_change(none, expected):
+    losses = {"published": curves(100), "approximate-pre-norm": curves(200, 180), "no-pre-norm": none}
+    found = judged("002-2", {"iterations_to_99": rows_of(iterations_to_99, losses)})
+    assert found.verdict == expected
+    assert ("no-pre-norm 6 of 6" in found.text) == (expected == "undecided")
+
+
+def test_without_the_fall_of_the_exact_norm_there_is_nothing_to_contradict():
+    losses = {"published": NEVER, "approximate-pre-norm": curves(200), "no-pre-norm": curves(200)}
+    assert judged("002-2", {"iterations_to_99": rows_of(iterations_to_99, losses)}).verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("exp", "relu", "expected"),
+    [
+        (curves(100), curves(200, 400), "reproduced"),
+        (curves(100), NEVER, "undecided"),  # its fall may still come, as sharp as the other's
+        (curves(100), DIVERGED, "reproduced"),
+        (NEVER, curves(200), "undecided"),
+        (curves(100), curves(200), "contradicted"),
+    ],
+)
+def test_sharpness_waits_for_the_fall(exp, relu, expected):
+    found = judged("002-3", {"falls": rows_of(falls, {"published": exp, "relu": relu, "elu": curves(200, 400)})})
+    assert found.parts[1].verdict == expected
+
+
 def test_activations_are_judged_by_speed_and_by_sharpness():
-    slow = {"published": curves(100), "relu": curves(200, 400), "elu": curves(250, 400)}
+    slow = {"published": curves(100), "relu": curves(200, 400), "elu": curves(220, 400)}
     assert judged("002-3", {"falls": rows_of(falls, slow)}).verdict == "reproduced"
     alike = {"published": curves(100), "relu": curves(104), "elu": curves(250, 400)}
     assert judged("002-3", {"falls": rows_of(falls, alike)}).verdict == "contradicted"

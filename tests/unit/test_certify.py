@@ -1,6 +1,7 @@
 """`allmlp certify`: of a run, of its folder, of anyone's safetensors file; and what it says of anything else."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -122,3 +123,46 @@ def test_a_random_network_of_the_documented_layout_is_accepted(tmp_path, capsys)
     save_file({name: torch.tensor(value) for name, value in weights.items()}, tmp_path / "own.safetensors")
     certify.show("own.safetensors", tmp_path)
     assert "p=7, d_model=5, d_mlp=6" in capsys.readouterr().out
+
+
+def margins(shown):
+    """The smallest margin that a certificate's last line tells."""
+    return float(re.search(r"smallest margin (\S+) nats", shown)[1])
+
+
+def test_the_first_line_says_which_network_is_certified(project, tmp_path, capsys):
+    certify.show(project.name, project.parent)
+    first = capsys.readouterr().out.splitlines()[0]
+    assert "attention 1/2 to both tokens, one layer of ReLUs" in first
+    assert "weights of another network" not in first
+    save_file(tensors(), tmp_path / "own.safetensors")
+    certify.show("own.safetensors", tmp_path)
+    first = capsys.readouterr().out.splitlines()[0]
+    assert "attention 1/2 to both tokens" in first
+    assert "weights of another network get numbers that are not its own (attention 1: --attention 1)" in first
+
+
+def test_weights_trained_with_attention_1_get_their_own_certificate(tmp_path, capsys):
+    save_file(tensors(), tmp_path / "half.safetensors")
+    unscaled = {**tensors(), "W_V": tensors()["W_V"] / 2}
+    save_file(unscaled, tmp_path / "one.safetensors")
+    certify.show("half.safetensors", tmp_path)
+    true = margins(capsys.readouterr().out)
+    certify.show("one.safetensors", tmp_path)
+    of_another = margins(capsys.readouterr().out)
+    certify.show("one.safetensors", tmp_path, attention=1.0)
+    shown = capsys.readouterr().out
+    assert margins(shown) == true != of_another
+    assert "attention 1 to both tokens" in shown.splitlines()[0]
+
+
+@pytest.mark.parametrize("attention", [0.0, 0.3, 2.0, float("nan")])
+def test_another_attention_is_refused(attention, tmp_path):
+    save_file(tensors(), tmp_path / "own.safetensors")
+    with pytest.raises(UserError, match=r"--attention .*: 0\.5, as in every run"):
+        certify.show("own.safetensors", tmp_path, attention)
+
+
+def test_a_run_of_this_project_has_the_attention_that_it_has(project):
+    with pytest.raises(UserError, match=r"--attention 1: 0\.5, as in every run of this project"):
+        certify.show(project.name, project.parent, 1.0)

@@ -13,11 +13,11 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from allmlp import models, tasks
+from allmlp import known, models, tasks
 from allmlp.errors import UserError
 from allmlp.models.attention import SoftmaxAttention, Transformer
 from allmlp.plan import Context, load_plan
-from allmlp.studies.crossover import known, retrieval
+from allmlp.studies.crossover import retrieval
 from allmlp.studies.crossover import runs as planned
 from allmlp.studies.crossover.figures import matrix
 from allmlp.studies.crossover.fits import TASKS, fits
@@ -115,7 +115,7 @@ def test_the_name_of_what_can_be_done_holds_all_that_is_said(planning: Any, monk
 
 
 def test_what_is_known_is_what_the_classes_say() -> None:
-    """`python -m allmlp.studies.crossover.known` writes known.json anew."""
+    """`python -m allmlp.known` writes known.json anew."""
     for name in models.REGISTRY:
         told = known.described(name)
         assert known.of(name)._asdict() == {**told, "takes": tuple(told["takes"]), "needs": tuple(told["needs"])}
@@ -125,12 +125,12 @@ def test_known_json_holds_all_that_the_plan_asks(planning: Any, monkeypatch: pyt
     memory = known.Memory()
     memory._found = json.loads(known.FILE.read_text(encoding="utf-8"))
     monkeypatch.setattr(known, "memory", lambda: memory)
-    for remembered in (known.of, known._flops):
+    for remembered in (known.of, known._counts):
         remembered.cache_clear()
     before = set(memory._found)
     for scale in ("smoke", "laptop", "workstation", "gpu"):
         list(planned.cells(*planning(scale)))
-    assert set(memory._found) == before, "run `python -m allmlp.studies.crossover.known`"
+    assert set(memory._found) == before, "run `python -m allmlp.known`"
 
 
 @pytest.mark.parametrize("scale", ["laptop", "workstation", "gpu"])

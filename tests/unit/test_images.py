@@ -66,10 +66,11 @@ def parquet(path: Path, images: list, labels: list, **more: list) -> Path:
     return path
 
 
-@pytest.mark.parametrize("form", ["encoded", "struct", "nested"])
+@pytest.mark.parametrize("form", ["encoded", "struct", "nested", "flat"])
 def test_a_parquet_file_gives_its_images_back(form: str, tmp_path: Path) -> None:
     pixels, labels = pictures(60)
     forms = {"encoded": png, "struct": lambda x: {"bytes": png(x), "path": None}, "nested": lambda x: x.tolist()}
+    forms["flat"] = lambda x: x.ravel().tolist()
     parquet(tmp_path / "mine.parquet", [forms[form](x) for x in pixels], labels.tolist())
     file = prepared(tmp_path, source="images", files="mine.parquet")
     test = np.array([int.from_bytes(hashlib.sha256(x.tobytes()).digest()[:8], "big") % 4 == 0 for x in pixels])
@@ -384,3 +385,13 @@ def test_real_photographs(shared_data) -> None:  # type: ignore[no-untyped-def]
     assert piece.pixels.shape == (1000, 32, 32, 3)
     assert set(piece.labels) <= set(range(10))
     assert piece.pixels.std() > 40
+
+
+def test_images_that_no_run_could_use_are_refused_by_the_plan(tmp_path: Path) -> None:
+    pixels, labels = pictures(3)
+    flat = [x.ravel().tolist() for x in pixels]
+    parquet(tmp_path / "mine.parquet", flat, labels.tolist())
+    mine = {"source": "images", "files": "mine.parquet"}
+    with pytest.raises(UserError, match=r"mine\.parquet: row 0 is 72, not 4 x 4 x 3\. Correct `size:`"):
+        corpora.token_id("mine", spec(**mine, size=[4, 4, 3]), tmp_path)
+    assert corpora.token_id("mine", spec(**mine), tmp_path).startswith("mine-")

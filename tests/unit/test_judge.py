@@ -10,13 +10,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from allmlp import measuring, paths, studies
+from allmlp import paths, rules, studies
 from allmlp.errors import UserError
 from allmlp.report import evidence, judge
 from allmlp.report.evidence import Evidence
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, better
+from allmlp.report.statistics import VERDICTS, Finding, better
 from allmlp.studies.rules import NotPlannedError
 from tests import tiny
 
@@ -42,8 +44,7 @@ def at(scale: str, seeds: int, measured: int | None = None, value: float = 1.0, 
         folder.mkdir(exist_ok=True)
         path = folder / f"{run}.parquet"
         table = pa.table({"run": [run], "seed": [runs[run]["seed"]], "value": [value + 0.01 * runs[run]["seed"]]})
-        about = json.dumps({"rules": {CLAIM["id"]: measuring.rule(CLAIM)}})
-        pq.write_table(table.replace_schema_metadata({"allmlp": about}), path)
+        pq.write_table(table, path)
         files[run] = {"file": str(path), "sha256": paths.file_sha256(path), "older_recipe": False}
     return Evidence("copying", scale, {"runs": runs, "planned": {"m": list(runs)}, "measurements": {"m": files}})
 
@@ -58,6 +59,7 @@ def _a_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             return better(found.table("m")["value"].to_numpy(), found.margin["nats"], unit="nats")
 
     monkeypatch.setattr(studies, "module", lambda study, name: Verdicts)
+    monkeypatch.setattr(rules, "rule", lambda study, claim: "digest")
 
 
 def judged(*found: Evidence, **changes: Any) -> dict[str, Any]:
@@ -89,6 +91,76 @@ def test_too_few_seeds_are_not_testable() -> None:
     assert judged(at("workstation", 4))["verdict"] == "not testable at this scale"
 
 
+def of_three(found: Evidence) -> Finding:
+    """(a) and (b) are reproduced, (c) contradicted."""
+    values = found.table("m")["value"].to_numpy()
+    return whole({name: better(values, limit) for name, limit in (("(a) one", 0), ("(b) two", 0.5), ("(c) no", 2))})
+
+
+@pytest.fixture
+def three(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "module", lambda study, name: SimpleNamespace(t=of_three))
+
+
+def needing(**parts: dict[str, Any]) -> dict[str, Any]:
+    return {"scale": "workstation", "seeds": 5, "parts": parts}
+
+
+@pytest.mark.usefixtures("three")
+def test_a_part_that_needs_more_is_not_testable_and_the_others_are_judged() -> None:
+    found = judged(at("workstation", 5), needs=needing(b={"scale": "paper"}, c={"seeds": 6}))
+    parts = {part["name"]: part for part in found["parts"]}
+    assert [part["verdict"] for part in found["parts"]] == ["reproduced", judge.NOT_TESTABLE, judge.NOT_TESTABLE]
+    assert (parts["(b) two"]["indication"], parts["(c) no"]["indication"]) == ("reproduced", "contradicted")
+    assert (found["verdict"], found["value"]) == ("partly", 1.0), "for the claim needs all its parts"
+    assert "indication" not in found
+    assert {part for _, part, _ in judge._tested(found)} == {"(a) one"}
+
+
+@pytest.mark.usefixtures("three")
+def test_a_part_may_need_less_than_its_claim() -> None:
+    found = judged(at("laptop", 5), needs=needing(c={"scale": "laptop"}))
+    assert (found["verdict"], found["scale"]) == ("contradicted", "laptop")
+
+
+@pytest.mark.usefixtures("three")
+def test_the_scale_that_leaves_fewest_parts_untested_decides() -> None:
+    needs = {"scale": "workstation", "seeds": 8, "parts": {"c": {"seeds": 5}}}
+    found = judged(at("workstation", 8), at("gpu", 5), needs=needs)
+    assert (found["scale"], found["verdict"]) == ("workstation", "partly")
+    assert found["at"]["gpu"]["verdict"] == "contradicted", "of the one part that five seeds can test"
+
+
+@pytest.mark.usefixtures("three")
+def test_without_a_testable_part_a_claim_is_not_testable() -> None:
+    found = judged(at("laptop", 5), needs=needing(a={"scale": "paper"}))
+    assert (found["verdict"], found["indication"]) == (judge.NOT_TESTABLE, "partly")
+
+
+@pytest.mark.usefixtures("three")
+def test_needs_of_a_part_that_is_not_there_are_refused_by_name() -> None:
+    with pytest.raises(UserError, match=r"002-4, needs.parts: there is no part \(d\), \(x\).*\(a\), \(b\), \(c\)"):
+        judged(at("workstation", 5), needs=needing(x={"scale": "gpu"}, d={"seeds": 9}, a={"seeds": 9}))
+
+
+def labelled(found: Evidence, **parts: str) -> Evidence:
+    """The same evidence with the label `part` of some of its runs, by seed: `seed4="sweep"`; the others' is "main"."""
+    for run, about in found.content["runs"].items():
+        about["labels"]["part"] = parts.get(run.split("-")[-1], "main")
+    return found
+
+
+def test_a_claim_waits_only_for_the_runs_that_it_speaks_of() -> None:
+    def found() -> Evidence:
+        return labelled(at("workstation", 6, measured=5), seed5="sweep")
+
+    assert judged(found())["verdict"] == "not run"
+    entry = judged(found(), runs=["main"])
+    assert (entry["verdict"], entry["n"], len(entry["runs"])) == ("reproduced", 5, 5)
+    assert judged(found(), runs=["sweep"])["text"] == "0 of 1 runs at workstation"
+    assert "needs runs of other, which are not all planned" in judged(found(), runs=["other"])["text"]
+
+
 def test_missing_runs_are_counted() -> None:
     entry = judged(at("laptop", 3, measured=1), at("workstation", 8, measured=6))
     assert (entry["verdict"], entry["text"]) == ("not run", "6 of 8 runs at workstation")
@@ -98,10 +170,41 @@ def test_without_a_test_a_claim_is_not_run() -> None:
     assert judged(at("workstation", 5), test=None)["verdict"] == "not run"
 
 
-def test_a_rule_that_changed_after_the_measurement_is_marked() -> None:
-    assert not judged(at("workstation", 5))["rule_changed_since"]
-    assert judged(at("workstation", 5), margin={"nats": 0.4})["rule_changed_since"]
-    assert not judged(at("workstation", 5), reason="better words")["rule_changed_since"]
+@pytest.mark.parametrize("younger", [True, False, None])
+def test_whether_a_rule_is_younger_than_its_results_is_what_was_selected(younger: bool | None) -> None:
+    found = at("workstation", 5)
+    found.content["younger"] = {CLAIM["id"]: younger}
+    assert judged(found)["rule_changed_since"] is younger
+    assert judged(at("workstation", 5))["rule_changed_since"] is None, "nothing is known"
+
+
+def test_the_last_complete_set_is_judged_while_a_larger_plan_is_under_way() -> None:
+    found = at("workstation", 8, measured=7)
+    assert judged(found)["verdict"] == "not run"
+    found.content["standing"] = {"m": {"m": found.planned("m")[:5]}}
+    entry = judged(found)
+    assert (entry["verdict"], entry["n"], len(entry["runs"])) == ("reproduced", 5, 5)
+    assert entry["extension"] == {"measured": 7, "planned": 8}
+    assert "extension" not in judged(at("workstation", 8))
+
+
+def test_a_set_that_the_plan_has_dropped_is_said() -> None:
+    found = at("workstation", 8, measured=7)
+    found.content["dropped"] = {"m": ["x-seed0", "x-seed1", "x-seed2"]}
+    text = "the set judged at workstation no longer counts: the plan has dropped x-seed0 and 2 more"
+    assert judged(found)["text"] == f"7 of 8 runs at workstation; {text}"
+
+
+def test_a_figure_is_drawn_from_the_last_complete_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = at("workstation", 8, measured=7)
+    content = {"studies": {"copying": {"workstation": found.content}}}
+    figure: Any = SimpleNamespace(MEASURES=["m"])
+    assert evidence.largest("copying", figure, content) is None
+    found.content["standing"] = {"m": {"m": found.planned("m")[:5]}}
+    drawn = evidence.largest("copying", figure, content)
+    assert drawn is not None
+    assert len(drawn.table("m")) == 5
+    assert evidence.extension(drawn) == {"extension": {"measured": 7, "planned": 8}}
 
 
 def test_an_older_recipe_is_marked() -> None:
@@ -115,11 +218,17 @@ def test_a_margin_inside_the_interval_is_undecided_and_beyond_it_contradicted() 
     assert judged(at("workstation", 5, value=0.1))["verdict"] == "contradicted"
 
 
-def entry(name: str, verdict: str, p: float | None = 0.5, **parts: tuple[str, float | None]) -> dict[str, Any]:
-    """A claim as judged at workstation; `parts`: name -> verdict and p."""
-    listed = [{"name": part, "verdict": said, "text": "t", "p": value} for part, (said, value) in parts.items()]
+P = tuple[str, float | None, float | None]  # verdict, p, p_against
+
+
+def entry(name: str, verdict: str, p: float | None = 0.5, p_against: float | None = None, **parts: P) -> dict[str, Any]:
+    """A claim as judged at workstation; `parts`: name -> verdict and p values."""
+    listed = [
+        {"name": part, "verdict": said, "text": "t", "p": value, "p_against": against}
+        for part, (said, value, against) in parts.items()
+    ]
     held = sum(part["verdict"] == "reproduced" for part in listed)
-    result = {"verdict": verdict, "value": float(held), "text": "t", "p": p, "parts": listed}
+    result = {"verdict": verdict, "value": float(held), "text": "t", "p": p, "p_against": p_against, "parts": listed}
     return {"id": name, "scale": "workstation", "at": {"workstation": dict(result)}, **result}
 
 
@@ -133,9 +242,48 @@ def test_holm_takes_back_what_does_not_survive_among_many() -> None:
     assert entries[-1]["at"]["workstation"]["verdict"] == "undecided"
 
 
+def test_holm_takes_back_what_is_contradicted_by_chance_too() -> None:
+    entries = [entry(str(i), "undecided", 0.5, 0.5) for i in range(9)]
+    entries += [entry("wrong", "contradicted", 1.0, 1e-4), entry("unlucky", "contradicted", 0.98, 0.02)]
+    entries += [entry("exact", "contradicted", None, None)]
+    judge._correct(entries)
+    assert [found["verdict"] for found in entries[-3:]] == ["contradicted", "undecided", "contradicted"]
+    assert "does not survive Holm" in entries[-2]["text"]
+
+
+def test_both_tests_of_a_part_count() -> None:
+    """Two parts of two tests each are a family of four: 0.02 is too much for the smallest of them."""
+    alone, both = entry("alone", "reproduced", 0.02), entry("both", "reproduced", 0.02, 0.98)
+    for found in (alone, both):
+        judge._correct([found, entry("other", "undecided", 0.5, None if found is alone else 0.5)])
+    assert (alone["verdict"], both["verdict"]) == ("reproduced", "undecided")
+
+
+def test_a_test_that_no_verdict_rests_on_decides_nothing() -> None:
+    """A rule that withholds a verdict keeps the p of it: it may not make room for others by being small."""
+    entries = [entry("withheld", "undecided", 1e-9), entry("lucky", "reproduced", 0.03)]
+    judge._correct(entries)
+    assert entries[1]["verdict"] == "undecided"
+
+
+@given(st.lists(st.tuples(st.sampled_from(VERDICTS), st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8))
+def test_holm_only_takes_verdicts_back(tests: list[P]) -> None:
+    entries = [entry(str(i), verdict, p, against) for i, (verdict, p, against) in enumerate(tests)]
+    judge._correct(entries)
+    for found, (verdict, p, against) in zip(entries, tests, strict=True):
+        assert found["verdict"] in (verdict, "undecided")
+        rests_on = {"reproduced": p, "contradicted": against}.get(verdict)
+        if rests_on is not None and rests_on > 0.05:
+            assert found["verdict"] == "undecided"
+        if rests_on is not None and rests_on * 2 * len(tests) <= 0.05:
+            assert found["verdict"] == verdict
+
+
 def test_holm_counts_parts_and_recombines_the_claims_that_lose_one() -> None:
-    both = entry("both", "reproduced", None, a=("reproduced", 1e-6), b=("reproduced", 0.02), c=("reproduced", None))
-    one = entry("one", "partly", None, a=("reproduced", 0.02), b=("contradicted", 0.99), c=("undecided", None))
+    parts: dict[str, P] = {"a": ("reproduced", 1e-6, None), "b": ("reproduced", 0.02, None)}
+    both = entry("both", "reproduced", None, **parts, c=("reproduced", None, None))
+    parts = {"a": ("reproduced", 0.02, None), "b": ("contradicted", 0.99, None)}
+    one = entry("one", "partly", None, **parts, c=("undecided", None, None))
     judge._correct([both, one])  # of four tests
     assert (both["verdict"], one["verdict"]) == ("partly", "contradicted")
     assert [part["verdict"] for part in both["parts"]] == ["reproduced", "undecided", "reproduced"]
@@ -227,3 +375,21 @@ def test_an_older_measurement_of_the_same_settings_is_found(monkeypatch: pytest.
     assert older(replace(raised, steps=99), "cost") is None
     measured(columns[1:])
     assert older(raised, "cost") is None, "figures and verdicts of today need a column that it lacks"
+
+
+def test_of_several_older_measurements_the_one_by_the_newest_recipes_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    from allmlp import recipes
+    from allmlp.report.select import older
+
+    original, run = recipes.of, tiny.run("transformer")
+    table = pa.Table.from_pandas(pd.DataFrame({name: [1] for name in studies.measure("copying", "cost").COLUMNS}))
+    paths = {}
+    for recipe in (2, 10, 1):
+        monkeypatch.setattr(recipes, "of", lambda module, more=recipe: original(module) + more)
+        paths[recipe] = Path(replace(run).measurements["cost"])
+        paths[recipe].parent.mkdir(parents=True, exist_ok=True)
+        about = {"settings": run.settings_digest, "recipes": [1, 1, 1, recipe]}
+        pq.write_table(table.replace_schema_metadata({"allmlp": json.dumps(about)}), paths[recipe])
+    monkeypatch.setattr(recipes, "of", lambda module: original(module) + 99)
+    assert len(set(paths.values())) == 3
+    assert older(replace(run), "cost") == paths[10]

@@ -31,7 +31,7 @@ def test_energies_of_classes_are_judged_where_every_seed_has_ten_neurons(claim) 
     assert all(part.p is None and "as few as 9" in part.text for part in few.parts)
 
 
-def spread(slope: float, part: str = "neurons") -> pd.DataFrame:
+def spread(slope: float, part: str = "neurons", d_model: int = classification.PAPER_WIDTH) -> pd.DataFrame:
     """Neurons whose low frequencies follow their large rows, and whose ratios are each other's mirror."""
     tables = []
     for seed in SEEDS:
@@ -42,16 +42,23 @@ def spread(slope: float, part: str = "neurons") -> pd.DataFrame:
         tables.append(
             pd.DataFrame(
                 {"large_rows": large, "low_energy_1": low, "ratio_1": ratio, "frequency_ratio_1": 5 - slope * ratio}
-            ).assign(run=f"r{seed}", seed=seed, moment="end", part=part, wear_1=30.0)
+            ).assign(
+                run=f"r{seed}", seed=seed, moment="end", part=part, wear_1=30.0, d_model=d_model, neuron=np.arange(200)
+            )
         )
     return pd.concat(tables, ignore_index=True)
 
 
 def test_rank_correlations_over_neurons() -> None:
-    assert judged("000-9", energy_map=spread(1.0)).verdict == "reproduced"
-    assert judged("000-9", energy_map=spread(-1.0)).verdict == "contradicted"
-    constant = spread(1.0).assign(large_rows=15)
-    assert judged("000-9", energy_map=constant).verdict == "undecided"
+    for table, verdict in (
+        (spread(1.0), "reproduced"),
+        (spread(-1.0), "contradicted"),
+        (spread(1.0).assign(large_rows=15), "undecided"),
+    ):
+        assert judged("000-9", energy_map=table, l1_l2=table).verdict == verdict
+    narrow = spread(1.0, d_model=64).assign(large_rows=15)  # raw norms say nothing there: rows in use are (l1/l2)^2
+    for ratio, verdict in ((2 + narrow["low_energy_1"], "reproduced"), (9 - narrow["low_energy_1"], "contradicted")):
+        assert judged("000-9", energy_map=narrow, l1_l2=narrow.assign(ratio_1=ratio)).verdict == verdict
     assert parts_of(judged("000-16", l1_l2=spread(1.0))) == ["reproduced", "reproduced"]
     assert parts_of(judged("000-16", l1_l2=spread(-1.0))) == ["contradicted", "reproduced"]
     fresh = spread(-1.0).assign(wear_1=3.0)

@@ -112,7 +112,7 @@ def test_a_corpus_of_another_source_replaces_the_old_one(tmp_path: Path) -> None
 
 def test_only_scale_and_device_can_be_set_singly(tmp_path: Path) -> None:
     assert load(tmp_path, scale="smoke").scale == "smoke"
-    with pytest.raises(UserError, match="only `scale` and `device`"):
+    with pytest.raises(UserError, match="only `scale`, `device` and `study`"):
         load(tmp_path, steps="3")
     with pytest.raises(UserError, match="scale is 'lapdog'"):
         load(tmp_path, scale="lapdog")

@@ -12,9 +12,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp import batches, keeping, plan, recipes, tasks
+from allmlp import batches, keeping, recipes, tasks
 from allmlp.errors import UserError
-from allmlp.run import Run
+from allmlp.run import Run, related
 from allmlp.tasks.copying import Copying
 from allmlp.training import jobs
 from allmlp.training.checkpoint import Trained
@@ -140,10 +140,10 @@ def test_a_batch_names_what_others_make(here: Path) -> None:
 def test_a_run_whose_parent_is_not_listed_is_refused() -> None:
     parent = tiny.run("causal-rn")
     with pytest.raises(ValueError, match=f"copying at scale smoke: .* needs {parent.id}"):
-        plan._related({one.id: one for one in [child(parent)]}, "copying at scale smoke")
+        related({one.id: one for one in [child(parent)]}, "copying at scale smoke")
     grandchild = child(child(parent), seed=3)
     listed = {one.id: replace(one, relatives={}) for one in (grandchild, child(parent), parent)}
-    assert [run.depth for run in plan._related(listed, "")] == [2, 1, 0]
+    assert [run.depth for run in related(listed, "")] == [2, 1, 0]
 
 
 def checkpoint(run: Run, name: str = "") -> Path:

@@ -156,3 +156,19 @@ def test_paper_scale_counts_are_the_papers(plan: Plan) -> None:
     assert by_name["constant-attention-p59-w512"]["parameters"] == 212_608
     assert by_name["transformer-string16"]["parameters"] == 5_337_600
     assert Path(paper.runs[0].checkpoint).parts[:2] == ("results", "checkpoints")
+
+
+def test_one_study_alone_is_trained_and_reported_beside_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    whole, alone = (load_plan(changes={"scale": "smoke", **more}) for more in ({}, {"study": "quadrature"}))
+    assert [run.id for run in alone.runs] == [run.id for run in whole.chosen["quadrature"]]
+    assert {run.study for batch in (*alone.untrained, *alone.unmeasured) for run in batch.runs} <= {"quadrature"}
+    assert alone.digest() == whole.digest(), "the report speaks of all"
+    assert alone.run(whole.chosen["copying"][0].id), "and any other run can be asked for"
+    assert alone.arguments == whole.arguments
+
+
+def test_an_unknown_study_is_answered_with_those_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    with pytest.raises(UserError, match=r"study=langauge: no study 'langauge' with runs\. There are: language, mixers"):
+        load_plan(changes={"study": "langauge"})

@@ -32,9 +32,12 @@ def test_a_comment_changes_nothing_and_a_number_does(clone: Path) -> None:
     assert "all as locked" in call(clone, "allmlp", "recipes").stdout
 
 
-def test_a_ledger_is_no_source(clone: Path) -> None:
+def test_a_ledger_is_no_source_of_results_but_a_rule(clone: Path) -> None:
     edit(clone, "src/allmlp/studies/quadrature/claims.yaml", "neuron_share_1: 0.9}", "neuron_share_1: 0.8}")
-    assert "all as locked" in call(clone, "allmlp", "recipes").stdout
+    said = call(clone, "allmlp", "recipes", ok=False).stdout
+    assert "003-1: its rule is not the one in rules.lock" in said
+    assert "allmlp.studies.quadrature" not in said
+    assert "003-1" not in call(clone, "allmlp", "recipes", "--write", ok=False).stdout
 
 
 def test_a_raised_recipe_changes_the_plan(clone: Path) -> None:

@@ -2,10 +2,15 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pandas as pd
+import pytest
+from jinja2 import DictLoader, Environment
+from matplotlib.figure import Figure
 
-from allmlp.report.render import LONGEST, brief
+from allmlp.report import render, saving
+from allmlp.report.render import LONGEST, brief, templates
 from tests.conftest import PROJECT
 
 
@@ -34,3 +39,33 @@ def test_every_name_of_the_page_is_there_once_and_every_figure_finds_its_own() -
     assert referred <= set(ids)
     classes = {name for found in re.findall(r'\sclass="(f[0-9a-f]{6}-\d+)"', page) for name in found.split()}
     assert classes <= set(re.findall(r"\.(f[0-9a-f]{6}-\d+)\{", page))
+
+
+def test_a_claim_that_is_not_blind_says_so_in_its_row_and_no_other_does() -> None:
+    said = templates().get_template("parts.html.j2").module.not_blind  # type: ignore[attr-defined]
+    assert "not blind" in said({"blind": False, "seen": "first results"})
+    assert "seen before the rule: first results" in said({"blind": False, "seen": "first results"})
+    assert not said({"id": "000-1"}).strip()
+
+
+def test_a_page_that_is_too_large_is_written_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = Environment(loader=DictLoader({"report.html.j2": "A page of some length."}))
+    monkeypatch.setattr(render, "templates", lambda: page)
+    monkeypatch.setattr(render, "content", dict)
+    monkeypatch.setattr(render, "LARGEST", 10)
+    monkeypatch.setattr(render, "REPORT", tmp_path / "report.html")
+    assert render.render() == tmp_path / "report.html"
+    assert (tmp_path / "report.html").stat().st_size > 10
+    assert "report.html: " in (said := capsys.readouterr().err)
+    assert "more than 10" in said
+
+
+def test_a_figure_that_is_too_large_is_written_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(saving, "LARGEST", 10)
+    saving.save(Figure(), tmp_path / "points", ["a-run"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["points.png", "points.svg"]
+    assert capsys.readouterr().err.count("bytes, more than 10; git keeps it for ever. Draw fewer points.") == 2

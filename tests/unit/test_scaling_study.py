@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import re
 from types import SimpleNamespace
 
 import matplotlib
@@ -25,6 +26,7 @@ from allmlp.studies.rules import NotPlannedError
 from allmlp.tasks import size
 
 BUDGETS = (1e10, 3e10, 1e11)
+BUDGET_OF_DEPTH, WIDTHS = 3e11, (8, 16, 24, 48, 96)
 OPERATIONS = {"mlp": 0.5, "gpt2-last": 4.0}  # counted over 6 N D
 OPTIMISER = {"learning_rate": 1e-3}
 STUDY = NeuronSettings(
@@ -131,14 +133,26 @@ def scaling_rows(
     )
 
 
-def depth_rows(deep: float, wide: float, weights: tuple[int, int, int] = (100, 102, 130)) -> pd.DataFrame:
+def depth_rows(
+    deep: float,
+    gain: float = 0.1,
+    weights: tuple[int, int] = (100, 102),
+    best: int = 24,
+    widths: tuple[int, ...] = WIDTHS,
+) -> pd.DataFrame:
+    """Two depths, and MLPs of the same budget whose loss doubling the width up to the `best` one lowers by `gain`."""
     rows = []
-    for shape, shift, count in zip(("base", "deep", "wide"), (0.0, deep, wide), weights, strict=True):
+    for width in widths:
+        for seed in range(5):
+            loss = 4 + gain * np.log2(width / best) ** 2 + 0.003 * np.sin(5 * seed + width)
+            rows.append(("mlp", "base", seed, 10 * width, loss, 2, 4 * width, width, "scaling"))
+    for shape, shift, count in zip(("base", "deep"), (0.0, deep), weights, strict=True):
         for seed in range(5):
             loss = 4 + shift + 0.003 * np.sin(7 * seed + len(shape))
-            rows.append(("mlp", shape, seed, count, loss, 6 if shape == "deep" else 2, 96))
-    columns = ["model", "shape", "seed", "parameters", "validation_nats", "n_blocks", "d_mlp"]
-    return pd.DataFrame(rows, columns=columns).assign(part="depth", run=range(15), budget_flops=3e11, d_model=24)
+            rows.append(("mlp", shape, seed, count, loss, 6 if shape == "deep" else 2, 96, 24, "depth"))
+    columns = ["model", "shape", "seed", "parameters", "validation_nats", "n_blocks", "d_mlp", "d_model", "part"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(run=range(len(table)), budget_flops=BUDGET_OF_DEPTH)
 
 
 def judged(claim: str, rows: pd.DataFrame, scale: str = "gpu"):
@@ -213,20 +227,44 @@ def test_the_best_losses_are_compared_at_every_budget():
 
 
 @pytest.mark.parametrize(
-    ("deep", "wide", "expected"),
+    ("deep", "gain", "expected"),
     [
-        (0.005, -0.2, ["reproduced", "reproduced"]),
-        (-0.2, -0.05, ["contradicted", "contradicted"]),
-        (0.005, 0.1, ["reproduced", "contradicted"]),
+        (0.005, 0.2, ["reproduced", "reproduced"]),
+        (-0.2, 0.05, ["contradicted", "contradicted"]),
+        (0.2, 0.2, ["contradicted", "undecided"]),
     ],
 )
-def test_depth_is_judged_beside_width(deep, wide, expected):
-    assert parts(judged("000-4", depth_rows(deep, wide))) == expected
+def test_depth_is_judged_beside_what_width_gains_up_to_the_best_one(deep, gain, expected):
+    assert parts(judged("000-4", depth_rows(deep, gain))) == expected
 
 
-def test_depth_at_another_size_is_no_comparison():
+def test_a_model_past_the_best_width_does_not_tell_what_width_gains():
+    wider = depth_rows(0.005, 0.2).query("part == 'depth' and shape == 'base'")
+    lost = wider.assign(shape="wide", validation_nats=wider["validation_nats"] + 0.3)
+    rows = pd.concat([depth_rows(0.005, 0.2), lost], ignore_index=True)
+    assert parts(judged("000-4", rows)) == ["reproduced", "reproduced"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"widths": (16, 24, 48)}, "half of the best width, 12, is below the smallest tried, 16"),
+        ({"best": 200}, r"no minimum inside the widths tried \(above\)"),
+        ({"gain": -0.1}, r"no minimum inside the widths tried \(nowhere\)"),
+    ],
+)
+def test_width_is_not_judged_where_its_best_or_half_of_it_was_not_tried(changes, reason):
+    part = judged("000-4", depth_rows(0.005, **changes)).parts[1]
+    assert part.verdict == "undecided"
+    assert re.search(f"not judged: .*{reason}", part.text)
+    assert part.p is None
+
+
+def test_depth_at_another_size_or_without_a_grid_is_no_comparison():
     with pytest.raises(NotPlannedError, match="within 5 %"):
-        judged("000-4", depth_rows(0.0, 0.0, weights=(100, 110, 130)))
+        judged("000-4", depth_rows(0.0, weights=(100, 110)))
+    with pytest.raises(NotPlannedError, match=r"3 widths at 3e\+11"):
+        judged("000-4", depth_rows(0.0, widths=(16, 24)))
 
 
 def test_the_loss_at_equal_operations_is_read_between_the_mlps_runs():
@@ -262,7 +300,9 @@ def test_what_counts_as_size_moves_the_exponent():
 
 @pytest.mark.parametrize("claim", ["000-1", "000-2", "000-3", "000-4", "000-own-1", "000-own-2"])
 def test_other_parts_of_the_study_take_no_part(claim):
-    rows = pd.concat([scaling_rows(), depth_rows(0.0, 0.0)], ignore_index=True)
+    of_depth = depth_rows(0.0)
+    both = pd.concat([scaling_rows(), of_depth[of_depth["part"] == "depth"]], ignore_index=True)
+    rows = of_depth if claim == "000-4" else both
     other = pd.concat([rows, rows.assign(part="other", validation_nats=0.0)], ignore_index=True)
     assert str(judged(claim, other)) == str(judged(claim, rows))  # as text, for NaN is not NaN
     with pytest.raises(NotPlannedError):
@@ -278,7 +318,7 @@ def test_few_seeds_decide_nothing():
 @pytest.mark.parametrize("module", [isoflop, power_laws, best_losses, depth])
 @pytest.mark.parametrize("seeds", [1, 5])
 def test_a_figure_has_the_same_bytes_twice_and_stays_small(module, seeds):
-    rows = depth_rows(0.01, -0.02) if module is depth else scaling_rows(seeds=seeds)
+    rows = depth_rows(0.01).query("part == 'depth'") if module is depth else scaling_rows(seeds=seeds)
     tables = {"scaling": rows[rows["seed"] < seeds], "paper": paper_values("language")}
     digests = set()
     for _ in range(2):

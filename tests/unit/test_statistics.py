@@ -5,10 +5,14 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
-from allmlp.report.multiplicity import combine, holm, holm_adjusted, whole
+from allmlp.report.multiplicity import at_least, combine, combined, holm, holm_adjusted, whole
 from allmlp.report.statistics import (
+    NOT_TESTABLE,
+    VERDICTS,
     Finding,
     Part,
     better,
@@ -172,3 +176,52 @@ def test_a_whole_names_its_parts_and_takes_their_worst_p():
 def test_a_misspelt_verdict_fails_at_once():
     with pytest.raises(ValueError, match="'proven': choose one of reproduced, partly"):
         Finding("proven", 0, 0, 0, 5, "", "")
+
+
+@given(st.lists(st.sampled_from([*VERDICTS, NOT_TESTABLE]), min_size=1, max_size=6))
+def test_untestable_parts_never_help_a_claim(verdicts):
+    parts = [Part(str(i), verdict) for i, verdict in enumerate(verdicts)]
+    testable = [part for part in parts if part.verdict != NOT_TESTABLE]
+    found = combined(parts)
+    if not testable:
+        assert found == NOT_TESTABLE
+    elif len(testable) == len(parts):
+        assert found == combine(parts)
+    else:
+        assert found != "reproduced"
+        assert found == combine(testable) or (found, combine(testable)) == ("partly", "reproduced")
+
+
+SAMPLES = st.lists(st.floats(-3, 3), min_size=5, max_size=9).filter(lambda x: np.std(x) > 0.01)
+
+
+@given(SAMPLES, st.floats(0.01, 2))
+def test_each_verdict_has_its_test_below_the_level(values, margin):
+    """`better` and the prediction interval exactly where their interval says so, `equal` in both directions."""
+    found = better(values, margin)
+    assert (found.verdict == "reproduced") == (found.p < 0.025)
+    assert (found.verdict == "contradicted") == (found.p_against < 0.025)
+    assert found.p + found.p_against == pytest.approx(1)
+    found = equal(values, margin)
+    assert (found.verdict == "reproduced") == (found.p < 0.05)
+    assert (found.verdict == "contradicted") == (found.p_against < 0.05)
+    found = within_prediction(values, margin, max_half_width=9, rounding=0.1)
+    assert (found.verdict == "contradicted") == (found.p_against < 0.05)
+
+
+def test_the_p_of_a_printed_number_is_that_of_one_more_seed():
+    x = np.array(SAMPLE)
+    t = (0.9 - x.mean()) / (x.std(ddof=1) * math.sqrt(1 + 1 / len(x)))
+    assert within_prediction(x, 0.9, max_half_width=9).p_against == pytest.approx(2 * stats.t.sf(t, len(x) - 1))
+    assert within_prediction(x, x.mean() + 0.1, max_half_width=9, rounding=0.2).p_against == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("needed", "expected"), [(1, 0.03), (2, 0.04), (3, 0.3), (4, None)])
+def test_at_least_so_many_of_several(needed, expected):
+    assert at_least([0.3, None, 0.01, 0.02], needed) == (expected and pytest.approx(expected))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_at_least_one_is_bonferroni_and_all_the_largest(p_values):
+    assert at_least(p_values) == min(1.0, len(p_values) * min(p_values))
+    assert at_least(p_values, len(p_values)) == max(p_values)

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from allmlp import params, plan, studies
+from allmlp import params, studies
 from allmlp.errors import UserError
 from allmlp.plan import Context
-from allmlp.run import Run
+from allmlp.run import Run, related
 from allmlp.studies.triangular.measures import causality, learning, parameter_counts, reach
 from allmlp.studies.triangular.printed import PRINTED
 from allmlp.studies.triangular.runs import runs as triangular_runs
@@ -69,7 +69,7 @@ def test_fine_tuning_without_the_run_that_it_goes_on_from_says_how_to_make_it(
     parameters, tmp_path, monkeypatch
 ) -> None:
     runs = {run.id: run for run in planned(parameters, "workstation")}
-    tuned = next(run for run in plan._related(runs, "") if run.labels["part"] == "fine-tuning")
+    tuned = next(run for run in related(runs, "") if run.labels["part"] == "fine-tuning")
     monkeypatch.chdir(tmp_path)
     said = rf"^{tuned.id} needs {tuned.parent}, its parent \(and 4 more\), which is not trained here. Train it first: "
     with pytest.raises(UserError, match=rf"{said}`allmlp train {tuned.parent} {' '.join(tuned.search)}`, or fetch it"):

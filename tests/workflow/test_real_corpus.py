@@ -36,12 +36,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory, shared_data: Callable[[st
 
 
 def test_the_report_says_what_it_was_trained_on(finished: Path) -> None:
-    lock = json.loads((finished / "corpora.lock").read_text())["tinystories"]
+    lock = json.loads((finished / "corpora.local.lock").read_text())["tinystories"]
     assert lock["counts"]["documents"] == 2316 + 1727, "whole stories: the last of each file is cut off and dropped"
-    page = (finished / "results/report.html").read_text()
+    page = (finished / "own/my/results/report.html").read_text()
     assert "Trained on <strong>tinystories</strong> (smoke)" in page
     assert lock["id"] in page
-    selected = json.loads((finished / "results/selected.json").read_text())["studies"]["language"]["smoke"]
+    selected = json.loads((finished / "own/my/results/selected.json").read_text())["studies"]["language"]["smoke"]
     assert set(selected["measurements"]) >= {"neuron_classes", "l1_l2", "loss_curve", "cost"}
 
 

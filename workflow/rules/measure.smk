@@ -5,5 +5,6 @@ for batch in plan.unmeasured:
         output:    batch.measurements
         log:       f"logs/measure/{batch.name}.log"
         params:    runs=batch.ids
+        priority:  priorities.of(batch.runs, measuring=True)
         message:   f"measure {batch.title}"
         shell:     "allmlp measure {params.runs} {plan.arguments} > {log} 2>&1 || {{ tail -n 3 {log} >&2; false; }}"

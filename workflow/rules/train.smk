@@ -1,4 +1,4 @@
-# One rule per batch of runs that are still to be trained: short ones share a process.
+# One rule per batch of runs that are still to be trained: short ones share a process. `allmlp advance` says which first.
 for batch in plan.untrained:
     rule:
         name:      f"train_{batch.name}"
@@ -6,6 +6,7 @@ for batch in plan.untrained:
         output:    batch.checkpoints
         log:       f"logs/train/{batch.name}.log"
         params:    runs=batch.ids
+        priority:  priorities.of(batch.runs)
         resources: gpu=batch.gpus, mem_mb=batch.memory_mb
         retries:   0 if workflow.remote_exec else 1  # of the job as a whole, not once more inside it
         message:   f"train {batch.title}"

@@ -1,7 +1,8 @@
 """What a corpus is: the digest of its parameters, its files and the code that reads them, and `corpora.lock`.
 
 The lock (in git) keeps each corpus's identity, so that a clone without the user's own files, or without a network,
-still computes every plan. It is written by `allmlp tokenize`.
+still computes every plan. It is written by `allmlp tokenize`. What a user's own corpora are stays on this machine, in
+`corpora.local.lock`, which git ignores.
 """
 
 import json
@@ -15,7 +16,7 @@ from allmlp.corpora.spec import CorpusSpec
 from allmlp.errors import UserError
 from allmlp.tokenizers import BPE, Chunks, Shared
 
-LOCK = "corpora.lock"
+LOCK, LOCAL_LOCK = "corpora.lock", "corpora.local.lock"
 FILE_KEYS = (
     "files",
     "test_files",
@@ -30,10 +31,20 @@ FILE_KEYS = (
 COUNTS = ("documents", "tokens", "bytes", "vocabulary", "images", "splits", "left_out", "classes")  # meta.json's
 
 
-def read_lock(root: Path) -> dict[str, dict[str, Any]]:
-    """`corpora.lock`: corpus name -> {spec, content, id, counts...}."""
-    path = root / LOCK
+def read_lock(root: Path, committed: bool = False) -> dict[str, dict[str, Any]]:
+    """Corpus name -> {spec, content, id, counts...}: `corpora.lock`, over it this machine's own unless `committed`."""
+    return {**_entries(root / LOCK), **({} if committed else _entries(root / LOCAL_LOCK))}
+
+
+def _entries(path: Path) -> dict[str, dict[str, Any]]:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _locked(name: str, spec: CorpusSpec, root: Path, committed: bool) -> dict[str, Any]:
+    """What a lock says of a corpus with these parameters, this machine's own first; empty where none knows it."""
+    files = [LOCK] if committed else [LOCAL_LOCK, LOCK]
+    entries = (_entries(root / file).get(name, {}) for file in files)
+    return next((entry for entry in entries if entry.get("spec") == described(spec)), {})
 
 
 def described(spec: CorpusSpec) -> dict[str, Any]:
@@ -61,8 +72,11 @@ def described(spec: CorpusSpec) -> dict[str, Any]:
     return {"source": source, "tokenizer": tokenizer, "recipes": readers, **further}
 
 
-def content(name: str, spec: CorpusSpec, root: Path) -> dict[str, str]:
-    """sha256 of what the user's files hold: of the files, or as locked where they are not on this machine."""
+def content(name: str, spec: CorpusSpec, root: Path, committed: bool = False) -> dict[str, str]:
+    """sha256 of what the user's files hold: of the files, or as locked where they are not on this machine.
+
+    `committed`: as `corpora.lock` has it, whatever files lie here.
+    """
     parts = {
         part: partial(value.sha256, root)  # type: ignore[union-attr]
         for part, value in (("source", spec.source), ("tokenizer", spec.tokenizer))
@@ -70,30 +84,36 @@ def content(name: str, spec: CorpusSpec, root: Path) -> dict[str, str]:
     }
     for part, of in (("teacher", spec.teacher), ("texts", spec.summarised)):
         if of is not None:
-            parts[part] = partial(token_id, spec.others[part], of, root)
-    found: dict[str, str] = {}
+            parts[part] = partial(token_id, spec.others[part], of, root, committed)
+    if not parts:
+        return {}
+    locked: dict[str, str] = _locked(name, spec, root, committed).get("content", {})
+    found: dict[str, str] = {part: locked[part] for part in parts if committed and part in locked}
     for part, digest in parts.items():
+        if part in found:
+            continue
         try:
             found[part] = digest()
         except UserError as error:
-            locked = read_lock(root).get(name, {})
-            if locked.get("spec") != described(spec) or part not in locked.get("content", {}):
+            if part not in locked:
                 raise UserError(
                     f"corpus '{name}': {error} It is not in {LOCK} either, so nothing that needs it can be planned. "
                     "Put its files there, or name their place in corpora.local.yaml."
                 ) from error
-            found[part] = locked["content"][part]
-    return found
+            found[part] = locked[part]
+    return {part: found[part] for part in parts}
 
 
-def token_id(name: str, spec: CorpusSpec, root: Path) -> str:
+def token_id(name: str, spec: CorpusSpec, root: Path, committed: bool = False) -> str:
     """`<corpus>-<digest>`: the folder of a corpus's tokens under results/tokens."""
-    return f"{name}-{paths.digest({**described(spec), 'content': content(name, spec, root)})}"
+    return f"{name}-{paths.digest({**described(spec), 'content': content(name, spec, root, committed)})}"
 
 
-def lock(name: str, spec: CorpusSpec, root: Path, meta: dict[str, Any]) -> None:
-    """Record what a corpus turned out to be; refuse tokens that differ from those recorded under the same id."""
-    entries = read_lock(root)
+def lock(name: str, spec: CorpusSpec, root: Path, meta: dict[str, Any], own: bool = False) -> None:
+    """Record what a corpus turned out to be; refuse tokens that differ from those recorded under the same id.
+
+    A user's `own` corpus, and other text under a committed corpus's name, is recorded beside what git has.
+    """
     entry: dict[str, Any] = {
         "id": token_id(name, spec, root),
         "spec": described(spec),
@@ -101,31 +121,35 @@ def lock(name: str, spec: CorpusSpec, root: Path, meta: dict[str, Any]) -> None:
         "counts": {key: meta[key] for key in COUNTS if key in meta},
         "tokens_sha256": paths.digest(meta["sha256"], 64),
     }
+    committed = _entries(root / LOCK).get(name, {})
+    other_text = committed.get("spec") == entry["spec"] and committed["content"] != entry["content"]
+    file = LOCAL_LOCK if committed.get("id") != entry["id"] and (own or other_text) else LOCK
+    entries = _entries(root / file)
     known = entries.get(name)
     if known and known["id"] == entry["id"] and known.get("tokens_sha256") not in (None, entry["tokens_sha256"]):
         raise UserError(
-            f"corpus '{name}': its tokens differ from those in {LOCK} ({entry['tokens_sha256'][:8]} here, "
+            f"corpus '{name}': its tokens differ from those in {file} ({entry['tokens_sha256'][:8]} here, "
             f"{known['tokens_sha256'][:8]} there) though nothing in its parameters does. "
             "Raise the RECIPE of what changed."
         )
     if known != entry:
         entries[name] = entry
-        paths.write_whole(root / LOCK, json.dumps(dict(sorted(entries.items())), indent=1) + "\n")
+        paths.write_whole(root / file, json.dumps(dict(sorted(entries.items())), indent=1) + "\n")
 
 
-def vocabulary(name: str, spec: CorpusSpec, root: Path) -> int:
+def vocabulary(name: str, spec: CorpusSpec, root: Path, committed: bool = False) -> int:
     """How many token types a corpus has, the end of a document included; from the lock where only the text can tell."""
     if spec.tokenizer is None:
         raise UserError(f"corpus '{name}': holds images, which have no tokens. Name a corpus of text.")
     known: dict[str, int] = {"bytes": 257, "gpt2": 50257}
     if spec.teacher and isinstance(spec.tokenizer, Shared):
-        return vocabulary(spec.tokenizer.corpus, spec.teacher, root)
+        return vocabulary(spec.tokenizer.corpus, spec.teacher, root, committed)
     if isinstance(spec.tokenizer, BPE | Chunks) and spec.tokenizer.vocabulary is not None:
         return spec.tokenizer.vocabulary
     if spec.tokenizer.kind in known:
         return known[spec.tokenizer.kind]
-    locked = read_lock(root).get(name, {})
-    if locked.get("spec") != described(spec) or not locked.get("counts"):
+    locked = _locked(name, spec, root, committed)
+    if not locked.get("counts"):
         raise UserError(
             f"corpus '{name}': how many types its tokenizer has is known only from its text. "
             f"Run `allmlp tokenize {name}` first."

@@ -16,7 +16,7 @@ import glob
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -133,8 +133,10 @@ def matches(files: list[str] | str, root: Path) -> list[Path]:
     return list(found)
 
 
-def remembered_sha256(path: Path, root: Path) -> str:
+def remembered_sha256(path: Path, root: Path, unseen: Callable[[Path], None] | None = None) -> str:
     """sha256 of a file's bytes, remembered in `root/work/sources.json` until its size or time differs.
+
+    `unseen` is called with a file that is not remembered, and may refuse it.
 
     Raises:
         UserError: when the file cannot be read.
@@ -146,6 +148,8 @@ def remembered_sha256(path: Path, root: Path) -> str:
         known = _read(memory)
         if key in known:
             return known[key]
+        if unseen:
+            unseen(path)
         known[key] = places.file_sha256(path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error}).") from error

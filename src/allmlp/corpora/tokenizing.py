@@ -14,7 +14,7 @@ from allmlp.tokens.pairs import write_pairs
 
 
 def tokenize_corpus(plan: Plan, name: str) -> Path:
-    """Write results/tokens/<corpus>-<digest>/ and, where it says something new, corpora.lock. Returns the folder."""
+    """Write results/tokens/<corpus>-<digest>/ and, where it says something new, a lock. Returns the folder."""
     spec = plan.parameters.corpora.get(name)
     if spec is None:
         raise UserError(f"no corpus {name!r} in params.yaml. There are: {', '.join(plan.parameters.corpora)}.")
@@ -25,7 +25,7 @@ def tokenize_corpus(plan: Plan, name: str) -> Path:
     if spec.is_pairs:
         return _prepare_pairs(plan, name, spec, fitted, folder)
     meta = write_tokens(spec.documents(plan.root), fitted, folder, describe=corpora.described(spec))
-    corpora.lock(name, spec, plan.root, meta)
+    corpora.lock(name, spec, plan.root, meta, plan.is_own(name))
     counts = f"{meta['documents']:,} documents, {meta['bytes']:,} bytes, {meta['tokens']:,} tokens"
     print(f"{folder}: {counts} of {meta['vocabulary']:,} types", flush=True)
     return folder
@@ -43,7 +43,7 @@ def _tokenizer(plan: Plan, spec: corpora.CorpusSpec) -> tokenizers.Tokenizer:
 def _prepare_pairs(plan: Plan, name: str, spec: corpora.CorpusSpec, fitted: tokenizers.Tokenizer, folder: Path) -> Path:
     one_in = spec.source.held_out  # type: ignore[union-attr]
     meta = write_pairs(spec.pairs(plan.root), fitted, folder, held_out=one_in, describe=corpora.described(spec))
-    corpora.lock(name, spec, plan.root, meta)
+    corpora.lock(name, spec, plan.root, meta, plan.is_own(name))
     held_out = meta["splits"]["texts-validation"]["documents"]
     counts = f"{meta['documents']:,} pairs ({held_out:,} held out, {meta['left_out']:,} left out)"
     print(f"{folder}: {counts}, {meta['tokens']:,} tokens of {meta['vocabulary']:,} types", flush=True)
@@ -53,7 +53,7 @@ def _prepare_pairs(plan: Plan, name: str, spec: corpora.CorpusSpec, fitted: toke
 def _prepare_images(plan: Plan, name: str, spec: corpora.CorpusSpec, folder: Path) -> Path:
     source = corpora.image_source(name, spec)
     meta = write_images(source.pieces(plan.root), source, folder, describe=corpora.described(spec))
-    corpora.lock(name, spec, plan.root, meta)
+    corpora.lock(name, spec, plan.root, meta, plan.is_own(name))
     splits = ", ".join(f"{count:,} {split}" for split, count in meta["splits"].items())
     print(f"{folder}: {meta['images']:,} images ({splits}) of {meta['classes']} classes", flush=True)
     return folder

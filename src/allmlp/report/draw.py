@@ -39,6 +39,7 @@ def _entry(name: str, module: ModuleType, found: Evidence) -> dict[str, Any]:
         "runs": runs,
         "seeds": found.seeds_of(module.MEASURES[0]),
         "digest": _digest(module, found),
+        **evidence.extension(found),
     }
 
 

@@ -13,7 +13,10 @@ from allmlp import paths, studies
 from allmlp.errors import UserError
 from allmlp.measuring import read
 from allmlp.params import SCALES
-from allmlp.report.select import SELECTED
+from allmlp.report.sets import Unit
+from allmlp.studies.levelling import Level
+
+SELECTED = Path("results/selected.json")
 
 
 def selected() -> dict[str, Any]:
@@ -30,7 +33,8 @@ class Evidence:
     """The selected measurements of one study at one scale.
 
     `margin` and `paper` are those of the claim being judged, empty elsewhere. `recorded`: the overlay that they are
-    of, empty for the plan's own.
+    of, empty for the plan's own. `extension`: where the last complete set stands in for a larger plan, how many runs of
+    that plan are measured, and how many it has.
     """
 
     study: str
@@ -40,6 +44,8 @@ class Evidence:
     margin: dict[str, float] = field(default_factory=dict)
     paper: dict[str, Any] = field(default_factory=dict)
     seeds: int = 1
+    extension: tuple[int, int] | None = None
+    levels: dict[str, Level] = field(default_factory=dict, repr=False)  # filled by allmlp.report.levels
     _tables: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)
 
     def planned(self, measure: str) -> list[str]:
@@ -78,6 +84,24 @@ class Evidence:
         }
         return replace(self, content={**self.content, "planned": planned}, _tables={})
 
+    def whole_set(self, unit: Unit) -> "Evidence | None":
+        """What is judged or drawn: all runs that the plan has of it or, where some are missing, the last complete set.
+
+        None where neither is there.
+        """
+        of_parts = self.of_parts(unit.parts, unit.also)
+        if of_parts is None or of_parts.complete(list(unit.measures)):
+            return of_parts
+        standing: dict[str, list[str]] = self.content.get("standing", {}).get(unit.key)
+        if standing is None:
+            return None
+        asked = {run: [m for m in unit.measures if run in of_parts.planned(m)] for run in self.content["runs"]}
+        done = [run for run, of in asked.items() if of and all(run in of_parts.measured(m) for m in of)]
+        of_set = {run for runs in standing.values() for run in runs}
+        others = {m: [run for run in runs if run in of_set] for m, runs in of_parts.content["planned"].items()}
+        content = {**self.content, "planned": {**others, **standing}}
+        return replace(self, content=content, extension=(len(done), sum(map(bool, asked.values()))), _tables={})
+
     def files(self, measure: str) -> dict[str, dict[str, Any]]:
         """run -> {file, sha256, older_recipe}."""
         return {run: self.content["measurements"][measure][run] for run in self.measured(measure)}
@@ -87,7 +111,7 @@ class Evidence:
         if measure not in self._tables:
             parts = []
             for run, entry in self.files(measure).items():
-                rows, _ = self._read(entry)
+                rows = self._read(entry)
                 labels = self.content["runs"][run]["labels"]
                 parts.append(rows.assign(**{key: value for key, value in labels.items() if key not in rows}))
             self._tables[measure] = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
@@ -97,17 +121,18 @@ class Evidence:
         """What a figure or a table is made from: its measures, and the paper's numbers as "paper"."""
         return {**{measure: self.table(measure) for measure in measures}, "paper": paper_values(self.study)}
 
-    def _read(self, entry: dict[str, Any]) -> tuple[pd.DataFrame, dict]:
+    def _read(self, entry: dict[str, Any]) -> pd.DataFrame:
         path = Path(entry["file"])
         if not path.is_file() or paths.file_sha256(path) != entry["sha256"]:
             raise UserError(
                 f"{path}: is missing or not the file that {SELECTED} names. `git checkout {path}`, or run snakemake."
             )
-        return read(path)
+        return read(path)[0]
 
-    def rules(self, measure: str) -> list[dict[str, str]]:
-        """The rule digests that were stored when each run was measured."""
-        return [self._read(entry)[1].get("rules", {}) for entry in self.files(measure).values()]
+
+def extension(found: Evidence) -> dict[str, Any]:
+    """What claims, figures and tables say while a plan larger than their set is under way: how far it is."""
+    return {"extension": dict(zip(("measured", "planned"), found.extension, strict=True))} if found.extension else {}
 
 
 def by_scale(study: str, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
@@ -139,10 +164,11 @@ def sources(study: str, module: ModuleType, content: dict[str, Any] | None = Non
 
 
 def largest(study: str, module: ModuleType, content: dict[str, Any] | None = None) -> Evidence | None:
-    """What a figure or table is made from: the largest scale whose planned runs all have its MEASURES.
+    """What a figure or table is made from: the largest scale whose runs all have its MEASURES.
 
-    A module that compares some PARTS of a study is given their runs (and those that it takes ALSO, where there are
-    any), and no scale that leaves one of them out.
+    These are the runs of the plan, or the last complete set while it is being extended. A module that compares some
+    PARTS of a study is given their runs (and those that it takes ALSO, where there are any), and no scale that leaves
+    one of them out.
     """
     return next(
         filter(None, (_of_module(found, module) for found in reversed(by_scale(study, content).values()))), None
@@ -151,8 +177,7 @@ def largest(study: str, module: ModuleType, content: dict[str, Any] | None = Non
 
 def _of_module(found: Evidence, module: ModuleType) -> Evidence | None:
     """What a figure or table is made from at this scale; None where something of it is not planned or not there."""
-    of_parts = found.of_parts(getattr(module, "PARTS", ()), getattr(module, "ALSO", ()))
-    return of_parts if of_parts is not None and of_parts.complete(module.MEASURES) else None
+    return found.whole_set(Unit.of_module(module))
 
 
 def paper_values(study: str) -> pd.DataFrame:

@@ -6,19 +6,18 @@ claim needs, the largest one gives an indication and no verdict.
 
 import json
 import math
-from dataclasses import replace
 from typing import Any
 
-from allmlp import measuring, paths, studies
-from allmlp.params import SCALES
+from allmlp import paths, rules, studies
 from allmlp.plan import CLAIMS
-from allmlp.report import evidence
+from allmlp.report import evidence, levels, needs
 from allmlp.report.evidence import Evidence
-from allmlp.report.multiplicity import combine, holm, listed
-from allmlp.report.statistics import Finding, Part
+from allmlp.report.multiplicity import holm
+from allmlp.report.sets import Unit
+from allmlp.report.statistics import NOT_TESTABLE, Finding, Part
 from allmlp.studies.rules import NotPlannedError
 
-NOT_RUN, NOT_TESTABLE = "not run", "not testable at this scale"
+NOT_RUN = "not run"
 LOST = "; does not survive Holm's correction within the study"
 
 
@@ -36,8 +35,15 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "unit": finding.unit,
         "text": finding.text,
         "p": _number(finding.p),
-        "parts": [{**vars(part), "p": _number(part.p)} for part in finding.parts],
+        "p_against": _number(finding.p_against),
+        "parts": [_part(part) for part in finding.parts],
+        "rests": {name: rests.told() for name, rests in finding.rests.items()},
     }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    p_values = {"p": _number(part.p), "p_against": _number(part.p_against)}
+    return {"name": part.name, "verdict": part.verdict, "text": part.text, **p_values}
 
 
 def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
@@ -47,20 +53,13 @@ def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     found.seeds = claim["needs"]["seeds"]
     result = _finding(getattr(studies.module(study, "verdicts"), claim["test"])(found))
     of_training = [measure for measure in claim["measures"] if found.trained(measure)]
-    enough_seeds = min(map(found.seeds_of, of_training or claim["measures"])) >= found.seeds
-    if SCALES.index(found.scale) < SCALES.index(claim["needs"]["scale"]) or not enough_seeds:
-        result["indication"], result["verdict"] = result["verdict"], NOT_TESTABLE
+    seeds = min(map(found.seeds_of, of_training or claim["measures"]))
+    result = needs.withhold(result, claim, found.scale, seeds)
     runs = sorted({run for measure in claim["measures"] for run in found.measured(measure)})
     older = any(entry["older_recipe"] for measure in claim["measures"] for entry in found.files(measure).values())
-    rule = measuring.rule(claim)
-    stored = [rules.get(claim["id"]) for measure in claim["measures"] for rules in found.rules(measure)]
-    return {
-        **result,
-        "scale": found.scale,
-        "runs": runs,
-        "rule_changed_since": any(s != rule for s in stored),
-        "older_recipe": older,
-    }
+    younger = found.content.get("younger", {}).get(claim["id"])
+    said = {"scale": found.scale, "runs": runs, "rule_changed_since": younger, "older_recipe": older}
+    return {**result, **said, "levelled": levels.of_claim(found, claim["measures"]), **evidence.extension(found)}
 
 
 def judge_claim(study: str, claim: dict[str, Any], scales: dict[str, Evidence]) -> dict[str, Any]:
@@ -69,25 +68,34 @@ def judge_claim(study: str, claim: dict[str, Any], scales: dict[str, Evidence]) 
         "id": claim["id"],
         "study": study,
         "claim": claim["claim"],
-        "rule": measuring.rule(claim),
+        "rule": rules.rule(study, claim),
         "at": {},
     }
     if claim["test"] is None:
         return {**entry, "verdict": NOT_RUN, "scale": None, "text": "no run of this project measures it yet"}
     said, missing = [], {}
     for found in scales.values():
-        if not found.complete(claim["measures"]):
-            missing[found.scale] = found
+        of_parts, of_claim = found.of_parts(claim.get("runs", ())), found.whole_set(Unit.of_claim(claim))
+        if of_parts is None and found.content["runs"]:
+            said.append(f"needs runs of {' and '.join(claim['runs'])}, which are not all planned at {found.scale}")
+            continue
+        if of_claim is None:
+            missing[found.scale] = of_parts or found
             continue
         try:
-            entry["at"][found.scale] = _at(claim, found)
+            entry["at"][found.scale] = _at(claim, of_claim)
         except NotPlannedError as error:
             said.append(f"{error} at {found.scale}")
     if not entry["at"]:
         text = "; ".join([*said, _progress(claim, missing)] if missing or not said else said)
         return {**entry, "verdict": NOT_RUN, "scale": None, "text": text}
-    meeting = [scale for scale, result in entry["at"].items() if result["verdict"] != NOT_TESTABLE]
-    return {**entry, **entry["at"][(meeting or list(entry["at"]))[-1]]}
+    return {**entry, **entry["at"][_deciding(entry["at"])]}
+
+
+def _deciding(at: dict[str, dict[str, Any]]) -> str:
+    """The largest scale of those that leave the fewest parts untested; where none tests any, the largest."""
+    meeting = {scale: result for scale, result in at.items() if result["verdict"] != NOT_TESTABLE}
+    return min(reversed(meeting or at), key=lambda scale: needs.untested(at[scale]))
 
 
 def _progress(claim: dict[str, Any], scales: dict[str, Evidence]) -> str:
@@ -98,45 +106,63 @@ def _progress(claim: dict[str, Any], scales: dict[str, Evidence]) -> str:
         done = {run for run in planned if all(run in found.measured(measure) for measure in claim["measures"])}
         counts.append((len(done), len(planned), found.scale))
     done_runs, of, scale = max(counts, key=lambda c: c[0] / max(1, c[1]), default=(0, 0, "any scale"))
-    return f"{done_runs} of {of} runs at {scale}"
+    dropped = [text for found in scales.values() if (text := _dropped(claim, found))]
+    return "; ".join([f"{done_runs} of {of} runs at {scale}", *dropped])
 
 
-def _tested(entry: dict[str, Any]) -> dict[str, float]:
-    """p of each part of a claim judged at its needs, by a name of its own; a claim without parts is one part."""
+def _dropped(claim: dict[str, Any], found: Evidence) -> str:
+    """Which runs of the last complete set the plan has no more, so that it does not count; empty where it has all."""
+    gone: list[str] = found.content.get("dropped", {}).get(Unit.of_claim(claim).key, [])
+    more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+    return f"the set judged at {found.scale} no longer counts: the plan has dropped {gone[0]}{more}" if gone else ""
+
+
+RESTS_ON = {"reproduced": "p", "contradicted": "p_against"}  # the test of a verdict
+
+
+def _tested(entry: dict[str, Any]) -> dict[tuple[str, str, str], float]:
+    """(claim, part, kind) -> p, of each test of a claim judged at its needs; a claim without parts is one part.
+
+    A test that a part's verdict does not rest on counts as one that decides nothing: a rule may have withheld what it
+    would say, and what withholds it makes its p no p value either.
+    """
     if entry["verdict"] in (NOT_RUN, NOT_TESTABLE):
         return {}
-    parts = entry["parts"] or [{"name": "", "p": entry["p"]}]
-    return {f"{entry['id']} {part['name']}": part["p"] for part in parts if part["p"] is not None}
+    parts = [part for part in entry["parts"] if part["verdict"] != NOT_TESTABLE]
+    return {
+        (entry["id"], part["name"], kind): part[kind] if RESTS_ON.get(part["verdict"]) == kind else 1.0
+        for part in (parts if entry["parts"] else [{**entry, "name": ""}])
+        for kind in RESTS_ON.values()
+        if part[kind] is not None
+    }
 
 
 def _correct(entries: list[dict[str, Any]]) -> None:
-    """Holm over all tested parts of a study: a reproduced one that does not survive becomes undecided."""
-    survives = holm({name: p for entry in entries for name, p in _tested(entry).items()})
+    """Holm over all that a study's parts may say: a verdict whose test does not survive becomes undecided."""
+    survives = holm({test: p for entry in entries for test, p in _tested(entry).items()})
     for entry in entries:
-        lost = {name for name in _tested(entry) if not survives[name]}
-        if _tested(entry):
-            entry["holm"] = not lost
-        changed = _without(entry, lost)
+        tested = _tested(entry)
+        changed = _without(entry, {(part, kind) for _, part, kind in tested if not survives[entry["id"], part, kind]})
+        if tested:
+            entry["holm"] = not changed
         for result in (entry, entry["at"].get(entry["scale"], {})):
             result.update(changed)
 
 
-def _without(entry: dict[str, Any], lost: set[str]) -> dict[str, Any]:
-    """What becomes of a claim once its `lost` parts are no longer reproduced; empty where nothing changes."""
+def _without(entry: dict[str, Any], lost: set[tuple[str, str]]) -> dict[str, Any]:
+    """What becomes of a claim once these tests (part, kind) are `lost`; empty where nothing changes."""
+
+    def loses(verdict: str, part: str) -> bool:
+        return (part, RESTS_ON.get(verdict, "")) in lost
+
     if not entry.get("parts"):
-        taken_back = lost and entry["verdict"] == "reproduced"
-        return {"verdict": "undecided", "text": entry["text"] + LOST} if taken_back else {}
-    parts = [Part(**part) for part in entry["parts"]]
+        taken_back = {"verdict": "undecided", "text": entry["text"] + LOST}
+        return taken_back if loses(entry["verdict"], "") else {}
     kept = [
-        replace(part, verdict="undecided", text=part.text + LOST)
-        if part.verdict == "reproduced" and f"{entry['id']} {part.name}" in lost
-        else part
-        for part in parts
+        {**part, "verdict": "undecided", "text": part["text"] + LOST} if loses(part["verdict"], part["name"]) else part
+        for part in entry["parts"]
     ]
-    if kept == parts:
-        return {}
-    held = float(sum(part.verdict == "reproduced" for part in kept))
-    return {"verdict": combine(kept), "value": held, "text": listed(kept), "parts": [vars(part) for part in kept]}
+    return {} if kept == entry["parts"] else needs.of_parts(kept)
 
 
 def _judge_overlay(entries: list[dict[str, Any]], study: str, name: str, found: Evidence) -> None:
@@ -145,8 +171,8 @@ def _judge_overlay(entries: list[dict[str, Any]], study: str, name: str, found: 
     _correct(there)
     for entry, other in zip(entries, there, strict=True):
         if other["verdict"] != NOT_RUN:
-            kept = ("verdict", "scale", "text", "parts", "n", "rule_changed_since", "older_recipe")
-            said = {key: other[key] for key in kept}
+            kept = ("verdict", "scale", "text", "parts", "n", "rule_changed_since", "older_recipe", "extension")
+            said = {key: other[key] for key in (*kept, "levelled") if key in other}
             entry.setdefault("elsewhere", {})[name] = {**said, "indication": other.get("indication")}
 
 

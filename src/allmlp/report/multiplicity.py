@@ -6,16 +6,18 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from allmlp.report.statistics import Finding, Part, Verdict
+from allmlp.report.statistics import NOT_TESTABLE, Finding, NotTestable, Part, Verdict
+
+Name = TypeVar("Name")
 
 
 class Judged(Protocol):
     """Anything with a verdict: a finding, or a part of one."""
 
     @property
-    def verdict(self) -> Verdict: ...
+    def verdict(self) -> Verdict | NotTestable: ...
 
 
 def combine(parts: Iterable[Judged]) -> Verdict:
@@ -32,6 +34,19 @@ def combine(parts: Iterable[Judged]) -> Verdict:
     return "contradicted" if "contradicted" in verdicts else "undecided"
 
 
+def combined(parts: Iterable[Judged]) -> Verdict | NotTestable:
+    """`combine` of the parts that a scale can test; of no part it can: not testable.
+
+    A claim needs all its parts: where some cannot be tested, it is at best "partly", if all others are reproduced.
+    """
+    of = list(parts)
+    testable = [part for part in of if part.verdict != NOT_TESTABLE]
+    if of and not testable:
+        return NOT_TESTABLE
+    verdict = combine(testable)
+    return "partly" if verdict == "reproduced" and len(testable) < len(of) else verdict
+
+
 def listed(parts: Iterable[Part]) -> str:
     """The verdict of each part in one line."""
     return "; ".join(f"{part.name}: {part.verdict}" for part in parts) or "no part"
@@ -43,7 +58,9 @@ def whole(findings: Mapping[str, Finding]) -> Finding:
     value: how many parts are reproduced; no interval (NaN). n: the fewest seeds of a part. p: the largest of
     the parts' (valid for "all hold": intersection-union test, Berger 1982), None if a part has none.
     """
-    parts = tuple(Part(name, found.verdict, found.text, found.p) for name, found in findings.items())
+    parts = tuple(
+        Part(name, found.verdict, found.text, found.p, p_against=found.p_against) for name, found in findings.items()
+    )
     held = sum(part.verdict == "reproduced" for part in parts)
     p_values = [finding.p for finding in findings.values() if finding.p is not None]
     return Finding(
@@ -56,10 +73,21 @@ def whole(findings: Mapping[str, Finding]) -> Finding:
         text=listed(parts),
         p=max(p_values) if p_values and len(p_values) == len(parts) else None,
         parts=parts,
+        rests={name: found.rests[""] for name, found in findings.items() if "" in found.rests},
     )
 
 
-def holm_adjusted(p_values: Mapping[str, float]) -> dict[str, float]:
+def at_least(p_values: Iterable[float | None], needed: int = 1) -> float | None:
+    """p of "fewer than `needed` of these hypotheses are false" (partial conjunction, Benjamini & Heller 2008).
+
+    With the n p values sorted upwards: min(1, (n - needed + 1) p_needed); for one it is Bonferroni's, for all the
+    largest. None where fewer than `needed` have a p.
+    """
+    tested = sorted(p for p in p_values if p is not None)
+    return min(1.0, (len(tested) - needed + 1) * tested[needed - 1]) if len(tested) >= needed else None
+
+
+def holm_adjusted(p_values: Mapping[Name, float]) -> dict[Name, float]:
     """Adjusted p values of a family, in the given order (Holm 1979).
 
     With p sorted upwards: adjusted_i = max over j <= i of min(1, (m - j + 1) p_j). Raises ValueError for a p
@@ -68,17 +96,18 @@ def holm_adjusted(p_values: Mapping[str, float]) -> dict[str, float]:
     for name, p in p_values.items():
         if not 0 <= p <= 1:
             raise ValueError(f"{name}: {p} is no p value")
-    adjusted, floor = {}, 0.0
+    adjusted: dict[Name, float] = {}
+    floor = 0.0
     for rank, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
         floor = max(floor, min(1.0, (len(p_values) - rank) * p_values[name]))
         adjusted[name] = floor
     return {name: adjusted[name] for name in p_values}
 
 
-def holm(p_values: Mapping[str, float], level: float = 0.05) -> dict[str, bool]:
+def holm(p_values: Mapping[Name, float], level: float = 0.05) -> dict[Name, bool]:
     """Which hypotheses of a family may be rejected so that the chance of any false one is at most `level`.
 
-    The p values of `better` and `equal` are one-sided. Only "reproduced" needs this permission: a part of a claim
-    whose test is not rejected here becomes undecided, whatever its own interval says.
+    A study's family holds both p values of every part, for it may say "reproduced" or "contradicted" of each: a
+    verdict whose test is not rejected here becomes undecided, whatever its own interval says.
     """
     return {name: p <= level for name, p in holm_adjusted(p_values).items()}

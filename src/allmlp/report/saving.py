@@ -8,7 +8,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from allmlp import paths
-from allmlp.errors import UserError
+from allmlp.errors import warn
 from allmlp.report import style
 
 SUFFIXES = ("svg", "png")
@@ -18,7 +18,7 @@ FINE = re.compile(r"-?\d+\.\d{3,}")
 
 
 def save(figure: Figure, stem: Path, runs: list[str]) -> None:
-    """Write `stem`.svg and .png, which name the runs that they show. UserError where one is too large."""
+    """Write `stem`.svg and .png, which name the runs that they show. One that is too large is said."""
     for suffix in SUFFIXES:
         buffer = io.BytesIO()
         said = {"Description": f"runs: {' '.join(runs)}"}
@@ -30,7 +30,8 @@ def save(figure: Figure, stem: Path, runs: list[str]) -> None:
         if suffix == "svg":
             content = compact(content.decode("utf-8")).encode("utf-8")
         if len(content) > LARGEST:
-            raise UserError(f"{stem}.{suffix}: {len(content):,} bytes, more than {LARGEST:,}. Draw fewer points.")
+            size = f"{len(content):,} bytes, more than {LARGEST:,}"
+            warn(f"{stem}.{suffix}: {size}; git keeps it for ever. Draw fewer points.")
         paths.write_whole(stem.with_name(f"{stem.name}.{suffix}"), content)
 
 

@@ -10,17 +10,21 @@ the t interval 5 % (`tests/numerics/test_false_alarms.py`).
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from scipy.special import betaincinv, stdtr, stdtrit  # as in scipy.stats, which is slow to import
+from scipy.special import bdtr, stdtr  # as in scipy.stats, which is slow to import
+
+from allmlp.report.deciding import FEWEST_SEEDS, Rests, Rule, on, share_ends, student
 
 Values = Sequence[float] | np.ndarray  # (n,), one per seed
 Verdict = Literal["reproduced", "partly", "contradicted", "undecided"]
+NotTestable = Literal["not testable at this scale"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
-FEWEST_SEEDS = 5  # below this nothing is decided
+DECIDED: dict[int, Verdict] = {1: "reproduced", 0: "undecided", -1: "contradicted"}
+NOT_TESTABLE: NotTestable = "not testable at this scale"
 
 
 class Interval(NamedTuple):
@@ -39,19 +43,26 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """One listed part of a claim: which, how it was judged, why, and the p of its finding."""
+    """One listed part of a claim: which, how it was judged, why, and the p values of its finding.
+
+    `indication`: of one that is not testable at this scale, what its numbers would say.
+    """
 
     name: str
-    verdict: Verdict
+    verdict: Verdict | NotTestable
     text: str = ""
     p: float | None = None
+    indication: Verdict | None = None
+    p_against: float | None = None
 
 
 @dataclass(frozen=True)
 class Finding:
     """What the runs say of one claim: verdict, statistic, its interval, number of seeds, unit, one sentence.
 
-    `p` is one-sided, for `allmlp.report.multiplicity.holm`; None where the verdict rests on no test.
+    For `allmlp.report.multiplicity.holm`: `p` is of the test that "reproduced" rests on, `p_against` of the test that
+    "contradicted" rests on; None where a verdict rests on no test. `rests`: by the name of each part, "" for a finding
+    without parts, the rule and spread that decide; nothing for what is exact.
     """
 
     verdict: Verdict
@@ -63,6 +74,8 @@ class Finding:
     text: str
     p: float | None = None
     parts: tuple[Part, ...] = ()
+    rests: Mapping[str, Rests] = field(default_factory=dict, compare=False, repr=False)
+    p_against: float | None = None
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
@@ -95,26 +108,28 @@ def share_interval(k: int, n: int, level: float = 0.95) -> Interval:
         raise ValueError(f"{k} of {n} is no share")
     if n == 0:
         return Interval(math.nan, 0.0, 1.0, 0)
-    tail = (1 - level) / 2
-    low = float(betaincinv(k, n - k + 1, tail)) if k else 0.0
-    high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
-    return Interval(k / n, low, high, n)
+    return Interval(k / n, *share_ends(n, level)[k], n)
+
+
+def share_below(k: int, n: int, limit: float) -> float:
+    """One-sided binomial test of a share of at least `limit`: the chance of k of n or fewer."""
+    return float(bdtr(k, n, limit))
+
+
+def share_above(k: int, n: int, limit: float) -> float:
+    """One-sided binomial test of a share of at most `limit`: the chance of k of n or more."""
+    return 1 - float(bdtr(k - 1, n, limit)) if k else 1.0
 
 
 def better(differences: Values, margin: float, level: float = 0.95, unit: str = "") -> Finding:
     """Does the seed-paired difference exceed `margin`? By where its t interval lies.
 
     differences: (n,), larger is better. Low end above the margin: reproduced. High end below: contradicted.
-    Else, or with fewer than 5 seeds: undecided. p: one-sided t test of mean <= margin.
+    Else, or with fewer than 5 seeds: undecided. p: one-sided t test of mean <= margin; p_against: of mean >= margin.
     """
-    interval = t_interval(differences, level)
-    verdict: Verdict = "undecided"
-    if interval.n >= FEWEST_SEEDS and interval.low > margin:
-        verdict = "reproduced"
-    elif interval.n >= FEWEST_SEEDS and interval.high < margin:
-        verdict = "contradicted"
+    interval, rule = t_interval(differences, level), Rule("better", margin, margin, level)
     text = f"{_said(interval, level, 't', unit)}, against a margin of {margin:g}"
-    return Finding(verdict, *interval, unit, text, _p_above(differences, margin))
+    return judged(rule, differences, interval, unit, text, p_above(differences, margin), p_below(differences, margin))
 
 
 def equal(differences: Values, margin: float, level: float = 0.95, unit: str = "") -> Finding:
@@ -122,20 +137,17 @@ def equal(differences: Values, margin: float, level: float = 0.95, unit: str = "
 
     differences: (n,). The 2 level - 1 (90 %) t interval inside ± margin: reproduced; the `level` (95 %) one,
     which the finding carries, wholly outside: contradicted; else, or with fewer than 5 seeds: undecided.
-    p: the larger of the two tests' (of |mean| >= margin). Raises ValueError unless margin > 0.
+    p: the larger of the two tests' (of |mean| >= margin). p_against: of |mean| <= margin, see `p_outside`.
+    Raises ValueError unless margin > 0.
     """
     if not margin > 0:
         raise ValueError(f"a margin of equality must be positive, not {margin}")
     wide, narrow = t_interval(differences, level), t_interval(differences, 2 * level - 1)
-    verdict: Verdict = "undecided"
-    if wide.n >= FEWEST_SEEDS and -margin < narrow.low and narrow.high < margin:
-        verdict = "reproduced"
-    elif wide.n >= FEWEST_SEEDS and (wide.low > margin or wide.high < -margin):
-        verdict = "contradicted"
-    p = max(_p_above(differences, -margin), _p_above(-np.asarray(differences, float), -margin))
+    p = max(p_above(differences, -margin), p_below(differences, margin))
+    p_against = p_outside(differences, -margin, margin)
     inner = f" ({200 * level - 100:g} % interval {narrow.low:.3g} to {narrow.high:.3g})" if wide.n > 1 else ""
     text = f"{_said(wide, level, 't', unit)}{inner}, against a margin of ±{margin:g}"
-    return Finding(verdict, *wide, unit, text, p)
+    return judged(Rule("equal", -margin, margin, level), differences, wide, unit, text, p, p_against)
 
 
 def within_prediction(
@@ -151,35 +163,42 @@ def within_prediction(
 
     values: (n,). Outside by more than `rounding` (half a unit of the last printed digit): contradicted.
     Inside: reproduced, but only where the half width is at most `max_half_width`: a wider interval would hold
-    anything. Else, or with fewer than 5 seeds: undecided.
+    anything. Else, or with fewer than 5 seeds: undecided. p_against: two-sided, of the nearest number that rounds
+    to the paper's being one more seed; "reproduced" rests on no test.
     """
     interval = prediction_interval(values, level)
-    verdict: Verdict = "undecided"
-    inside = interval.low - rounding <= paper_value <= interval.high + rounding
-    if interval.n >= FEWEST_SEEDS and not inside:
-        verdict = "contradicted"
-    elif interval.n >= FEWEST_SEEDS and interval.half_width <= max_half_width:
-        verdict = "reproduced"
+    rule = Rule("prediction", paper_value - rounding, paper_value + rounding, level, max_half_width)
+    inside = interval.low <= rule.high and rule.low <= interval.high
     text = f"{_said(interval, level, 'prediction', unit)}; the paper says {paper_value:g}"
     if inside and interval.half_width > max_half_width:
         text += f" (half width above {max_half_width:g}: too wide to tell)"
-    return Finding(verdict, *interval, unit, text)
+    p_against = _p_of_another(values, max(0.0, abs(paper_value - interval.mean) - rounding))
+    return judged(rule, values, interval, unit, text, p_against=p_against)
+
+
+def judged(
+    rule: Rule,
+    values: Values,
+    interval: Interval,
+    unit: str,
+    text: str,
+    p: float | None = None,
+    p_against: float | None = None,
+) -> Finding:
+    """The finding of one rule on values (n,), one per seed, with what it rests on."""
+    verdict, rests = DECIDED[int(rule.decide(values))], {"": on(rule, values)}
+    return Finding(verdict, *interval, unit, text, p, rests=rests, p_against=p_against)
 
 
 def _student(values: Values, level: float, further: int) -> Interval:
-    """mean ± t s sqrt(further + 1/n): further = 0 for the mean, 1 for one more observation."""
     x = np.asarray(values, dtype=np.float64)
     if x.ndim != 1:
         raise ValueError(f"one value per seed, not shape {x.shape}")
-    n = len(x)
-    mean = float(x.mean()) if n and np.isfinite(x).all() else math.nan
-    if n < 2 or math.isnan(mean):
-        return Interval(mean, -math.inf, math.inf, n)
-    half = float(stdtrit(n - 1, (1 + level) / 2) * x.std(ddof=1)) * math.sqrt(further + 1 / n)
-    return Interval(mean, mean - half, mean + half, n)
+    mean, low, high = student(x, level, further)
+    return Interval(float(mean), float(low), float(high), len(x))
 
 
-def _p_above(values: Values, margin: float) -> float:
+def p_above(values: Values, margin: float) -> float:
     """One-sided t test of mean <= margin; 1 where there is no test, 0 or 1 where all seeds agree exactly."""
     x = np.asarray(values, dtype=np.float64)
     if len(x) < 2 or not np.isfinite(x).all():
@@ -188,6 +207,27 @@ def _p_above(values: Values, margin: float) -> float:
     if spread == 0:
         return 0.0 if excess > 0 else 1.0
     return float(stdtr(len(x) - 1, -excess / spread * math.sqrt(len(x))))
+
+
+def p_below(values: Values, margin: float) -> float:
+    """One-sided t test of mean >= margin, as `p_above`."""
+    return p_above(-np.asarray(values, dtype=np.float64), -margin)
+
+
+def p_outside(values: Values, low: float, high: float) -> float:
+    """Test of low <= mean <= high: twice the smaller of the two one-sided p, valid however near the two ends are."""
+    return min(1.0, 2 * min(p_above(values, high), p_below(values, low)))
+
+
+def _p_of_another(values: Values, distance: float) -> float:
+    """Two-sided p of one more seed so far from the mean; 1 where there is no test."""
+    x = np.asarray(values, dtype=np.float64)
+    if len(x) < 2 or not np.isfinite(x).all():
+        return 1.0
+    spread = float(x.std(ddof=1)) * math.sqrt(1 + 1 / len(x))
+    if spread == 0:
+        return 0.0 if distance > 0 else 1.0
+    return 2 * float(stdtr(len(x) - 1, -distance / spread))
 
 
 def _said(interval: Interval, level: float, kind: str, unit: str) -> str:

@@ -1,12 +1,15 @@
 """One look for every figure: sizes, colours, the paper's grey mark, intervals over seeds, stable bytes."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
+import numpy as np
 import seaborn
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
 
 from allmlp import models
 
@@ -59,6 +62,17 @@ def colour(name: str, position: int = 0) -> str:
     new = [architecture for architecture in models.REGISTRY if architecture not in COLOURS]
     further = seaborn.color_palette("husl", max(1, len(new))).as_hex()
     return further[new.index(name)] if name in new else NEUTRAL[position % len(NEUTRAL)]
+
+
+def shades(values: ArrayLike) -> NDArray[np.float64]:
+    """Numbers that are to be colours, to nine digits of the largest: a level must not hang on a CPU's last bit.
+
+    >>> shades([1.0, 0.1 + 0.2, 1e-16, -1e-16]).tolist()
+    [1.0, 0.3, 0.0, 0.0]
+    """
+    found = np.asarray(values, dtype=np.float64)
+    largest = np.nanmax(np.abs(found), initial=0.0)
+    return np.round(found, 9 - math.ceil(math.log10(largest))) + 0.0 if largest else found
 
 
 def canvas(columns: int = 1, rows: int = 1, width: float = 7.0, height: float = 2.6) -> tuple[Figure, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from allmlp import paths, studies
-from allmlp.report import evidence
+from allmlp.report import evidence, levels
 from allmlp.report.evidence import Evidence
 
 TABLES = Path("results/tables")
@@ -33,13 +33,14 @@ def runs_table() -> pd.DataFrame:
     content, parts = evidence.selected(), []
     for study in studies.STUDIES:
         for scale, found in {**evidence.by_scale(study, content), **evidence.by_overlay(study, content)}.items():
+            ended = levels.columns(found)
             for run in found.measured("cost"):
                 described = found.content["runs"][run]
                 keys = ("architecture", "task", "corpus", "steps", "seed", "device", "threads")
                 rows = found.table("cost").query("run == @run").drop(columns=["run", "seed", *described["labels"]])
                 head = {"study": study, "scale": scale, "run": run, **{key: described[key] for key in keys}}
                 measured = {str(key): value for key, value in rows.iloc[0].items()}
-                parts.append({**head, **measured})
+                parts.append({**head, **measured, **ended.get(run, levels.UNTRAINED)})
     return pd.DataFrame(parts)
 
 
@@ -47,7 +48,7 @@ def columns_table() -> pd.DataFrame:
     """What every column of every measure means: kind, tolerance, meaning."""
     rows = []
     for study in studies.STUDIES:
-        shared = studies.SHARED if studies.has_runs(study) else ()
+        shared = (*studies.SHARED, *studies.FROM_LONG) if studies.has_runs(study) else ()
         for measure in [*studies.names(study, "measures"), *shared]:
             for name, column in studies.measure(study, measure).COLUMNS.items():
                 rows.append((study, measure, name, column.kind, column.rtol, column.atol, column.meaning))
@@ -56,7 +57,8 @@ def columns_table() -> pd.DataFrame:
 
 def _entry(module: ModuleType, found: Evidence) -> dict[str, Any]:
     about = {"title": module.TITLE, "caption": module.CAPTION, "paper": module.PAPER, "claims": module.CLAIMS}
-    return {**about, "scale": found.scale, "recorded": found.recorded, "seeds": found.seeds_of(module.MEASURES[0])}
+    about |= {"scale": found.scale, "recorded": found.recorded, "seeds": found.seeds_of(module.MEASURES[0])}
+    return {**about, **evidence.extension(found)}
 
 
 def tabulate() -> None:

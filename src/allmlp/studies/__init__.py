@@ -12,8 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import yaml
-
+from allmlp import yamlfile
 from allmlp.errors import UserError
 
 STUDIES = {
@@ -26,6 +25,7 @@ STUDIES = {
 }
 FOLDER = Path(__file__).parent
 SHARED = ("cost",)  # measures taken of every run, see shared/
+FROM_LONG = ("levelled",)  # and of every training at the scale `long` and above; the plan adds them
 
 
 def _folder(study: str) -> Path:
@@ -62,7 +62,7 @@ def names(study: str, kind: str) -> list[str]:
 
 def about(study: str) -> dict[str, Any]:
     """Title, authors and short story of the paper (`about.yaml`)."""
-    return yaml.safe_load((_folder(study) / "about.yaml").read_text(encoding="utf-8"))
+    return yamlfile.plain((_folder(study) / "about.yaml").read_text(encoding="utf-8"))
 
 
 def ledger(study: str, kind: str = "claims") -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ def ledger(study: str, kind: str = "claims") -> list[dict[str, Any]]:
 @cache
 def _parsed(text: str) -> Any:
     """A ledger is asked for by every figure, and takes a fifth of a second to parse."""
-    return yaml.safe_load(text)
+    return yamlfile.plain(text)
 
 
 def is_own(claim: str) -> bool:

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from allmlp.report.statistics import Finding, Values, Verdict, better
+from allmlp.report.deciding import Rests, Rule, on, together
+from allmlp.report.multiplicity import at_least
+from allmlp.report.statistics import DECIDED, Finding, Values, Verdict, better
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
@@ -35,27 +37,45 @@ def below(values: Values, limit: float, unit: str = "") -> Finding:
     low, high = -mirrored.high, -mirrored.low
     text = f"mean {-mirrored.value:.3g} {unit}".rstrip()
     text += f", 95 % t interval {low:.3g} to {high:.3g}, n = {mirrored.n}, against a limit of {limit:g}"
-    return replace(mirrored, value=-mirrored.value, low=low, high=high, text=text)
+    rests = {"": on(Rule("below", limit, limit), values)}
+    return replace(mirrored, value=-mirrored.value, low=low, high=high, text=text, rests=rests)
 
 
 def every(findings: Mapping[str, Finding]) -> Finding:
     """One part that several numbers decide together: all must hold, and any one of them can refute it.
 
-    The finding is that of its weakest number (largest p); its text says all. Raises ValueError if there is
-    none.
+    The finding is that of its weakest number (largest p); its text says all. p_against is of "any one refutes", None
+    where one does that rests on no test. Raises ValueError if there is none.
     """
     if not findings:
         raise ValueError("a part needs at least one number")
-    verdicts = {finding.verdict for finding in findings.values()}
-    verdict: Verdict = "contradicted" if "contradicted" in verdicts else "undecided"
-    verdict = "reproduced" if verdicts == {"reproduced"} else verdict
     weakest = max(findings.values(), key=lambda finding: 1.0 if finding.p is None else finding.p)
     text = "; ".join(f"{name}: {finding.text}" for name, finding in findings.items())
-    return replace(weakest, verdict=verdict, text=text)
+    verdict, rests = counted(findings.values())
+    untested = any(f.verdict == "contradicted" and f.p_against is None for f in findings.values())
+    p_against = None if untested else at_least(finding.p_against for finding in findings.values())
+    return replace(weakest, verdict=verdict, text=text, rests=rests, p_against=p_against)
+
+
+def counted(findings: Iterable[Finding], *, tolerated: int = 0, refuting: int = 1) -> tuple[Verdict, dict[str, Rests]]:
+    """The verdict of several numbers as one part, and what it rests on: see `deciding.together`."""
+    found = list(findings)
+    sign = {verdict: number for number, verdict in DECIDED.items()}
+    verdict = DECIDED[int(together([sign.get(finding.verdict, 0) for finding in found], tolerated, refuting))]
+    rests = [finding.rests[""] for finding in found if "" in finding.rests]
+    if len(rests) < len(found) or not rests:
+        return verdict, {}
+    of = tuple(basis for one in rests for basis in one.of)
+    guards = tuple(dict.fromkeys(guard for one in rests for guard in one.guards))
+    return verdict, {"": Rests(of, tolerated, refuting, guards)}
 
 
 def withheld(finding: Finding, verdict: Verdict, reason: str, *, when: bool) -> Finding:
     """The finding, undecided for the `reason` where it would say `verdict` and `when` holds."""
-    if not when or finding.verdict != verdict:
+    if not when:
+        return finding
+    rests = {name: one.guarded(f"not {verdict}: {reason}") for name, one in finding.rests.items()}
+    finding = replace(finding, rests=rests)
+    if finding.verdict != verdict:
         return finding
     return replace(finding, verdict="undecided", text=f"{finding.text}; not {verdict}: {reason}")

@@ -3,6 +3,7 @@
     run.json           the run, and how it ended
     log.parquet        a row per update
     step-<n>.safetensors, final.safetensors
+    final-state.safetensors    weights and optimiser, for a longer twin; only of runs that ask for it
     manifest.json      sha256 of each of these
 Nothing in them tells the time: the same run gives the same bytes.
 """
@@ -25,7 +26,9 @@ from allmlp.training.environment import provenance
 from allmlp.training.locks import hold
 from allmlp.training.loop import Training, build_task
 from allmlp.training.relatives import chosen, continued
-from allmlp.training.storage import MANIFEST, read_json, read_tensors, write_json
+from allmlp.training.state import tensors_of
+from allmlp.training.storage import MANIFEST, read_json, read_tensors, write_json, write_tensors
+from allmlp.training.twins import STATE, begin_where_twin_ended
 
 WORK, TIMINGS = Path("work/runs"), Path("work/timings")
 
@@ -49,6 +52,7 @@ def _prepared(run: Run, folder: Path) -> Training:
     """The run's training, with what it takes from its parent and its search."""
     parent = Trained(run).parent
     weights = continued(run, parent) if run.continues and parent else None
+    begin_where_twin_ended(run, folder, TIMINGS)
     choice = chosen(run, (Trained(run.relatives[one]) for one in run.search)) if run.search else None
     task = build_task(run, parent, choice.task_parameters if choice else {})
     return Training(run, folder, task=task, weights=weights, choice=choice)
@@ -75,6 +79,8 @@ def _seal(training: Training, folder: Path) -> None:
         described["chosen"] = training.choice.task_parameters
     write_json(folder / "run.json", described)
     paths.write_whole(folder / "log.parquet", training.work.log().to_parquet(index=False, compression="zstd"))
+    if run.keeps_state and not training.diverged:
+        training.kept[STATE] = write_tensors(folder / STATE, tensors_of(training.model, training.optimiser))
     files = {
         **training.kept,
         **{name: paths.file_sha256(folder / name) for name in ("run.json", "log.parquet")},

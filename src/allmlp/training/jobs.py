@@ -1,8 +1,13 @@
-"""A job: runs trained one after the other in one process, on one leased device."""
+"""A job: runs trained, or measured, one after the other in one process; trainings on one leased device."""
+
+from pathlib import Path
 
 from allmlp.run import Run
+from allmlp.training import deadline
 from allmlp.training.devices import lease
 from allmlp.training.memory import keep_freed_blocks
+
+UNAVAILABLE = 69  # sysexits.h: a library that a measure needs is not installed here
 
 
 def train_runs(runs: list[Run]) -> None:
@@ -16,6 +21,28 @@ def train_runs(runs: list[Run]) -> None:
         relatives.require_relatives(runs)
         print("; ".join(environment.provenance(kind).values()), flush=True)
         for run in runs:
+            deadline.leave_if_passed(run.id)
             checkpoint.produce(run)
         for run in runs:
             checkpoint.forget(run)
+
+
+def measure_runs(runs: list[Run]) -> None:
+    """Take the measures that runs lack; what this machine has no library for is left, and the status says so."""
+    from allmlp import measuring
+    from allmlp.training.checkpoint import Trained
+
+    lacking = []
+    for run in runs:
+        trained = Trained(run)
+        for name, file in run.measurements.items():
+            if Path(file).is_file():
+                continue
+            deadline.leave_if_passed(f"{run.id} {name}")
+            try:
+                print(measuring.take(run, name, trained), flush=True)
+            except ImportError as error:
+                lacking.append(name)
+                print(f"{run.id} {name}: cannot be taken on this machine ({error})", flush=True)
+    if lacking:
+        raise SystemExit(UNAVAILABLE)

@@ -19,6 +19,7 @@ from torch import nn
 from allmlp import models, tasks
 from allmlp.run import Run
 from allmlp.tasks.task import IGNORED, Batch, Task
+from allmlp.training import deadline
 from allmlp.training.loss import Loss
 from allmlp.training.progress import Progress
 from allmlp.training.relatives import Choice
@@ -165,14 +166,17 @@ class Training:
         """Train to the end, or to the first loss that is not finite: then the weights before it are the last."""
         progress = Progress(self.run, self.step)
         started, saved = time.monotonic() - self.seconds, time.monotonic()
-        pause = float(os.environ.get("ALLMLP_SAVE_SECONDS", SAVE_SECONDS))
+        pause, until = float(os.environ.get("ALLMLP_SAVE_SECONDS", SAVE_SECONDS)), deadline.moment()
         with _quiet_stop() as received:
             while self.step < self.run.steps and not self.diverged:
-                if received or time.monotonic() - saved > pause:
+                late = time.time() >= until
+                if received or late or time.monotonic() - saved > pause:
                     self.work.save(self.step, self.model, self.optimiser, time.monotonic() - started, self.kept)
                     saved = time.monotonic()
                 if received:
                     raise SystemExit(128 + received[0])
+                if late:
+                    deadline.leave(f"{self.run.id}: step {self.step} of {self.run.steps}")
                 held_out = None
                 if self.step in self.run.keep:
                     self.keep(f"step-{self.step}")

@@ -21,6 +21,11 @@ def _optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tens
     return {f"optimiser.{index}.{key}": value for index, state in states.items() for key, value in state.items()}
 
 
+def tensors_of(model: torch.nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    """Weights and optimiser, by name: all that a training has besides its log."""
+    return {f"model.{name}": value for name, value in model.state_dict().items()} | _optimiser_tensors(optimiser)
+
+
 class WorkFolder:
     """work/<run id>: what a killed training needs to go on as if it had not been killed."""
 
@@ -37,8 +42,7 @@ class WorkFolder:
         kept: dict[str, str],
     ) -> None:
         """Save the state before update number `step`; `kept`: sha256 of the weights kept so far."""
-        tensors = {f"model.{name}": value for name, value in model.state_dict().items()} | _optimiser_tensors(optimiser)
-        sha256 = write_tensors(self.folder / f"state-{step}.safetensors", tensors)
+        sha256 = write_tensors(self.folder / f"state-{step}.safetensors", tensors_of(model, optimiser))
         write_json(
             self.folder / f"state-{step}.json",
             {"step": step, "sha256": sha256, "seconds": seconds, "kept": kept},

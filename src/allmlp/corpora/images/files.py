@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -21,8 +22,8 @@ ROWS = 1000  # images decoded at once
 class ImageFilesCorpus(Form):
     """Parquet files with a column of images and one of labels; without `test_files` the hash chooses the split.
 
-    An image is bytes that Pillow can decode, a struct with such `bytes` (as the Hub stores them), or nested lists of
-    values from 0 to 255, height first.
+    An image is bytes that Pillow can decode, a struct with such `bytes` (as the Hub stores them), or values from 0 to
+    255, height first and channels last, in nested lists or in one flat list.
     """
 
     source: Literal["images"] = "images"
@@ -44,12 +45,22 @@ class ImageFilesCorpus(Form):
             yield from self._read(path, None if self.test_files is None else "train")
 
     def sha256(self, root: Path) -> str:
-        """Digest of the stored bytes, a line per file with its part; where the files lie does not change it."""
+        """Digest of the stored bytes, a line per file with its part; where the files lie does not change it.
+
+        The first time that a file is seen its first image is read, so that a plan refuses what no run could use.
+        """
         parts = [("train", self.files)] + ([("test", self.test_files)] if self.test_files is not None else [])
-        lines = [f"{remembered_sha256(path, root)}  {part}\n" for part, files in parts for path in matches(files, root)]
+        lines = [
+            f"{remembered_sha256(path, root, self._try)}  {part}\n"
+            for part, files in parts
+            for path in matches(files, root)
+        ]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
-    def _read(self, path: Path, split: str | None) -> Iterator[Images]:
+    def _try(self, path: Path) -> None:
+        next(self._read(path, None, rows=1), None)
+
+    def _read(self, path: Path, split: str | None, rows: int = ROWS) -> Iterator[Images]:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -67,7 +78,7 @@ class ImageFilesCorpus(Form):
                     raise UserError(
                         f"{path}: column {self.label!r} holds {found}, not whole numbers. Correct `label:`."
                     )
-                for batch in file.iter_batches(batch_size=ROWS, columns=[self.image, self.label]):
+                for batch in file.iter_batches(batch_size=rows, columns=[self.image, self.label]):
                     labels = batch.column(self.label).to_pylist()
                     images = batch.column(self.image).to_pylist()
                     for number, (image, label) in enumerate(zip(images, labels, strict=True), row):
@@ -89,6 +100,8 @@ class ImageFilesCorpus(Form):
             found = self._decoded(image) if isinstance(image, bytes) else np.asarray(image)
         except (OSError, ValueError, SyntaxError) as error:
             raise UserError(f"{where} holds no image that Pillow can decode ({error}). Mend or remove it.") from None
+        if found.ndim == 1 and found.size == math.prod(self.size):
+            found = found.reshape(self.size)
         if found.ndim == 2:
             found = found[..., None]
         if not np.issubdtype(found.dtype, np.integer) or (found.size and (found.min() < 0 or found.max() > 255)):

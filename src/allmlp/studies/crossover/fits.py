@@ -7,8 +7,8 @@
 
 from typing import NamedTuple
 
+from allmlp import known
 from allmlp.models import REGISTRY
-from allmlp.studies.crossover import known
 
 
 class Asks(NamedTuple):

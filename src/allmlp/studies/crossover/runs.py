@@ -12,12 +12,11 @@ Learning rates are searched on a seed of their own, each with the same share of 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from allmlp import paths
+from allmlp import known, paths
 from allmlp.errors import UserError
 from allmlp.models import REGISTRY
 from allmlp.run import Run
 from allmlp.studies import SHARED
-from allmlp.studies.crossover import known
 from allmlp.studies.crossover.fits import fits, told
 from allmlp.studies.crossover.rows import Row
 from allmlp.studies.crossover.settings import Settings
@@ -69,7 +68,7 @@ def cells(settings: Settings, context: "Context") -> Iterator[Cell]:
         for column, names in columns(settings).items():
             if architecture := next((name for name in names if fits(name, task) is None), None):
                 sizes = _sizes(settings, row, architecture)
-                of_step = known.flops(architecture, sizes, row.batch_size)
+                of_step = known.counts(architecture, sizes, row.batch_size).flops
                 cell = Cell(column, architecture, row, sizes, budget, of_step)
                 if not cell.steps:
                     raise UserError(

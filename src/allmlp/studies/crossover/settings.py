@@ -4,9 +4,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from allmlp import known
 from allmlp.models import REGISTRY
 from allmlp.strict import Strict, refuse_unknown_names
-from allmlp.studies.crossover import known
 from allmlp.studies.crossover.fits import TASKS
 from allmlp.studies.crossover.rows import Addition, Copying, Digits, Recall, Text
 from allmlp.studies.settings import StudySettings

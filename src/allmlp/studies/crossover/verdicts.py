@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from allmlp.report.deciding import Rule, on
+from allmlp.report.multiplicity import at_least
 from allmlp.report.statistics import Finding, Verdict, better
 from allmlp.studies.crossover.families import all_mlp, attention_learnt, behind, best_variants, distances, scored
 from allmlp.studies.rules import NotPlannedError, every, withheld
@@ -29,7 +31,9 @@ def stories_alike(evidence: "Evidence") -> Finding:
     elif found[nearest].verdict == "reproduced":
         verdict = "reproduced"
     text = f"least behind of {len(found)} families: {nearest}, behind attention by {found[nearest].text}"
-    decided = replace(found[nearest], verdict=verdict, text=text, p=_for_many(found[nearest].p, len(found)))
+    p_against = at_least((finding.p_against for finding in found.values()), len(found))  # no family is near
+    p = _for_many(found[nearest].p, len(found))
+    decided = replace(found[nearest], verdict=verdict, text=text, p=p, p_against=p_against)
     return _where_attention_learnt(decided, rows, "stories")
 
 
@@ -54,7 +58,8 @@ def none_near_everywhere(evidence: "Evidence") -> Finding:
     if not parts:
         raise NotPlannedError("needs all-MLP families with two tasks or more, which are not planned")
     found, refuting = every(parts), [part for part in parts.values() if part.verdict == "contradicted"]
-    return replace(refuting[0], text=found.text) if refuting else found
+    p_against = at_least(part.p_against for part in parts.values())
+    return replace(refuting[0] if refuting else found, text=found.text, p_against=p_against)
 
 
 def _where_attention_learnt(finding: Finding, rows: pd.DataFrame, task: str) -> Finding:
@@ -80,7 +85,8 @@ def _somewhere_behind(of_tasks: dict[str, np.ndarray], margin: float, learnt: se
     found = {task: better(values, margin, level, UNIT) for task, values in of_tasks.items()}
     worst = max(found, key=lambda task: found[task].low)
     verdict: Verdict = "undecided"
-    near = all(_near(values, margin).verdict == "reproduced" for values in of_tasks.values())
+    nearness = [_near(values, margin) for values in of_tasks.values()]
+    near = all(finding.verdict == "reproduced" for finding in nearness)
     shown = len(learnt & set(of_tasks))
     if near and shown > 1:
         verdict = "contradicted"
@@ -88,7 +94,9 @@ def _somewhere_behind(of_tasks: dict[str, np.ndarray], margin: float, learnt: se
         verdict = "reproduced"
     where = f"near on all {len(found)} tasks, {shown} of which attention learnt, most" if near else "most"
     text = f"{where} behind on {worst}: {found[worst].text}"
-    return replace(found[worst], verdict=verdict, text=text, p=_for_many(found[worst].p, len(found)))
+    p_against = at_least((finding.p for finding in nearness), len(nearness))
+    p = _for_many(found[worst].p, len(found))
+    return replace(found[worst], verdict=verdict, text=text, p=p, p_against=p_against)
 
 
 def _near(values: np.ndarray, margin: float, level: float = 0.95) -> Finding:
@@ -97,7 +105,9 @@ def _near(values: np.ndarray, margin: float, level: float = 0.95) -> Finding:
     values: (n,), how far it is behind, by seed. Upper end below the margin: reproduced. Lower end above: contradicted.
     """
     mirrored = better(-values, -margin, level, UNIT)
-    return replace(better(values, margin, level, UNIT), verdict=mirrored.verdict, p=mirrored.p)
+    rests = {"": on(Rule("below", margin, margin, level), values)}
+    said = better(values, margin, level, UNIT)
+    return replace(said, verdict=mirrored.verdict, p=mirrored.p, rests=rests, p_against=mirrored.p_against)
 
 
 def _for_many(p: float | None, tests: int) -> float | None:

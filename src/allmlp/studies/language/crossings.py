@@ -14,11 +14,13 @@ class Ratios(NamedTuple):
     """log2 of size over size at equal perplexity, one per seed, and on which sides the sizes tried end too early.
 
     `low`: some ratio is smaller than said, for the smallest DCT-MLP is already as good; `high`: some ratio is larger.
+    `ends_only`: every ratio is, so that what is said are ends of the sizes tried and their spread is none of seeds.
     """
 
     log2: np.ndarray
     low: bool
     high: bool
+    ends_only: bool
     sizes: int  # transformers that the mean of a seed is over
 
     def said(self) -> str:
@@ -77,6 +79,7 @@ def ratios(*tables: pd.DataFrame) -> tuple[Ratios, ...]:
             table.groupby("seed")["log2"].agg(lambda values: values.mean(skipna=False)).to_numpy(),
             bool((table["censored"] == "low").any()),
             bool((table["censored"] == "high").any()),
+            bool((table["censored"] != "").all()),
             len(used),
         )
         for table in kept

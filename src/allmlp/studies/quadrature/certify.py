@@ -7,7 +7,8 @@ features, m neurons; the network is that of `circuits`, attention 1/2 everywhere
     W_U (d, p)
 
 Further tensors are not read. One head per network, or V and O already multiplied, are h = 1 and k = d with W_V the
-product and W_O the identity.
+product and W_O the identity. The file does not say what the attention is, so the first line does: what is certified is
+the network with attention 1/2 to both tokens, or 1 where that is asked for (`--attention 1`), which doubles the values.
 """
 
 from difflib import get_close_matches
@@ -28,17 +29,44 @@ from allmlp.training.storage import MANIFEST, read_json, read_tensors
 HEADS = ("level", "terms", "certified pairs", "smallest", "mean bound", "operations", "of brute force", "took")
 ARCHITECTURES = ("constant-attention", "hand-coded-addition")  # what runs with such weights are called
 NEAREST = 3  # run ids that an unknown one is answered with
+HALF = 0.5  # the attention that every run of this project has
+ATTENTION = {HALF: "1/2", 1.0: "1"}
 CHECKPOINTS, FINAL = Path("results/checkpoints"), "final.safetensors"
 
 
-def show(run: str, start: Path) -> None:
+def show(run: str, start: Path, attention: float = HALF) -> None:
     """Print the certificate of a run id, of its folder or of a safetensors file; paths are relative to `start`."""
     file = find(run, start)
-    weights = read(file)
+    weights, own = read(file), not _is_run(file)
+    if attention not in ATTENTION or (attention != HALF and not own):
+        raise UserError(
+            f"--attention {attention:g}: 0.5, as in every run of this project, or 1 for weights of your own that were "
+            "trained with it. What is between would round the weights: scale W_V yourself."
+        )
     sizes = check(weights, str(file))
     size, brute = f"p={sizes['p']}, d_model={sizes['d']}, d_mlp={sizes['m']}", operations.brute(sizes) / 1e6
-    print(f"{file}: {size}; {brute:.3g} M operations by brute force, then the levels", flush=True)
-    _print(certify(weights, str(file)))
+    print(f"{file}: {_network(own, attention)}", flush=True)
+    print(f"{size}; {brute:.3g} M operations by brute force, then the levels", flush=True)
+    _print(certify(attending(weights, attention), str(file)))
+
+
+def _network(own: bool, attention: float) -> str:
+    """Which network the numbers are of, and of which they are not."""
+    said = f"certified as attention {ATTENTION[attention]} to both tokens, one layer of ReLUs, no norm, no softmax"
+    other = ATTENTION[1.0 if attention == HALF else HALF]
+    way = f"attention {other}: --attention {1 if attention == HALF else 0.5:g}"
+    return f"{said}; weights of another network get numbers that are not its own ({way})" if own else said
+
+
+def attending(weights: dict[str, Floats], attention: float) -> dict[str, Floats]:
+    """Weights that do with attention 1/2 what these do with another: the values scaled, by 2 without rounding."""
+    return {**weights, "W_V": weights["W_V"] * (attention / HALF)}
+
+
+def _is_run(file: Path) -> bool:
+    """Has this project's training written it?"""
+    manifest = file.parent / MANIFEST
+    return manifest.is_file() and file.name in read_json(manifest)
 
 
 def find(run: str, start: Path) -> Path:

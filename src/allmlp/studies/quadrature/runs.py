@@ -4,9 +4,9 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from allmlp.primes import MustBeOddPrime
+from allmlp.primes import is_odd_prime
 from allmlp.run import Run, log_spaced
 from allmlp.strict import Strict
 from allmlp.studies import SHARED
@@ -33,7 +33,14 @@ OF_SEEDS = (
 ANGLES = 5  # of the network written by hand; enough at the p of params.yaml, see hand_coded_law
 WITHOUT_TRAINING = ("bound_cost", "closed_forms", "hand_coded_grids", "hand_coded_law", "printed_numbers")
 
-Prime = Annotated[int, MustBeOddPrime]
+
+def _odd_prime(number: int) -> int:
+    if not is_odd_prime(number):
+        raise ValueError(f"{number} is not a prime above 2, and addition is modulo such a prime")
+    return number
+
+
+Prime = Annotated[int, AfterValidator(_odd_prime)]
 Width = Annotated[int, Field(ge=4)]
 Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 

@@ -41,7 +41,7 @@ def _image(rows: pd.DataFrame) -> np.ndarray:
 
 def _map(axes: Axes, rows: pd.DataFrame) -> None:
     heat_RC = rows.pivot(index="patch_row", columns="patch_column", values="heat_1").to_numpy()
-    axes.imshow(heat_RC, cmap="inferno", vmin=0, interpolation="nearest")
+    axes.imshow(style.shades(heat_RC), cmap="inferno", vmin=0, interpolation="nearest")
     inside = central(*heat_RC.shape)
     top, left = (int(np.argmax(inside.any(axis))) for axis in (1, 0))
     bottom, right = top + int(inside.any(1).sum()), left + int(inside.any(0).sum())

@@ -1,6 +1,7 @@
 """Runs on strings: the comparison of architectures, the ablations of CausalRN, sweeps, and the grid that maps them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
@@ -10,13 +11,14 @@ from allmlp.models import REGISTRY
 from allmlp.run import Run
 from allmlp.strict import Strict, refuse_unknown_names
 from allmlp.studies import SHARED
-from allmlp.studies.settings import StudySettings
+from allmlp.studies.settings import LearningRateSearch, StudySettings, refuse_searched_seed
 
 if TYPE_CHECKING:
     from allmlp.plan import Context
 
 VOCABULARY = 29  # BOS, SEP, EOS and 26 letters (002); the task states the same, a test holds them together
 OF_EVERY_STRING_RUN = ("falls", *SHARED)
+CURVES_OF = ("comparison", "long", "ablation")
 OF_CURVES = ("greedy_decoding", "iterations_to_99", "learning_curve", *OF_EVERY_STRING_RUN)
 
 Length = Annotated[int, Field(gt=0)]
@@ -81,6 +83,9 @@ class StringSettings(StudySettings):
     variants: dict[str, dict[str, Any]] = Field(default={})
     long: LongStrings | None = None
     ablations: Ablations | None = None
+    search: LearningRateSearch | None = Field(
+        default=None, description="a rate of its own for each model and length of the comparison, which ablations share"
+    )
     sweep: Sweep | None = None
     grid: Grid | None = None
 
@@ -97,6 +102,8 @@ class StringSettings(StudySettings):
         for part in (self.sweep, self.grid):
             if part:
                 refuse_unknown_names("architecture", part.models, REGISTRY)
+        if self.search:
+            refuse_searched_seed(self.search.seed, {*self.seeds}, "search.seed")
         return self
 
 
@@ -114,6 +121,7 @@ class Network(NamedTuple):
 def runs(settings: StringSettings, context: "Context") -> list[Run]:
     """Every training on strings, the comparison's longest strings first."""
     return [
+        *_searches(settings, context),
         *_comparison(settings, context),
         *_ablations(settings, context),
         *_long(settings, context),
@@ -128,11 +136,27 @@ def _network(settings: StringSettings, model: str, length: int) -> Network:
     return Network(model, length, settings.d_model, settings.n_blocks, rate, own.hyperparameters)
 
 
+def _search(settings: StringSettings, context: "Context", model: str, length: int) -> Iterator[Run]:
+    """A run per learning rate, on a seed of its own; none where this scale does not search."""
+    if search := settings.search:
+        for rate in search.learning_rates:
+            network = _network(settings, model, length)._replace(learning_rate=rate)
+            name = f"{model}-string{length}-rate{rate:g}"
+            yield _run(settings, context, "search", network, search.seed, search.steps, name)
+
+
+def _searches(settings: StringSettings, context: "Context") -> Iterator[Run]:
+    for length, model in product(settings.string_lengths, settings.models):
+        yield from _search(settings, context, model, length)
+
+
 def _comparison(settings: StringSettings, context: "Context") -> Iterator[Run]:
     for length in sorted(settings.string_lengths, reverse=True):
-        for model, seed in product(settings.models, settings.seeds):
-            network = _network(settings, model, length)
-            yield _run(settings, context, "comparison", network, seed, settings.steps, f"{model}-string{length}")
+        for model in settings.models:
+            network, name = _network(settings, model, length), f"{model}-string{length}"
+            search = tuple(run.id for run in _search(settings, context, model, length))
+            for seed in settings.seeds:
+                yield replace(_run(settings, context, "comparison", network, seed, settings.steps, name), search=search)
 
 
 def _long(settings: StringSettings, context: "Context") -> Iterator[Run]:
@@ -145,10 +169,12 @@ def _long(settings: StringSettings, context: "Context") -> Iterator[Run]:
 def _ablations(settings: StringSettings, context: "Context") -> Iterator[Run]:
     if ablations := settings.ablations:
         base = _network(settings, "causal-rn", ablations.string_length)
+        search = tuple(run.id for run in _search(settings, context, "causal-rn", ablations.string_length))
         for variant, seed in product(ablations.variants or settings.variants, ablations.seeds):
             network = base._replace(options={**base.options, **settings.variants[variant]})
             name = f"causal-rn-{variant}-string{base.string_length}"
-            yield _run(settings, context, "ablation", network, seed, settings.steps, name, variant)
+            run = _run(settings, context, "ablation", network, seed, settings.steps, name, variant)
+            yield replace(run, search=search)
 
 
 def _sweep(settings: StringSettings, context: "Context") -> Iterator[Run]:
@@ -208,6 +234,6 @@ def _run(
         optimiser={**settings.optimiser.model_dump(), "learning_rate": rate},
         steps=steps,
         seed=seed,
-        measures=OF_CURVES if part in ("comparison", "long", "ablation") else OF_EVERY_STRING_RUN,
+        measures=SHARED if part == "search" else OF_CURVES if part in CURVES_OF else OF_EVERY_STRING_RUN,
         **settings.machine(context.device),
     )

@@ -1,13 +1,14 @@
 """The comparison of architectures on strings (002-4, -5, own-4). The unit is the seed."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy.special import bdtr
 
+from allmlp.report.deciding import Rule
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, share_interval
+from allmlp.report.statistics import Finding, judged, share_above, share_below, share_interval
 from allmlp.studies.copying import convergence
 from allmlp.studies.copying.parts import with_operations
 from allmlp.studies.copying.verdicts.common import faster
@@ -91,15 +92,10 @@ def _fails(rows: pd.DataFrame, model: str, margin: dict[str, float]) -> Finding:
     longest = of_model["string_length"].max()
     reached = of_model.loc[of_model["string_length"] == longest, "reached"]
     k, n, limit = int(reached.sum()), len(reached), margin["reached_share_1"]
-    share = share_interval(k, n)
-    verdict: Verdict = "undecided"
-    text, p = f"{k} of {n} seeds reach 99 % at string length {longest}", None
-    if longest < margin["string_length_tokens"]:
-        text += f"; not testable below {margin['string_length_tokens']:g}"
-    else:
-        p = float(bdtr(k, n, limit))  # one-sided, of a share of at least the limit
-        if n >= FEWEST_SEEDS and share.high < limit:
-            verdict = "reproduced"
-        elif n >= FEWEST_SEEDS and share.low > limit:
-            verdict = "contradicted"
-    return Finding(verdict, share.mean, share.low, share.high, n, "share of seeds", text, p)
+    text = f"{k} of {n} seeds reach 99 % at string length {longest}"
+    p, p_against = share_below(k, n, limit), share_above(k, n, limit)
+    finding = judged(Rule("few", limit, limit), reached, share_interval(k, n), "share of seeds", text, p, p_against)
+    if longest >= margin["string_length_tokens"]:
+        return finding
+    text += f"; not testable below {margin['string_length_tokens']:g}"
+    return replace(finding, verdict="undecided", text=text, p=None, p_against=None)

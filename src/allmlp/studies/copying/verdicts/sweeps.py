@@ -5,10 +5,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy.special import bdtr
 
-from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, share_interval, t_interval
+from allmlp.report.deciding import Rule
+from allmlp.report.multiplicity import at_least, whole
+from allmlp.report.statistics import (
+    FEWEST_SEEDS,
+    Finding,
+    Verdict,
+    judged,
+    p_above,
+    share_above,
+    share_below,
+    share_interval,
+    t_interval,
+)
 from allmlp.studies.copying.verdicts.common import faster
 from allmlp.studies.parts import of_part
 from allmlp.studies.rules import every, require_models, withheld
@@ -66,8 +76,9 @@ def _leads_somewhere(rows: pd.DataFrame, fast: str, slow: str, margin: float) ->
     at = ", ".join(f"{name} {cells[found.index(best)][name].iloc[0]:g}" for name in CELL)
     verdict: Verdict = "reproduced" if leads else "contradicted" if refuted else "undecided"
     p = None if best.p is None else min(1.0, best.p * len(cells))
+    p_against = at_least((finding.p_against for finding in found), len(found))  # all cells refute, or none does
     text = f"in {len(leads)} of {len(cells)} cells; the clearest, {at}: {best.text}"
-    return replace(best, verdict=verdict, text=text, p=p)
+    return replace(best, verdict=verdict, text=text, p=p, p_against=p_against)
 
 
 def _counts(rows: pd.DataFrame, paper: dict[str, float], margin: float) -> Finding:
@@ -84,14 +95,9 @@ def _all_perfect(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
     """Did every seed, at each string length, have a batch of new strings without an error?"""
     perfect = rows.groupby("seed")["perfect"].all()
     k, n, limit = int(perfect.sum()), len(perfect), margin["reached_share_1"]
-    share = share_interval(k, n)
-    verdict: Verdict = "undecided"
-    if n >= FEWEST_SEEDS and k == n:
-        verdict = "reproduced"
-    elif n >= FEWEST_SEEDS and share.high < limit:
-        verdict = "contradicted"
-    p = 1 - float(bdtr(k - 1, n, limit)) if k else 1.0
-    return Finding(verdict, share.mean, share.low, share.high, n, "share of seeds", f"{k} of {n} seeds", p)
+    rule, p, p_against = Rule("all", limit, limit), share_above(k, n, limit), share_below(k, n, limit)
+    text = f"{k} of {n} seeds"
+    return judged(rule, perfect.to_numpy(), share_interval(k, n), "share of seeds", text, p, p_against)
 
 
 def _common_rate(rows: pd.DataFrame) -> list[float]:
@@ -106,7 +112,8 @@ def _is_best(rows: pd.DataFrame, by: str, claimed: float, margin: float) -> Find
     if claimed not in steps:
         text = f"{by} {claimed:g} was not tried; the first of {', '.join(f'{v:g}' for v in steps)} is {first:g}"
         return Finding("undecided", float("nan"), float("nan"), float("nan"), len(steps), "log2", text)
-    behind = t_interval((steps[claimed] - steps[first]).to_numpy())
+    differences = (steps[claimed] - steps[first]).to_numpy()
+    behind = t_interval(differences)
     text = f"{by}: the first of {', '.join(f'{v:g}' for v in steps)} is {first:g}; {claimed:g} takes "
     text += f"2^{behind.mean:.2g} [{behind.low:.2g}, {behind.high:.2g}] times its steps"
     verdict: Verdict = "undecided"
@@ -115,5 +122,6 @@ def _is_best(rows: pd.DataFrame, by: str, claimed: float, margin: float) -> Find
     elif len(steps) >= FEWEST_SEEDS:
         verdict = "contradicted"
     censored = not rows[rows[by].to_numpy() == first]["fell_to_half"].all()
-    found = Finding(verdict, *behind, "log2 of steps over the first's", text)
+    p_against = min(1.0, (len(steps.columns) - 1) * p_above(differences, margin))  # first is chosen from the others
+    found = Finding(verdict, *behind, "log2 of steps over the first's", text, p_against=p_against)
     return withheld(found, "reproduced", "even the first is censored", when=censored)

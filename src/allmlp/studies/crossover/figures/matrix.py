@@ -78,7 +78,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     members = rows.groupby("column")["model"].agg(set)
     figure, ((axes,),) = style.canvas(width=max(6.0, 1.4 + 0.75 * len(columns)), height=0.9 + 0.62 * len(tasks))
     shares = np.array([[cells["share"].get((task, column), np.nan) for column in columns] for task in tasks])
-    axes.imshow(np.clip(shares, 0, 1), cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    axes.imshow(style.shades(np.clip(shares, 0, 1)), cmap="Blues", vmin=0, vmax=1, aspect="auto")
     axes.set_facecolor("#f2f2f2")
     for y, task in enumerate(tasks):
         for x, column in enumerate(columns):

@@ -34,9 +34,10 @@ def _matrix(rows: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def _picture(axes: Axes, weights_TD: NDArray[np.float64]) -> None:
-    most = np.abs(weights_TD).max()
+    shades_TD = style.shades(weights_TD)
+    most = np.abs(shades_TD).max()
     axes.imshow(
-        weights_TD.T, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto", interpolation="nearest", rasterized=True
+        shades_TD.T, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto", interpolation="nearest", rasterized=True
     )
 
 

@@ -32,7 +32,13 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             at = rows[(rows["step"] == step) & (rows["basis"] == basis)]
             norms = at.pivot(index="row", columns="column", values="norm_1")
             picture = axis.imshow(
-                norms, cmap="magma", vmin=0, vmax=most, aspect="auto", interpolation="nearest", rasterized=True
+                style.shades(norms),
+                cmap="magma",
+                vmin=0,
+                vmax=most,
+                aspect="auto",
+                interpolation="nearest",
+                rasterized=True,
             )
             axis.grid(visible=False)
             axis.set_xticks([])

@@ -75,6 +75,8 @@ def _could_be(found: Ratios, claimed: float, limit: float) -> Finding:
     finding = within_prediction(found.log2, log2(claimed), max_half_width=limit, unit=UNIT)
     finding = replace(finding, text=f"{finding.text} (log2 of {claimed:g}); {found.said()}")
     finding = withheld(finding, "reproduced", "it is censored", when=found.low or found.high)
+    nothing = "every ratio is censored, and ends of the sizes tried have no spread over seeds"
+    finding = withheld(finding, "contradicted", nothing, when=found.ends_only)
     open_side = (found.high and finding.value < log2(claimed)) or (found.low and finding.value > log2(claimed))
     return withheld(finding, "contradicted", "the sizes tried end before the claimed ratio", when=open_side)
 

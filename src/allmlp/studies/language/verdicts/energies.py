@@ -6,7 +6,7 @@ import pandas as pd
 
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
-from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
+from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, PAPER_WIDTH
 from allmlp.studies.language.concentration import bimodality
 from allmlp.studies.language.parts import NEURONS
 from allmlp.studies.language.verdicts.wear import not_judged, of_deciding, unless_fresh
@@ -44,6 +44,11 @@ def few_frequencies(evidence: "Evidence") -> Finding:
 def from_few_rows_to_few_frequencies(evidence: "Evidence") -> Finding:
     """000-9: the more large rows a neuron has, the more of its energy is in the lowest frequencies?"""
     rows = _at_end(of_part(evidence.table("energy_map"), NEURONS))
+    if not (rows["d_model"] == PAPER_WIDTH).all():  # raw norms mean nothing at another width
+        ratios = _at_end(of_part(evidence.table("l1_l2"), NEURONS))
+        rows = rows[["seed", "neuron", "low_energy_1"]]
+        rows = rows.merge(ratios[["seed", "neuron", "ratio_1"]], on=["seed", "neuron"], validate="one_to_one")
+        rows["large_rows"] = rows["ratio_1"] ** 2
     return better(_rank_correlations(rows, "large_rows", "low_energy_1"), evidence.margin["correlation_1"])
 
 

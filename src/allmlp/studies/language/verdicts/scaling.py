@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from allmlp.report.multiplicity import holm_adjusted, whole
+from allmlp.report.multiplicity import at_least, holm_adjusted, whole
 from allmlp.report.statistics import Finding, Verdict, better, equal, within_prediction
-from allmlp.studies.language.isoflop import BUDGET, SIZE, exponents, minima, slope
+from allmlp.studies.language.isoflop import BUDGET, FEWEST_SIZES, SIZE, Parabola, exponents, gain_to_best, minima, slope
+from allmlp.studies.language.verdicts.wear import not_judged
 from allmlp.studies.rules import NotPlannedError, every, withheld
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 MLP, GPT = "mlp", "gpt2-last"
 CHOOSING = 2  # seeds kept for choosing where a bump is sought
+WIDTH = "d_model"
 FEWEST = 3  # budgets with a minimum inside, for a difference of exponents
 
 
@@ -50,7 +52,8 @@ def bump(evidence: "Evidence") -> Finding:
     p = sorted(adjusted.values())[needed - 1]  # that so many hold: as if all smaller p belonged to others
     said = "; ".join(f"C = {name}: {f.text}" for name, f in found.items())
     text = f"a bump in {len(held)} of {len(found)} budgets ({needed} needed); {said}"
-    return replace(highest, verdict=verdict, text=text, p=p)
+    p_against = at_least((f.p_against for f in found.values()), len(found))  # every budget refutes
+    return replace(highest, verdict=verdict, text=text, p=p, p_against=p_against)
 
 
 def prominence(cell: pd.DataFrame) -> np.ndarray:
@@ -109,19 +112,42 @@ def best_losses(evidence: "Evidence") -> Finding:
 
 
 def depth_and_width(evidence: "Evidence") -> Finding:
-    """000-4: deeper at equal size changes less than wider."""
+    """000-4: deeper at equal size changes less than doubling the width up to the best one does, at equal compute."""
     rows = of_part(evidence.table("scaling"), "depth")
     sizes = rows.groupby("shape")[SIZE].first()
     if abs(np.log(sizes["deep"] / sizes["base"])) > np.log(1.05):
         raise NotPlannedError("needs a deeper model within 5 % of the other's weights")
     losses = rows.pivot(index="seed", columns="shape", values="validation_nats")
-    deeper, gain = losses["deep"] - losses["base"], losses["base"] - losses["wide"]
+    deeper = losses["deep"] - losses["base"]
+    grid = of_part(evidence.table("scaling"), "scaling", MLP)
+    gain, best = gain_to_best(_at_budget(grid, rows[BUDGET].iloc[0]), WIDTH)
+    more = better((gain.reindex(deeper.index) - deeper.abs()).to_numpy(), 0.0, unit="nats")
+    text = f"{more.text}; doubling the width up to the best one gains {gain.mean():.3g} nats"
+    reason = _half_is_outside(best)
     return whole(
         {
             "(a) depth alters little": equal(deeper.to_numpy(), evidence.margin["loss_nats"], unit="nats"),
-            "(b) width gains more": better((gain - deeper.abs()).to_numpy(), 0.0, unit="nats"),
+            "(b) width gains more": not_judged(replace(more, text=text), reason, when=bool(reason)),
         }
     )
+
+
+def _at_budget(grid: pd.DataFrame, budget: float) -> pd.DataFrame:
+    """The MLPs of one budget. NotPlannedError where they are of too few widths for a best one."""
+    found = grid[(grid["model"] == MLP) & (grid[BUDGET] == budget)]
+    if found[WIDTH].nunique() < FEWEST_SIZES:
+        raise NotPlannedError(f"needs MLPs of {FEWEST_SIZES} widths at {budget:.2g}, the budget of the deeper ones")
+    return found
+
+
+def _half_is_outside(best: Parabola) -> str:
+    """Why the gain of the last doubling up to the best width is not known: empty where it is."""
+    if not best.inside:
+        return f"the mean losses have no minimum inside the widths tried ({best.side})"
+    if best.log_vertex - np.log(2) < best.log_smallest:
+        half, smallest = np.exp(best.log_vertex) / 2, np.exp(best.log_smallest)
+        return f"half of the best width, {half:.3g}, is below the smallest tried, {smallest:.3g}"
+    return ""
 
 
 def equal_operations(evidence: "Evidence") -> Finding:

@@ -26,4 +26,4 @@ def not_judged(finding: Finding, reason: str, *, when: bool) -> Finding:
     """The finding, undecided and without a test, for the `reason`, when `when` holds."""
     if not when:
         return finding
-    return replace(finding, verdict="undecided", text=f"{finding.text}; not judged: {reason}", p=None)
+    return replace(finding, verdict="undecided", text=f"{finding.text}; not judged: {reason}", p=None, p_against=None)

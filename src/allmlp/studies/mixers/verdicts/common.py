@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import FEWEST_SEEDS, Finding, Values, Verdict, better, within_prediction
+from allmlp.report.deciding import Rule, on
+from allmlp.report.multiplicity import at_least, whole
+from allmlp.report.statistics import DECIDED, Finding, Values, better, p_below, p_outside, within_prediction
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.parts import TRAINING
 from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotComparableError
+from allmlp.studies.rules import NotComparableError, counted
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
@@ -63,17 +64,13 @@ def printed(evidence: "Evidence", losses: Mapping[str, Values], *, tolerated: in
         )
         for key, values in losses.items()
     }
-    outside = [key for key, finding in found.items() if finding.verdict == "contradicted"]
-    unclear = [key for key, finding in found.items() if finding.verdict == "undecided"]
-    verdict: Verdict = "undecided"
-    if len(outside) >= refuting:
-        verdict = "contradicted"
-    elif len(outside) <= tolerated and not unclear:
-        verdict = "reproduced"
+    verdict, rests = counted(found.values(), tolerated=tolerated, refuting=refuting)
     text = "; ".join(f"{key.replace('_', ' ')}: {finding.text}" for key, finding in found.items())
     n = min(finding.n for finding in found.values())
-    inside = len(found) - len(outside) - len(unclear)
-    return Finding(verdict, float(inside), math.nan, math.nan, n, f"of {len(found)} printed losses inside", text)
+    inside = sum(finding.verdict == "reproduced" for finding in found.values())
+    unit = f"of {len(found)} printed losses inside"
+    p_against = at_least((finding.p_against for finding in found.values()), refuting)
+    return Finding(verdict, float(inside), math.nan, math.nan, n, unit, text, rests=rests, p_against=p_against)
 
 
 def only_on_paper(evidence: "Evidence", losses: "dict[str, Values] | None", **counts: int) -> Finding:
@@ -98,22 +95,19 @@ def rounding(value: float) -> float:
 
 def ahead(differences: Values, margin: float, refuted_below: float | None = None, unit: str = NATS) -> Finding:
     """`better`, refuted only by an interval that lies below `refuted_below` (None: below the margin)."""
-    finding = better(differences, margin, unit=unit)
-    if refuted_below is None or finding.verdict != "contradicted" or finding.high < refuted_below:
-        return finding
-    return replace(finding, verdict="undecided")
+    rule = Rule("better", margin if refuted_below is None else refuted_below, margin)
+    verdict, rests = DECIDED[int(rule.decide(differences))], {"": on(rule, differences)}
+    p_against = p_below(differences, rule.low)
+    return replace(better(differences, margin, unit=unit), verdict=verdict, rests=rests, p_against=p_against)
 
 
 def within(values: Values, low: float, high: float, unit: str) -> Finding:
     """Does the 95 % t interval of `values` lie inside `low` to `high`? Wholly outside: contradicted."""
-    finding = better(values, low, unit=unit)
-    verdict: Verdict = "undecided"
-    if finding.n >= FEWEST_SEEDS and low <= finding.low and finding.high <= high:
-        verdict = "reproduced"
-    elif finding.n >= FEWEST_SEEDS and (finding.high < low or finding.low > high):
-        verdict = "contradicted"
+    finding, rule = better(values, low, unit=unit), Rule("inside", low, high)
     text = f"{finding.text.split(', against')[0]}, against {low:.3g} to {high:.3g}"
-    return replace(finding, verdict=verdict, text=text, p=None)
+    verdict = DECIDED[int(rule.decide(values))]
+    rests, p_against = {"": on(rule, values)}, p_outside(values, low, high)
+    return replace(finding, verdict=verdict, text=text, p=None, rests=rests, p_against=p_against)
 
 
 def smallest(losses: Mapping[str, pd.Series]) -> pd.Series:

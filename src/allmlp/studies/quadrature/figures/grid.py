@@ -50,7 +50,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 def _panel(axis: Axes, cells: pd.DataFrame, shown: str) -> None:
     """Cells (p, width) as shades with their numbers."""
     axis.grid(False)
-    axis.imshow(cells.to_numpy(dtype=float), cmap="Greens", aspect="auto")
+    axis.imshow(style.shades(cells), cmap="Greens", aspect="auto")
     middle = (cells.max().max() + cells.min().min()) / 2
     for y, (_, line) in enumerate(cells.iterrows()):
         for x, value in enumerate(line):

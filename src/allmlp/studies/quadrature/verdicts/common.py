@@ -53,12 +53,6 @@ def as_paper(values: np.ndarray, printed: float, margin: Mapping[str, float]) ->
     return replace(found, value=middle, low=low, high=high, text=text)
 
 
-def exactly(rows: pd.DataFrame, value: float, printed: float, rounding: float) -> Finding:
-    """Does a number that no training alters round to the printed one?"""
-    text = f"{value:.3g} by its definition; the paper says {printed:g}"
-    return exact(rows, abs(value - printed) <= rounding, value, text)
-
-
 def exact(rows: pd.DataFrame, holds: bool, value: float, text: str) -> Finding:
     seeds = int(rows["seed"].nunique())
     return Finding("reproduced" if holds else "contradicted", value, value, value, seeds, "", text)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, Verdict, better, within_prediction
+from allmlp.report.multiplicity import at_least
+from allmlp.report.statistics import Finding, better, within_prediction
+from allmlp.studies.quadrature.verdicts.alike import on_alike
 from allmlp.studies.quadrature.verdicts.common import by_seed, mean_over_keys
-from allmlp.studies.rules import below
+from allmlp.studies.rules import below, counted
 
 if TYPE_CHECKING:
     from allmlp.report.evidence import Evidence
@@ -28,7 +29,11 @@ OF_PAPER = {  # paper key -> part and law
 
 def regressions(evidence: "Evidence") -> Finding:
     """003-9: which law describes the whole logits better, and which the absolute part's."""
-    rows, margin, paper = evidence.table("regressions"), evidence.margin, evidence.paper
+    return on_alike(evidence, evidence.table("regressions"), lambda rows: _laws(rows, evidence))
+
+
+def _laws(rows: pd.DataFrame, evidence: "Evidence") -> dict[str, Finding]:
+    margin, paper = evidence.margin, evidence.paper
     found = {key: r2_by_seed(rows, *of) for key, of in OF_PAPER.items()}
     four = {
         key: within_prediction(values, paper[key], max_half_width=margin["half_width_1"], rounding=R2_ROUNDING)
@@ -36,13 +41,11 @@ def regressions(evidence: "Evidence") -> Finding:
     }
     whole_gap = found["cosine_form_r2_1"] - found["abs_form_r2_1"]
     abs_gap = found["abs_only_abs_form_r2_1"] - found["abs_only_cosine_form_r2_1"]
-    return whole(
-        {
-            "(a) whole logits, cos above |cos| cos": better(whole_gap, margin["r2_gap_1"]),
-            "(b) absolute part, |cos| cos above cos": better(abs_gap, margin["r2_gap_1"]),
-            "(c) the four numbers": _together(four),
-        }
-    )
+    return {
+        "(a) whole logits, cos above |cos| cos": better(whole_gap, margin["r2_gap_1"]),
+        "(b) absolute part, |cos| cos above cos": better(abs_gap, margin["r2_gap_1"]),
+        "(c) the four numbers": _together(four),
+    }
 
 
 def coefficients(evidence: "Evidence") -> Finding:
@@ -51,39 +54,41 @@ def coefficients(evidence: "Evidence") -> Finding:
     D_k is what multiplies cos(k(x - y)) cos(k(x + y - z)) in the logits, as in Appendix B's last expression, which
     alone holds both C_k and D_k. The text's other D_k, of logit_id1, is less than half of it (E003-6).
     """
-    rows, margin, paper = evidence.table("coefficients"), evidence.margin, evidence.paper
+    return on_alike(evidence, evidence.table("coefficients"), lambda rows: _coefficients(rows, evidence))
+
+
+def _coefficients(rows: pd.DataFrame, evidence: "Evidence") -> dict[str, Finding]:
+    margin, paper = evidence.margin, evidence.paper
     of_seed = rows.groupby("seed")
     alone = (-rows["ov_cosine_nats"] / rows["abs_coefficient_nats"]).groupby(rows["seed"]).mean()
     ratio = _of_size(by_seed(rows, of_seed["ratio_1"].mean()), *paper_ratio(paper), margin)
     size = (mean_over_keys(paper, "abs_coefficient_1"), COEFFICIENT_ROUNDING)
-    return whole(
-        {
-            "(a) negative identity coefficient": below(
-                by_seed(rows, of_seed["identity_coefficient_nats"].max()), 0.0, "nats"
-            ),
-            "(b) a quarter of the absolute one": replace(
-                ratio, text=f"{ratio.text}; with D_k of logit_id1 alone the mean is {alone.mean():.3g}"
-            ),
-            "(c) absolute coefficient": _of_size(
-                by_seed(rows, of_seed["abs_coefficient_nats"].mean()), *size, margin, "nats"
-            ),
-        }
-    )
+    largest = by_seed(rows, of_seed["identity_coefficient_nats"].max())
+    return {
+        "(a) negative identity coefficient": below(largest, 0.0, "nats"),
+        "(b) a quarter of the absolute one": replace(
+            ratio, text=f"{ratio.text}; with D_k of logit_id1 alone the mean is {alone.mean():.3g}"
+        ),
+        "(c) absolute coefficient": _of_size(
+            by_seed(rows, of_seed["abs_coefficient_nats"].mean()), *size, margin, "nats"
+        ),
+    }
 
 
 def identity_spectrum(evidence: "Evidence") -> Finding:
     """003-11: the energy of W_out OV / 2 lies at (k, -2k), with real coefficients."""
-    rows, margin = evidence.table("identity_shares"), evidence.margin
-    own = rows[rows["matrix"] == "OV"]
+    return on_alike(evidence, evidence.table("identity_shares"), lambda rows: _spectrum(rows, evidence))
+
+
+def _spectrum(rows: pd.DataFrame, evidence: "Evidence") -> dict[str, Finding]:
+    margin, own = evidence.margin, rows[rows["matrix"] == "OV"]
     energy, imaginary = (
         by_seed(rows, own.groupby("seed")[name].mean()) for name in ("energy_share_1", "imaginary_share_1")
     )
-    return whole(
-        {
-            "(a) energy at (k, -2k)": better(energy, margin["energy_share_1"]),
-            "(b) real": below(imaginary, margin["imaginary_share_1"]),
-        }
-    )
+    return {
+        "(a) energy at (k, -2k)": better(energy, margin["energy_share_1"]),
+        "(b) real": below(imaginary, margin["imaginary_share_1"]),
+    }
 
 
 def r2_by_seed(rows: pd.DataFrame, part: str, law: str) -> np.ndarray:
@@ -110,10 +115,9 @@ def _of_size(
 
 def _together(found: Mapping[str, Finding]) -> Finding:
     """One part of several numbers: reproduced where all are, contradicted where REFUTING or more are outside."""
-    verdicts = [finding.verdict for finding in found.values()]
-    verdict: Verdict = "contradicted" if verdicts.count("contradicted") >= REFUTING else "undecided"
-    verdict = "reproduced" if set(verdicts) == {"reproduced"} else verdict
-    inside = sum(v == "reproduced" for v in verdicts)
+    verdict, rests = counted(found.values(), refuting=REFUTING)
+    inside = sum(finding.verdict == "reproduced" for finding in found.values())
     text = "; ".join(f"{name}: {finding.text}" for name, finding in found.items())
     n = min(finding.n for finding in found.values())
-    return Finding(verdict, inside, np.nan, np.nan, n, f"of {len(found)} numbers", text)
+    p_against, unit = at_least((finding.p_against for finding in found.values()), REFUTING), f"of {len(found)} numbers"
+    return Finding(verdict, inside, np.nan, np.nan, n, unit, text, rests=rests, p_against=p_against)

@@ -4,9 +4,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
+from allmlp.studies.quadrature.verdicts.alike import on_alike
 from allmlp.studies.quadrature.verdicts.common import by_seed, heavy, in_every_seed
 from allmlp.studies.rules import below
 
@@ -40,6 +42,9 @@ def covered(evidence: "Evidence") -> Finding:
 
 def proportional(evidence: "Evidence") -> Finding:
     """003-12: G_k follows +cos(kt), and H_k -sin(kt) as psi = +2 phi makes it (E003-2)."""
-    rows, margin = evidence.table("sums"), evidence.margin
-    least = heavy(rows, margin).groupby("seed")[["cosine_r2_1", "sine_r2_1"]].min().min(axis=1)
-    return better(by_seed(rows, least), margin["r2_1"])
+    return on_alike(evidence, evidence.table("sums"), lambda rows: {"(a) least R2 of a seed": _least(rows, evidence)})
+
+
+def _least(rows: pd.DataFrame, evidence: "Evidence") -> Finding:
+    least = heavy(rows, evidence.margin).groupby("seed")[["cosine_r2_1", "sine_r2_1"]].min().min(axis=1)
+    return better(by_seed(rows, least), evidence.margin["r2_1"])

@@ -1,10 +1,10 @@
-"""What the plan must know of an architecture and cannot know without PyTorch: what its class says, and what it counts.
+"""What the plan must know of an architecture and cannot know without PyTorch: what its class says, weights, FLOPs.
 
-`known.json` beside this file holds it for the plan of params.yaml, so that planning imports no torch. What is not in
-there (a new architecture, other sizes) is asked of the class once, seconds of the first command, and remembered under
-work/. An architecture that sees later tokens is refused there by name, before a run of it is planned.
+`known.json` beside this file holds it for all scales of params.yaml, so that planning imports no torch. What is not in
+there (a new architecture, other sizes) is asked of the class once and remembered under work/. An architecture that sees
+later tokens is refused there by name, before a run of it is planned.
 
-    python -m allmlp.studies.crossover.known      writes known.json anew, once a RECIPE or params.yaml has changed
+    python -m allmlp.known      writes known.json anew, once a RECIPE or params.yaml has changed
 """
 
 import json
@@ -17,7 +17,7 @@ from allmlp import models, paths, recipes
 from allmlp.errors import UserError
 
 SIZES = ("vocabulary", "context", "d_model", "n_blocks", "n_heads", "d_mlp")  # what every architecture may be given
-FILE, REMEMBERED = Path(__file__).with_suffix(".json"), Path("work/crossover.json")
+FILE, REMEMBERED = Path(__file__).with_suffix(".json"), Path("work/known.json")
 
 
 class Known(NamedTuple):
@@ -46,11 +46,12 @@ class Memory:
 
     def __init__(self) -> None:
         self.used: dict[str, Any] = {}
+        self._keeps = True
         self._found: dict[str, Any] = {**_read(REMEMBERED), **_read(FILE)}
 
     def forget(self) -> None:
-        """Ask everything anew."""
-        self._found = {}
+        """Ask everything anew, and keep it for this process."""
+        self._found, self._keeps = {}, False
 
     def ask(self, architecture: str, of: str, answer: Callable[[], Any]) -> Any:
         """What is known of an architecture; `answer()`, remembered until its file changes, where nothing is."""
@@ -61,11 +62,15 @@ class Memory:
             stamped = f"{key}, file {paths.file_sha256(recipes.source(module))[:16]}"
             if stamped not in self._found:
                 self._found[stamped] = answer()
-                new = _read(REMEMBERED)
-                paths.write_whole(REMEMBERED, json.dumps({**new, stamped: self._found[stamped]}, indent=1) + "\n")
+                self._remember(stamped)
             self._found[key] = self._found[stamped]
         self.used[key] = self._found[key]
         return self._found[key]
+
+    def _remember(self, key: str) -> None:
+        """For the next command, unless everything is asked anew."""
+        if self._keeps:
+            paths.write_whole(REMEMBERED, json.dumps({**_read(REMEMBERED), key: self._found[key]}, indent=1) + "\n")
 
 
 @cache
@@ -105,24 +110,31 @@ def described(architecture: str) -> dict[str, Any]:
 _PLAIN = (int, float, str, bool, list, tuple, dict, type(None))  # a default; without one it is a class of `inspect`
 
 
+class Counts(NamedTuple):
+    """Weights of a model, and floating-point operations of one training step."""
+
+    parameters: int
+    flops: int
+
+
 @cache
-def _flops(architecture: str, canonical: str, sequences: int) -> int:
-    def count() -> int:
+def _counts(architecture: str, canonical: str, sequences: int) -> Counts:
+    def count() -> list[int]:
         import torch
 
         from allmlp.training import flops
 
         with torch.device("meta"):
             model = models.build(architecture, **json.loads(canonical))
-        return flops.counted_flops(model, sequences)
+        return [flops.parameters(model)["total"], flops.counted_flops(model, sequences)]
 
     size = paths.digest([json.loads(canonical), sequences], 16)
-    return memory().ask(architecture, f", of {size}", count)
+    return Counts(*memory().ask(architecture, f", of {size}", count))
 
 
-def flops(architecture: str, hyperparameters: dict[str, Any], sequences: int) -> int:
-    """Counted operations of a training step on so many full sequences."""
-    return _flops(architecture, paths.canonical(hyperparameters), sequences)
+def counts(architecture: str, hyperparameters: dict[str, Any], sequences: int) -> Counts:
+    """Weights, and counted operations of a training step on so many full sequences."""
+    return _counts(architecture, paths.canonical(hyperparameters), sequences)
 
 
 def _refuse_leak(architecture: str) -> None:
@@ -142,14 +154,18 @@ def _refuse_leak(architecture: str) -> None:
 
 def main() -> None:
     """Write known.json: what the plans of all scales ask, asked anew."""
+    from allmlp import tasks
     from allmlp.plan import load_plan
 
     memory().forget()
-    load_plan().by_scale  # noqa: B018  a cached property: asks for every scale
-    paths.write_whole(FILE, json.dumps(dict(sorted(memory().used.items())), indent=1) + "\n")
+    for of_study in load_plan().by_scale.values():
+        for run in (run for runs in of_study.values() for run in runs):
+            counts(run.architecture, run.hyperparameters, tasks.size(run.task, run.task_parameters)[0])
+    lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(memory().used.items()))
+    paths.write_whole(FILE, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":
-    from allmlp.studies.crossover import known  # as the plan imports it: one memory
+    from allmlp import known  # as the plan imports it: one memory
 
     known.main()

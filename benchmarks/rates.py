@@ -1,0 +1,97 @@
+"""Seconds per counted FLOP of one training step, per architecture: what `allmlp plan` estimates hours with.
+
+    python benchmarks/rates.py              one thread of an idle CPU, about a minute
+    python benchmarks/rates.py --device cuda
+
+Each architecture is timed at the size of its median run of the workstation scale (of all scales, if it has none there):
+forward, backward, clipping and AdamW on random inputs, the median of several steps, all in one run. Writes
+src/allmlp/rates.json, one entry per device.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from allmlp import known, models, paths, tasks
+from allmlp.costs import RATES
+from allmlp.plan import load_plan
+from allmlp.run import Run
+from allmlp.training.environment import provenance
+
+WARM_UP, STEPS = 2, 9
+
+
+def typical_runs() -> dict[str, Run]:
+    """architecture -> the run whose step has the median count of FLOPs."""
+    plan = load_plan(changes={"scale": "workstation"})
+    every = [run for of_study in plan.by_scale.values() for runs in of_study.values() for run in runs]
+    found = {}
+    for name in models.REGISTRY:
+        of_name = [run for run in plan.runs if run.architecture == name and run.steps]
+        of_name = of_name or [run for run in every if run.architecture == name and run.steps]
+        if of_name:
+            found[name] = sorted(of_name, key=lambda run: (counted(run), run.id))[len(of_name) // 2]
+    return found
+
+
+def counted(run: Run) -> int:
+    """FLOPs of one of its steps."""
+    return known.counts(run.architecture, run.hyperparameters, tasks.size(run.task, run.task_parameters)[0]).flops
+
+
+def update(run: Run, device: str) -> Callable[[], None]:
+    """One training step on random inputs."""
+    torch.manual_seed(0)
+    model = models.build(run.architecture, **run.hyperparameters).to(device)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+    sequences = tasks.size(run.task, run.task_parameters)[0]
+    shape = (sequences, model.context)
+    inputs = torch.randint(model.vocabulary, shape) if model.features is None else torch.randn(*shape, model.features)
+    inputs = inputs.to(device)
+
+    def step() -> None:
+        logits = model(inputs)
+        targets = torch.zeros(logits.shape[:-1].numel(), dtype=torch.int64, device=device)
+        nn.functional.cross_entropy(logits.flatten(0, -2), targets).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+        if device == "cuda":
+            torch.cuda.synchronize()
+
+    return step
+
+
+def seconds(step: Callable[[], None]) -> float:
+    """The median of some steps, after some that warm up."""
+    taken = []
+    for _ in range(WARM_UP + STEPS):
+        before = time.perf_counter()
+        step()
+        taken.append(time.perf_counter() - before)
+    return statistics.median(taken[WARM_UP:])
+
+
+def main() -> None:
+    """Time every architecture and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    device = parser.parse_args().device
+    torch.set_num_threads(1)
+    rates = {}
+    for name, run in typical_runs().items():
+        of_step = seconds(update(run, device))
+        rates[name] = float(f"{of_step / counted(run):.3g}")
+        print(f"{name:32} {1000 * of_step:9.2f} ms a step {1e-9 / rates[name]:8.1f} GFLOP/s   {run.id}")
+    table = json.loads(RATES.read_text(encoding="utf-8")) if RATES.is_file() else {}
+    table[device] = {"hardware": provenance(device)["hardware"], "seconds_per_flop": rates}
+    paths.write_whole(RATES, json.dumps(table, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

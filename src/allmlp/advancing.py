@@ -1,0 +1,134 @@
+"""`allmlp advance`: works through a scale's open runs until a deadline, most claims per hour first.
+
+Snakemake is the scheduler, called here with an order and a deadline. Where it is not installed the same commands run
+one after the other (`in_turn`). At the deadline trainings save their state and leave; the next call goes on.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from allmlp import in_turn, orphans, outlook, paths, priorities
+from allmlp.errors import UserError
+from allmlp.resolved import ResolvedPlan
+from allmlp.training import deadline
+from allmlp.training.gpus import machine
+from allmlp.training.locks import hold
+
+if TYPE_CHECKING:
+    from allmlp.plan import Plan
+
+APART = Path("work/advance")  # the scheduler's pid and log
+GRACE_S = 60.0  # after the deadline, for states to be saved and a measure to end
+AFTER_S = 1.0  # between the end of Snakemake and that of its jobs
+FAILED = re.compile(r"^Error in rule (\w+):\n(?:    .*\n)*?    log: (\S+)", re.MULTILINE)
+FINISHED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)", re.MULTILINE)
+
+
+def advance(plan: "Plan | ResolvedPlan", minutes: float, cores: int, words: Sequence[str] = ()) -> int:
+    """Work until the deadline. Returns 0, or 1 where a job failed for another reason than the deadline.
+
+    `words`: what makes Snakemake compute this same plan. Nothing is committed.
+    """
+    until = time.time() + 60 * minutes
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _quit)
+    with hold(Path("work/advance.lock"), "allmlp advance"):
+        apart = APART.resolve()
+        apart.mkdir(parents=True, exist_ok=True)
+        orphans.stop(apart)  # of a call that was killed
+        resolved = outlook.resolve(plan)
+        print(outlook.summary(resolved), flush=True)
+        if resolved.open():
+            priorities.write(resolved.order)
+            work = _with_snakemake if has_snakemake() else in_turn.work
+            failed = work(resolved, apart, until, cores, words)
+        else:
+            failed = []
+        outlook.show(resolved)
+    return _conclude(failed)
+
+
+def snakemake_words(overlays: Sequence[Path] | None, scale: str | None, device: str | None) -> list[str]:
+    """What makes Snakemake compute the same plan."""
+    words = ["--configfile", str(paths.project() / "params.yaml"), *map(str, overlays or ())]
+    changes = [f"{key}={value}" for key, value in (("scale", scale), ("device", device)) if value]
+    words += ["--config", *changes] if changes else []
+    if device == "cuda" or (device is None and scale in ("gpu", "paper")):
+        words += ["--resources", f"gpu={max(1, len(machine()))}"]
+    return words
+
+
+def has_snakemake() -> bool:
+    """Can Snakemake read this project's Snakefile here?"""
+    try:
+        import pydantic
+        import snakemake
+    except ImportError:
+        return False
+    return bool(pydantic and snakemake)
+
+
+def _quit(number: int, _: object) -> None:
+    print("stopping; the same command goes on where it was", flush=True)
+    sys.exit(128 + number)
+
+
+def _command(cores: int, words: Sequence[str]) -> list[str]:
+    root = paths.project()
+    command = [sys.executable, "-m", "snakemake", "measurements", "--cores", str(cores), "--scheduler", "greedy"]
+    command += ["--snakefile", str(root / "Snakefile"), "--directory", str(Path.cwd()), "--nolock"]
+    return [*command, "--rerun-incomplete", "--keep-going", *words]
+
+
+def _with_snakemake(resolved: ResolvedPlan, apart: Path, until: float, cores: int, words: Sequence[str]) -> list[Path]:
+    """Let Snakemake work until then. Returns the logs of jobs that failed for another reason.
+
+    At the deadline it is killed before its jobs leave: it would take them for failed, and delete what they have made.
+    """
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment[deadline.VARIABLE] = str(until + AFTER_S)
+    log = apart / "snakemake.log"
+    with log.open("w", encoding="utf-8") as stream:
+        process = subprocess.Popen(
+            _command(cores, words), stdout=stream, stderr=subprocess.STDOUT, env=environment, start_new_session=True
+        )
+        paths.write_whole(apart / orphans.PID, str(process.pid))
+        grace = 0.0
+        try:
+            while process.poll() is None and time.time() < until:
+                time.sleep(0.1)
+            grace = GRACE_S
+        finally:
+            process.kill()
+            process.wait()
+            orphans.stop(apart, grace)
+    said = log.read_text(encoding="utf-8")
+    failed = _failed(said)
+    if process.returncode > 0 and not failed:
+        raise UserError(f"Snakemake stopped. Its log: {log}\n{said.strip()[-2000:]}")
+    return failed
+
+
+def _failed(said: str) -> list[Path]:
+    """The logs of jobs that Snakemake says failed, and that did not end well when it tried again."""
+    again = set(FINISHED.findall(said))
+    failed = dict.fromkeys(Path(log) for rule, log in FAILED.findall(said) if rule not in again)
+    return [log for log in failed if deadline.WORDS not in _last_line(log)]
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8").splitlines() if log.is_file() else []
+    return lines[-1] if lines else ""
+
+
+def _conclude(failed: list[Path]) -> int:
+    for log in failed:
+        print(f"failed: {log}: {_last_line(log)}", flush=True)
+    return 1 if failed else 0

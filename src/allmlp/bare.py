@@ -1,0 +1,85 @@
+"""The commands of a machine where pydantic or typer is missing: `python -m allmlp`, with the plan of a bundle."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from allmlp import paths
+from allmlp.errors import UserError
+
+START = Path.cwd()  # where the user typed it; commands then work in the project's folder
+
+
+def _train(asked: argparse.Namespace) -> int:
+    from allmlp.resolved import brought
+    from allmlp.training import deadline, jobs
+
+    deadline.leave_if_passed(asked.runs[0])
+    jobs.train_runs(list(map(brought().run, asked.runs)))
+    return 0
+
+
+def _measure(asked: argparse.Namespace) -> int:
+    from allmlp.resolved import brought
+    from allmlp.training import deadline, jobs
+
+    deadline.leave_if_passed(asked.runs[0])
+    jobs.measure_runs(list(map(brought().run, asked.runs)))
+    return 0
+
+
+def _advance(asked: argparse.Namespace) -> int:
+    from allmlp.advancing import advance
+    from allmlp.resolved import brought
+
+    return advance(brought(asked.scale), asked.minutes, asked.cores)
+
+
+def _pack(asked: argparse.Namespace) -> int:
+    from allmlp.bundles.packing import pack
+    from allmlp.resolved import brought
+
+    pack(brought(asked.scale), START / asked.file, asked.max_mb)
+    return 0
+
+
+def _unpack(asked: argparse.Namespace) -> int:
+    from allmlp.bundles.unpacking import unpack
+
+    unpack(START / asked.file)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("allmlp", description=__doc__)
+    verbs = parser.add_subparsers(required=True)
+
+    def verb(name: str, work: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+        found = verbs.add_parser(name)
+        found.set_defaults(work=work)
+        return found
+
+    for name, work in (("train", _train), ("measure", _measure)):
+        verb(name, work).add_argument("runs", nargs="+")
+    advance, pack = verb("advance", _advance), verb("pack", _pack)
+    advance.add_argument("--minutes", type=float, required=True)
+    advance.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    pack.add_argument("file", type=Path)
+    pack.add_argument("--max-mb", type=float, default=64)
+    for one in (advance, pack):
+        one.add_argument("--scale", help="that of the bundle, or none")
+    verb("unpack", _unpack).add_argument("file", type=Path)
+    return parser
+
+
+def main() -> None:
+    """Run a command. What the user can mend ends with one message and status 2."""
+    asked = _parser().parse_args()
+    try:
+        os.chdir(paths.directory())
+        raise SystemExit(asked.work(asked))
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None

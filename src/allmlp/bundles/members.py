@@ -1,0 +1,93 @@
+"""What a bundle may hold: where its members lie, what they look like, and their order."""
+
+import io
+import json
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from allmlp import paths
+from allmlp.errors import UserError
+
+MANIFEST, FORMAT = "manifest.json", 1
+NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+=-]*"  # begins with no dot: no member is hidden, and none leads upwards
+PLACES = re.compile(
+    rf"results/(checkpoints|tokens)/{NAME}/{NAME}|results/measurements/{NAME}/{NAME}/{NAME}\.parquet"
+    rf"|work/runs/{NAME}/{NAME}|work/timings/{NAME}\.json|work/plan\.json"
+)
+MAGIC = {".parquet": b"PAR1", ".arrow": b"ARROW1"}
+LAST = ("final.safetensors", "meta.json", "complete")  # each stands for its whole folder
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file of a bundle, by its place below the project; `content` where it is not the file that lies there."""
+
+    name: str
+    content: bytes | None = None
+
+    def read(self) -> bytes:
+        """Its bytes."""
+        return Path(self.name).read_bytes() if self.content is None else self.content
+
+    def entry(self) -> dict[str, str | int]:
+        """What the manifest says of it."""
+        if self.content is None:
+            return {"bytes": Path(self.name).stat().st_size, "sha256": paths.file_sha256(Path(self.name))}
+        return {"bytes": len(self.content), "sha256": sha256(self.content).hexdigest()}
+
+
+def in_order(name: str) -> tuple[str, int, str]:
+    """Sorts members so that the file that stands for a folder comes after the rest of it, a state after its weights."""
+    folder, file = name.rsplit("/", 1)
+    late = 2 if file in LAST else 1 if re.fullmatch(r"state-\d+\.json", file) else 0
+    return folder, late, file
+
+
+def check_name(name: str) -> None:
+    """UserError for a place that no bundle writes to."""
+    if not PLACES.fullmatch(name) or ".." in name.split("/"):
+        raise UserError(f"{name!r}: bundles hold runs, tokens, measurements and timings alone. Nothing was unpacked.")
+
+
+def check_form(name: str, content: bytes) -> None:
+    """UserError for what is not what its name says: weights are safetensors, tables Parquet or Arrow, the rest JSON."""
+    if not _well_formed(name, content):
+        raise UserError(f"{name}: is not what its name says. Nothing was unpacked.")
+
+
+def _well_formed(name: str, content: bytes) -> bool:
+    suffix = Path(name).suffix
+    if suffix in MAGIC:
+        return content.startswith(MAGIC[suffix])
+    if suffix == ".safetensors":
+        size = int.from_bytes(content[:8], "little")
+        return len(content) >= 8 + size and _is_json(content[8 : 8 + size])
+    if suffix == ".json":
+        return _is_json(content)
+    if suffix == ".npy":
+        return _is_numbers(content)
+    if suffix == ".jsonl":
+        return all(map(_is_json, content.splitlines()))
+    if name.endswith("/tokenizer.model"):  # SentencePiece's, which reads it as data
+        return name.startswith("results/tokens/")
+    return name.endswith("/complete") and not content
+
+
+def _is_numbers(content: bytes) -> bool:
+    try:
+        np.load(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, EOFError):
+        return False
+    return content.startswith(b"\x93NUMPY")  # np.load reads archives too
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        json.loads(content)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,113 @@
+"""`allmlp pack`: the open runs of a scale, with what they need and what is finished, as one file."""
+
+import io
+import json
+import subprocess
+import tarfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from allmlp import outlook
+from allmlp.bundles.members import FORMAT, MANIFEST, Member, in_order
+from allmlp.bundles.states import newest
+from allmlp.errors import UserError
+from allmlp.resolved import PLAN, ResolvedPlan
+from allmlp.run import Run
+
+if TYPE_CHECKING:
+    from allmlp.plan import Plan
+
+NAMED = 5  # of the largest members, where a bundle is too large
+
+
+def pack(plan: "Plan | ResolvedPlan", file: Path, max_mb: float) -> None:
+    """Write the bundle. UserError where it would be larger than `max_mb`, with its largest members.
+
+    Trainings may go on beside it: their newest saved states are taken.
+    """
+    resolved = outlook.resolve(plan)
+    members = gather(resolved)
+    beside = file.with_name(f".{file.name}.partial")
+    try:
+        _write(resolved.scale, members, beside)
+        if (size := beside.stat().st_size) > max_mb * 2**20:
+            raise UserError(f"{file}: would have {size / 2**20:.1f} MiB, --max-mb is {max_mb:g}. {_largest(members)}")
+        beside.replace(file)
+    except OSError as error:
+        raise UserError(f"{file}: cannot be written ({error.strerror}).") from error
+    finally:
+        beside.unlink(missing_ok=True)
+    print(f"{file}: {size / 2**20:.2f} MiB, {len(members)} files. {outlook.summary(resolved)}", flush=True)
+
+
+def gather(resolved: ResolvedPlan) -> list[Member]:
+    """The members, in the order in which they are written. UserError where tokens that a run reads are missing."""
+    opened, untrained, git = resolved.open(), resolved.untrained(), _in_git()
+    found: dict[str, Member] = {}
+
+    def add(*members: Member) -> None:
+        found.update({member.name: member for member in members if member.name not in found})
+
+    for run in opened:
+        add(*(newest(run.id)[1] if run.id in untrained else ()))
+        if run.id in untrained and run.shorter:
+            add(*_folder(run.folder.with_name(run.shorter), "final.safetensors"))
+        for one in _read_by(run, run.id in untrained):
+            add(*_folder(one.folder, "final.safetensors"))
+            if one.token_file:
+                add(*_tokens(one))
+    ids = {run.id for run in opened}
+    for run in resolved.known:
+        files = [file for file in run.measurements.values() if Path(file).is_file()]
+        taken = [file for file in files if run.id in ids or file not in git]
+        timing = Path("work/timings") / f"{run.id}.json"
+        add(*map(Member, taken), *([Member(str(timing))] if timing.is_file() and (taken or run.id in ids) else []))
+    listed = [found[name] for name in sorted(found, key=in_order)]
+    return [Member(str(PLAN), resolved.to_json().encode()), *listed]
+
+
+def _read_by(run: Run, untrained: bool) -> list[Run]:
+    """The run itself and those whose tokens and checkpoints its training, or its measures, read."""
+    needed = run.needs if untrained else ((run.parent,) if run.parent else ())
+    return [run, *(run.relatives[one] for one in needed)]
+
+
+def _folder(folder: Path, whole: str) -> list[Member]:
+    """The files of a folder that is complete: `whole` stands for it."""
+    there = sorted(path for path in folder.glob("[!.]*") if path.is_file()) if (folder / whole).is_file() else []
+    return [Member(str(path)) for path in there]
+
+
+def _tokens(run: Run) -> list[Member]:
+    folder = Path(run.token_file or "").parent
+    if not (members := _folder(folder, "meta.json")):
+        raise UserError(f"{folder}: is missing, and {run.id} reads it. Make it first: `allmlp tokenize {run.corpus}`.")
+    return members
+
+
+def _in_git() -> set[str]:
+    """The measurements of the last commit; none where there is no git, or no repository."""
+    command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "results/measurements"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError:
+        return set()
+    return set(done.stdout.split("\0")) if done.returncode == 0 else set()
+
+
+def _write(scale: str, members: list[Member], file: Path) -> None:
+    entries = {member.name: member.entry() for member in members}
+    manifest = json.dumps({"format": FORMAT, "scale": scale, "members": entries}, indent=1) + "\n"
+    with pa.CompressedOutputStream(str(file), "zstd") as stream, tarfile.open(fileobj=stream, mode="w|") as tar:
+        for member in (Member(MANIFEST, manifest.encode()), *members):
+            content = member.read()
+            about = tarfile.TarInfo(member.name)  # without time or owner: the same members give the same bytes
+            about.size = len(content)
+            tar.addfile(about, io.BytesIO(content))
+
+
+def _largest(members: list[Member]) -> str:
+    sizes = sorted(((int(member.entry()["bytes"]), member.name) for member in members), reverse=True)
+    return "Largest: " + ", ".join(f"{name} {size / 2**20:.1f} MiB" for size, name in sizes[:NAMED])

@@ -1,0 +1,44 @@
+"""The newest undamaged state of a run in its work folder, as files."""
+
+import json
+from pathlib import Path
+
+from allmlp.bundles.members import Member
+from allmlp.training.storage import MANIFEST
+
+RUNS = Path("work/runs")
+COMPLETE = 1 << 62  # the step of a training that has ended and lacks only its publication
+
+
+def newest(run_id: str) -> tuple[int, list[Member]]:
+    """(step, files) of what a training would go on from; (-1, none) where none has begun.
+
+    Two states are kept, and a training beside this one replaces the older: read at once, checked, and looked for again.
+    """
+    folder = RUNS / run_id
+    for _ in range(3):
+        if (folder / "complete").is_file():
+            names = [*json.loads((folder / MANIFEST).read_text(encoding="utf-8")), MANIFEST, "complete"]
+            return COMPLETE, [Member(f"{folder}/{name}") for name in names]
+        steps = (int(path.stem.removeprefix("state-")) for path in folder.glob("state-*.json"))
+        for step in sorted(steps, reverse=True):
+            if members := _state(folder, step):
+                return step, members
+    return -1, []
+
+
+def _state(folder: Path, step: int) -> list[Member]:
+    """A state's files, its log and the weights that were kept before it; none where any is missing or damaged."""
+    try:
+        about = (folder / f"state-{step}.json").read_bytes()
+        weights = (folder / f"state-{step}.safetensors").read_bytes()
+        log = (folder / "log.jsonl").read_bytes().splitlines(keepends=True)[:step] if step else []
+        found = json.loads(about)
+        kept = [Member(f"{folder}/{name}", (folder / name).read_bytes()) for name in found["kept"]]
+    except (OSError, ValueError, KeyError):
+        return []
+    state = Member(f"{folder}/state-{step}.safetensors", weights)
+    expected = [found["sha256"], *found["kept"].values()]
+    if [member.entry()["sha256"] for member in (state, *kept)] != expected or len(log) < step:
+        return []
+    return [*kept, Member(f"{folder}/log.jsonl", b"".join(log)), state, Member(f"{folder}/state-{step}.json", about)]

@@ -1,0 +1,130 @@
+"""`allmlp unpack`: what a bundle brings, where it is newer than what is here. Everything in it is checked before."""
+
+import json
+import re
+import tarfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from allmlp import paths
+from allmlp.bundles.members import FORMAT, MANIFEST, check_form, check_name
+from allmlp.bundles.states import COMPLETE, newest
+from allmlp.errors import UserError
+from allmlp.training.locks import hold
+
+MOST_BYTES = 4 << 30  # unpacked: a bundle is made to be small
+NOTHING = "Nothing was unpacked."
+
+
+def unpack(file: Path) -> None:
+    """Take what is newer. UserError, and nothing written, for a bundle with anything wrong in it."""
+    manifest = {name: entry for name, entry, _ in checked(file)}
+    taken, notes = choose(manifest)
+    with ExitStack() as stack:
+        for run in sorted({name.split("/")[2] for name in taken if name.startswith("work/runs/")}):
+            try:
+                stack.enter_context(hold(Path("work/runs") / run / "lock", f"run {run}"))
+            except UserError as error:
+                notes.append(f"left: {error}")
+                taken = {name for name in taken if not name.startswith(f"work/runs/{run}/")}
+        for name, _, content in checked(file):
+            if name in taken:
+                paths.write_whole(Path(name), content)
+    for note in notes:
+        print(note)
+    kinds = Counter("/".join(name.split("/")[:2]) for name in taken)
+    said = ", ".join(f"{count} under {kind}" for kind, count in sorted(kinds.items())) or "nothing"
+    print(f"{file}: took {said}, of {len(manifest)} files", flush=True)
+
+
+def checked(file: Path) -> Iterator[tuple[str, dict[str, Any], bytes]]:
+    """(name, manifest entry, content) of each member, in order and checked; that none is missing comes last."""
+    try:
+        with pa.input_stream(str(file), compression="zstd") as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+            manifest = _manifest(tar)
+            waiting = dict(manifest)
+            while (about := tar.next()) is not None:
+                check_name(about.name)
+                if not about.isreg() or about.name not in waiting:
+                    raise UserError(f"{about.name!r}: is no file of the manifest, or stands twice. {NOTHING}")
+                entry = waiting.pop(about.name)
+                content = _content(tar, about, entry)
+                check_form(about.name, content)
+                yield about.name, entry, content
+    except FileNotFoundError:
+        raise UserError(f"{file}: no such file") from None
+    except (OSError, EOFError, ValueError, tarfile.TarError) as error:  # Arrow's errors are of these kinds
+        raise UserError(f"{file}: is no whole bundle ({error}). {NOTHING} Copy it again.") from error
+    if waiting:
+        raise UserError(f"{file}: lacks {min(waiting)}. {NOTHING} Copy it again.")
+
+
+def _manifest(tar: tarfile.TarFile) -> dict[str, dict[str, Any]]:
+    """name -> {bytes, sha256}: the first member."""
+    about = tar.next()
+    if about is None or about.name != MANIFEST or not about.isreg() or about.size > MOST_BYTES >> 6:
+        raise UserError(f"the first member is not {MANIFEST}: this is no bundle. {NOTHING}")
+    stream = tar.extractfile(about)
+    found = json.loads(stream.read() if stream else b"")
+    try:
+        if found["format"] != FORMAT:
+            raise UserError(f"the bundle is of format {found['format']}, this code reads {FORMAT}. {NOTHING}")
+        entries: dict[str, dict[str, Any]] = found["members"]
+        total = sum(int(entry["bytes"]) for entry in entries.values() if re.fullmatch("[0-9a-f]{64}", entry["sha256"]))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{MANIFEST}: is damaged ({error!r}). {NOTHING}") from error
+    if total > MOST_BYTES:
+        raise UserError(f"it would unpack to {total / 2**30:.1f} GiB, which no bundle has. {NOTHING}")
+    return entries
+
+
+def _content(tar: tarfile.TarFile, about: tarfile.TarInfo, entry: dict[str, Any]) -> bytes:
+    if about.size != entry["bytes"]:
+        raise UserError(f"{about.name}: has {about.size} bytes, {MANIFEST} says {entry['bytes']}. {NOTHING}")
+    stream = tar.extractfile(about)
+    content = stream.read() if stream else b""
+    if (found := sha256(content).hexdigest()) != entry["sha256"]:
+        raise UserError(f"{about.name}: sha256 is {found[:8]}.., {MANIFEST} says {entry['sha256'][:8]}..; {NOTHING}")
+    return content
+
+
+def choose(manifest: dict[str, dict[str, Any]]) -> tuple[set[str], list[str]]:
+    """The members to take, and why others are not: no older state over a newer one, nothing over what is finished."""
+    folders: dict[str, list[str]] = {}
+    for name in manifest:
+        folders.setdefault(name.rsplit("/", 1)[0], []).append(name)
+    taken, notes = set(), []
+    for folder, names in folders.items():
+        if folder.startswith("work/runs/"):
+            new, note = _state(Path(folder), names)
+            notes += [note] if note else []
+        elif folder.startswith("results/measurements/"):
+            new = [name for name in names if not Path(name).is_file()]
+            other = [n for n in names if n not in new and paths.file_sha256(Path(n)) != manifest[n]["sha256"]]
+            notes += [f"left: {name}: another is here already" for name in other]
+        elif folder.startswith("results/"):
+            whole = "final.safetensors" if folder.startswith("results/checkpoints/") else "meta.json"
+            new = [] if (Path(folder) / whole).is_file() else names
+        else:  # timings of trainings, and the plan, of which the last one counts
+            new = [name for name in names if name == "work/plan.json" or not Path(name).is_file()]
+        taken |= set(new)
+    return taken, notes
+
+
+def _state(folder: Path, names: list[str]) -> tuple[list[str], str]:
+    """The files of a run's state, if it is further than the one that is here; else why not."""
+    run = folder.name
+    if (Path("results/checkpoints") / run / "final.safetensors").is_file():
+        return [], f"left: {run}: is trained here"
+    steps = [int(found[1]) for name in names if (found := re.search(r"/state-(\d+)\.json$", name))]
+    brought = COMPLETE if f"{folder}/complete" in names else max(steps, default=-1)
+    here = newest(run)[0]
+    if brought > here:
+        return names, ""
+    return [], "" if brought == here else f"left: {run}: is at step {here} here, at {brought} in the bundle"

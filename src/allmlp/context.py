@@ -1,0 +1,61 @@
+"""What a study asks of the plan: ids of tokens and images, by the corpora's names. Imports no torch."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from allmlp import corpora, paths
+from allmlp.errors import UserError
+from allmlp.params import Params
+
+
+def _without_recipes(described: dict[str, Any]) -> dict[str, Any]:
+    """A corpus's description, and within it those of the corpora that it is made with, without recipes."""
+    return {
+        key: _without_recipes(value) if isinstance(value, dict) else value
+        for key, value in described.items()
+        if key != "recipes"
+    }
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a study asks of the plan to name its runs. `committed`: of corpora as git has them, whatever lies here."""
+
+    parameters: Params
+    root: Path
+    device: str
+    committed: bool = False
+    _known: dict[tuple[str, str], str] = field(default_factory=dict, compare=False, repr=False)  # hundreds of runs ask
+
+    def tokens(self, corpus: str) -> str:
+        """The id of a corpus's tokens."""
+        if ("tokens", corpus) not in self._known:
+            spec = self.parameters.corpora[corpus]
+            self._known["tokens", corpus] = corpora.token_id(corpus, spec, self.root, self.committed)
+        return self._known["tokens", corpus]
+
+    def pairs(self, corpus: str) -> str:
+        """The id of the tokens of a corpus of pairs. UserError for one of another kind."""
+        if not self.parameters.corpora[corpus].is_pairs:
+            raise UserError(f"corpus '{corpus}': holds no pairs. Name one of source {', '.join(corpora.PAIRS)}.")
+        return self.tokens(corpus)
+
+    def corpus_settings(self, corpus: str) -> str:
+        """The digest of what a corpus is, whatever code reads it."""
+        if ("settings", corpus) not in self._known:
+            spec = self.parameters.corpora[corpus]
+            held = corpora.content(corpus, spec, self.root, self.committed)
+            held |= {
+                part: self.corpus_settings(other) for part, other in spec.others.items()
+            }  # for their ids hold recipes
+            self._known["settings", corpus] = paths.digest([_without_recipes(corpora.described(spec)), held])
+        return self._known["settings", corpus]
+
+    def vocabulary(self, corpus: str) -> int:
+        """Its number of token types: as asked for, or as recorded when it was tokenized."""
+        return corpora.vocabulary(corpus, self.parameters.corpora[corpus], self.root, self.committed)
+
+    def images(self, corpus: str) -> corpora.ImageSource:
+        """A corpus of images: their size and number of classes, known without reading them."""
+        return corpora.image_source(corpus, self.parameters.corpora[corpus])

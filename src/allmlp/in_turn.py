@@ -1,0 +1,105 @@
+"""Open runs trained and measured without Snakemake: the same commands in the same order, a process each.
+
+For a machine that has torch alone. A run is measured as soon as it has ended, before the next is trained.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from allmlp import orphans, paths
+from allmlp.batches import unmeasured
+from allmlp.errors import UserError
+from allmlp.resolved import ResolvedPlan
+from allmlp.run import Run
+from allmlp.training.deadline import STATUS, VARIABLE
+
+POLL_S = 0.1
+GRACE_S = 60.0  # after the deadline, for states to be saved and a measure to end
+UNAVAILABLE = 69  # of `allmlp measure`: a library is not installed here, so this run is measured elsewhere
+
+
+@dataclass(frozen=True)
+class Job:
+    """One process."""
+
+    verb: str
+    run: Run
+    process: "subprocess.Popen[bytes]"
+
+    @property
+    def log(self) -> Path:
+        return log_of(self.verb, self.run)
+
+
+def log_of(verb: str, run: Run) -> Path:
+    """Where a job's words go."""
+    return Path("logs") / verb / f"{run.id}.log"
+
+
+def work(resolved: ResolvedPlan, apart: Path, until: float, cores: int, _: Sequence[str] = ()) -> list[Path]:
+    """Work until then, `cores` jobs at a time. Returns the logs of jobs that failed for another reason.
+
+    Raises UserError where tokens are missing: nothing here makes them.
+    """
+    _require_tokens(resolved)
+    jobs: list[Job] = []
+    begun: set[tuple[str, str]] = set()  # a job is tried once
+    failed: list[Path] = []
+    try:
+        while True:
+            while len(jobs) < cores and time.time() < until and (found := _next(resolved, begun)):
+                begun.add((found[0], found[1].id))
+                jobs.append(_started(*found, resolved.arguments, until))
+                paths.write_whole(apart / orphans.PID, " ".join(str(job.process.pid) for job in jobs))
+            if not jobs or time.time() >= until + GRACE_S:
+                return failed
+            time.sleep(POLL_S)
+            ended = [job for job in jobs if job.process.poll() is not None]
+            failed += [job.log for job in ended if job.process.returncode not in (0, STATUS, UNAVAILABLE)]
+            jobs = [job for job in jobs if job not in ended]
+    finally:
+        orphans.stop(apart)
+        for job in jobs:
+            job.process.wait()
+
+
+def _next(resolved: ResolvedPlan, begun: set[tuple[str, str]]) -> tuple[str, Run] | None:
+    """What comes next: what is trained is measured first, then the first whose relatives are there is trained."""
+    runs, untrained = resolved.runs, resolved.untrained()
+    for run in runs:
+        read = [run, *([run.relatives[run.parent]] if run.parent else [])]
+        there = all(Path(one.checkpoint).is_file() for one in read)
+        if there and unmeasured(run) and ("measure", run.id) not in begun:
+            return "measure", run
+    for run in runs:
+        ready = all(Path(run.relatives[one].checkpoint).is_file() for one in run.needs)
+        if run.id in untrained and ready and ("train", run.id) not in begun:
+            return "train", run
+    return None
+
+
+def _started(verb: str, run: Run, arguments: str, until: float) -> Job:
+    environment = {**os.environ, VARIABLE: str(until)}
+    log = log_of(verb, run)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab" if verb == "train" else "wb") as stream:
+        command = [sys.executable, "-m", "allmlp", verb, run.id, *shlex.split(arguments)]
+        process = subprocess.Popen(
+            command, stdout=stream, stderr=subprocess.STDOUT, env=environment, start_new_session=True
+        )
+    return Job(verb, run, process)
+
+
+def _require_tokens(resolved: ResolvedPlan) -> None:
+    files = {run.token_file: run for run in resolved.open() if run.token_file}
+    for file, run in files.items():
+        if not Path(file).is_file():
+            raise UserError(
+                f"{file}: is missing, and {run.id} reads it. `allmlp tokenize` makes it, or unpack a bundle."
+            )

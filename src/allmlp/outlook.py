@@ -1,0 +1,100 @@
+"""What of a scale is done, under way and next, with the claims that each run decides and the hours that it takes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from allmlp import priorities, studies
+from allmlp.batches import to_train, unmeasured
+from allmlp.priorities import OpenRun
+from allmlp.resolved import ResolvedPlan
+from allmlp.run import Run
+
+if TYPE_CHECKING:
+    from allmlp.plan import Plan
+
+SHOWN = 8  # of the runs that come next
+NAMED = 4  # claims of a run
+
+
+def step_of(run: Run) -> int | None:
+    """The step that a begun training would go on from; None where none has begun."""
+    files = (Path("work/runs") / run.id).glob("state-*.json")
+    return max((int(path.stem.removeprefix("state-")) for path in files), default=None)
+
+
+def hours_left(run: Run, hours: Mapping[str, float]) -> float:
+    """The share of a run's hours that its last state has not behind it."""
+    return hours.get(run.id, 0.0) * (1 - (step_of(run) or 0) / max(1, run.steps))
+
+
+def resolve(plan: "Plan | ResolvedPlan") -> ResolvedPlan:
+    """The runs of a plan's scale, in order: what decides most claims per hour first."""
+    if isinstance(plan, ResolvedPlan):
+        return plan
+    from allmlp import costs
+    from allmlp.params import SCALES
+
+    hours = {record["run"]: record["estimated_s"] / 3600 for record in costs.costs(plan)}
+    claims: dict[str, frozenset[str]] = {}
+    for study in dict.fromkeys(run.study for run in plan.runs):
+        of_study = [run for run in plan.runs if run.study == study]
+        claims |= priorities.deciding(studies.ledger(study), of_study, SCALES, plan.scale)
+    untrained = to_train(plan.runs, filter(unmeasured, plan.runs))
+    opened = {
+        run.id: OpenRun(
+            hours_left(run, hours) if run.id in untrained else 0.0,
+            run.seed,
+            run.needs if run.id in untrained else ((run.parent,) if run.parent else ()),
+        )
+        for run in plan.runs
+        if run.id in untrained or unmeasured(run)
+    }
+    first = priorities.order(opened, claims)
+    rest = [run.id for run in plan.runs if run.id not in opened]
+    return ResolvedPlan(plan.scale, plan.runs, first + rest, hours, claims, plan.arguments)
+
+
+def _claims(run: Run, claims: Mapping[str, frozenset[str]]) -> str:
+    of = [claim for claim, runs in claims.items() if run.id in runs]
+    return ", ".join(of[:NAMED]) + (f" and {len(of) - NAMED} more" if len(of) > NAMED else "")
+
+
+def _rows(plan: ResolvedPlan) -> list[tuple[str, str, str, str]]:
+    """(state, run, hours, claims): under way first, then the next ones, in order."""
+    untrained, rows, later = plan.untrained(), [], []
+    for run in plan.open():
+        step = step_of(run)
+        left = f"{hours_left(run, plan.hours):.2f} h"
+        if run.id not in untrained:
+            rows.append(("to be measured", run.id, "", _claims(run, plan.claims)))
+        elif step:
+            rows.append((f"step {step} of {run.steps}", run.id, left, _claims(run, plan.claims)))
+        else:
+            later.append(("next", run.id, left, _claims(run, plan.claims)))
+    return rows + later[:SHOWN]
+
+
+def summary(plan: ResolvedPlan) -> str:
+    """One line: runs done of all, hours that are left, claims whose runs are all done."""
+    opened, untrained = plan.open(), plan.untrained()
+    ids = {run.id for run in opened}
+    hours = sum(hours_left(run, plan.hours) for run in opened if run.id in untrained)
+    decided = sum(not of & ids for of in plan.claims.values())
+    return (
+        f"scale {plan.scale}: {len(plan.runs) - len(opened)} of {len(plan.runs)} runs done, "
+        f"about {hours:.1f} hours of one core or device left; "
+        f"{decided} of {len(plan.claims)} claims have all their runs"
+    )
+
+
+def show(plan: ResolvedPlan) -> None:
+    """Print the table and its summary."""
+    rows = _rows(plan)
+    table = [("state", "run", "about", "claims"), *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table if rows else []:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    if (more := len(plan.open()) - len(rows)) > 0:
+        print(f"and {more} more")
+    print(summary(plan), flush=True)

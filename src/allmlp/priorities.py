@@ -1,0 +1,128 @@
+"""In which order open runs are worked through: first what decides most claims per hour.
+
+Greedy: of the claims that are left, the one whose open runs cost fewest hours per claim that they decide comes next
+(the same runs often decide several). Within it seed by seed, and before each run what it waits for: parents and
+searches. Runs that no claim needs come last.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from allmlp import paths
+from allmlp.run import Run
+
+ORDER = Path("work/order.json")  # what `allmlp advance` found, for the Snakefile that it starts
+
+
+@dataclass(frozen=True)
+class OpenRun:
+    """What the order depends on: hours that are left, its seed, and the open runs that come before it."""
+
+    hours: float
+    seed: int
+    waits: tuple[str, ...] = ()
+
+
+def order(runs: Mapping[str, OpenRun], claims: Mapping[str, frozenset[str]]) -> list[str]:
+    """The ids of the open `runs`, first things first.
+
+    `claims`: claim -> the runs that decide it; those that are not open count as done. Of equal ones the first stays
+    first, of runs as of claims.
+    """
+    needed = {claim: _with_waits(runs, of) for claim, of in claims.items()}
+    found: dict[str, None] = {}
+    left = [claim for claim, of in needed.items() if of]
+    while left:
+        best = min(left, key=lambda claim: _hours_per_claim(claim, left, needed, runs, found.keys()))
+        _add(found, runs, needed[best])
+        left = [claim for claim in left if not needed[claim] <= found.keys()]
+    _add(found, runs, frozenset(runs))
+    return list(found)
+
+
+def _with_waits(runs: Mapping[str, OpenRun], wanted: frozenset[str]) -> frozenset[str]:
+    """Those that are open, and the open ones that they wait for in turn."""
+    found: set[str] = set()
+    waiting = [run for run in wanted if run in runs]
+    while waiting:
+        run = waiting.pop()
+        if run not in found:
+            found.add(run)
+            waiting += [one for one in runs[run].waits if one in runs]
+    return frozenset(found)
+
+
+def _hours_per_claim(
+    claim: str, left: list[str], needed: Mapping[str, frozenset[str]], runs: Mapping[str, OpenRun], done: Any
+) -> float:
+    there = needed[claim] | done
+    decided = sum(needed[other] <= there for other in left)
+    return sum(runs[run].hours for run in sorted(needed[claim] - done)) / decided
+
+
+def _add(found: dict[str, None], runs: Mapping[str, OpenRun], wanted: frozenset[str]) -> None:
+    """Append the wanted runs, seed by seed, each after what it waits for."""
+
+    def append(run: str) -> None:
+        if run in runs and run not in found:
+            for one in runs[run].waits:
+                append(one)
+            found[run] = None
+
+    place = {run: number for number, run in enumerate(runs)}
+    for run in sorted(wanted, key=lambda run: (runs[run].seed, place[run])):
+        append(run)
+
+
+def deciding(
+    ledger: list[dict[str, Any]], runs: list[Run], scales: tuple[str, ...], scale: str
+) -> dict[str, frozenset[str]]:
+    """claim -> the runs of a study at a scale that it needs, of the claims of its `ledger` that the scale can decide.
+
+    That is every run with one of the claim's measures: of the parts (a label) that its `runs:` names, or of all. A
+    claim is decided where what it needs, or what a part of it needs, is met: scale, seeds, measures, runs.
+    """
+    found = {}
+    for claim in ledger:
+        parts = claim.get("runs") or ()
+        parts = (parts,) if isinstance(parts, str) else tuple(parts)
+        among = [run for run in runs if not parts or run.labels.get("part") in parts]
+        by_measure = [[run for run in among if measure in run.measures] for measure in claim["measures"]]
+        own = claim["needs"]
+        asked = [own, *({**own, **part} for part in (own.get("parts") or {}).values())]
+        labels = {run.labels.get("part") for run in runs}
+        trained = [of for of in by_measure if any(run.steps > 0 for run in of)]
+        seeds = min((len({run.seed for run in of}) for of in trained or by_measure), default=0)
+        if (
+            claim["test"] is not None
+            and all(by_measure)
+            and labels >= set(parts)
+            and any(scales.index(one["scale"]) <= scales.index(scale) and seeds >= one["seeds"] for one in asked)
+        ):
+            found[claim["id"]] = frozenset(run.id for of in by_measure for run in of)
+    return found
+
+
+def write(found: list[str]) -> None:
+    """Keep the order for `of`."""
+    paths.write_whole(ORDER, json.dumps(found) + "\n")
+
+
+def of(runs: Iterable[Run], measuring: bool = False) -> int:
+    """Snakemake's priority of a job, higher ones first; all are measured before anything else is trained."""
+    places = _places()
+    first = max((places.get(run.id, 0) for run in runs), default=0)
+    return first + (len(places) + 1 if measuring else 0)
+
+
+@cache
+def _places() -> dict[str, int]:
+    try:
+        found = json.loads(ORDER.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {run: len(found) - place for place, run in enumerate(found)}

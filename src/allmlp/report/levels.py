@@ -1,0 +1,137 @@
+"""Which trainings have levelled off: from the measure `levelled` where it was taken, else from the measured curve.
+
+A run whose own curve is too noisy or too coarse to tell is told by the runs of its settings together: by the 95 %
+t interval of their slopes over the seeds.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from allmlp import paths, studies
+from allmlp.report.evidence import Evidence
+from allmlp.report.statistics import t_interval
+from allmlp.studies.levelling import NONE, Curve, Level, levelled, within
+
+CURVES = ("loss_curve", "learning_curve", "text_curve", "image_curve", "retrieval_curve")
+TRAINING = ("loss_nats", "train_nats")  # what these measures call the loss
+HELD_OUT = ("validation_nats", "held_out_nats", "test_nats")
+FEWEST_SEEDS = 3  # whose slopes have an interval that is of use
+
+
+def of_runs(found: Evidence) -> dict[str, Level]:
+    """run -> how it ended, of the trainings of this scale that have anything to tell it by."""
+    if not found.levels:
+        of_all = {measure: list(runs) for measure, runs in found.content["measurements"].items()}
+        everything = replace(found, content={**found.content, "planned": of_all}, _tables={})
+        curves = {run: level for measure in CURVES for run, level in _of_curves(everything, measure).items()}
+        own = curves | {str(row["run"]): _stored(row) for row in _rows(everything, "levelled")}
+        found.levels.update(_by_seeds(own, found.content["runs"]))
+    return found.levels
+
+
+def _rows(found: Evidence, measure: str) -> list[dict[Any, Any]]:
+    return found.table(measure).to_dict("records")
+
+
+def _stored(row: dict[Any, Any]) -> Level:
+    return Level(
+        source=row["source"],
+        values=row["values"],
+        loss=row["loss_nats"],
+        per_doubling=row["slope_nats_per_doubling"],
+        error=row["slope_error_nats"],
+        level=None if pd.isna(row["level_1"]) else bool(row["level_1"]),
+    )
+
+
+def _of_curves(found: Evidence, measure: str) -> dict[str, Level]:
+    rows = found.table(measure)
+    if rows.empty:
+        return {}
+    budgets = {run: found.content["runs"][run]["steps"] for run in found.measured(measure)}
+    return {str(run): levelled(_curve(own), budgets[str(run)]) for run, own in rows.groupby("run") if budgets[str(run)]}
+
+
+def _curve(rows: pd.DataFrame) -> Curve:
+    """A measured curve, whatever its measure calls its columns."""
+    rows = rows.sort_values("step", kind="stable")
+
+    def taken(names: tuple[str, ...]) -> pd.Series:
+        return next((rows[name] for name in names if name in rows), pd.Series(NONE, index=rows.index)).astype(float)
+
+    return Curve(rows["step"].to_numpy(), taken(TRAINING).to_numpy(), taken(HELD_OUT).to_numpy())
+
+
+def _by_seeds(own: dict[str, Level], described: dict[str, Any]) -> dict[str, Level]:
+    """What no run alone can tell, told by the slopes of all seeds of its settings."""
+    alike: dict[str, list[str]] = {}
+    for run in own:
+        settings = {key: value for key, value in described[run].items() if key != "seed"}
+        alike.setdefault(paths.digest(settings, 16), []).append(run)
+    found = dict(own)
+    for runs in alike.values():
+        slopes = [own[run].per_doubling for run in runs if own[run].per_doubling == own[run].per_doubling]
+        if len(slopes) >= FEWEST_SEEDS:
+            interval = t_interval(slopes)
+            together = within(interval.mean, interval.half_width)
+            found |= {run: replace(own[run], level=together) for run in runs if _open(own[run])}
+    return found
+
+
+def _open(level: Level) -> bool:
+    return level.level is None and level.per_doubling == level.per_doubling
+
+
+def compared(found: Evidence, measures: list[str]) -> list[str]:
+    """The trainings behind these measures: not what only chooses a rate or embeds, of which nothing else is taken."""
+    common = {*studies.SHARED, *studies.FROM_LONG}
+    of_own = {run for measure in found.content["planned"] if measure not in common for run in found.planned(measure)}
+    runs = {run for measure in measures for run in found.measured(measure)} & of_own
+    return sorted(run for run in runs if found.content["runs"][run]["steps"] > 0)
+
+
+def of_claim(found: Evidence, measures: list[str]) -> dict[str, Any] | None:
+    """How many of the trainings behind a claim have levelled off, and after how many steps; None if it has none."""
+    runs = compared(found, measures)
+    if not runs:
+        return None
+    ended, steps = of_runs(found), [found.content["runs"][run]["steps"] for run in runs]
+    return counted([ended[run].level if run in ended else None for run in runs], steps)
+
+
+def counted(levels: list[bool | None], steps: list[int]) -> dict[str, Any]:
+    """`level` of `of` have, of `unknown` nothing is known; the least and the most `steps`."""
+    level, unknown = levels.count(True), levels.count(None)
+    return {"level": level, "of": len(levels), "unknown": unknown, "steps": [min(steps), max(steps)]}
+
+
+WORDS = {True: "levelled", False: "moving", None: "unknown"}
+UNKNOWN = Level("none", 0)
+
+
+def _columns(level: Level, word: str) -> dict[str, Any]:
+    slope = {"slope_nats_per_doubling": level.per_doubling, "slope_error_nats": level.error}
+    return {"last_quarter_nats": level.loss, **slope, "levelled": word}
+
+
+UNTRAINED = _columns(UNKNOWN, "")  # of a run that is not compared either
+
+
+def columns(found: Evidence) -> dict[str, dict[str, Any]]:
+    """run -> the columns of results/tables/runs.csv that say how it ended, of the compared trainings of a scale."""
+    ended, runs = of_runs(found), compared(found, list(found.content["planned"]))
+    return {run: _columns(level, WORDS[level.level]) for run in runs for level in [ended.get(run, UNKNOWN)]}
+
+
+def of_figure(about: dict[str, Any], table: pd.DataFrame) -> dict[str, Any] | None:
+    """The same count for a figure's runs, by the rows of results/tables/runs.csv; None if it compares no training.
+
+    about: the figure's entry of its index. A run of two scales has a row of each, told by the seeds of each.
+    """
+    there = table["scale"] == (about["recorded"] or about["scale"])
+    rows = table[there & table["run"].isin(about["runs"]) & (table["levelled"] != "")]
+    known = {word: level for level, word in WORDS.items()}
+    levels = [known[word] for word in rows["levelled"]]
+    return counted(levels, [int(steps) for steps in rows["steps"]]) if levels else None

@@ -1,0 +1,70 @@
+"""What a scale can decide of a claim: `needs` of claims.yaml, for the claim and, where they differ, for a part of it.
+
+needs: {scale: workstation, seeds: 5, parts: {b: {scale: paper}}}: the part "(b) ..." needs the paper's scale; what is
+missing there is as for the claim.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from allmlp.errors import UserError
+from allmlp.params import SCALES
+from allmlp.report.multiplicity import combined, listed
+from allmlp.report.statistics import NOT_TESTABLE, Part
+
+LETTER = re.compile(r"\((\w)\)")
+
+
+def letter(name: str) -> str:
+    """`b` of the part "(b) ..."; empty for another name."""
+    found = LETTER.match(name)
+    return found.group(1) if found else ""
+
+
+def refuse_unknown(claim: dict[str, Any], known: Iterable[str]) -> None:
+    """UserError, naming them, where `needs` speaks of parts that are not among the `known` letters."""
+    listed_letters = sorted(set(known) - {""})
+    if unknown := sorted(set(claim["needs"].get("parts") or {}) - set(listed_letters)):
+        raise UserError(
+            f"claims.yaml, {claim['id']}, needs.parts: there is no part {', '.join(f'({one})' for one in unknown)}. "
+            f"Its parts are {', '.join(f'({one})' for one in listed_letters) or 'none'}."
+        )
+
+
+def met(claim: dict[str, Any], part: str, scale: str, seeds: int) -> bool:
+    """Are a scale and this many seeds enough for a part, given by its name ("" for a claim without parts)?"""
+    own = claim["needs"]
+    asked = {**own, **((own.get("parts") or {}).get(letter(part)) or {})}
+    return SCALES.index(scale) >= SCALES.index(asked["scale"]) and seeds >= asked["seeds"]
+
+
+def withhold(result: dict[str, Any], claim: dict[str, Any], scale: str, seeds: int) -> dict[str, Any]:
+    """A claim's entry where what this scale cannot test has no verdict any more, but an `indication`.
+
+    Where that is the whole claim, its parts stay as they are: all of it is an indication.
+    """
+    parts = [Part(**part) for part in result["parts"]]
+    refuse_unknown(claim, (letter(part.name) for part in parts))
+    testable = {part.name for part in parts if met(claim, part.name, scale, seeds)}
+    if len(testable) == len(parts) and (parts or met(claim, "", scale, seeds)):
+        return result
+    if not testable:
+        return {**result, "indication": result["verdict"], "verdict": NOT_TESTABLE}
+    kept = [
+        part if part["name"] in testable else {**part, "indication": part["verdict"], "verdict": NOT_TESTABLE}
+        for part in result["parts"]
+    ]
+    return {**result, **of_parts(kept), "p": None}
+
+
+def of_parts(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a claim's entry says once its parts are these."""
+    of = [Part(**part) for part in parts]
+    held = float(sum(part.verdict == "reproduced" for part in of))
+    return {"verdict": combined(of), "value": held, "text": listed(of), "parts": parts}
+
+
+def untested(result: dict[str, Any]) -> int:
+    """How many parts of an entry have no verdict at its scale."""
+    return sum(part["verdict"] == NOT_TESTABLE for part in result["parts"])

@@ -1,0 +1,138 @@
+"""`allmlp power`: a row for each part of a claim that rests on seeds, at each scale that plans it (`report.power`)."""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from allmlp import paths, studies
+from allmlp.errors import UserError
+from allmlp.params import SCALES
+from allmlp.plan import CLAIMS
+from allmlp.report import evidence
+from allmlp.report.deciding import Rests
+from allmlp.report.power import MOST, TOO_LITTLE, advice, chance
+
+POWER = Path("results/power.json")
+
+
+def planned(seeds: Mapping[str, Mapping[str, Any]], measures: Iterable[str], at: str, of: str, n: int) -> int:
+    """How many seeds a part that had n at the scale `of` has at the scale `at`: the fewest of its measures'.
+
+    seeds: scale -> measure -> part of the study -> seeds. The parts of the study that had n there say how many these
+    are; where none had, as when a condition leaves some out, the same share of the largest part.
+    """
+    found = []
+    for measure in measures:
+        then, now = seeds[of].get(measure, {}), seeds[at].get(measure, {})
+        if not then or not now:
+            continue
+        same = [now[part] for part in then if then[part] == n and part in now]
+        found.append(min(same) if same else n * max(now.values()) // max(then.values()))
+    return n if at == of or not found else min(found)
+
+
+def of_claim(claim: Mapping[str, Any], entry: Mapping[str, Any], seeds: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A row for each part that rests on seeds and each scale that plans it, from the one that gives the spread on."""
+    sources = {part: scale for scale, found in entry["at"].items() for part in found.get("rests", {})}
+    for part, source in sources.items():
+        rests = Rests.read(entry["at"][source]["rests"][part])
+        claimed = _claimed(claim, part)
+        spread = max(basis.spread for basis in rests.of)
+        for scale in SCALES[SCALES.index(source) :]:
+            if not all(measure in seeds.get(scale, {}) for measure in claim["measures"]):
+                continue
+            n = planned(seeds, claim["measures"], scale, source, rests.of[0].n)
+            row = {"claim": claim["id"], "part": part, "scale": scale, "n": n, "from": source, "from_n": rests.of[0].n}
+            yield {**row, **_chances(rests, min(n, MOST), claimed, spread)}
+
+
+def _chances(rests: Rests, n: int, claimed: float | None, spread: float) -> dict[str, Any]:
+    guards = "; ".join(rests.guards)
+    if unknown := _unknown(rests):
+        return {"spread": None, "if_true": None, "if_not": None, "needs": unknown, "guards": guards}
+    found = {true: chance(rests, n, true=true, claimed=claimed) for true in (True, False)}
+    needs = {true: advice(rests, true=true, claimed=claimed) for true, at in found.items() if at < TOO_LITTLE}
+    both = len(needs) == 2 and needs[True] == needs[False]
+    words = [needs[True]] if both else [f"{'if true' if true else 'if not'} {said}" for true, said in needs.items()]
+    return {
+        "spread": float(f"{spread:.3g}"),
+        "if_true": round(found[True], 2),
+        "if_not": round(found[False], 2),
+        "needs": "; ".join(words),
+        "guards": guards,
+    }
+
+
+def _unknown(rests: Rests) -> str:
+    """Why there is no spread to plan by, where there is none: empty otherwise."""
+    measured = [basis.spread for basis in rests.of if basis.rule.kind not in ("all", "few")]
+    if not all(map(math.isfinite, measured)):
+        return "no spread is known yet"
+    return "no spread is known: every seed gave the same number" if measured and not any(measured) else ""
+
+
+def _claimed(claim: Mapping[str, Any], part: str) -> float | None:
+    """The effect that the claim's entry gives for a part: by its letter, `all` for a claim without parts."""
+    given = claim.get("effect") or {}
+    return given.get(part[1:2] if part.startswith("(") else "all")
+
+
+def rows(scale: str | None = None, claim: str | None = None) -> list[dict[str, Any]]:
+    """Every row of the table, or those of one scale or claim, from claims.json and selected.json."""
+    if not CLAIMS.is_file():
+        raise UserError(f"{CLAIMS}: is missing. Run `allmlp judge` (`dvc repro` does so by itself).")
+    entries = {entry["id"]: entry for entry in json.loads(CLAIMS.read_text(encoding="utf-8"))["claims"]}
+    if claim and claim not in entries:
+        raise UserError(f"--claim {claim}: no such claim. There are: {', '.join(entries)}.")
+    content, found = evidence.selected()["studies"], []
+    for study in studies.STUDIES:
+        seeds = {name: at.get("seeds", {}) for name, at in content.get(study, {}).items()}
+        for row in studies.ledger(study):
+            if claim in (None, row["id"]) and row["id"] in entries:
+                found += list(of_claim(row, entries[row["id"]], seeds))
+    return [row for row in found if scale in (None, row["scale"])]
+
+
+def write() -> None:
+    """Write results/power.json: claim -> rows, which the report shows. Scales of equally many seeds share one."""
+    found: dict[tuple[str, str, int], dict[str, Any]] = {}
+    by_claim: dict[str, list[dict[str, Any]]] = {}
+    for row in rows():
+        same = (row["claim"], row["part"], row["n"])
+        if same in found:
+            found[same]["scale"] += f", {row['scale']}"
+        else:
+            found[same] = {key: value for key, value in row.items() if key != "claim"}
+            by_claim.setdefault(row["claim"], []).append(found[same])
+    paths.write_whole(POWER, json.dumps(by_claim, indent=1) + "\n")
+
+
+def show(scale: str | None, claim: str | None, format: str) -> None:
+    """Print the rows as a table, or as JSON for machines."""
+    found = rows(scale, claim)
+    if format == "json":
+        print(json.dumps(found, indent=1))
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold")
+    for head in ("claim", "part", "scale"):
+        table.add_column(head, overflow="fold")
+    for head in ("n", "spread", "if true", "if not"):
+        table.add_column(head, justify="right")
+    table.add_column("", overflow="fold")
+    for row in found:
+        spread = "-" if row["spread"] is None else f"{row['spread']:.3g} ({row['from']}, {row['from_n']})"
+        guards = escape(row["guards"]) if claim else ""
+        words = "; ".join(filter(None, [row["needs"] and f"[red]{row['needs']}[/red]", guards]))
+        chances = ("-" if row[key] is None else f"{row[key]:.0%}" for key in ("if_true", "if_not"))
+        table.add_row(row["claim"], row["part"], row["scale"], str(row["n"]), spread, *chances, words)
+    Console(width=None if Console().is_terminal else 200).print(table)
+    short = sum(bool(row["needs"]) for row in found)
+    print(
+        f"{len(found)} rows, {short} of which would not decide. Spread: largest of the part's numbers (scale, seeds)."
+    )

@@ -1,0 +1,103 @@
+"""Power before the run: the chance that each rule decides rightly at its planned number of seeds.
+
+Each number that a verdict rests on (`deciding.Rests`, in claims.json) is drawn anew from a normal distribution with the
+spread measured so far, and judged by the rule itself: once as the claim has it, once as if it were not so. Holm's
+correction, guards that withhold a verdict, and the uncertainty of a spread from few seeds are left out; of a rule that
+looks for the clearest of several cells or tasks, the cell that was the clearest stands for all.
+
+What "true" is: the claim's own `effect` for that part where claims.yaml gives one. Else, of "above a margin", twice the
+margin (zero for a negative one, one spread for none), and the same mirrored for "below"; of "equal", no difference; of
+a printed number, one more draw from the same distribution; of a share, all seeds or none. "Not true" is as far on the
+other side of the margin; of "equal", twice the margin; of a printed number, two largest half widths away.
+"""
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from allmlp.report.deciding import FEWEST_SEEDS, Basis, Rests, Rule
+
+DRAWS, MOST = 2000, 128  # simulated experiments, and seeds of the largest
+ENOUGH, TOO_LITTLE = 0.8, 0.5
+SHIFT = 61  # rows between the draws of two numbers of one part
+
+
+@cache
+def _normal() -> NDArray[np.float64]:
+    """Standard normal draws, the same each time: (DRAWS, MOST) and one more column for a printed number."""
+    return np.random.default_rng(0).standard_normal((DRAWS, MOST + 1))
+
+
+def effects(rule: Rule, spread: float, claimed: float | None = None) -> tuple[float, float]:
+    """The mean where the claim is true, and where it is not, as the module says."""
+    low, high = rule.low, rule.high
+    match rule.kind:
+        case "better":
+            default = 2 * high if high > 0 else 0.0 if high < 0 else spread
+            true = default if claimed is None else claimed
+            return true, low - (true - high)
+        case "below":
+            default = 0.0 if low > 0 else 2 * low if low < 0 else -spread
+            true = default if claimed is None else claimed
+            return true, high + (low - true)
+        case "all" | "few":
+            return (1.0, 0.0) if rule.kind == "all" else (0.0, 1.0)
+        case "equal":
+            return (0.0 if claimed is None else claimed), 2 * high
+        case "inside":
+            return ((low + high) / 2 if claimed is None else claimed), high + (high - low) / 2
+    return (low + high) / 2, (low + high) / 2 + 2 * rule.limit
+
+
+def chance(rests: Rests, n: int, *, true: bool, claimed: float | None = None) -> float:
+    """The share of draws of n seeds in which the verdict is right."""
+    values = [_drawn(basis, place, n, true, claimed) for place, basis in enumerate(rests.of)]
+    return float((rests.decide(values) == (1 if true else -1)).mean())
+
+
+def _drawn(basis: Basis, place: int, n: int, true: bool, claimed: float | None) -> NDArray[np.float64]:
+    """Values (DRAWS, n) of the number at this place of a part: no two numbers of a part have the same."""
+    normal = np.roll(_normal(), -SHIFT * place, axis=0)
+    mean = effects(basis.rule, basis.spread, claimed)[0 if true else 1]
+    z = normal[:, :n]
+    if basis.rule.kind in ("all", "few"):
+        return np.full(z.shape, mean)
+    if basis.rule.kind == "prediction" and true:
+        z = z - normal[:, -1:]  # the printed number is one more draw: it stands still, ours move
+    return mean + basis.spread * z
+
+
+def seeds_for(rests: Rests, *, true: bool, claimed: float | None = None, wanted: float = ENOUGH) -> int | None:
+    """The fewest seeds with a chance of at least `wanted`; None where that takes more than MOST."""
+    few, enough = FEWEST_SEEDS - 1, FEWEST_SEEDS
+    while chance(rests, enough, true=true, claimed=claimed) < wanted:
+        if enough == MOST:
+            return None
+        few, enough = enough, min(2 * enough, MOST)
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        if chance(rests, middle, true=true, claimed=claimed) >= wanted:
+            enough = middle
+        else:
+            few = middle
+    return enough
+
+
+def advice(rests: Rests, *, true: bool, claimed: float | None = None) -> str:
+    """What a rule that would not decide needs."""
+    if enough := seeds_for(rests, true=true, claimed=claimed):
+        return f"needs more seeds: {enough} for {ENOUGH:.0%}"
+    if chance(rests, MOST, true=true, claimed=claimed) >= TOO_LITTLE:
+        return f"needs more seeds: over {MOST} for {ENOUGH:.0%}"
+    halves = {basis.rule.limit: _half_width(basis) for basis in rests.of if basis.rule.kind == "prediction"}
+    for limit, half in halves.items():
+        if true and half > limit:
+            return f"cannot decide at any n: one seed's spread alone is ±{half:.3g}, the limit {limit:.3g}"
+    return f"cannot decide with {MOST} seeds or fewer"
+
+
+def _half_width(basis: Basis) -> float:
+    """Of a prediction interval from any number of seeds, if the spread is as it is."""
+    return float(ndtri((1 + basis.rule.level) / 2)) * basis.spread

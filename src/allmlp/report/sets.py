@@ -1,0 +1,125 @@
+"""The last complete set of runs of everything that is judged or drawn: results/sets.json, written by `allmlp select`.
+
+A set is complete where every run that the plan has of it is measured; nobody can stop at a nice moment. While a larger
+plan is under way, the last complete set is judged and drawn in its place, as long as the plan holds all of its runs. It
+grows with the next complete plan, and never shrinks unless the plan itself drops some of its runs.
+
+Runs are named in it by their settings, so that a raised RECIPE, which renames runs, leaves their sets standing.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from allmlp import paths, studies
+from allmlp.run import Run
+
+SETS = Path("results/sets.json")
+Runs = dict[str, list[str]]  # measure -> runs
+
+
+class Unit(NamedTuple):
+    """What is complete or not as a whole: these measures of the runs of these parts of a study (none: of all)."""
+
+    measures: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Its name in results/sets.json."""
+        words = ["+".join(self.measures), *(["of", "+".join(self.parts)] if self.parts else [])]
+        return " ".join([*words, *(["and", "+".join(self.also)] if self.also else [])])
+
+    @classmethod
+    def of_claim(cls, claim: Mapping[str, Any]) -> "Unit":
+        """Of a claim."""
+        return cls(tuple(claim["measures"]), tuple(claim.get("runs") or ()))
+
+    @classmethod
+    def of_module(cls, module: ModuleType) -> "Unit":
+        """Of a figure or table."""
+        return cls(tuple(module.MEASURES), tuple(getattr(module, "PARTS", ())), tuple(getattr(module, "ALSO", ())))
+
+
+def units(study: str) -> Iterator[Unit]:
+    """Everything of a study that is judged or drawn."""
+    yield from (Unit.of_claim(claim) for claim in studies.ledger(study) if claim["test"])
+    for kind in ("figures", "tables"):
+        yield from (Unit.of_module(studies.module(study, f"{kind}.{name}")) for name in studies.names(study, kind))
+
+
+def lasting(run: Run) -> str:
+    """A run's name by its settings: the same under every recipe."""
+    return f"{run.name}-seed{run.seed}-{run.settings_digest}"
+
+
+@dataclass
+class Sets:
+    """results/sets.json: study -> scale or overlay -> unit -> measure -> runs, by their lasting names."""
+
+    complete: dict[str, dict[str, dict[str, Runs]]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls) -> "Sets":
+        """As it lies there; empty where it does not."""
+        if not SETS.is_file():
+            return cls()
+        content = json.loads(SETS.read_text(encoding="utf-8"))
+        lists = content["sets"]
+        return cls(
+            {
+                study: {
+                    scale: {key: {m: lists[digest] for m, digest in of.items()} for key, of in of_scale.items()}
+                    for scale, of_scale in scales.items()
+                }
+                for study, scales in content["complete"].items()
+            }
+        )
+
+    def write(self) -> None:
+        """Each list of runs once, under its digest: most measures of a scale are of the same runs."""
+        lists: dict[str, list[str]] = {}
+
+        def named(runs: list[str]) -> str:
+            digest = paths.digest(runs, 12)
+            lists[digest] = runs
+            return digest
+
+        complete = {
+            study: {
+                scale: {key: {m: named(runs) for m, runs in of.items()} for key, of in sorted(of_scale.items())}
+                for scale, of_scale in scales.items()
+            }
+            for study, scales in self.complete.items()
+        }
+        paths.write_whole(SETS, json.dumps({"complete": complete, "sets": lists}, indent=1) + "\n")
+
+    def keep_only(self, study: str, keys: set[str]) -> None:
+        """Forget what nothing of a study speaks of any more."""
+        for of_scale in self.complete.get(study, {}).values():
+            for key in of_scale.keys() - keys:
+                del of_scale[key]
+
+    def take(self, study: str, scale: str, unit: Unit, planned: Runs, measured: Runs, names: dict[str, str]) -> "Stand":
+        """Record a set that is complete by the plan; else say what stands in for it. `names`: run -> lasting name."""
+        of_scale = self.complete.setdefault(study, {}).setdefault(scale, {})
+        if all(planned[m] and set(planned[m]) == set(measured[m]) for m in unit.measures):
+            of_scale[unit.key] = {m: sorted(names[run] for run in planned[m]) for m in unit.measures}
+            return Stand()
+        recorded = of_scale.get(unit.key, {})
+        runs = {m: {names[run]: run for run in planned[m]} for m in unit.measures}
+        if gone := sorted({name for m, of in recorded.items() for name in of if name not in runs[m]}):
+            return Stand(dropped=tuple(gone))
+        standing = {m: [runs[m][name] for name in of] for m, of in recorded.items()}
+        return Stand(standing if standing and all(set(of) <= set(measured[m]) for m, of in standing.items()) else None)
+
+
+class Stand(NamedTuple):
+    """What is there in place of a set that is not complete by the plan: an earlier one, or why it does not count."""
+
+    runs: Runs | None = None
+    dropped: tuple[str, ...] = ()  # runs of the recorded set that the plan does not have any more

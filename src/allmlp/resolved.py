@@ -1,0 +1,123 @@
+"""A plan as plain values: what a machine without pydantic trains and measures, brought there by a bundle.
+
+work/plan.json    the open runs in the order in which they are worked through, what they need, hours and claims
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from allmlp.batches import to_train, unmeasured
+from allmlp.errors import UserError
+from allmlp.run import Run, related
+
+PLAN = Path("work/plan.json")
+FORMAT = 1
+TUPLES = ("measures", "keep", "search", "tested")
+WAY_OUT = "Unpack a bundle that this version of the code has packed."
+
+
+def described(run: Run) -> dict[str, Any]:
+    """A run as plain values, its id among them."""
+    return {
+        "id": run.id,
+        **{field.name: getattr(run, field.name) for field in fields(run) if field.name != "relatives"},
+    }
+
+
+def _run(values: Mapping[str, Any]) -> Run:
+    """The run again. UserError where this code would give it another id: its results would be others."""
+    given = {key: value for key, value in values.items() if key != "id"}
+    kept: dict[str, Any] = {key: tuple(value) if key in TUPLES else value for key, value in given.items()}
+    try:
+        run = Run(**kept)
+    except TypeError as error:
+        raise UserError(f"{PLAN}: {values.get('id')} is no run of this version ({error}). {WAY_OUT}") from error
+    if run.id != values["id"]:
+        raise UserError(f"{PLAN}: {values['id']} is {run.id} by the code that is here: recipes differ. {WAY_OUT}")
+    return run
+
+
+@dataclass(frozen=True)
+class ResolvedPlan:
+    """The open runs of a scale, in order, and everything that a scheduler and a table say of them."""
+
+    scale: str
+    known: list[Run]  # those to be done, and those that they need
+    order: list[str]
+    hours: Mapping[str, float]  # of a whole run
+    claims: Mapping[str, frozenset[str]]
+    arguments: str = ""
+
+    @cached_property
+    def _by_id(self) -> dict[str, Run]:
+        return {run.id: run for run in self.known}
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs to be done, first things first."""
+        return [self._by_id[run] for run in self.order]
+
+    def run(self, run_id: str) -> Run:
+        """A run by its id."""
+        if run_id not in self._by_id:
+            raise UserError(f"no run {run_id!r} in {PLAN}. It is not open, or the bundle is of another scale.")
+        return self._by_id[run_id]
+
+    def untrained(self) -> set[str]:
+        """The runs whose weights are still to be made."""
+        return to_train(self.known, filter(unmeasured, self.runs))
+
+    def open(self) -> list[Run]:
+        """The runs to be trained or measured, first things first."""
+        untrained = self.untrained()
+        return [run for run in self.runs if run.id in untrained or unmeasured(run)]
+
+    def to_json(self) -> str:
+        """As it is kept: only what is still open, with what that needs."""
+        wanted = [run.id for run in self.open()]
+        needed, waiting = set(wanted), list(wanted)
+        while waiting:
+            waiting += (new := set(self._by_id[waiting.pop()].needs) - needed)
+            needed |= new
+        content = {
+            "format": FORMAT,
+            "scale": self.scale,
+            "order": wanted,
+            "runs": [described(run) for run in self.known if run.id in needed],
+            "hours": {run: self.hours[run] for run in sorted(needed & self.hours.keys())},
+            "claims": {claim: sorted(of & needed) for claim, of in self.claims.items() if of & needed},
+        }
+        return json.dumps(content, indent=1) + "\n"
+
+
+def from_json(text: str) -> ResolvedPlan:
+    """What `to_json` kept. UserError for anything else."""
+    try:
+        content = json.loads(text)
+        if content["format"] != FORMAT:
+            raise UserError(f"{PLAN}: is of format {content['format']}, this code reads {FORMAT}. {WAY_OUT}")
+        runs = {values["id"]: _run(values) for values in content["runs"]}
+        claims = {claim: frozenset(of) for claim, of in content["claims"].items()}
+        if lacking := set(content["order"]) - runs.keys():
+            raise KeyError(min(lacking))
+        known = related(runs, str(PLAN))
+        return ResolvedPlan(content["scale"], known, content["order"], content["hours"], claims)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{PLAN}: is damaged ({error!r}). {WAY_OUT}") from error
+
+
+def brought(scale: str | None = None, overlays: Sequence[Path] | None = None) -> ResolvedPlan:
+    """The plan that a bundle brought here."""
+    if not PLAN.is_file():
+        raise UserError(
+            "pydantic is not installed here, and no bundle was unpacked: parameters cannot be read. "
+            "`pip install pydantic`, or `allmlp unpack FILE`."
+        )
+    found = from_json(PLAN.read_text(encoding="utf-8"))
+    if overlays or scale not in (None, found.scale):
+        raise UserError(f"{PLAN} holds scale {found.scale}; without pydantic there is no other, and no --params.")
+    return found

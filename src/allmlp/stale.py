@@ -1,0 +1,48 @@
+"""A killed Snakemake leaves its lock behind: the next call on the same host names it and lifts it.
+
+Snakemake's lock does not say whose it is. Every Snakemake that works here holds a lock of the kernel's too, shared with
+all others, which no kill leaves behind: who gets it for itself alone knows that nobody else is alive.
+"""
+
+import fcntl
+import json
+import os
+import socket
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+NOTE, LOCKS = Path(".snakemake/allmlp.lock"), Path(".snakemake/locks")
+_held: list[int] = []  # open until this process ends
+
+
+def lift() -> None:
+    """Lift the lock of a dead Snakemake of this host and folder, and hold this process's own until it ends.
+
+    What a file system without locks, or another host, leaves behind stays: `snakemake --unlock --cores 1` lifts it.
+    """
+    with suppress(OSError):
+        NOTE.parent.mkdir(exist_ok=True)
+        descriptor = os.open(NOTE, os.O_RDWR | os.O_CREAT)
+        _held.append(descriptor)
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lift_stale(os.pread(descriptor, 1000, 0).decode())
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now}).encode(), 0)
+
+
+def _lift_stale(note: str) -> None:
+    left = sorted(LOCKS.glob("*.lock"))
+    try:
+        said = json.loads(note)
+        whose = f"pid {said['pid']} on {said['host']}, since {said['since']}"
+    except (ValueError, TypeError, KeyError):
+        return
+    if left and said["host"] == socket.gethostname():
+        for path in left:
+            path.unlink(missing_ok=True)
+        print(f"lifted the lock of a Snakemake that is no more ({whose}); going on where it was", file=sys.stderr)

@@ -1,0 +1,133 @@
+"""Has a loss levelled off? Its slope over the last quarter of the budget, and how sure that slope is.
+
+    >>> log = Curve(steps=np.arange(1000), training=np.full(1000, 3.0), held_out=np.full(1000, np.nan))
+    >>> levelled(log, budget=1000).level
+    True
+
+To level off is not to have learned: a plateau before a fall is level too. It says that the same training, twice as
+long, would move the loss by less than what tells two models apart.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+# Nats per doubling of the steps. 0.02 nats is the margin that recurs in the claims (2 % in perplexity, the smallest
+# difference that the articles read as one): a loss that a doubling moves by less decides no comparison by moving on.
+LIMIT = 0.02
+QUARTER = 0.75  # the last quarter of the budget begins here
+BLOCKS = 16  # neighbouring batches are averaged into so many values: their noise is not independent
+# Student's t, 97.5 %, for 1 to BLOCKS - 2 degrees: measures are taken on machines without SciPy too
+T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145)
+FEWEST = 4  # values that give a line and an error of its slope
+HUBER = 1.345  # residuals beyond so many standard deviations count less (Huber 1981): 95 % efficient for normal noise
+
+Values = NDArray[np.float64]
+Source = Literal["held-out", "training", "none"]
+NONE = float("nan")
+
+
+class Curve(NamedTuple):
+    """Losses over steps, in nats, each (n,); NaN where one was not taken."""
+
+    steps: NDArray
+    training: Values
+    held_out: Values
+
+
+@dataclass(frozen=True)
+class Level:
+    """How a loss ended. `error` is the standard error of `per_doubling`, NaN where too few values give one.
+
+    `level` is None where the 95 % interval of the slope holds both more and less than LIMIT, or there is none.
+    """
+
+    source: Source
+    values: int
+    loss: float = NONE
+    per_doubling: float = NONE
+    per_step: float = NONE
+    error: float = NONE
+    level: bool | None = None
+
+
+class Line(NamedTuple):
+    """A fitted line: its slope, and the standard error of that."""
+
+    slope: float
+    error: float
+
+
+def levelled(curve: Curve, budget: int) -> Level:
+    """The slope of the held-out loss where the last quarter has FEWEST values of it, else of the training loss.
+
+    A training that ended before its budget has not levelled off: it diverged.
+    """
+    if not len(curve.steps) or curve.steps.max() + 1 < budget:
+        return Level("none", 0, level=False if len(curve.steps) else None)
+    last = curve.steps >= max(1, QUARTER * budget)
+    taken: dict[Source, Values] = {"held-out": curve.held_out, "training": curve.training}
+    there = {source: last & np.isfinite(losses) for source, losses in taken.items()}
+    source = max(there, key=lambda source: min(FEWEST, int(there[source].sum())))  # of equals the first, held-out
+    rows = there[source]
+    steps, losses = curve.steps[rows].astype(float), taken[source][rows]
+    if len(losses) < 2:
+        return Level("none", len(losses))
+    doublings = fitted(np.log2(steps), losses)
+    return Level(
+        source,
+        len(losses),
+        float(losses.mean()),
+        doublings.slope,
+        fitted(steps, losses).slope,
+        doublings.error,
+        _decided(doublings, min(BLOCKS, len(losses))),
+    )
+
+
+def within(slope: float, half_width: float) -> bool | None:
+    """Is a slope, give or take `half_width`, nearer to 0 than LIMIT, or farther (False)? None: neither is sure."""
+    if abs(slope) + half_width < LIMIT:
+        return True
+    return False if abs(slope) - half_width > LIMIT else None
+
+
+def _decided(line: Line, values: int) -> bool | None:
+    return within(line.slope, T_975[values - 3] * line.error) if np.isfinite(line.error) else None
+
+
+def fitted(x: Values, y: Values) -> Line:
+    """Least squares through means of neighbours, with outliers weighed down from 8 means on; x ascending."""
+    groups = np.array_split(np.arange(len(x)), min(BLOCKS, len(x)))
+    means_x, means_y = (np.array([values[group].mean() for group in groups]) for values in (x, y))
+    weights, n = np.ones(len(groups)), len(groups)
+    for _ in range(30 if n >= 8 else 1):
+        centre = np.average(means_x, weights=weights)
+        spread = weights @ (means_x - centre) ** 2
+        slope = float(weights @ ((means_x - centre) * means_y) / spread)
+        residuals = means_y - np.average(means_y, weights=weights) - slope * (means_x - centre)
+        if n < FEWEST:
+            return Line(slope, NONE)
+        if n < 8:
+            return Line(slope, float(np.sqrt(residuals @ residuals / (n - 2) / spread)))
+        scale = float(np.median(np.abs(residuals))) / 0.6745 * (n / (n - 2)) ** 0.5
+        if scale == 0:
+            return Line(slope, 0.0)
+        weights = np.minimum(1, HUBER * scale / np.maximum(np.abs(residuals), scale * 1e-9))
+    bounded = np.clip(residuals / scale, -HUBER, HUBER)
+    inside = float((np.abs(residuals / scale) <= HUBER).mean())
+    variance = scale**2 * (bounded @ bounded) / (n - 2) / inside**2
+    return Line(slope, float(np.sqrt(variance / ((means_x - means_x.mean()) ** 2).sum())))
+
+
+def of_log(log: pd.DataFrame, done: int, at_end: float | None) -> Curve:
+    """A training's log as a curve; `at_end`: the held-out loss after the last of its `done` steps."""
+    held_out = log["validation_loss"] if "validation_loss" in log else pd.Series(NONE, index=log.index)
+    return Curve(
+        np.append(log["step"].to_numpy(), done),
+        np.append(log["loss"].to_numpy(float), NONE),
+        np.append(held_out.to_numpy(float), NONE if at_end is None else at_end),
+    )

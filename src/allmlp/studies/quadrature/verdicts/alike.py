@@ -1,0 +1,56 @@
+"""Networks like the paper's: they add every pair, with as many key frequencies (003-5, -6, -9 to -12).
+
+The paper describes one network. Ours differ: some have not finished learning some pair, some have another number of
+key frequencies, and their errors, bounds and coefficients are other quantities. So these claims are judged on the
+networks that are alike; the result for all networks stands beside.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding
+from allmlp.studies.quadrature.verdicts.common import heavy
+
+if TYPE_CHECKING:
+    from allmlp.report.evidence import Evidence
+
+Parts = Callable[[pd.DataFrame], Mapping[str, Finding]]
+
+
+def seeds(evidence: "Evidence") -> set[int]:
+    """Seeds of the networks with accuracy 1 over all pairs and the paper's number of key frequencies.
+
+    A key frequency is one with at least weight_share_1 of the output weight.
+    """
+    last = evidence.table("accuracy").sort_values("step").groupby("seed")["accuracy_1"].last()
+    keys = heavy(evidence.table("error_table"), evidence.margin).groupby("seed").size()
+    alike = (last == 1.0) & (keys.reindex(last.index, fill_value=0) == evidence.margin["keys_count"])
+    return {int(seed) for seed in last.index[alike]}
+
+
+def on_alike(evidence: "Evidence", rows: pd.DataFrame, parts: Parts) -> Finding:
+    """The parts of a claim judged on the networks that are alike; the text of each also says what all of them give."""
+    chosen = rows[rows["seed"].isin(seeds(evidence))]
+    of_all = parts(rows)
+    n, of = chosen["seed"].nunique(), rows["seed"].nunique()
+    if n == 0:
+        return whole({name: _too_few(found, 0, of, evidence.seeds) for name, found in of_all.items()})
+    found = {name: _beside(one, of_all[name], of) for name, one in parts(chosen).items()}
+    return whole({name: _too_few(one, n, of, evidence.seeds) for name, one in found.items()})
+
+
+def _beside(alike: Finding, of_all: Finding, networks: int) -> Finding:
+    """The finding on the networks that are alike, with that on all networks after it."""
+    return replace(alike, text=f"{alike.text}; all {networks} networks: {of_all.verdict}, {of_all.text}")
+
+
+def _too_few(found: Finding, n: int, of: int, needed: int) -> Finding:
+    """Undecided where fewer networks are alike than the claim needs seeds."""
+    if n >= needed:
+        return found
+    reason = f"{n} of {of} networks are like the paper's, {needed} are needed"
+    return replace(found, verdict="undecided", n=n, p=None, p_against=None, text=f"not judged: {reason}; {found.text}")

@@ -1,0 +1,69 @@
+"""Has a training levelled off? The loss's slope over the last quarter of its budget, and how often it read its text.
+
+Taken of every training at the scale `long` and above. Trainings of smaller scales that have a measured curve are judged
+by that curve, with the same function.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from allmlp import tasks
+from allmlp.columns import exact, numeric
+from allmlp.studies.levelling import LIMIT, NONE, levelled, of_log
+
+if TYPE_CHECKING:
+    from allmlp.training.checkpoint import Trained
+
+RECIPE = 1
+COLUMNS = {
+    "steps": exact("updates done"),
+    "readings_1": exact("how often the training examples were read; nan where each batch is drawn anew"),
+    "source": exact("which loss: held-out where the last quarter of the budget has enough of it, else training"),
+    "values": exact("losses in that quarter"),
+    "loss_nats": numeric("their mean", rtol=1e-2, atol=1e-3),
+    "slope_nats_per_doubling": numeric("slope over that quarter, per doubling of the steps", rtol=0.5, atol=0.05),
+    "slope_error_nats": numeric("its standard error, from the noise of the batches", rtol=1.0, atol=0.05),
+    "slope_nats_per_reading": numeric("the slope per reading of the training examples", rtol=0.5, atol=0.05),
+    "level_1": numeric(
+        f"1: the 95 % interval of the slope per doubling lies within {LIMIT} of 0; 0: outside; nan: neither", atol=1.0
+    ),
+}
+
+
+def measure(trained: "Trained") -> pd.DataFrame:
+    """One row."""
+    done, ending = trained.ending["steps_done"], trained.ending["validation_loss"]
+    found, readings = levelled(of_log(trained.log, done, ending), trained.run.steps), _readings(trained, done)
+    row = {
+        "steps": done,
+        "readings_1": readings,
+        "source": found.source,
+        "values": found.values,
+        "loss_nats": found.loss,
+        "slope_nats_per_doubling": found.per_doubling,
+        "slope_error_nats": found.error,
+        "slope_nats_per_reading": found.per_step * done / readings if readings else NONE,
+        "level_1": NONE if found.level is None else float(found.level),
+    }
+    return pd.DataFrame([row])[list(COLUMNS)]
+
+
+def _readings(trained: "Trained", done: int) -> float:
+    """Batches done over the batches of one reading, NaN for a task without an end."""
+    run = trained.run
+    rows = tasks.size(run.task, run.task_parameters)[0]
+    if tasks.reads_parent(run.task):  # which draws from pairs; to build it is to embed them all
+        return done * rows / _pairs(trained)
+    if run.corpus is None:
+        return float(done) if run.task.startswith("modular-addition") else NONE  # every pair in every batch
+    return done / trained.task().batches_per_epoch  # type: ignore[attr-defined]
+
+
+def _pairs(trained: "Trained") -> int:
+    from allmlp.tokens.pairs import PairFile
+
+    most = trained.run.task_parameters.get("training_pairs")
+    there = len(PairFile(Path("results/tokens") / str(trained.run.tokens)).queries("train"))
+    return there if most is None else min(most, there)

@@ -1,0 +1,84 @@
+"""A longer twin goes on where a shorter one ended, with the bits of a training from the beginning.
+
+The shorter run's published state, log and kept weights are laid into the longer one's work folder, as if it had been
+killed there. Only a twin that has all that the longer run would have made by then is used; else it begins at step 0.
+"""
+
+import json
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from allmlp import paths
+from allmlp.errors import UserError
+from allmlp.run import Run
+from allmlp.training.state import LOG
+from allmlp.training.storage import MANIFEST, read_json, write_json
+
+STATE = "final-state.safetensors"
+STEPS, KEEP = 1, 3  # places in an identity's "training"
+FREE = ("keeps_state", "tested")
+
+
+def begin_where_twin_ended(run: Run, work: Path, timings: Path) -> None:
+    """Lay the twin's last state into `work`, unless the run has one of its own there. Says why not where it cannot."""
+    if run.shorter is None or any(work.glob("state-*.json")):
+        return
+    twin = Path("results/checkpoints") / run.shorter
+    try:
+        manifest, said = read_json(twin / MANIFEST), read_json(twin / "run.json")
+        step = _usable(run, said)
+        kept = [f"step-{at}.safetensors" for at in run.keep if at < step]
+        for name in (STATE, "log.parquet", *kept):
+            if name not in manifest or paths.file_sha256(twin / name) != manifest[name]:
+                raise UserError(f"{twin / name}: is missing or damaged")
+        rows = _rows(pd.read_parquet(twin / "log.parquet"))
+    except (UserError, OSError) as error:
+        print(f"{run.id}: begins at step 0, for its shorter twin is of no use: {error}", flush=True)
+        return
+    for name in kept:
+        shutil.copyfile(twin / name, work / name)
+    paths.write_whole(work / LOG, "".join(json.dumps(row) + "\n" for row in rows))
+    shutil.copyfile(twin / STATE, work / f"state-{step}.safetensors")
+    timing = timings / f"{run.shorter}.json"
+    state = {
+        "step": step,
+        "sha256": manifest[STATE],
+        "seconds": read_json(timing)["seconds"] if timing.is_file() else math.nan,
+        "kept": {name: manifest[name] for name in kept},
+    }
+    write_json(work / f"state-{step}.json", state)
+
+
+def _usable(run: Run, said: dict[str, Any]) -> int:
+    """The twin's steps. UserError unless it is this run but shorter, with held-out losses of the same steps."""
+    theirs, ours = said["run"], json.loads(paths.canonical(run.identity))
+    step, ended = theirs["training"][STEPS], said["ending"]
+    if _same(theirs) != _same(ours):
+        raise UserError("it differs in more than its steps")
+    if ended["diverged"] or ended["steps_done"] != step or step > run.steps:
+        raise UserError(f"it ended after {ended['steps_done']} of {step} steps")
+    if ended["validation_loss"] is not None and _tested(theirs, step) != _tested(ours, step):
+        raise UserError("its held-out losses are of other steps")
+    return step
+
+
+def _same(identity: dict[str, Any]) -> dict[str, Any]:
+    training = [value for place, value in enumerate(identity["training"]) if place not in (STEPS, KEEP)]
+    return {key: value for key, value in identity.items() if key not in FREE} | {"training": training}
+
+
+def _tested(identity: dict[str, Any], before: int) -> set[int]:
+    return {at for at in (*identity["training"][KEEP], *identity.get("tested", ())) if at < before}
+
+
+def _rows(log: pd.DataFrame) -> list[dict[str, Any]]:
+    """A published log as the rows that the loop wrote: a held-out loss that was not taken is None there."""
+    rows: list[dict[str, Any]] = log.to_dict("records")  # type: ignore[assignment]
+    for row in rows:
+        if "validation_loss" in row and pd.isna(row["validation_loss"]):
+            row["validation_loss"] = None
+    return rows

@@ -1,0 +1,88 @@
+"""Every command in README and docs: those that can run here in seconds do, word for word; others say why not.
+
+Where the whole command would train for minutes, `-n` or `--help` stands behind its own words.
+"""
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PROJECT, call
+
+PROGRAMS = ("make", "snakemake", "allmlp", "dvc", "git", "pip", "python", "source")
+MINUTES, NETWORK = "minutes of work; its parts have tests of their own", "needs a network"
+ELSEWHERE = "on another machine; tests of bundles carry one there"
+RUN = {  # command -> the words behind its own
+    "make reproduce": ("-n",),
+    "make test": ("-n",),
+    "make test-all": ("-n",),
+    "make bench": ("-n",),
+    "make reproduce PARAMS=my.yaml": ("-n",),
+    "allmlp audit": ("--help",),
+    "allmlp plan": (),
+    "allmlp plan --scale long": (),
+    "allmlp plan --params my.yaml": (),
+    "allmlp power --scale long": ("--help",),
+    "allmlp advance --minutes 60": ("--help",),
+    "allmlp advance --minutes M": ("--help",),
+    "allmlp pack open.bundle": ("--help",),
+    "allmlp certify RUN": ("--help",),
+    "allmlp keep --push": ("--help",),
+    "allmlp render --pdf": ("--help",),
+    "allmlp recipes": ("--help",),
+    "allmlp recipes --write": ("--help",),
+    "allmlp recipes --same-behaviour MODULE": ("--help",),
+    "allmlp tokenize tinystories": ("--help",),
+    "snakemake": ("-n",),
+    "snakemake --unlock --cores 1": (),
+    "snakemake --cores all --resources gpu=4": ("-n",),
+    "snakemake --cores all --config scale=workstation": ("-n",),
+    "snakemake --cores all --config study=language": ("-n",),
+    "snakemake --cores all --configfile params.yaml my.yaml": ("-n",),
+    "snakemake --cores all --configfile params.yaml overlays/english.yaml": ("-n",),
+    "snakemake --workflow-profile workflow/profiles/slurm": ("-n",),
+    "dvc remote modify local url s3://...": (),
+}
+WHY_NOT = {
+    "dvc repro": "tests/workflow/test_nothing_to_do.py runs it where there is something to make",
+    "source .venv/bin/activate": "the environment of `make`, not of the tests",
+    "pip install weasyprint": NETWORK,
+    "pip install -e .[slurm]": NETWORK,
+    "git checkout STATE && dvc checkout --allow-missing": "tests/workflow/test_states.py walks states",
+    "MY_KEY=... allmlp tokenize tinystories-summaries": NETWORK,
+    "python -m allmlp.known": MINUTES,
+    "python benchmarks/rates.py": "needs an idle machine",
+    "PYTHONPATH=src python -m allmlp advance --minutes 60": ELSEWHERE,
+    "PYTHONPATH=src python -m allmlp pack back.bundle": ELSEWHERE,
+    "PYTHONPATH=src python -m allmlp unpack open.bundle": ELSEWHERE,
+    "python -m tests.numerics.golden": MINUTES,
+}
+
+
+def commands() -> list[str]:
+    """What README and docs print between backticks, or on a line of a block, that begins with a program's name."""
+    pages = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    blocks = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = [line.split("  ")[0].strip() for block in blocks for line in block.splitlines()]
+    spans = re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+    first = re.compile(rf"(?:[A-Z_]+=\S+ )?(?:{'|'.join(PROGRAMS)})(?: |$)")
+    said = [" ".join(one.split()) for one in (*lines, *spans) if first.match(one)]
+    return sorted(set(said) - {*PROGRAMS} | ({"snakemake"} & set(said)))
+
+
+def test_every_command_of_the_pages_is_tried_or_says_why_not() -> None:
+    assert set(commands()) == {*RUN, *WHY_NOT}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", RUN)
+def test_a_command_of_the_pages_works_as_it_stands(clone: Path, command: str) -> None:
+    if "slurm" in command and not importlib.util.find_spec("snakemake_executor_plugin_slurm"):
+        pytest.skip("the package snakemake-executor-plugin-slurm is not installed")
+    (clone / "my.yaml").write_text("studies: {quadrature: {scales: {smoke: {steps: 25}}}}\n")
+    said = call(clone, *shlex.split(command), *RUN[command])
+    assert said.stdout + said.stderr or command.startswith("dvc remote")

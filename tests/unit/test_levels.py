@@ -1,0 +1,148 @@
+"""Which of the runs behind a claim, or a figure, have levelled off, by their measure, their curve or their seeds."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from allmlp import measuring, paths, studies
+from allmlp.plan import load_plan
+from allmlp.report import levels
+from allmlp.report.evidence import Evidence
+from allmlp.report.render import templates
+from allmlp.studies.shared import levelled as measure
+from allmlp.training.loop import build_task
+from tests import tiny
+
+STEPS = np.arange(400)
+
+
+def curve(slope: float, noise: float = 0.001, seed: int = 0, every: int = 1) -> pd.DataFrame:
+    loss = 3 + slope * np.log2(STEPS + 1) + np.random.default_rng(seed).normal(0, noise, len(STEPS))
+    return pd.DataFrame({"step": STEPS, "loss_nats": loss})[::-1][::every][::-1]
+
+
+def found(tmp_path: Path, **measures: dict[str, pd.DataFrame]) -> Evidence:
+    """Evidence with these measurements (measure -> run -> rows), all runs with settings of their own but for seeds."""
+    files: dict[str, dict[str, Any]] = {}
+    names = sorted({run for rows in measures.values() for run in rows})
+    for name, of_runs in measures.items():
+        for run, rows in of_runs.items():
+            path = tmp_path / f"{name}-{run}.parquet"
+            measuring.pq.write_table(measuring.pa.Table.from_pandas(rows.assign(run=run)), path)
+            entry = {"file": str(path), "sha256": paths.file_sha256(path), "older_recipe": False}
+            files.setdefault(name, {})[run] = entry
+    runs = {
+        run: {"labels": {"model": run.split("-")[0]}, "seed": int(run[-1]), "steps": 0 if "untrained" in run else 400}
+        for run in names
+    }
+    planned = {name: list(of_runs) for name, of_runs in measures.items()}
+    return Evidence("copying", "workstation", {"runs": runs, "planned": planned, "measurements": files})
+
+
+def row(level: float, slope: float = 0.0) -> pd.DataFrame:
+    values = (400, float("nan"), "training", 100, 2.0, slope, 0.01, float("nan"), level)
+    return pd.DataFrame([dict(zip(measure.COLUMNS, values, strict=True))])
+
+
+def test_runs_are_counted_by_their_curves(tmp_path: Path) -> None:
+    curves = {"a-seed0": curve(0.0), "a-seed1": curve(-0.4), "b-seed0": curve(0.0, noise=5.0)}
+    there = found(tmp_path, loss_curve=curves, end=dict.fromkeys([*curves, "c-seed0", "untrained-seed0"], row(1.0)))
+    expected = {"level": 1, "of": 4, "unknown": 2, "steps": [400, 400]}
+    assert levels.of_claim(there, ["end"]) == expected
+    assert levels.of_claim(there, ["loss_curve"]) == {**expected, "of": 3, "unknown": 1}
+
+
+def test_the_measure_is_asked_before_the_curve(tmp_path: Path) -> None:
+    there = found(tmp_path, loss_curve={"a-seed0": curve(-0.4)}, levelled={"a-seed0": row(1.0)})
+    assert levels.of_runs(there)["a-seed0"].level is True
+
+
+def test_every_measure_with_a_curve_is_understood() -> None:
+    known = {(study, name) for study in studies.STUDIES for name in studies.names(study, "measures")}
+    for study, name in sorted(known):
+        if name in levels.CURVES:
+            columns = studies.measure(study, name).COLUMNS
+            assert "step" in columns
+            assert set(columns) & set(levels.TRAINING), name
+    assert {name for _, name in known} >= set(levels.CURVES)
+
+
+def test_what_a_run_cannot_tell_its_seeds_do(tmp_path: Path) -> None:
+    coarse = {f"a-seed{seed}": curve(-0.4, seed=seed, every=60) for seed in range(3)}
+    two = {f"b-seed{seed}": curve(-0.4, seed=seed, every=60) for seed in range(2)}
+    noisy = {f"c-seed{seed}": curve(0.0, noise=8.0, seed=seed) for seed in range(5)}
+    ended = levels.of_runs(found(tmp_path, loss_curve={**coarse, **two, **noisy}))
+    assert [ended[run].level for run in coarse] == [False] * 3
+    assert [ended[run].level for run in [*two, *noisy]] == [None] * 7
+
+
+def test_runs_that_only_choose_a_rate_are_not_compared(tmp_path: Path) -> None:
+    there = found(tmp_path, cost={"a-seed0": row(1.0), "search-seed9": row(1.0)}, end={"a-seed0": row(1.0)})
+    assert levels.compared(there, ["cost"]) == ["a-seed0"]
+    assert levels.of_claim(found(tmp_path, exact={"untrained-seed0": row(1.0)}), ["exact"]) is None
+
+
+def test_a_figure_counts_the_same_runs_by_the_table(tmp_path: Path) -> None:
+    curves = {"a-seed0": curve(0.0), "a-seed1": curve(-0.4)}
+    there = found(tmp_path, loss_curve=curves)
+    at: dict[str, Any] = {"steps": "400", "scale": "workstation"}
+    rows = [{**at, "run": run, **said} for run, said in levels.columns(there).items()]
+    elsewhere = [{**row, "scale": "laptop", "levelled": "unknown"} for row in rows]
+    table = pd.DataFrame([*elsewhere, *rows, {**at, "run": "untrained", **levels.UNTRAINED}])
+    about = {"scale": "workstation", "recorded": ""}
+    own = levels.of_figure({**about, "runs": [*curves, "untrained"]}, table)
+    assert own == levels.of_claim(there, ["loss_curve"])
+    assert levels.of_figure({**about, "runs": ["untrained", "unknown"]}, table) is None
+    assert levels.of_figure({**about, "recorded": "english", "runs": list(curves)}, table) is None
+
+
+def test_the_page_says_how_many_and_after_how_many_steps() -> None:
+    parts = templates().get_template("parts.html.j2").module
+    said = {"levelled": {"level": 1, "of": 6, "unknown": 2, "steps": [150, 1500]}}
+    assert "After 150 to 1,500 steps: 1 of 6 runs have levelled off, not known of 2." in parts.ending(said)
+    assert "3 of 6 runs not levelled off" in parts.still_moving(said)
+    one = {"levelled": {"level": 1, "of": 1, "unknown": 0, "steps": [150, 150]}}
+    assert "After 150 steps: 1 of 1 run has levelled off." in parts.ending(one)
+    none = {"levelled": {"level": 0, "of": 6, "unknown": 6, "steps": [150, 150]}}
+    assert "After 150 steps: whether 6 runs levelled off is not known." in parts.ending(none)
+    assert not parts.still_moving(none).strip()
+    for nothing in ({"levelled": None}, {}):
+        assert not (parts.ending(nothing) + parts.still_moving(nothing)).strip()
+    assert not parts.still_moving(one).strip()
+
+
+def test_every_training_from_long_on_is_measured_and_no_other() -> None:
+    for scale, of_study in load_plan().by_scale.items():
+        for run in (run for runs in of_study.values() for run in runs):
+            assert ("levelled" in run.measures) == (run.steps > 0 and scale in ("long", "gpu", "paper")), run.id
+
+
+def trained(architecture: str, log: pd.DataFrame, **changes: Any) -> SimpleNamespace:
+    run = tiny.run(architecture, steps=len(log), **changes)
+    ending = {"steps_done": len(log), "validation_loss": None}
+    return SimpleNamespace(run=run, log=log, ending=ending, task=lambda: build_task(run))
+
+
+def test_the_measure_counts_readings_and_slopes_by_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tiny.write_tokens(tmp_path)
+    log = curve(-0.4).rename(columns={"loss_nats": "loss"})
+    text = measure.measure(trained("mlp", log, corpus="tiny"))  # type: ignore[arg-type]
+    assert list(text.columns) == list(measure.COLUMNS)
+    batches = build_task(tiny.run("mlp")).batches_per_epoch  # type: ignore[attr-defined]
+    one = text.iloc[0]
+    assert one.readings_1 == pytest.approx(400 / batches)
+    assert one.slope_nats_per_doubling == pytest.approx(-0.4, abs=0.02)
+    assert one.slope_nats_per_reading == pytest.approx(-0.4 / np.log(2) / 350 * batches, rel=0.05)
+    assert one.level_1 == 0
+    pairs = measure.measure(trained("constant-attention", log)).iloc[0]  # type: ignore[arg-type]
+    assert pairs.readings_1 == 400
+    endless = measure.measure(trained("causal-rn", log)).iloc[0]  # type: ignore[arg-type]
+    assert np.isnan(endless.readings_1)
+    assert np.isnan(endless.slope_nats_per_reading)
+    assert json.loads(text.to_json())["source"] == {"0": "training"}

@@ -1,0 +1,132 @@
+"""What is a user's own stays apart from what git has: recorded overlays, locks of corpora, the folder of results."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from allmlp import corpora, own, paths
+from allmlp.corpora import LOCAL_LOCK, LOCK
+from allmlp.corpora.tokenizing import tokenize_corpus
+from allmlp.params import LOCAL
+from allmlp.plan import Plan, load_plan
+from tests.conftest import PROJECT
+
+OVERLAY = "scale: smoke\nstudies: {language: {corpus: stories-few}, mixers: {corpus: stories-few}}\n"
+RECORDED = ("classics", "english", "tinystories")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What a plan is made of, in a folder of its own."""
+    for name in ("params.yaml", "Snakefile", LOCK):
+        shutil.copy2(PROJECT / name, tmp_path / name)
+    shutil.copytree(PROJECT / "overlays", tmp_path / "overlays")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(paths.PROJECT, str(tmp_path))
+    return tmp_path
+
+
+def recorded(plan: Plan) -> dict[str, list[str]]:
+    """overlay -> the runs that it owns."""
+    return {name: [run.id for runs in plan.by_scale[name].values() for run in runs] for name in RECORDED}
+
+
+@pytest.fixture(scope="module")
+def before() -> dict[str, list[str]]:
+    """The same of the project itself."""
+    found = recorded(load_plan())
+    assert all(found.values())
+    return found
+
+
+def say(project: Path, name: str, text: str, **keys: object) -> None:
+    """Put a text where corpora.local.yaml says: in the two kinds of files that `english` is read from."""
+    texts = [f"{text} {paths.digest(n, 60)}" for n in range(200)]
+    (project / "text.jsonl").write_text("".join(json.dumps({"text": one}) + "\n" for one in texts))
+    (project / "text.txt").write_text("<|endoftext|>".join(texts))
+    files = ["text.txt"] if keys else ["text.jsonl", "text.txt"]
+    (project / LOCAL).write_text(json.dumps({name: {"files": files, **keys}}))
+
+
+def test_a_recorded_overlay_owns_the_same_whatever_a_user_lays_over_the_parameters(
+    project: Path, before: dict[str, list[str]]
+) -> None:
+    (project / "my.yaml").write_text(OVERLAY)
+    plan = load_plan(["my.yaml"])
+    replaced = {run.corpus for run in plan.by_scale["workstation"]["language"]}
+    assert "stories-few" in replaced
+    assert "stories" not in replaced
+    assert recorded(plan) == before
+
+
+def test_a_recorded_overlay_owns_the_same_whatever_text_lies_here(project: Path, before: dict[str, list[str]]) -> None:
+    say(project, "english", "not the novels")
+    plan = load_plan(["overlays/english.yaml"])
+    trained = {run.id for run in plan.runs if run.corpus == "english" and run.steps}
+    assert trained
+    assert trained.isdisjoint(before["english"]), "it is trained on the text that lies here"
+    assert recorded(plan) == before
+
+
+def test_what_overlays_record_is_the_project_s_and_all_else_is_the_user_s_own(project: Path) -> None:
+    (project / "my.yaml").write_text(OVERLAY)
+    english = "overlays/english.yaml"
+    assert own.folder(load_plan(changes={"scale": "workstation"})) is None, "another scale is no other project"
+    assert own.folder(load_plan(["my.yaml"])) == project / "own/my"
+    assert own.folder(load_plan([english])) is None
+    assert own.reported(load_plan([english])).overlays == []
+    assert own.folder(load_plan([english, "my.yaml"])) == project / "own/english-my"
+    say(project, "english", "not the novels")
+    assert own.folder(load_plan([english])) == project / "own/english", "of another text"
+
+
+def test_a_folder_of_one_s_own_has_all_that_is_measured_and_keeps_what_it_makes(project: Path) -> None:
+    (project / "my.yaml").write_text(OVERLAY)
+    there = project / "results/measurements/language/cost/a.parquet"
+    there.parent.mkdir(parents=True)
+    there.write_bytes(b"measured")
+    for _ in range(2):
+        own.prepare(load_plan(["my.yaml"]), project / "own/my")
+    place = project / "own/my/results"
+    assert (place / there.relative_to(project / "results")).read_bytes() == b"measured"
+    paths.write_whole(place / "measurements/language/cost/a.parquet", b"again")
+    paths.write_whole(place / "measurements/language/cost/b.parquet", b"mine")
+    assert there.read_bytes() == b"measured"
+    assert [path.name for path in there.parent.iterdir()] == ["a.parquet"]
+    (place / "tokens/mine").mkdir()
+    assert (project / "results/tokens/mine").is_dir(), "tokens have their content in their names"
+
+
+def tokenized(project: Path, name: str) -> tuple[bytes, dict]:
+    """The bytes of corpora.lock and what the local lock holds, after a corpus was tokenized."""
+    tokenize_corpus(load_plan(), name)
+    local = project / LOCAL_LOCK
+    return (project / LOCK).read_bytes(), json.loads(local.read_text()) if local.is_file() else {}
+
+
+def test_a_corpus_of_one_s_own_is_no_entry_of_git_s_lock(project: Path) -> None:
+    before = (project / LOCK).read_bytes()
+    say(project, "mine", "One day.", source="local", separator="<|endoftext|>")
+    committed, local = tokenized(project, "mine")
+    assert committed == before
+    assert list(local) == ["mine"]
+    (project / "text.txt").unlink()
+    spec = load_plan().parameters.corpora["mine"]
+    assert corpora.token_id("mine", spec, project) == local["mine"]["id"], "planned without the text from here on"
+
+
+def test_other_text_under_a_name_of_git_s_does_not_take_its_place(project: Path) -> None:
+    before = (project / LOCK).read_bytes()
+    say(project, "english", "Not the novels.")
+    committed, local = tokenized(project, "english")
+    assert committed == before
+    assert local["english"]["id"] != json.loads(before)["english"]["id"]
+
+
+def test_a_corpus_of_params_yaml_is_recorded_in_git_s_lock(project: Path) -> None:
+    (project / LOCK).write_text("{}")
+    committed, local = tokenized(project, "digits")
+    assert list(json.loads(committed)) == ["digits"]
+    assert local == {}

@@ -1,0 +1,97 @@
+"""`allmlp select` in a real git repository: complete sets and the ages of rules, over commits and growing plans."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from allmlp import paths, rules
+from allmlp.report.evidence import SELECTED
+from allmlp.report.select import select
+from allmlp.report.sets import SETS
+from allmlp.run import Run
+from tests import tiny
+from tests.conftest import git
+
+CLAIM, MEASURE = "002-3", "falls"  # what the claim reads
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paths, "project", lambda: tmp_path)
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    (tmp_path / rules.LOCK).write_text("\n".join(f"{claim} {'0' * 16}" for claim in rules.current()) + "\n")
+    commit()
+
+
+def commit() -> None:
+    git(Path.cwd(), "add", "--all")
+    git(Path.cwd(), "commit", "--quiet", "--message=more")
+
+
+def runs(*seeds: int) -> list[Run]:
+    return [tiny.run("transformer", seed=seed, measures=(MEASURE,)) for seed in seeds]
+
+
+def measure(of: list[Run]) -> None:
+    for run in of:
+        path = Path(run.measurements[MEASURE])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        about = {"allmlp": json.dumps({"run": run.id, "settings": run.settings_digest})}
+        pq.write_table(pa.table({"seed": [run.seed]}).replace_schema_metadata(about), path)
+
+
+def selected(planned: list[Run]) -> dict[str, Any]:
+    """What is selected of the workstation, of a plan that has these runs there."""
+    by_scale = {"workstation": {"copying": planned}}
+    plan: Any = SimpleNamespace(root=Path.cwd(), by_scale=by_scale, scale="workstation", recorded={}, digest=str)
+    select(plan)
+    found: dict[str, Any] = json.loads(SELECTED.read_text())["studies"]["copying"]["workstation"]
+    return found
+
+
+def test_one_seed_more_leaves_the_complete_set_standing() -> None:
+    measure(runs(0, 1, 2))
+    assert "standing" not in selected(runs(0, 1, 2))
+    commit()
+    before = SETS.read_bytes()
+    found = selected(runs(0, 1, 2, 3))
+    assert sorted(found["standing"][MEASURE][MEASURE]) == sorted(run.id for run in runs(0, 1, 2))
+    assert SETS.read_bytes() == before, "it grows by whole plans only"
+    assert found["younger"][CLAIM] is False, "the standing set is judged, so its rule has an age"
+    measure(runs(3))
+    assert "standing" not in selected(runs(0, 1, 2, 3))
+    assert SETS.read_bytes() != before
+
+
+def test_a_plan_without_a_run_of_the_set_says_which_it_dropped() -> None:
+    measure(runs(0, 1, 2))
+    selected(runs(0, 1, 2))
+    found = selected(runs(0, 1, 3))
+    assert [name.split("-seed")[1].split("-")[0] for name in found["dropped"][MEASURE]] == ["2"]
+    assert "standing" not in found
+
+
+def test_a_rule_written_after_the_results_is_marked_and_committing_changes_nothing() -> None:
+    measure(runs(0, 1))
+    before = selected(runs(0, 1))
+    commit()
+    assert selected(runs(0, 1)) == before
+    assert before["younger"][CLAIM] is False
+    lock = Path(rules.LOCK)
+    lock.write_text(lock.read_text().replace(f"{CLAIM} {'0' * 16}", f"{CLAIM} {'1' * 16}"))
+    changed = selected(runs(0, 1))
+    commit()
+    assert selected(runs(0, 1)) == changed
+    assert {claim for claim, younger in changed["younger"].items() if younger} == {CLAIM}
+
+
+def test_without_git_nothing_is_said_of_ages(tmp_path: Path) -> None:
+    measure(runs(0, 1))
+    (tmp_path / ".git").rename(tmp_path / "elsewhere")
+    assert set(selected(runs(0, 1))["younger"].values()) == {None}

@@ -1,0 +1,56 @@
+"""Snakemake's lock is lifted where whoever left it is dead, and nowhere else."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from allmlp import stale
+
+HOLD = "from allmlp import stale; stale.lift(); print('holds', flush=True); input()"
+LIFT = "from allmlp import stale; stale.lift()"
+
+
+@pytest.fixture
+def left(tmp_path: Path) -> Path:
+    """A lock of Snakemake's, as it leaves them."""
+    lock = tmp_path / stale.LOCKS / "0.output.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text("results/a\n")
+    return lock
+
+
+def lift(folder: Path) -> str:
+    """What another process says that comes to work there."""
+    done = subprocess.run([sys.executable, "-c", LIFT], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stderr
+
+
+def test_the_lock_of_a_dead_process_is_lifted_and_that_of_a_living_one_stays(left: Path, tmp_path: Path) -> None:
+    others = [
+        subprocess.Popen(
+            [sys.executable, "-c", HOLD], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    for other in others:
+        assert other.stdout
+        assert other.stdout.readline() == "holds\n"
+    others[0].kill()
+    others[0].wait()
+    assert lift(tmp_path) == ""
+    assert left.is_file(), "the second one works on"
+    others[1].kill()
+    others[1].wait()
+    assert "lifted the lock of a Snakemake that is no more (pid " in lift(tmp_path)
+    assert not left.exists()
+
+
+def test_the_lock_of_another_host_or_of_nobody_known_stays(left: Path, tmp_path: Path) -> None:
+    assert lift(tmp_path) == ""
+    note = tmp_path / stale.NOTE
+    note.write_text(json.dumps({**json.loads(note.read_text()), "host": "elsewhere.example"}))
+    assert lift(tmp_path) == ""
+    assert left.is_file()

@@ -1,0 +1,48 @@
+"""Study 002 searches a learning rate for each model and length, on a seed that nothing else uses."""
+
+from types import SimpleNamespace
+
+import pytest
+from pydantic import ValidationError
+
+from allmlp.studies.copying.runs import strings
+
+SETTINGS = {
+    "seeds": [1, 2],
+    "string_lengths": [4, 8],
+    "steps": 20,
+    "batch_size": 2,
+    "d_model": 8,
+    "n_blocks": 1,
+    "models": {"causal-rn": {}, "transformer": {"hyperparameters": {"n_heads": 1}}},
+    "variants": {"relu": {"activation": "relu"}},
+    "ablations": {"string_length": 4, "seeds": [1]},
+    "optimiser": {"learning_rate": 1e-3},
+    "search": {"learning_rates": [1e-3, 4e-3], "steps": 5, "seed": 9},
+}
+
+
+def test_each_model_and_length_is_searched_and_ablations_share_the_search_of_what_they_ablate():
+    runs = strings.runs(strings.StringSettings(**SETTINGS), SimpleNamespace(device="cpu"))
+    by_id = {run.id: run for run in runs}
+    searched = [run for run in runs if run.labels["part"] == "search"]
+    assert len(searched) == 2 * 2 * 2
+    assert {(run.seed, run.steps, run.measures) for run in searched} == {(9, 5, ("cost",))}
+    for run in runs:
+        if run.labels["part"] == "search":
+            assert run.search == ()
+            continue
+        rates = [by_id[one] for one in run.search]
+        assert [one.optimiser["learning_rate"] for one in rates] == [1e-3, 4e-3]
+        for label in ("model", "string_length"):
+            assert {one.labels[label] for one in rates} == {run.labels[label]}
+
+
+def test_without_a_search_every_rate_is_the_studys():
+    runs = strings.runs(strings.StringSettings(**{**SETTINGS, "search": None}), SimpleNamespace(device="cpu"))
+    assert all(run.search == () and run.optimiser["learning_rate"] == 1e-3 for run in runs)
+
+
+def test_a_searched_seed_that_is_evaluated_is_refused():
+    with pytest.raises(ValidationError, match="one of the evaluated seeds"):
+        strings.StringSettings(**{**SETTINGS, "search": {**SETTINGS["search"], "seed": 2}})

@@ -1,0 +1,98 @@
+"""docs/corpora.md followed from the files to the report: text, pairs and images of a stranger; git sees none of it."""
+
+import io
+import json
+import lzma
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from tests.conftest import PROJECT, call, git
+from tests.workflow.asking import contents, planned
+
+WORDS = ["Tom", "Lily", "Ben", "saw", "found", "lost", "the", "a", "cat", "dog", "tree", "book", "moon", "river"]
+COMMAND = ("--config", "scale=smoke", "--configfile", "params.yaml", "my.yaml")
+
+
+def section(title: str) -> dict[str, str]:
+    """file -> the first that a section of docs/corpora.md says to write there; at the smoke scale."""
+    text = (PROJECT / "docs/corpora.md").read_text(encoding="utf-8")
+    body = re.search(rf"^## {title}$(.*?)(?:^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert body, title
+    found: dict[str, str] = {}
+    for file, content in re.findall(r"^```yaml\n# (\S+)\n(.*?)^```", body[1], re.MULTILINE | re.DOTALL):
+        found.setdefault(file, content.replace("workstation:", "smoke:"))
+    return found
+
+
+def sentences(count: int, seed: int) -> str:
+    """A made-up text, of enough different words for a tokenizer to learn from."""
+    draw = random.Random(seed)
+    names = [*WORDS, *("".join(draw.choices("abcdefghiklmnoprstu", k=7)) for _ in range(40))]
+    return " ".join(f"{' '.join(draw.choices(names, k=6)).capitalize()}." for _ in range(count))
+
+
+def write_text(data: Path) -> None:
+    """Files as the section says: stories between separators, compressed."""
+    (data / "tinystories").mkdir(parents=True)
+    for part in range(2):
+        text = "<|endoftext|>".join(sentences(12, 1000 * part + n) for n in range(150))
+        (data / f"tinystories/{part}.txt.xz").write_bytes(lzma.compress(text.encode()))
+
+
+def write_pairs(data: Path) -> None:
+    """Questions and passages, a JSON line each."""
+    rows = [{"question": sentences(1, n), "passage": sentences(5, 10_000 + n)} for n in range(200)]
+    (data / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def write_images(data: Path) -> None:
+    """Encoded images and their classes, as the Hub stores them."""
+    (data / "cifar10").mkdir(parents=True)
+    draw = np.random.default_rng(0)
+    for name, count in (("train", 60), ("test", 20)):
+        encoded = []
+        for _ in range(count):
+            stream = io.BytesIO()
+            Image.fromarray(draw.integers(0, 256, (32, 32, 3), dtype=np.uint8)).save(stream, format="PNG")
+            encoded.append({"bytes": stream.getvalue()})
+        table = pa.table({"image": encoded, "label": [n % 10 for n in range(count)]})
+        pq.write_table(table, data / f"cifar10/{name}.parquet")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("title", "write", "study", "corpus"),
+    [
+        ("Text", write_text, "language", "tinystories"),
+        ("Pairs", write_pairs, "mixers", "my-pairs"),
+        ("Images", write_images, "copying", "cifar10"),
+    ],
+)
+def test_a_section_of_the_readme_ends_in_a_report_and_a_clean_clone(
+    finished: Path, title: str, write, study: str, corpus: str
+) -> None:
+    (finished.parent / "data").mkdir()
+    write(finished.parent / "data")
+    files = section(title)
+    assert set(files) == {"corpora.local.yaml", "my.yaml"}
+    for name, content in files.items():
+        (finished / name).write_text(content)
+    before = contents(finished / "results/measurements")
+    said = call(finished, "snakemake", "--cores", "2", *COMMAND)
+    place = finished / "own/my/results"
+    assert f"your own results, beside those of git: {place}/report.html" in said.stdout + said.stderr
+    assert git(finished, "status", "--porcelain") == ""
+    assert contents(finished / "results/measurements") == before
+    assert corpus in (place / "report.html").read_text()
+    selected = json.loads((place / "selected.json").read_text())["studies"][study]["smoke"]
+    assert corpus in {run["corpus"] for run in selected["runs"].values()}
+    assert json.loads((finished / "corpora.local.lock").read_text()).keys() == {corpus}
+    assert planned(finished, *COMMAND) == []
+    assert planned(finished) == [], "and git's own plan is as it was"
