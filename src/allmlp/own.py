@@ -38,6 +38,12 @@ def reported(plan: Plan) -> Plan:
     return load_plan() if plan.overlays and folder(plan) is None else plan
 
 
+def last_word(plan: Plan) -> str:
+    """Where a user's own results lie, as a line to end a run of Snakemake with; empty for the project's own."""
+    place = folder(plan)
+    return f"your own results, beside those of git: {place / 'results/report.html'}\n" if place else ""
+
+
 def prepare(plan: Plan, place: Path) -> None:
     """Make a folder of the user's own look like the project's."""
     for name in SHARED:

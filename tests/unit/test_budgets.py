@@ -68,7 +68,6 @@ def test_a_claim_about_runs_that_are_not_comparable_is_not_run_and_says_why(monk
 
     monkeypatch.setattr(judge, "_at", refuse)
     claim = next(row for row in studies.ledger("mixers") if row["id"] == "001-15")
-    found = judge.judge_claim(
-        "mixers", claim, {"paper": SimpleNamespace(scale="paper", complete=lambda measures: True)}
-    )
+    complete = SimpleNamespace(scale="paper", of_parts=lambda runs: complete, whole_set=lambda unit: complete)
+    found = judge.judge_claim("mixers", claim, {"paper": complete})
     assert (found["verdict"], found["text"]) == (judge.NOT_RUN, "needs one batch size at paper")

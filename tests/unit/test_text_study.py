@@ -2,6 +2,7 @@
 
 import io
 import math
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
@@ -214,6 +215,7 @@ def test_real_text_of_the_users_own_is_read_as_bytes(
 
     source = {"source": "local", "files": [str(shared_data("wikitext/wikitext2_test_raw.txt.xz"))], "passage": 4096}
     spec = CorpusSpec.model_validate({**source, "tokenizer": {"kind": "bytes"}})
+    shutil.copy(PROJECT / "params.yaml", tmp_path)  # the corpora of git: `wiki` is none of them
     monkeypatch.chdir(tmp_path)
     plan = Plan(params.Params("laptop", None, (), {"wiki": spec}, {}), tmp_path)
     file = tokens.TokenFile(tokenizing.tokenize_corpus(plan, "wiki"))
