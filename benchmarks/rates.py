@@ -1,11 +1,11 @@
 """Seconds per counted FLOP of one training step, per architecture: what `allmlp plan` estimates hours with.
 
-    python benchmarks/rates.py              one thread of an idle CPU, about a minute
-    python benchmarks/rates.py --device cuda
+    python benchmarks/rates.py --write              one thread of an idle CPU, about ten seconds
+    python benchmarks/rates.py --write --device cuda
 
 Each architecture is timed at the size of its median run of the workstation scale (of all scales, if it has none there):
-forward, backward, clipping and AdamW on random inputs, the median of several steps, all in one run. Writes
-src/allmlp/rates.json, one entry per device.
+forward, backward, clipping and AdamW on random inputs, the median of several steps, all in one run. `--write` keeps
+them in src/allmlp/rates.json, one entry per device; `make bench` only prints them.
 """
 
 import argparse
@@ -78,16 +78,20 @@ def seconds(step: Callable[[], None]) -> float:
 
 
 def main() -> None:
-    """Time every architecture and write the table."""
+    """Time every architecture; with `--write` keep the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    device = parser.parse_args().device
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    device = asked.device
     torch.set_num_threads(1)
     rates = {}
     for name, run in typical_runs().items():
         of_step = seconds(update(run, device))
         rates[name] = float(f"{of_step / counted(run):.3g}")
         print(f"{name:32} {1000 * of_step:9.2f} ms a step {1e-9 / rates[name]:8.1f} GFLOP/s   {run.id}")
+    if not asked.write:
+        return
     table = json.loads(RATES.read_text(encoding="utf-8")) if RATES.is_file() else {}
     table[device] = {"hardware": provenance(device)["hardware"], "seconds_per_flop": rates}
     paths.write_whole(RATES, json.dumps(table, indent=1) + "\n")

@@ -112,7 +112,10 @@ def _with_snakemake(resolved: ResolvedPlan, apart: Path, until: float, cores: in
     said = log.read_text(encoding="utf-8")
     failed = _failed(said)
     if process.returncode > 0 and not failed:
-        raise UserError(f"Snakemake stopped. Its log: {log}\n{said.strip()[-2000:]}")
+        raise UserError(
+            f"Snakemake stopped (its log: {log}). Mend what its last words name, and call again.\n"
+            f"{said.strip()[-2000:]}"
+        )
     return failed
 
 

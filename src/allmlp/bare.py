@@ -80,6 +80,11 @@ def main() -> None:
     try:
         os.chdir(paths.directory())
         raise SystemExit(asked.work(asked))
+    except ModuleNotFoundError as error:
+        print(
+            f"error: {error}. `pip install {error.name}`; docs/cluster.md lists what is needed here.", file=sys.stderr
+        )
+        raise SystemExit(2) from None
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None

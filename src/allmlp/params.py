@@ -16,7 +16,6 @@ from allmlp.yamlfile import Located, Place
 Scale = Literal["smoke", "laptop", "workstation", "long", "gpu", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "workstation", "long", "gpu", "paper")
 LOCAL = "corpora.local.yaml"  # where this machine's own corpora lie; git ignores it
-TOP = ("scale", "device", "recorded", "corpora", "studies")
 
 
 class _Top(Strict):

@@ -64,7 +64,10 @@ class ResolvedPlan:
     def run(self, run_id: str) -> Run:
         """A run by its id."""
         if run_id not in self._by_id:
-            raise UserError(f"no run {run_id!r} in {PLAN}. It is not open, or the bundle is of another scale.")
+            raise UserError(
+                f"no run {run_id!r} in {PLAN}. It is not open, or the bundle is of another scale. "
+                "`python -m allmlp advance` lists what is open."
+            )
         return self._by_id[run_id]
 
     def untrained(self) -> set[str]:
@@ -119,5 +122,8 @@ def brought(scale: str | None = None, overlays: Sequence[Path] | None = None) ->
         )
     found = from_json(PLAN.read_text(encoding="utf-8"))
     if overlays or scale not in (None, found.scale):
-        raise UserError(f"{PLAN} holds scale {found.scale}; without pydantic there is no other, and no --params.")
+        raise UserError(
+            f"{PLAN} holds scale {found.scale}; without pydantic there is no other, and no --params. "
+            "Leave the option out, or `pip install pydantic`."
+        )
     return found

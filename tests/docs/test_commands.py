@@ -1,6 +1,6 @@
 """Every command in README and docs: those that can run here in seconds do, word for word; others say why not.
 
-Where the whole command would train for minutes, `-n` or `--help` stands behind its own words.
+Where the whole command would train for minutes or write to what git has, `-n` or `--help` stands behind its own words.
 """
 
 import importlib.util
@@ -25,14 +25,14 @@ RUN = {  # command -> the words behind its own
     "allmlp plan": (),
     "allmlp plan --scale long": (),
     "allmlp plan --params my.yaml": (),
-    "allmlp power --scale long": ("--help",),
+    "allmlp power --scale long": (),
     "allmlp advance --minutes 60": ("--help",),
     "allmlp advance --minutes M": ("--help",),
     "allmlp pack open.bundle": ("--help",),
     "allmlp certify RUN": ("--help",),
     "allmlp keep --push": ("--help",),
     "allmlp render --pdf": ("--help",),
-    "allmlp recipes": ("--help",),
+    "allmlp recipes": (),
     "allmlp recipes --write": ("--help",),
     "allmlp recipes --same-behaviour MODULE": ("--help",),
     "allmlp tokenize tinystories": ("--help",),
@@ -54,7 +54,7 @@ WHY_NOT = {
     "git checkout STATE && dvc checkout --allow-missing": "tests/workflow/test_states.py walks states",
     "MY_KEY=... allmlp tokenize tinystories-summaries": NETWORK,
     "python -m allmlp.known": MINUTES,
-    "python benchmarks/rates.py": "needs an idle machine",
+    "python benchmarks/rates.py --write": "needs an idle machine",
     "PYTHONPATH=src python -m allmlp advance --minutes 60": ELSEWHERE,
     "PYTHONPATH=src python -m allmlp pack back.bundle": ELSEWHERE,
     "PYTHONPATH=src python -m allmlp unpack open.bundle": ELSEWHERE,

@@ -89,7 +89,7 @@ def test_every_command_of_the_readme_exists() -> None:
     commands = set(re.findall(r"`allmlp ([a-z]+)", text))
     said = call(PROJECT, "allmlp", "--help", NO_COLOR="1", COLUMNS="200").stdout
     assert commands
-    assert all(command in said for command in commands)
+    assert commands <= set(re.findall(r"^│ ([a-z]+)  ", said, re.MULTILINE))
     targets = set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE))
     makefile = (PROJECT / "Makefile").read_text()
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)

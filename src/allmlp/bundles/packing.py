@@ -33,10 +33,15 @@ def pack(plan: "Plan | ResolvedPlan", file: Path, max_mb: float) -> None:
     try:
         _write(resolved.scale, members, beside)
         if (size := beside.stat().st_size) > max_mb * 2**20:
-            raise UserError(f"{file}: would have {size / 2**20:.1f} MiB, --max-mb is {max_mb:g}. {_largest(members)}")
+            raise UserError(
+                f"{file}: would have {size / 2**20:.1f} MiB, --max-mb is {max_mb:g}: "
+                f"give a larger one. {_largest(members)}"
+            )
         beside.replace(file)
     except OSError as error:
-        raise UserError(f"{file}: cannot be written ({error.strerror}).") from error
+        raise UserError(
+            f"{file}: cannot be written ({error.strerror}). Give a path with room, in a folder that exists."
+        ) from error
     finally:
         beside.unlink(missing_ok=True)
     print(f"{file}: {size / 2**20:.2f} MiB, {len(members)} files. {outlook.summary(resolved)}", flush=True)

@@ -20,6 +20,7 @@ from allmlp.training.locks import hold
 
 MOST_BYTES = 4 << 30  # unpacked: a bundle is made to be small
 NOTHING = "Nothing was unpacked."
+AGAIN = "Copy it again, or pack it again."
 
 
 def unpack(file: Path) -> None:
@@ -52,13 +53,13 @@ def checked(file: Path) -> Iterator[tuple[str, dict[str, Any], bytes]]:
             while (about := tar.next()) is not None:
                 check_name(about.name)
                 if not about.isreg() or about.name not in waiting:
-                    raise UserError(f"{about.name!r}: is no file of the manifest, or stands twice. {NOTHING}")
+                    raise UserError(f"{about.name!r}: is no file of the manifest, or stands twice. {NOTHING} {AGAIN}")
                 entry = waiting.pop(about.name)
                 content = _content(tar, about, entry)
                 check_form(about.name, content)
                 yield about.name, entry, content
     except FileNotFoundError:
-        raise UserError(f"{file}: no such file") from None
+        raise UserError(f"{file}: no such file. Give the path of what `allmlp pack` wrote.") from None
     except (OSError, EOFError, ValueError, tarfile.TarError) as error:  # Arrow's errors are of these kinds
         raise UserError(f"{file}: is no whole bundle ({error}). {NOTHING} Copy it again.") from error
     if waiting:
@@ -69,28 +70,35 @@ def _manifest(tar: tarfile.TarFile) -> dict[str, dict[str, Any]]:
     """name -> {bytes, sha256}: the first member."""
     about = tar.next()
     if about is None or about.name != MANIFEST or not about.isreg() or about.size > MOST_BYTES >> 6:
-        raise UserError(f"the first member is not {MANIFEST}: this is no bundle. {NOTHING}")
+        raise UserError(
+            f"the first member is not {MANIFEST}: this is no bundle. {NOTHING} Give a file that `allmlp pack` wrote."
+        )
     stream = tar.extractfile(about)
     found = json.loads(stream.read() if stream else b"")
     try:
         if found["format"] != FORMAT:
-            raise UserError(f"the bundle is of format {found['format']}, this code reads {FORMAT}. {NOTHING}")
+            raise UserError(
+                f"the bundle is of format {found['format']}, this code reads {FORMAT}. {NOTHING} "
+                "Use one commit on both machines."
+            )
         entries: dict[str, dict[str, Any]] = found["members"]
         total = sum(int(entry["bytes"]) for entry in entries.values() if re.fullmatch("[0-9a-f]{64}", entry["sha256"]))
     except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{MANIFEST}: is damaged ({error!r}). {NOTHING}") from error
+        raise UserError(f"{MANIFEST}: is damaged ({error!r}). {NOTHING} {AGAIN}") from error
     if total > MOST_BYTES:
-        raise UserError(f"it would unpack to {total / 2**30:.1f} GiB, which no bundle has. {NOTHING}")
+        raise UserError(f"it would unpack to {total / 2**30:.1f} GiB, which no bundle has. {NOTHING} {AGAIN}")
     return entries
 
 
 def _content(tar: tarfile.TarFile, about: tarfile.TarInfo, entry: dict[str, Any]) -> bytes:
     if about.size != entry["bytes"]:
-        raise UserError(f"{about.name}: has {about.size} bytes, {MANIFEST} says {entry['bytes']}. {NOTHING}")
+        raise UserError(f"{about.name}: has {about.size} bytes, {MANIFEST} says {entry['bytes']}. {NOTHING} {AGAIN}")
     stream = tar.extractfile(about)
     content = stream.read() if stream else b""
     if (found := sha256(content).hexdigest()) != entry["sha256"]:
-        raise UserError(f"{about.name}: sha256 is {found[:8]}.., {MANIFEST} says {entry['sha256'][:8]}..; {NOTHING}")
+        raise UserError(
+            f"{about.name}: sha256 is {found[:8]}.., {MANIFEST} says {entry['sha256'][:8]}.. {NOTHING} {AGAIN}"
+        )
     return content
 
 

@@ -4,7 +4,6 @@ import pandas as pd
 
 from allmlp.report import style
 
-MIXERS = ["flat", "expanded", "parallel-2", "parallel-4", "kernel-4", "kernel-4-linear", "heads-2"]
 OF_MODEL = {
     "flat": "#0072B2",
     "expanded": "#56B4E9",

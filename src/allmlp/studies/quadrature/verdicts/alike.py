@@ -37,10 +37,9 @@ def on_alike(evidence: "Evidence", rows: pd.DataFrame, parts: Parts) -> Finding:
     chosen = rows[rows["seed"].isin(seeds(evidence))]
     of_all = parts(rows)
     n, of = chosen["seed"].nunique(), rows["seed"].nunique()
-    if n == 0:
-        return whole({name: _too_few(found, 0, of, evidence.seeds) for name, found in of_all.items()})
-    found = {name: _beside(one, of_all[name], of) for name, one in parts(chosen).items()}
-    return whole({name: _too_few(one, n, of, evidence.seeds) for name, one in found.items()})
+    found = {name: _beside(one, of_all[name], of) for name, one in parts(chosen).items()} if n else of_all
+    judged = {name: _too_few(one, n, of, evidence.seeds) for name, one in found.items()}
+    return whole(judged) if len(judged) > 1 else next(iter(judged.values()))
 
 
 def _beside(alike: Finding, of_all: Finding, networks: int) -> Finding:

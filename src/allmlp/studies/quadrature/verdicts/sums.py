@@ -42,7 +42,7 @@ def covered(evidence: "Evidence") -> Finding:
 
 def proportional(evidence: "Evidence") -> Finding:
     """003-12: G_k follows +cos(kt), and H_k -sin(kt) as psi = +2 phi makes it (E003-2)."""
-    return on_alike(evidence, evidence.table("sums"), lambda rows: {"(a) least R2 of a seed": _least(rows, evidence)})
+    return on_alike(evidence, evidence.table("sums"), lambda rows: {"least R2 of a seed": _least(rows, evidence)})
 
 
 def _least(rows: pd.DataFrame, evidence: "Evidence") -> Finding:
