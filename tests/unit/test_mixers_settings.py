@@ -9,7 +9,7 @@ from allmlp import params
 from allmlp.errors import UserError
 from allmlp.studies.mixers.runs import training
 from allmlp.studies.mixers.runs.padding import end_token
-from allmlp.studies.settings import refuse_searched_seed
+from allmlp.studies.settings import refuse_searched_seeds
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +27,10 @@ SEARCHED = {"seed": 3, "steps": 2, "learning_rates": [1e-3], "normalisations": [
 @pytest.mark.parametrize(
     ("change", "where"),
     [
-        ({"seeds": [100, 7]}, "search.seed"),
-        ({"retrieval": {**MATCHED, "seeds": [100]}}, "search.seed"),
-        ({"representation": {"models": ["flat"], "seeds": [1, 100]}}, "search.seed"),
-        ({"generation": {"completions": {"models": ["flat"], "seeds": [100]}}}, "search.seed"),
+        ({"seeds": [100, 7]}, "search.seeds"),
+        ({"retrieval": {**MATCHED, "seeds": [100]}}, "search.seeds"),
+        ({"representation": {"models": ["flat"], "seeds": [1, 100]}}, "search.seeds"),
+        ({"generation": {"completions": {"models": ["flat"], "seeds": [100]}}}, "search.seeds"),
         ({"seeds": [3], "retrieval": {**MATCHED, "search": SEARCHED}}, "retrieval.search.seed"),
         ({"retrieval": {**MATCHED, "seeds": [3], "search": SEARCHED}}, "retrieval.search.seed"),
     ],
@@ -46,19 +46,17 @@ def test_no_part_is_evaluated_on_the_seed_that_chose_its_rate(settings, change, 
 
 
 def test_a_searched_seed_is_named_with_its_file_line_and_a_way_out(tmp_path):
-    (tmp_path / "my.yaml").write_text("studies:\n  mixers:\n    search:\n      seed: 1\n")
-    said = (
-        r"my.yaml:4: studies.mixers.search.seed is 1: it is one of the evaluated seeds \(0, 1.*Search on .* 100 say\."
-    )
+    (tmp_path / "my.yaml").write_text("studies:\n  mixers:\n    search:\n      seeds: [1]\n")
+    said = r"my.yaml:4: studies.mixers.search.seeds is \[1\]: it uses one of the evaluated seeds \(0, 1.* 100 say"
     with pytest.raises(UserError, match=said):
         params.read([tmp_path / "my.yaml"])
 
 
 @pytest.mark.parametrize(("seeds", "free"), [([0, 5], 100), ([5, 100, 101], 102)])
 def test_the_way_out_is_a_seed_that_is_free(seeds, free):
-    refuse_searched_seed(6, seeds, "search.seed")
+    refuse_searched_seeds([6], seeds, "search.seeds")
     with pytest.raises(ValueError, match=f"uses, {free} say"):
-        refuse_searched_seed(5, seeds, "search.seed")
+        refuse_searched_seeds([6, 5], seeds, "search.seeds")
 
 
 def test_the_end_token_is_held_against_the_tokens(tmp_path, monkeypatch):

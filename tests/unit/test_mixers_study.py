@@ -116,8 +116,8 @@ def test_runs_of_one_id_become_one_with_the_measures_of_all(settings):
     [
         ({"compared": ["flatt"]}, "no model 'flatt'.*Did you mean 'flat'"),
         (
-            {"search": {"learning_rates": [0.1], "steps": 3, "seed": 0}},
-            r"search.seed\s+it is one of the evaluated seeds",
+            {"search": {"learning_rates": [0.1], "steps": 3, "seeds": [0]}},
+            r"search.seeds\s+it uses one of the evaluated seeds",
         ),
         ({"models": {"flat": {"architecture": "masked-mixerr"}}}, "Did you mean 'masked-mixer'"),
     ],
@@ -359,6 +359,16 @@ def test_a_rate_at_the_end_of_the_grid_is_flagged_and_a_diverged_one_never_chose
     found = studies.module("mixers", "tables.learning_rates").tabulate({"cost": cost()}).set_index("model")
     assert found["at"].to_dict() == {"flat": "", "llama-4": "edge"}
     assert found["at_0.024"].isna().all()
+
+
+def test_the_rate_of_several_searched_seeds_is_chosen_by_their_mean():
+    other = cost().assign(seed=101, run=lambda rows: rows["run"] + "-other")
+    other["validation_nats"] += 2.0 * other["learning_rate"].eq(0.012)
+    rows = searched(pd.concat([cost(), other], ignore_index=True))
+    flat = rows[rows["variant"].eq("flat")].set_index("rate")
+    assert len(flat) == 5
+    assert flat.index[flat["chosen"]].tolist() == [0.006]
+    assert flat.loc[0.012, "validation_nats"] == 4.0
 
 
 def test_small_tables(tables):

@@ -232,6 +232,8 @@ def test_ties_go_to_the_lower_rate_and_diverged_runs_come_last() -> None:
     assert rate((3e-3, 1.0, True), (1e-3, 2.0, False)) == 1e-3
     assert rate((3e-3, float("nan"), False), (6e-3, 9.0, False)) == 6e-3
     assert rate((3e-3, 1.0, True), (1e-3, 1.5, True)) == 1e-3, "of none that ended well the lowest"
+    assert rate((3e-3, 1.0, False), (3e-3, 3.0, False), (1e-3, 2.1, False), (1e-3, 2.1, False)) == 3e-3, "the mean"
+    assert rate((3e-3, 1.0, False), (3e-3, 1.0, True), (1e-3, 2.0, False)) == 1e-3, "one of its seeds diverged"
 
 
 def test_a_search_also_fills_what_the_task_leaves_open() -> None:

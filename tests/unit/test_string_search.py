@@ -18,7 +18,7 @@ SETTINGS = {
     "variants": {"relu": {"activation": "relu"}},
     "ablations": {"string_length": 4, "seeds": [1]},
     "optimiser": {"learning_rate": 1e-3},
-    "search": {"learning_rates": [1e-3, 4e-3], "steps": 5, "seed": 9},
+    "search": {"learning_rates": [1e-3, 4e-3], "steps": 5, "seeds": [9]},
 }
 
 
@@ -45,4 +45,4 @@ def test_without_a_search_every_rate_is_the_studys():
 
 def test_a_searched_seed_that_is_evaluated_is_refused():
     with pytest.raises(ValidationError, match="one of the evaluated seeds"):
-        strings.StringSettings(**{**SETTINGS, "search": {**SETTINGS["search"], "seed": 2}})
+        strings.StringSettings(**{**SETTINGS, "search": {**SETTINGS["search"], "seeds": [2]}})

@@ -128,11 +128,11 @@ def test_what_is_judged_has_five_seeds(parameters, scale) -> None:
         ({"variants": {PUBLISHED: {"searched_as": "none"}, "one-averaging": {}, "one-plain": {}}}, "none"),
         ({"pretraining": None}, "give both, or neither"),
         ({"pretraining": {"seeds": [1], "steps": 3}}, r"seeds \[0\] are not among"),
-        ({"seeds": [0, 100]}, r"search.seed\n.* one of the evaluated seeds \(0, 100\)"),
-        ({"pretraining": {"seeds": [0, 100], "steps": 3}}, r"search.seed\n.* one of the evaluated seeds"),
+        ({"seeds": [0, 100]}, r"search.seeds\n.* one of the evaluated seeds \(0, 100\)"),
+        ({"pretraining": {"seeds": [0, 100], "steps": 3}}, r"search.seeds\n.* one of the evaluated seeds"),
         (
             {part: {"seeds": [0, 100], "steps": 3, **more} for part, more in LONGER.items()},
-            r"search.seed\n.* one of the evaluated seeds",
+            r"search.seeds\n.* one of the evaluated seeds",
         ),
     ],
 )

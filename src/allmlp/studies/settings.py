@@ -1,7 +1,7 @@
 """The settings that every study shares."""
 
-from collections.abc import Collection
-from itertools import count
+from collections.abc import Collection, Iterator
+from itertools import count, product
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
@@ -46,25 +46,34 @@ class StudySettings(Strict):
 
 
 class LearningRateSearch(Strict):
-    """All that is compared is trained `steps` steps at each rate: one budget for all, on a seed of its own."""
+    """All that is compared is trained `steps` steps at each rate: one budget for all, on seeds of their own.
+
+    The rate with the lowest held-out loss, averaged over the seeds, is chosen.
+    """
 
     learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
     steps: int = Field(gt=0)
-    seed: int = Field(ge=0)
+    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+
+    def settings(self) -> Iterator[tuple[int, float]]:
+        """Seed and rate of each of its runs."""
+        return product(self.seeds, self.learning_rates)
 
 
-def refuse_searched_seed(seed: int, seeds: Collection[int], where: str) -> None:
-    """Refuse a search's `seed` that is among the `seeds` that are evaluated; `where`: its key, as `search.seed`.
+def refuse_searched_seeds(searched: Collection[int], seeds: Collection[int], where: str) -> None:
+    """Refuse a search that uses one of the `seeds` that are evaluated; `where`: its key, as `search.seeds`.
 
     What is chosen on a seed suits that seed: its result would be too good, and most so for who had most to choose
     from. For a validator of the settings that hold the key: raises pydantic's ValidationError, a ValueError, at that
     key, so that the user's error names its file, line and value.
     """
-    if seed not in seeds:
+    if not (both := sorted(set(searched) & set(seeds))):
         return
     free = next(number for number in count(100) if number not in seeds)
-    advice = "it is one of the evaluated seeds ({seeds}), and what is chosen on a seed suits that seed. "
+    advice = "it uses one of the evaluated seeds ({seeds}), and what is chosen on a seed suits that seed. "
     advice += "Search on one that nothing else uses, {free} say."
     listed = ", ".join(map(str, sorted(set(seeds))))
     error = PydanticCustomError("searched_seed", advice, {"seeds": listed, "free": free})
-    raise ValidationError.from_exception_data(where, [{"type": error, "loc": tuple(where.split(".")), "input": seed}])
+    raise ValidationError.from_exception_data(
+        where, [{"type": error, "loc": tuple(where.split(".")), "input": both[0]}]
+    )

@@ -23,25 +23,33 @@ class Choice(NamedTuple):
 
 
 def chosen(run: Run, searched: Iterable["Trained"]) -> Choice:
-    """The settings of the best of a run's search: diverged ones come last, of equals the lowest learning rate is best.
+    """The settings with the lowest loss, averaged over the seeds of a run's search.
 
-    Raises UserError where the best one lacks a parameter of the task that the run leaves open.
+    Settings with a diverged run come last; of equal ones the lowest learning rate is chosen. Raises UserError where the
+    best settings lack a parameter of the task that the run leaves open.
     """
-    best = min(searched, key=lambda trained: (_score(trained), trained.run.optimiser["learning_rate"])).run
     left_open = [key for key, value in run.task_parameters.items() if value is None]
-    if lacking := [key for key in left_open if best.task_parameters.get(key) is None]:
-        raise UserError(f"{run.id}: leaves {lacking[0]!r} to its search, whose best run {best.id} has none.")
-    return Choice(best.optimiser["learning_rate"], {key: best.task_parameters[key] for key in left_open})
+    losses: dict[tuple[float, ...], list[float]] = {}
+    for trained in searched:
+        tried = trained.run.task_parameters
+        settings = (trained.run.optimiser["learning_rate"], *(tried.get(key) for key in left_open))
+        losses.setdefault(settings, []).append(_loss(trained))
+    rate, *values = min(losses, key=lambda settings: (math.fsum(losses[settings]) / len(losses[settings]), settings[0]))
+    if lacking := [key for key, value in zip(left_open, values, strict=True) if value is None]:
+        raise UserError(f"{run.id}: leaves {lacking[0]!r} to its search, whose best run at {rate:g} has none.")
+    return Choice(rate, dict(zip(left_open, values, strict=True)))
 
 
-def _score(trained: "Trained") -> tuple[bool, float]:
-    """Lost, and the last held-out loss: where nothing is held out, the mean of the last tenth of training losses."""
+def _loss(trained: "Trained") -> float:
+    """The last held-out loss; where nothing is held out, the mean of the last tenth of training losses.
+
+    Infinite for a diverged run.
+    """
     loss = trained.ending["validation_loss"]
     if loss is None:
         losses = trained.log.loss
         loss = losses.tail(max(1, len(losses) // 10)).mean()
-    lost = trained.diverged or not math.isfinite(loss)
-    return lost, math.inf if lost else loss
+    return math.inf if trained.diverged or not math.isfinite(loss) else loss
 
 
 def continued(run: Run, parent: "Trained") -> dict[str, torch.Tensor]:

@@ -11,7 +11,7 @@ from allmlp.models import REGISTRY
 from allmlp.run import Run
 from allmlp.strict import Strict, refuse_unknown_names
 from allmlp.studies import SHARED
-from allmlp.studies.settings import LearningRateSearch, StudySettings, refuse_searched_seed
+from allmlp.studies.settings import LearningRateSearch, StudySettings, refuse_searched_seeds
 
 if TYPE_CHECKING:
     from allmlp.plan import Context
@@ -103,7 +103,7 @@ class StringSettings(StudySettings):
             if part:
                 refuse_unknown_names("architecture", part.models, REGISTRY)
         if self.search:
-            refuse_searched_seed(self.search.seed, {*self.seeds}, "search.seed")
+            refuse_searched_seeds(self.search.seeds, self.seeds, "search.seeds")
         return self
 
 
@@ -137,12 +137,12 @@ def _network(settings: StringSettings, model: str, length: int) -> Network:
 
 
 def _search(settings: StringSettings, context: "Context", model: str, length: int) -> Iterator[Run]:
-    """A run per learning rate, on a seed of its own; none where this scale does not search."""
+    """A run per seed of the search and learning rate; none where this scale does not search."""
     if search := settings.search:
-        for rate in search.learning_rates:
+        for seed, rate in search.settings():
             network = _network(settings, model, length)._replace(learning_rate=rate)
             name = f"{model}-string{length}-rate{rate:g}"
-            yield _run(settings, context, "search", network, search.seed, search.steps, name)
+            yield _run(settings, context, "search", network, seed, search.steps, name)
 
 
 def _searches(settings: StringSettings, context: "Context") -> Iterator[Run]:

@@ -16,10 +16,10 @@ PAPER = ""
 CLAIMS: list[str] = []
 TITLE = "Learning rates: the same search for every model"
 CAPTION = (
-    "Held-out loss at the end of the search's runs against learning rate, one line per model, on a seed that no "
-    "compared run has; the filled mark is the rate that was chosen, and that the compared runs of the model take. A "
-    "diverged run has no point. The article tunes by hand; the rate that it names, 0.005, is in none of its published "
-    "trainers (E001-6)."
+    "Held-out loss at the end of the search's runs against learning rate, one line per model, the mean over seeds "
+    "that no compared run has; the filled mark is the rate that was chosen, and that the compared runs of the model "
+    "take. A diverged run has no point. The article tunes by hand; the rate that it names, 0.005, is in none of its "
+    "published trainers (E001-6)."
 )
 
 MOST_LABELS = 5  # of rates under one axis

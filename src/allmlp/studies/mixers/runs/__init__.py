@@ -10,7 +10,7 @@ from allmlp.studies.mixers.runs import formulae, representation, retrieval, trai
 from allmlp.studies.mixers.runs.representation import GenerationSettings, RepresentationSettings
 from allmlp.studies.mixers.runs.retrieval_settings import RetrievalSettings
 from allmlp.studies.mixers.runs.settings import TrainingSettings
-from allmlp.studies.settings import refuse_searched_seed
+from allmlp.studies.settings import refuse_searched_seeds
 
 if TYPE_CHECKING:
     from allmlp.plan import Context
@@ -31,9 +31,9 @@ class Settings(TrainingSettings):
         completions = self.generation.completions if self.generation else None
         evaluated = [*matched, *recovered, *(completions.seeds if completions else [])]
         if self.search:
-            refuse_searched_seed(self.search.seed, evaluated, "search.seed")
+            refuse_searched_seeds(self.search.seeds, evaluated, "search.seeds")
         if self.retrieval and self.retrieval.search:
-            refuse_searched_seed(self.retrieval.search.seed, matched, "retrieval.search.seed")
+            refuse_searched_seeds([self.retrieval.search.seed], matched, "retrieval.search.seed")
         return self
 
 

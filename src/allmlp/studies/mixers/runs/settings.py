@@ -6,7 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from allmlp.models import REGISTRY
 from allmlp.strict import Strict, refuse_unknown_names
-from allmlp.studies.settings import LearningRateSearch, StudySettings, refuse_searched_seed
+from allmlp.studies.settings import LearningRateSearch, StudySettings, refuse_searched_seeds
 
 Padding = Literal["left", "right"]
 
@@ -71,7 +71,7 @@ class TrainingSettings(StudySettings):
     def _named(self) -> Self:
         refuse_unknown_names("model", [*(self.compared or []), *self.windows], self.models)
         if self.search:
-            refuse_searched_seed(self.search.seed, self.seeds, "search.seed")
+            refuse_searched_seeds(self.search.seeds, self.seeds, "search.seeds")
         return self
 
     def base(self, model: Model) -> Size:

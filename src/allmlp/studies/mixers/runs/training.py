@@ -116,11 +116,11 @@ def _search(settings: TrainingSettings, context: "Context", training: Training) 
             **_network(settings, context, training, SEARCH, rate),
             optimiser={**optimiser, "learning_rate": rate},
             steps=settings.search.steps,
-            seed=settings.search.seed,
+            seed=seed,
             measures=SHARED,
             **settings.machine(context.device),
         )
-        for rate in settings.search.learning_rates
+        for seed, rate in settings.search.settings()
     ]
 
 

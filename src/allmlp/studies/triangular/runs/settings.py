@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from allmlp.strict import Strict, refuse_unknown_names
-from allmlp.studies.settings import LearningRateSearch, StudySettings, refuse_searched_seed
+from allmlp.studies.settings import LearningRateSearch, StudySettings, refuse_searched_seeds
 
 Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 Steps = Annotated[int, Field(gt=0)]
@@ -67,7 +67,7 @@ class Settings(StudySettings):
             )
         if self.search:
             further = [part.seeds for part in (self.pretraining, self.fine_tuning) if part]
-            refuse_searched_seed(self.search.seed, {*self.seeds, *chain(*further)}, "search.seed")
+            refuse_searched_seeds(self.search.seeds, {*self.seeds, *chain(*further)}, "search.seeds")
         return self
 
 

@@ -49,12 +49,10 @@ def _further(settings: Settings, context: "Context", search: tuple[str, ...]) ->
     continued: dict[str, Any] = {"corpus": second.corpus, "continues": True}
     own = list(_search(settings, context, PUBLISHED, corpus=second.corpus))
     further: list[Run] = []
-    if settings.search:
+    for seed in settings.search.seeds if settings.search else ():
         # rates are chosen on a pre-trained model of the search's own seed
-        parent = _run(
-            settings, context, "pretraining", PUBLISHED, settings.search.seed, steps, search=search, measures=()
-        )
-        further = list(_search(settings, context, PUBLISHED, parent=parent.id, **continued))
+        parent = _run(settings, context, "pretraining", PUBLISHED, seed, steps, search=search, measures=())
+        further += _search(settings, context, PUBLISHED, only=seed, parent=parent.id, **continued)
         yield parent
     yield from (*own, *further)
     for seed in second.seeds:
@@ -82,13 +80,16 @@ def _tokens(corpus: str, context: "Context") -> tuple[str, Fitting]:
     return spec.others.get("teacher", corpus) if isinstance(tokenizer, BPE | Chunks) else "", tokenizer
 
 
-def _search(settings: Settings, context: "Context", variant: str, **changes: Any) -> Iterator[Run]:
-    """A run per learning rate; none where this scale does not search."""
+def _search(
+    settings: Settings, context: "Context", variant: str, only: int | None = None, **changes: Any
+) -> Iterator[Run]:
+    """A run per seed (or of one `only`) and learning rate; none where this scale does not search."""
     if search := settings.search:
-        for rate in search.learning_rates:
-            yield _run(
-                settings, context, "search", variant, search.seed, search.steps, rate=rate, measures=SHARED, **changes
-            )
+        for seed, rate in search.settings():
+            if only in (None, seed):
+                yield _run(
+                    settings, context, "search", variant, seed, search.steps, rate=rate, measures=SHARED, **changes
+                )
 
 
 def _run(
