@@ -25,7 +25,7 @@ RUN = {  # command -> the words behind its own
     "allmlp plan": (),
     "allmlp plan --scale long": (),
     "allmlp plan --params my.yaml": (),
-    "allmlp power --scale long": (),
+    "allmlp power --scale long": ("--help",),
     "allmlp advance --minutes 60": ("--help",),
     "allmlp advance --minutes M": ("--help",),
     "allmlp pack open.bundle": ("--help",),

@@ -201,7 +201,7 @@ PLANNED = Settings(
     validation_documents=2,
     optimiser={"learning_rate": 1e-3},
     models={"flat": {"architecture": "masked-mixer"}, "llama-4": {"architecture": "llama"}},
-    search={"learning_rates": [1e-3, 2e-3], "steps": 2, "seed": 100},
+    search={"learning_rates": [1e-3, 2e-3], "steps": 2, "seeds": [100]},
     representation={"models": ["flat"], "seeds": [0], "d_model": [8, 16], "n_blocks": [1, 2]},
     generation={
         "completions": {"models": ["flat", "llama-4"], "seeds": [0]},

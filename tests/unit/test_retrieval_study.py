@@ -35,7 +35,7 @@ SETTINGS: dict[str, Any] = {
     "steps": 4,
     "models": {"flat": {"architecture": "masked-mixer"}, "llama-4": {"architecture": "llama"}},
     "optimiser": {"learning_rate": 1e-2},
-    "search": {"learning_rates": [1e-3, 1e-2], "steps": 2, "seed": 100},
+    "search": {"learning_rates": [1e-3, 1e-2], "steps": 2, "seeds": [100]},
 }
 RETRIEVAL: dict[str, Any] = {
     "steps": 6,
