@@ -124,7 +124,8 @@ def test_a_damaged_state_is_not_packed(here: Path, monkeypatch: pytest.MonkeyPat
 def test_one_over_its_size_names_its_largest_members(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = tiny.run("transformer", steps=60)
     until(run, 20, monkeypatch)
-    with pytest.raises(UserError, match=r"--max-mb is 0.01. Largest: work/runs/.*/state-\d+.safetensors 0.\d MiB, "):
+    largest = r"--max-mb is 0.01: give a larger one. Largest: work/runs/.*/state-\d+.safetensors 0.\d MiB, "
+    with pytest.raises(UserError, match=largest):
         pack(planned(run), here.parent / "bundle", 0.01)
     assert [path.name for path in here.parent.iterdir() if path.is_file()] == []
 

@@ -3,7 +3,7 @@
 import re
 
 UNREAD = re.compile(  # what nothing refers to, and turns by nothing
-    r'<metadata>.*?</metadata>\s*|(?<=<g) id="[^"]*"| transform="rotate\(-0 [^")]*\)"', re.DOTALL
+    r'<metadata>.*?</metadata>\s*|(?<=<g) id="[^"]*"| id="image[0-9a-f]+"| transform="rotate\(-0 [^")]*\)"', re.DOTALL
 )
 NAME = re.compile(r'(\sid="|\shref="#|url\(#)([^")]+)')
 STYLE = re.compile(r'(?<=\s)style="([^"]*)"')
