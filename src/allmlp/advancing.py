@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from allmlp import in_turn, orphans, outlook, paths, priorities
 from allmlp.errors import UserError
+from allmlp.locks import hold
 from allmlp.resolved import ResolvedPlan
 from allmlp.training import deadline
 from allmlp.training.gpus import machine
-from allmlp.training.locks import hold
 
 if TYPE_CHECKING:
     from allmlp.plan import Plan

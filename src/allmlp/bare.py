@@ -13,8 +13,9 @@ START = Path.cwd()  # where the user typed it; commands then work in the project
 
 
 def _train(asked: argparse.Namespace) -> int:
+    from allmlp import jobs
     from allmlp.resolved import brought
-    from allmlp.training import deadline, jobs
+    from allmlp.training import deadline
 
     deadline.leave_if_passed(asked.runs[0])
     jobs.train_runs(list(map(brought().run, asked.runs)))
@@ -22,8 +23,9 @@ def _train(asked: argparse.Namespace) -> int:
 
 
 def _measure(asked: argparse.Namespace) -> int:
+    from allmlp import jobs
     from allmlp.resolved import brought
-    from allmlp.training import deadline, jobs
+    from allmlp.training import deadline
 
     deadline.leave_if_passed(asked.runs[0])
     jobs.measure_runs(list(map(brought().run, asked.runs)))

@@ -61,7 +61,7 @@ def tokenize(
     corpora: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None
 ) -> None:
     """Corpora -> tokens: results/tokens/<corpus>-<digest>/."""
-    from allmlp.corpora.tokenizing import tokenize_corpus
+    from allmlp.tokenizing import tokenize_corpus
 
     for corpus in corpora:
         tokenize_corpus(_plan(params, scale, device), corpus)
@@ -70,8 +70,8 @@ def tokenize(
 @app.command()
 def train(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Tokens -> checkpoints: results/checkpoints/<run>/. A killed training goes on where it was."""
+    from allmlp.jobs import train_runs
     from allmlp.training.deadline import leave_if_passed
-    from allmlp.training.jobs import train_runs
 
     leave_if_passed(runs[0])
     current = _plan(params, scale, device)
@@ -81,8 +81,8 @@ def train(runs: list[str], params: Overlays = None, scale: ScaleOption = None, d
 @app.command()
 def measure(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Checkpoints -> measurements: results/measurements/<study>/<measure>/<run>-r<recipe>.parquet."""
+    from allmlp.jobs import measure_runs
     from allmlp.training.deadline import leave_if_passed
-    from allmlp.training.jobs import measure_runs
 
     leave_if_passed(runs[0])
     current = _plan(params, scale, device)
@@ -101,7 +101,7 @@ def audit(
     """Does any architecture see the future, its padding or its batch? Status 1 if one does that does not say so."""
     from allmlp import audit as auditor
     from allmlp import models
-    from allmlp.training.checkpoint import Trained
+    from allmlp.training.trained import Trained
 
     findings = auditor.audit(architectures or ([] if run else models.REGISTRY))
     if run:
@@ -230,10 +230,11 @@ def recipes(
     """Check recipes.lock against the sources behind each RECIPE, and rules.lock against the rules of all claims."""
     from allmlp import recipes as book
     from allmlp import rules
+    from allmlp.report.ages import History
 
     if write or same_behaviour:
         book.write(same_behaviour or [])
-        rules.write(same_behaviour or [])
+        rules.write(same_behaviour or [], lambda claim: History.of(paths.project()).written(claim))
     problems = book.check() + rules.check()
     print("\n".join(problems) or f"{len(book.modules())} recipes and {len(rules.current())} rules, all as locked")
     raise typer.Exit(1 if problems else 0)

@@ -4,25 +4,22 @@ import io
 import json
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from allmlp import paths, studies
+from allmlp import paths, protocols, studies
 from allmlp.columns import Column
 from allmlp.errors import UserError
 from allmlp.run import Run
 
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
-
-def take(run: Run, measure: str, trained: "Trained | None" = None) -> Path:
+def take(run: Run, measure: str, trained: protocols.Trained | None = None) -> Path:
     """Take one measure of one run's checkpoints and write it. Returns the file."""
-    from allmlp.training.checkpoint import Trained  # PyTorch: what only reads measurements starts without it
+    from allmlp.training.trained import Trained  # PyTorch: what only reads measurements starts without it
 
     module = studies.measure(run.study, measure)
     rows = module.measure(trained or Trained(run))

@@ -21,7 +21,7 @@ PACKAGE = Path(allmlp.__file__).parent
 LOCK = "recipes.lock"
 BLIND = {  # what cannot alter a result: names, registries, descriptions
     f"allmlp.{name}"
-    for name in ("columns", "errors", "models", "paths", "recipes", "run", "strict", "studies", "tasks")
+    for name in ("columns", "errors", "models", "paths", "protocols", "recipes", "run", "strict", "studies", "tasks")
 }
 
 LEDGERS = {"about.yaml", "claims.yaml", "errata.yaml"}  # what is said of results, not what makes them

@@ -17,8 +17,8 @@ import pandas as pd
 from allmlp import measuring, orphans, own, paths
 from allmlp.corpora import LOCAL_LOCK, LOCK
 from allmlp.errors import UserError
+from allmlp.locks import hold
 from allmlp.plan import CLAIMS, REPORT, Plan, load_plan
-from allmlp.training.locks import hold
 
 APART = Path("work/reproduce")  # its own results/, work/ and logs/: nothing committed is touched until all is made
 COMPARISON = Path("work/reproduction.csv")

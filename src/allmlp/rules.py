@@ -7,7 +7,7 @@ it is: since the commit that wrote its line (`allmlp.report.ages`). The words ar
 - `since=<commit>`: the code was written anew since that commit, and judges alike (`--same-behaviour <claim>`).
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from allmlp import paths, reached, studies
@@ -73,21 +73,22 @@ def check() -> list[str]:
     ] + [f"{claim}: in {LOCK}, but no claim any more. Run `allmlp recipes --write`." for claim in lock.keys() - now]
 
 
-def write(same_behaviour: Collection[str] = ()) -> None:
-    """Write the lock: a changed rule is new, unless it is named as judging the same by other code."""
+def write(same_behaviour: Collection[str] = (), written: Callable[[str], str] = lambda claim: "") -> None:
+    """Write the lock: a changed rule is new, unless it is named as judging the same by other code.
+
+    `written`: claim -> the commit that wrote its line, empty where git knows none (`report.ages`).
+    """
     lock, lines = read_lock(), []
     for claim, digest in current().items():
         line = lock.get(claim, Line(digest))
         if line.digest != digest:
-            line = _since_before(claim, line, digest) if claim in same_behaviour else Line(digest)
+            line = _since_before(claim, line, digest, written) if claim in same_behaviour else Line(digest)
         lines.append(line.text(claim))
     paths.write_whole(paths.project() / LOCK, "\n".join(lines) + "\n")
 
 
-def _since_before(claim: str, line: Line, digest: str) -> Line:
-    from allmlp.report import ages
-
-    since = line.since or ages.History.of(paths.project()).written(claim)
+def _since_before(claim: str, line: Line, digest: str, written: Callable[[str], str]) -> Line:
+    since = line.since or written(claim)
     if not since:
         raise UserError(f"{claim}: git does not say since when its line in {LOCK} is there. Commit {LOCK} first.")
     return line._replace(digest=digest, since=since)

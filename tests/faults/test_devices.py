@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import pytest
 
 from allmlp.errors import UserError
+from allmlp.locks import FileLock
 from allmlp.training import devices, gpus
 from allmlp.training.devices import lease, require
-from allmlp.training.locks import FileLock
 
 JOB = """
 import os, sys, time

@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 
 from allmlp.errors import UserError
-from allmlp.training.locks import FileLock, hold
+from allmlp.locks import FileLock, hold
 
 HOLD = """
 import sys
 from pathlib import Path
 from allmlp.errors import UserError
-from allmlp.training.locks import hold
+from allmlp.locks import hold
 try:
     with hold(Path(sys.argv[1]), "run mlp"):
         print("held", flush=True)
@@ -134,7 +134,7 @@ def test_a_forked_child_does_not_keep_its_killed_parents_lock(path):
     script = """
 import os, sys, time
 from pathlib import Path
-from allmlp.training.locks import hold
+from allmlp.locks import hold
 with hold(Path(sys.argv[1]), "run mlp"):
     if os.fork() == 0:
         print(os.getpid(), flush=True)

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from allmlp.tasks.task import IGNORED, Batch, Task
-from allmlp.training.loop import Training, build_task, validation_loss
+from allmlp.training.building import build_task
+from allmlp.training.loop import Training, validation_loss
 from allmlp.training.loss import cross_entropy
 from allmlp.training.schedule import learning_rate
 from tests import tiny

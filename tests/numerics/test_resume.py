@@ -16,7 +16,7 @@ from allmlp import paths
 from allmlp.errors import UserError
 from allmlp.run import Run
 from allmlp.training import checkpoint, deadline
-from allmlp.training.checkpoint import Trained
+from allmlp.training.trained import Trained
 from tests import tiny
 
 

@@ -25,7 +25,8 @@ from allmlp.studies.crossover.measures import abilities, resources, score
 from allmlp.studies.crossover.rows import COPYING_TYPES, FILLERS
 from allmlp.tasks.task import Batch
 from allmlp.training import flops
-from allmlp.training.checkpoint import Trained, produce
+from allmlp.training.checkpoint import produce
+from allmlp.training.trained import Trained
 from tests.conftest import PROJECT
 
 

@@ -31,7 +31,7 @@ from allmlp.studies.quadrature.hand_coded import (
 from allmlp.studies.quadrature.measures import angle_controls, hand_coded_grids, hand_coded_law
 from allmlp.studies.quadrature.verdicts import hand_coded as verdicts
 from allmlp.training import checkpoint
-from allmlp.training.checkpoint import Trained
+from allmlp.training.trained import Trained
 from tests import tiny
 
 NAME = "hand-coded-addition"

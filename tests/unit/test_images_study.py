@@ -20,7 +20,8 @@ from allmlp.studies.copying.measures import heat_maps, heat_shares, image_curve
 from allmlp.studies.copying.runs.images import OF_EVERY_IMAGE_RUN, OF_RELATIONS, RELATIONS
 from allmlp.studies.copying.tables import image_ends
 from allmlp.studies.rules import NotPlannedError
-from allmlp.training.checkpoint import Trained, produce
+from allmlp.training.checkpoint import produce
+from allmlp.training.trained import Trained
 from tests import tiny
 
 MODELS = ("birn", "linear-birn", "transformer-classifier", "linear-transformer-classifier")

@@ -15,7 +15,7 @@ from allmlp.report import levels
 from allmlp.report.evidence import Evidence
 from allmlp.report.render import templates
 from allmlp.studies.shared import levelled as measure
-from allmlp.training.loop import build_task
+from allmlp.training.building import build_task
 from tests import tiny
 
 STEPS = np.arange(400)

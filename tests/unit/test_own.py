@@ -8,9 +8,9 @@ import pytest
 
 from allmlp import corpora, own, paths
 from allmlp.corpora import LOCAL_LOCK, LOCK
-from allmlp.corpora.tokenizing import tokenize_corpus
 from allmlp.params import LOCAL
 from allmlp.plan import Plan, load_plan
+from allmlp.tokenizing import tokenize_corpus
 from tests.conftest import PROJECT
 
 OVERLAY = "scale: smoke\nstudies: {language: {corpus: stories-few}, mixers: {corpus: stories-few}}\n"

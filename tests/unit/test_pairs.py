@@ -9,10 +9,10 @@ import pytest
 
 from allmlp import corpora, tokenizers
 from allmlp.corpora import CorpusSpec, taught
-from allmlp.corpora.tokenizing import tokenize_corpus
 from allmlp.errors import UserError
 from allmlp.params import load
 from allmlp.plan import Context, Plan
+from allmlp.tokenizing import tokenize_corpus
 from allmlp.tokens import TokenFile
 from allmlp.tokens.pairs import PairFile, shared_words, write_pairs
 

@@ -12,12 +12,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp import batches, keeping, recipes, tasks
+from allmlp import batches, jobs, keeping, recipes, tasks
 from allmlp.errors import UserError
 from allmlp.run import Run, related
 from allmlp.tasks.copying import Copying
-from allmlp.training import jobs
-from allmlp.training.checkpoint import Trained
+from allmlp.training.trained import Trained
 from tests import tiny
 
 

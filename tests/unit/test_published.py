@@ -6,7 +6,8 @@ import pytest
 
 from allmlp.errors import UserError
 from allmlp.run import Run
-from allmlp.training.checkpoint import Trained, produce
+from allmlp.training.checkpoint import produce
+from allmlp.training.trained import Trained
 from tests import tiny
 
 

@@ -12,10 +12,10 @@ import torch
 from allmlp import models, tokenizers
 from allmlp.errors import UserError
 from allmlp.studies.mixers import probes
-from allmlp.studies.mixers.embeddings import as_read, embed, laid_out, normalised
 from allmlp.studies.mixers.measures.distances import distance
 from allmlp.studies.mixers.measures.retrieval import of_what_is_read
 from allmlp.tasks import retrieval
+from allmlp.tasks.embeddings import as_read, embed, laid_out, normalised
 from allmlp.tasks.retrieval import Retrieval, draw
 from allmlp.tasks.task import generator
 from allmlp.tokens.pairs import PairFile, write_pairs

@@ -20,7 +20,7 @@ from allmlp.studies.mixers.runs.settings import TrainingSettings
 from allmlp.studies.mixers.tables import query_effect, retrieval_probes
 from allmlp.studies.mixers.tables import retrieval as retrieval_table
 from allmlp.training import checkpoint
-from allmlp.training.checkpoint import Trained
+from allmlp.training.trained import Trained
 from tests import tiny
 
 THINGS = ["cat", "dog", "owl", "fox", "hen", "cow", "bee", "ant", "elk", "eel", "ram", "bat"]
@@ -89,7 +89,7 @@ class Context:
 
 def planned(**changes: Any) -> list[Run]:
     settings = Settings.model_validate({**SETTINGS, "retrieval": {**RETRIEVAL, **changes}})
-    found = {run.id: run for run in retrieval.runs(settings, Context())}  # type: ignore[arg-type]
+    found = {run.id: run for run in retrieval.runs(settings.retrieval, settings, Context())}  # type: ignore[arg-type]
 
     def add(run: Run) -> Run:
         return replace(run, relatives={one: add(found[one]) for one in run.needs})

@@ -7,6 +7,7 @@ import pytest
 
 from allmlp import paths, reached, recipes, rules, studies
 from allmlp.errors import UserError
+from allmlp.report.ages import History
 from tests.conftest import git
 
 VERDICTS = '''
@@ -175,13 +176,13 @@ def test_a_rule_that_judges_the_same_by_other_code_keeps_its_age(ledger: dict[st
     rules.write()
     ledger["002-1"] = "c" * 16
     with pytest.raises(UserError, match=r"Commit rules.lock first"):
-        rules.write(["002-1"])
+        rules.write(["002-1"], lambda claim: History.of(tmp_path).written(claim))
     git(tmp_path, "add", "--all")
     git(tmp_path, "commit", "--quiet", "--message=rules")
     first = git(tmp_path, "rev-parse", "HEAD").strip()
     for digest_now in ("c" * 16, "d" * 16):
         ledger["002-1"] = digest_now
-        rules.write(["002-1"])
+        rules.write(["002-1"], lambda claim: History.of(tmp_path).written(claim))
         git(tmp_path, "commit", "--quiet", "--all", "--message=other code")
         assert rules.read_lock()["002-1"] == rules.Line(digest_now, since=first)
 

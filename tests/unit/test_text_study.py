@@ -15,8 +15,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allmlp import models, params, studies, tokens
-from allmlp.corpora import CorpusSpec, tokenizing, vocabulary
+from allmlp import models, params, studies, tokenizing, tokens
+from allmlp.corpora import CorpusSpec, vocabulary
 from allmlp.plan import Context, Plan
 from allmlp.report import style
 from allmlp.studies import overlap

@@ -11,7 +11,7 @@ kept as published declares in LEAKS which checks it fails: the audit is in order
 
 import copy
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -32,9 +32,7 @@ from allmlp.audit.checks import (
 from allmlp.audit.findings import Finding, Result, examine, show
 from allmlp.audit.subject import MOST_POSITIONS, PAD, TINY, TOLERANCE, Subject, differs, loud, spaced, tiny
 from allmlp.models.base import SequenceModel
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
+from allmlp.protocols import Trained
 
 __all__ = [
     "CHECKS",
@@ -103,7 +101,7 @@ def audit_architecture(name: str) -> list[Finding]:
     return findings
 
 
-def audit_run(trained: "Trained") -> list[Finding]:
+def audit_run(trained: Trained) -> list[Finding]:
     """Every check of a run's last weights, at its own size."""
     run, model = trained.run, trained.model().double().eval()
     pad = run.hyperparameters.get(

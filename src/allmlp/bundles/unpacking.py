@@ -16,7 +16,7 @@ from allmlp import paths
 from allmlp.bundles.members import FORMAT, MANIFEST, check_form, check_name
 from allmlp.bundles.states import COMPLETE, newest
 from allmlp.errors import UserError
-from allmlp.training.locks import hold
+from allmlp.locks import hold
 
 MOST_BYTES = 4 << 30  # unpacked: a bundle is made to be small
 NOTHING = "Nothing was unpacked."

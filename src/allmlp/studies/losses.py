@@ -1,16 +1,13 @@
 """A text run's losses over training, from its log: thinned, with every held-out loss, and the end."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from allmlp.corpora.stories.floor import entropy_per_token
+from allmlp.protocols import Trained
 from allmlp.studies.curves import kept_rows
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 
 def thinned(log: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -22,7 +19,7 @@ def thinned(log: pd.DataFrame, most: int) -> pd.DataFrame:
     return rows[keep].reset_index(drop=True)
 
 
-def losses(trained: "Trained", most: int) -> pd.DataFrame:
+def losses(trained: Trained, most: int) -> pd.DataFrame:
     """Columns step, loss_nats, validation_nats, floor_nats (per token): the log's, and a last row for the end.
 
     The last row has a validation loss only. floor_nats: entropy of the corpus, nan where unknown.

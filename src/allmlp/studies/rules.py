@@ -2,14 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from allmlp.protocols import Evidence
 from allmlp.report.deciding import Rests, Rule, on, together
 from allmlp.report.multiplicity import at_least
 from allmlp.report.statistics import DECIDED, Finding, Values, Verdict, better
-
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
 
 class NotPlannedError(Exception):
@@ -20,7 +17,7 @@ class NotComparableError(NotPlannedError):
     """The planned runs differ in what a rule holds equal; it needs others, and the claim is then not run."""
 
 
-def require_models(evidence: "Evidence", measure: str, models: Iterable[str]) -> None:
+def require_models(evidence: Evidence, measure: str, models: Iterable[str]) -> None:
     """Raises NotPlannedError, naming them, where no run of some of these models is planned to have the measure."""
     planned = {evidence.content["runs"][run]["labels"].get("model") for run in evidence.planned(measure)}
     if missing := [model for model in models if model not in planned]:

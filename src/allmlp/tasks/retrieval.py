@@ -1,7 +1,7 @@
 """Retrieval (001): which of C - 1 texts does a query belong to, by the embeddings that a frozen model gives of them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -9,18 +9,41 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from allmlp.errors import UserError
-from allmlp.studies.mixers.embeddings import Normalisation, Position, device_of, embed, normalised
+from allmlp.models.base import SequenceModel
+from allmlp.tasks.embeddings import Normalisation, Position, device_here, embed, normalised
 from allmlp.tasks.task import Batch, generator
 from allmlp.tokens.pairs import PairFile
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 HELD_OUT_SEED = 2**41  # no training has this seed: its draws are of the held-out pairs
 
 Split = Literal["train", "validation"]
 Rows = NDArray[np.int64]
+
+
+class EmbedderRun(Protocol):
+    """The settings of a trained embedder that a retrieval task reads."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def hyperparameters(self) -> dict[str, Any]: ...
+    @property
+    def task_parameters(self) -> dict[str, Any]: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def threads(self) -> int: ...
+
+
+class Embedder(Protocol):
+    """A trained run whose last weights embed the texts."""
+
+    @property
+    def run(self) -> EmbedderRun: ...
+    @property
+    def ending(self) -> dict[str, Any]: ...
+    def model(self) -> SequenceModel: ...
 
 
 class Sides(NamedTuple):
@@ -52,7 +75,7 @@ class Retrieval:
     def __init__(
         self,
         tokens: Path,
-        parent: "Trained",
+        parent: Embedder,
         context: int,
         batch_size: int,
         position: Position,
@@ -148,7 +171,7 @@ _KEPT: dict[tuple[str, Path, str], dict[Split, Sides]] = {}
 MOST_KEPT = 1 << 30  # bytes, besides those just made
 
 
-def _embedded(parent: "Trained", pairs: PairFile, position: Position) -> dict[Split, Sides]:
+def _embedded(parent: Embedder, pairs: PairFile, position: Position) -> dict[Split, Sides]:
     """Every pair's embeddings as the parent gives them; those asked for last are kept."""
     key = (parent.run.id, pairs.folder, position)
     if key not in _KEPT:
@@ -156,7 +179,7 @@ def _embedded(parent: "Trained", pairs: PairFile, position: Position) -> dict[Sp
             del _KEPT[next(iter(_KEPT))]
         torch.set_num_threads(parent.run.threads)  # another number gives other bits
         model, padding = parent.model(), parent.run.task_parameters["padding"]
-        device = device_of(parent.run)
+        device = device_here(parent.run.device)
         splits: tuple[Split, Split] = ("train", "validation")
         _KEPT[key] = {
             split: Sides(

@@ -1,4 +1,4 @@
-"""Published checkpoints: results/checkpoints/<run id>/, complete or not there, and how measures read them.
+"""Published checkpoints: results/checkpoints/<run id>/, complete or not there. `trained` reads them.
 
     run.json           the run, and how it ended
     log.parquet        a row per update
@@ -8,29 +8,23 @@
 Nothing in them tells the time: the same run gives the same bytes.
 """
 
-import json
 import shutil
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import torch
-
-from allmlp import models, paths
-from allmlp.errors import UserError
-from allmlp.models.base import SequenceModel
+from allmlp import paths
+from allmlp.locks import hold
 from allmlp.run import Run
-from allmlp.tasks.task import Task
+from allmlp.training.building import build_task
 from allmlp.training.environment import provenance
-from allmlp.training.locks import hold
-from allmlp.training.loop import Training, build_task
+from allmlp.training.loop import Training
 from allmlp.training.relatives import chosen, continued
 from allmlp.training.state import tensors_of
-from allmlp.training.storage import MANIFEST, read_json, read_tensors, write_json, write_tensors
+from allmlp.training.storage import MANIFEST, read_json, write_json, write_tensors
+from allmlp.training.trained import TIMINGS, Trained
 from allmlp.training.twins import STATE, begin_where_twin_ended
 
-WORK, TIMINGS = Path("work/runs"), Path("work/timings")
+WORK = Path("work/runs")
 
 
 def produce(run: Run) -> None:
@@ -104,80 +98,3 @@ def forget(run: Run) -> None:
     """Remove a published run's work folder: nothing of it is needed any more."""
     with hold(WORK / run.id / "lock", f"run {run.id}"):
         shutil.rmtree(WORK / run.id, ignore_errors=True)
-
-
-class Trained:
-    """One run's published checkpoints, as measures see them. Every file is checked against the manifest when read."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self._way_out = f"delete {run.folder} and run again, or `dvc checkout {run.folder}`."
-
-    @cached_property
-    def _manifest(self) -> dict[str, str]:
-        return read_json(self.run.folder / MANIFEST)
-
-    @cached_property
-    def _described(self) -> dict[str, Any]:
-        return read_json(self.run.folder / "run.json")
-
-    @property
-    def ending(self) -> dict[str, Any]:
-        """How it ended: steps_done, diverged, validation_loss (nats, None where nothing is held out)."""
-        return self._described["ending"]
-
-    @property
-    def learning_rate(self) -> float:
-        """The maximum of the learning rate that it was trained with: its own, or the one that its search chose."""
-        return self._described.get("learning_rate", self.run.optimiser["learning_rate"])
-
-    @property
-    def chosen(self) -> dict[str, Any]:
-        """The parameters of the task that its search chose, where the run leaves them open."""
-        return self._described.get("chosen", {}) if self.run.search else {}
-
-    @cached_property
-    def parent(self) -> "Trained | None":
-        """The run that this one reads or continues, None for a run without one."""
-        return Trained(self.run.relatives[self.run.parent]) if self.run.parent else None
-
-    @property
-    def diverged(self) -> bool:
-        """Did the training stop at a loss that was not finite?"""
-        return self.ending["diverged"]
-
-    @property
-    def log(self) -> pd.DataFrame:
-        """The training log: step, loss, learning_rate, gradient_norm, scores, validation_loss; a row per update."""
-        path = self.run.folder / "log.parquet"
-        if not path.is_file() or paths.file_sha256(path) != self._manifest["log.parquet"]:
-            raise UserError(f"{path}: is missing or damaged; {self._way_out}")
-        return pd.read_parquet(path)
-
-    @property
-    def steps(self) -> list[int]:
-        """The steps whose weights are there, the last one included."""
-        kept = [int(name.removeprefix("step-").split(".")[0]) for name in self._manifest if name.startswith("step-")]
-        return sorted({*kept, self.ending["steps_done"]})
-
-    def weights(self, step: int | None = None) -> dict[str, torch.Tensor]:
-        """The weights after `step` updates (None: the last)."""
-        name = "final.safetensors" if step in (None, self.ending["steps_done"]) else f"step-{step}.safetensors"
-        if name not in self._manifest:
-            raise UserError(f"{self.run.folder}: no weights at step {step}. There are: {self.steps}.")
-        return read_tensors(self.run.folder / name, self._manifest[name], self._way_out)
-
-    def model(self, step: int | None = None) -> SequenceModel:
-        """The model with those weights, in eval mode."""
-        model = models.build(self.run.architecture, **self.run.hyperparameters)
-        model.load_state_dict(self.weights(step))
-        return model.eval()
-
-    def task(self) -> Task:
-        """The run's task."""
-        return build_task(self.run, self.parent, self.chosen)
-
-    def timing(self) -> dict[str, Any]:
-        """Seconds and hardware of the training, where this machine did it; else empty."""
-        path = TIMINGS / f"{self.run.id}.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

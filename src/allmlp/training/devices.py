@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from allmlp.errors import UserError
+from allmlp.locks import FileLock
 from allmlp.training.gpus import candidates, machine
-from allmlp.training.locks import FileLock
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 BATCH_JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")  # Slurm, PBS, LSF

@@ -16,10 +16,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from allmlp import models, tasks
+from allmlp import models
 from allmlp.run import Run
 from allmlp.tasks.task import IGNORED, Batch, Task
 from allmlp.training import deadline
+from allmlp.training.building import build_task
 from allmlp.training.loss import Loss
 from allmlp.training.progress import Progress
 from allmlp.training.relatives import Choice
@@ -29,17 +30,6 @@ from allmlp.training.storage import write_tensors
 
 RECIPE = 1
 SAVE_SECONDS = 30.0  # how much work a kill may cost; ALLMLP_SAVE_SECONDS overrides it
-
-
-def build_task(run: Run, parent: Any = None, chosen: Mapping[str, Any] | None = None) -> Task:
-    """The run's task; one that reads tokens is given their folder, one that reads the parent `parent`, trained.
-
-    `chosen` are parameters that the run leaves to its search.
-    """
-    where: dict[str, Any] = {"tokens": Path("results/tokens") / run.tokens} if run.tokens else {}
-    if tasks.reads_parent(run.task):
-        where["parent"] = parent
-    return tasks.build(run.task, **{**run.task_parameters, **(chosen or {})}, **where)
 
 
 def moved(batch: Batch, device: str) -> Batch:

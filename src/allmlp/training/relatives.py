@@ -3,16 +3,14 @@
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from allmlp import models
 from allmlp.errors import UserError
+from allmlp.protocols import Trained
 from allmlp.run import Run
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 
 class Choice(NamedTuple):
@@ -22,7 +20,7 @@ class Choice(NamedTuple):
     task_parameters: dict[str, Any]
 
 
-def chosen(run: Run, searched: Iterable["Trained"]) -> Choice:
+def chosen(run: Run, searched: Iterable[Trained]) -> Choice:
     """The settings with the lowest loss, averaged over the seeds of a run's search.
 
     Settings with a diverged run come last; of equal ones the lowest learning rate is chosen. Raises UserError where the
@@ -40,7 +38,7 @@ def chosen(run: Run, searched: Iterable["Trained"]) -> Choice:
     return Choice(rate, dict(zip(left_open, values, strict=True)))
 
 
-def _loss(trained: "Trained") -> float:
+def _loss(trained: Trained) -> float:
     """The last held-out loss; where nothing is held out, the mean of the last tenth of training losses.
 
     Infinite for a diverged run.
@@ -52,7 +50,7 @@ def _loss(trained: "Trained") -> float:
     return math.inf if trained.diverged or not math.isfinite(loss) else loss
 
 
-def continued(run: Run, parent: "Trained") -> dict[str, torch.Tensor]:
+def continued(run: Run, parent: Trained) -> dict[str, torch.Tensor]:
     """The parent's last weights, for a run that begins with them. UserError where its model has other ones."""
     weights = parent.weights()
     with torch.device("meta"):

@@ -26,7 +26,7 @@ from allmlp import paths
 from allmlp.corpora.pairs import Pair, PairSource
 from allmlp.corpora.pairs.endpoint import Endpoint
 from allmlp.errors import UserError
-from allmlp.training.locks import hold
+from allmlp.locks import hold
 
 RECIPE = 1
 FOLDER = Path("work/summaries")

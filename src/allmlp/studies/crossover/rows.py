@@ -1,15 +1,13 @@
 """The rows of the matrix: each task with its size, in the form that a model's kind of prediction needs."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from allmlp.images import patches_of
+from allmlp.protocols import Context
 from allmlp.strict import Strict
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 COPYING_TYPES, FILLERS = 29, 16  # the tasks state the same, a test holds them together
 
@@ -48,7 +46,7 @@ class Copying(RowSettings):
     string_length: int = Field(gt=0)
     batch_size: int = Field(gt=0)
 
-    def row(self, name: str, context: "Context") -> Row:
+    def row(self, name: str, context: Context) -> Row:
         parameters = {"string_length": self.string_length, "batch_size": self.batch_size}
         length = 2 * self.string_length + 2
         return Row(name, COPYING_TYPES, length, self.batch_size, {"all": ("copying", parameters)}, self)
@@ -62,7 +60,7 @@ class Text(RowSettings):
     batch_size: int = Field(gt=0)
     validation_tokens: int = Field(gt=0)
 
-    def row(self, name: str, context: "Context") -> Row:
+    def row(self, name: str, context: Context) -> Row:
         parameters = {key: getattr(self, key) for key in ("context", "batch_size", "validation_tokens")}
         forms = {"all": ("next-token", parameters)}
         vocabulary = context.vocabulary(self.corpus)
@@ -78,7 +76,7 @@ class Recall(RowSettings):
     symbols: int = Field(gt=0)
     batch_size: int = Field(gt=0)
 
-    def row(self, name: str, context: "Context") -> Row:
+    def row(self, name: str, context: Context) -> Row:
         parameters = {key: getattr(self, key) for key in ("context", "n_pairs", "n_queries", "symbols", "batch_size")}
         forms = {"all": ("recall", parameters), "last": ("recall", {**parameters, "predicts": "last"})}
         return Row(name, FILLERS + 2 * self.symbols, self.context, self.batch_size, forms, self)
@@ -91,7 +89,7 @@ class Digits(RowSettings):
     patch: int = Field(gt=0)
     batch_size: int = Field(gt=0)
 
-    def row(self, name: str, context: "Context") -> Row:
+    def row(self, name: str, context: Context) -> Row:
         source = context.images(self.corpus)
         patches, features = patches_of(source.size, self.patch)
         forms = {"last": ("images", {"patch": self.patch, "batch_size": self.batch_size})}
@@ -104,7 +102,7 @@ class Addition(RowSettings):
     p: int = Field(gt=1)
     train_share: float = Field(gt=0, le=1)
 
-    def row(self, name: str, context: "Context") -> Row:
+    def row(self, name: str, context: Context) -> Row:
         parameters = {"p": self.p, "train_share": self.train_share}
         forms = {"all": ("modular-addition-causal", parameters), "last": ("modular-addition", parameters)}
         pairs = int(self.train_share * self.p * self.p)

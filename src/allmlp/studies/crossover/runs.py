@@ -10,20 +10,18 @@ Learning rates are searched on a seed of their own, each with the same share of 
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from allmlp import known, paths
 from allmlp.errors import UserError
 from allmlp.models import REGISTRY
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies import SHARED
 from allmlp.studies.crossover.fits import fits, told
 from allmlp.studies.crossover.rows import Row
 from allmlp.studies.crossover.settings import Settings
 from allmlp.studies.settings import Optimiser
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 __all__ = ["Cell", "Settings", "cells", "columns", "runs"]
 
@@ -44,7 +42,7 @@ class Cell(NamedTuple):
         return int(self.budget // self.flops)
 
 
-def runs(settings: Settings, context: "Context") -> list[Run]:
+def runs(settings: Settings, context: Context) -> list[Run]:
     """What each architecture can do, and for each cell the search of its rate and a run a seed."""
     found = [_abilities(settings)]
     for cell in cells(settings, context):
@@ -61,7 +59,7 @@ def columns(settings: Settings) -> dict[str, list[str]]:
     return {**settings.families, **{name: [name] for name in REGISTRY if name not in listed}}
 
 
-def cells(settings: Settings, context: "Context") -> Iterator[Cell]:
+def cells(settings: Settings, context: Context) -> Iterator[Cell]:
     """Every task with every column that can do it. UserError where a budget pays for no step."""
     for task, budget in settings.budgets.items():
         row = getattr(settings.tasks, task.replace("-", "_")).row(task, context)
@@ -89,13 +87,13 @@ def _sizes(settings: Settings, row: Row, architecture: str) -> dict[str, Any]:
     return {**taken, **own, **row.settings.hyperparameters.get(architecture, {})}
 
 
-def _searching(settings: Settings, context: "Context", cell: Cell, rate: float) -> Run:
+def _searching(settings: Settings, context: Context, cell: Cell, rate: float) -> Run:
     steps = max(1, round(settings.search.share * min(cell.steps, settings.steps)))
     name = f"{cell.architecture}-{cell.row.name}-rate{rate:g}"
     return _run(settings, context, cell, name, "search", settings.search.seed, steps, rate, measures=SHARED)
 
 
-def _trained(settings: Settings, context: "Context", cell: Cell, seed: int, search: list[Run]) -> Run:
+def _trained(settings: Settings, context: Context, cell: Cell, seed: int, search: list[Run]) -> Run:
     name, steps = f"{cell.architecture}-{cell.row.name}", min(cell.steps, settings.steps)
     measures = ("score", *SHARED, *(("resources",) if seed == settings.seeds[0] else ()))
     rate = settings.optimiser.learning_rate  # the search replaces it
@@ -105,7 +103,7 @@ def _trained(settings: Settings, context: "Context", cell: Cell, seed: int, sear
 
 def _run(
     settings: Settings,
-    context: "Context",
+    context: Context,
     cell: Cell,
     name: str,
     part: str,

@@ -1,24 +1,21 @@
 """The rules of claims.yaml as tests: skills of families on tasks -> findings. The unit is the seed."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.deciding import Rule, on
 from allmlp.report.multiplicity import at_least
 from allmlp.report.statistics import Finding, Verdict, better
 from allmlp.studies.crossover.families import all_mlp, attention_learnt, behind, best_variants, distances, scored
 from allmlp.studies.rules import NotPlannedError, every, withheld
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 UNIT = "of skill"
 
 
-def stories_alike(evidence: "Evidence") -> Finding:
+def stories_alike(evidence: Evidence) -> Finding:
     """all-own-1: is the all-MLP family that is least behind attention on stories within the margin?"""
     rows, margin = best_variants(scored(evidence.table("score"))), evidence.margin["skill_1"]
     differences = _behind(rows, "stories")
@@ -37,7 +34,7 @@ def stories_alike(evidence: "Evidence") -> Finding:
     return _where_attention_learnt(decided, rows, "stories")
 
 
-def recall_apart(evidence: "Evidence") -> Finding:
+def recall_apart(evidence: Evidence) -> Finding:
     """all-own-2: is every all-MLP family behind attention where several keys are asked for?"""
     rows, margin = best_variants(scored(evidence.table("score"))), evidence.margin["skill_1"]
     differences = _behind(rows, "multi-recall")
@@ -45,7 +42,7 @@ def recall_apart(evidence: "Evidence") -> Finding:
     return _where_attention_learnt(decided, rows, "multi-recall")
 
 
-def none_near_everywhere(evidence: "Evidence") -> Finding:
+def none_near_everywhere(evidence: Evidence) -> Finding:
     """all-own-3: has every all-MLP family a task on which it is behind attention? One that has none refutes it."""
     rows, margin = best_variants(scored(evidence.table("score"))), evidence.margin["skill_1"]
     learnt = {task for task in rows["task"].unique() if attention_learnt(rows, task)}

@@ -4,15 +4,11 @@ The first linear layer maps (T * d) -> n. Its weight (n, T * d) is cut into n ne
 embedding columns; row T - 1 reads the most recent token. All maths on neurons is float64, see `energies`.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from allmlp.errors import UserError
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
+from allmlp.protocols import Trained
 
 FIRST_LAYER = "first.weight"
 
@@ -46,7 +42,7 @@ def row_norms(neurons_NTD: NDArray) -> NDArray[np.float64]:
     return np.linalg.norm(check_neurons(neurons_NTD), axis=2)
 
 
-def first_layer(trained: "Trained", step: int) -> NDArray:
+def first_layer(trained: Trained, step: int) -> NDArray:
     """The neurons (n, T, d) of a run at a kept step, of its float type. UserError if its architecture has none."""
     weights = trained.weights(step)
     if FIRST_LAYER not in weights:
@@ -57,7 +53,7 @@ def first_layer(trained: "Trained", step: int) -> NDArray:
     return as_neurons(weights[FIRST_LAYER].detach().cpu().numpy(), trained.run.hyperparameters["context"])
 
 
-def wear(trained: "Trained", step: int) -> float:
+def wear(trained: Trained, step: int) -> float:
     """Weight decay times the sum of learning rates of the first `step` updates.
 
     The number of e-foldings by which AdamW has faded the initial weights: 30 in the paper, and what a short

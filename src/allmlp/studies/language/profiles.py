@@ -2,18 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from allmlp.protocols import Trained
 from allmlp.studies.language.concentration import l1_l2
 from allmlp.studies.language.energies import Energies, gram
 from allmlp.studies.language.frequencies import to_frequencies
 from allmlp.studies.language.neurons import check_neurons, first_layer
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 AT_ONCE = 1 << 17  # weights: with their frequencies they stay in a core's cache
 
@@ -43,7 +40,7 @@ def profile(neurons_NTD: NDArray) -> Profile:
 _of_last: tuple[object, dict[int, Profile]] = (None, {})  # the run asked for last: its measures follow one another
 
 
-def at(trained: "Trained", step: int) -> Profile:
+def at(trained: Trained, step: int) -> Profile:
     """The profile of a run's first layer at a kept step. Errors as in `first_layer`."""
     global _of_last
     if _of_last[0] is not trained:
@@ -54,13 +51,13 @@ def at(trained: "Trained", step: int) -> Profile:
     return known[step]
 
 
-def over_training(trained: "Trained") -> Iterator[tuple[int, Profile]]:
+def over_training(trained: Trained) -> Iterator[tuple[int, Profile]]:
     """(step, profile) of every step whose weights a run has kept. Errors as in `first_layer`."""
     for step in sorted(set(trained.steps)):  # a run that diverged at a kept step names it twice
         yield step, at(trained, step)
 
 
-def moments(trained: "Trained") -> dict[str, int]:
+def moments(trained: Trained) -> dict[str, int]:
     """Start, half and end: first kept step, the one nearest to half of training (the earlier of two), the last."""
     steps = sorted(trained.steps)
     half = min(steps, key=lambda step: (abs(2 * step - trained.run.steps), step))

@@ -10,15 +10,12 @@ Everything is float64 NumPy, from weights as the constant-attention architecture
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allmlp.errors import UserError
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
+from allmlp.protocols import Trained
 
 Floats = NDArray[np.float64]
 Weights = Mapping[str, Floats]
@@ -26,7 +23,7 @@ Weights = Mapping[str, Floats]
 NEEDED = ("W_E", "W_pos", "W_V", "W_O", "W_in", "b_in", "W_out", "b_out", "W_U")
 
 
-def weights(trained: "Trained", step: int | None = None) -> dict[str, Floats]:
+def weights(trained: Trained, step: int | None = None) -> dict[str, Floats]:
     """The weights of a run after `step` updates (None: the last), float64.
 
     Raises UserError for an architecture without these weights.

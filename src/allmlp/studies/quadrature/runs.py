@@ -2,18 +2,16 @@
 
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, Field
 
 from allmlp.primes import is_odd_prime
+from allmlp.protocols import Context
 from allmlp.run import Run, log_spaced
 from allmlp.strict import Strict
 from allmlp.studies import SHARED
 from allmlp.studies.settings import Optimiser, StudySettings
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 OF_EVERY_TRAINED = ("scan", *SHARED)
 OF_SEEDS = (
@@ -81,7 +79,7 @@ class Network(NamedTuple):
     weight_decay: float
 
 
-def runs(settings: Settings, context: "Context") -> list[Run]:
+def runs(settings: Settings, context: Context) -> list[Run]:
     """One run per seed, the sweep over weight decay, the grid of p and width, and the network written by hand."""
     base = Network(settings.p, settings.d_mlp, settings.optimiser.weight_decay)
     kept: dict[str, Any] = {"measures": OF_SEEDS, "keep": log_spaced(settings.steps, per_decade=2)}
@@ -96,7 +94,7 @@ def runs(settings: Settings, context: "Context") -> list[Run]:
     return [*found, _hand_coded(settings, context, base)]
 
 
-def _run(settings: Settings, context: "Context", part: str, network: Network, seed: int) -> Run:
+def _run(settings: Settings, context: Context, part: str, network: Network, seed: int) -> Run:
     """One training, of which only the last weights are kept and read off in one row, as a sweep or a grid needs."""
     p, d_mlp, decay = network
     other_decay = f"-wd{decay:g}" if decay != settings.optimiser.weight_decay else ""
@@ -122,7 +120,7 @@ def _run(settings: Settings, context: "Context", part: str, network: Network, se
     )
 
 
-def _hand_coded(settings: Settings, context: "Context", base: Network) -> Run:
+def _hand_coded(settings: Settings, context: Context, base: Network) -> Run:
     """The network of Appendix D.1, untrained; what no training alters is measured once, of it."""
     like = _run(settings, context, "hand-coded", base._replace(d_mlp=ANGLES), seed=0)
     return replace(

@@ -1,15 +1,11 @@
 """What a run cost and how it ended: parameters, tokens, FLOPs, held-out loss, seconds. Taken of every run."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp import models, tasks
 from allmlp.columns import exact, numeric, timing
+from allmlp.protocols import Trained
 from allmlp.training import flops
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 COLUMNS = {
@@ -29,7 +25,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row."""
     run, done = trained.run, trained.ending["steps_done"]
     sequences, supervised_per_step = tasks.size(run.task, run.task_parameters)

@@ -5,16 +5,13 @@ by that curve, with the same function.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from allmlp import tasks
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.levelling import LIMIT, NONE, levelled, of_log
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 COLUMNS = {
@@ -32,7 +29,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row."""
     done, ending = trained.ending["steps_done"], trained.ending["validation_loss"]
     found, readings = levelled(of_log(trained.log, done, ending), trained.run.steps), _readings(trained, done)
@@ -50,7 +47,7 @@ def measure(trained: "Trained") -> pd.DataFrame:
     return pd.DataFrame([row])[list(COLUMNS)]
 
 
-def _readings(trained: "Trained", done: int) -> float:
+def _readings(trained: Trained, done: int) -> float:
     """Batches done over the batches of one reading, NaN for a task without an end."""
     run = trained.run
     rows = tasks.size(run.task, run.task_parameters)[0]
@@ -61,7 +58,7 @@ def _readings(trained: "Trained", done: int) -> float:
     return done / trained.task().batches_per_epoch  # type: ignore[attr-defined]
 
 
-def _pairs(trained: "Trained") -> int:
+def _pairs(trained: Trained) -> int:
     from allmlp.tokens.pairs import PairFile
 
     most = trained.run.task_parameters.get("training_pairs")

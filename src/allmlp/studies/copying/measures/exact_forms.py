@@ -1,7 +1,5 @@
 """Are the linear and the stable forms the sums of the paper's equations? In float64 (002-6, -11)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import torch
 from torch import Tensor
@@ -9,9 +7,7 @@ from torch.nn import functional as F
 
 from allmlp.columns import exact, numeric
 from allmlp.models.linear_relation import exp_over_largest, linear_causal_relation_sum
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
+from allmlp.protocols import Trained
 
 RECIPE = 1
 SHAPE = (2, 256, 64)  # B, T, D
@@ -26,7 +22,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per form and size of inputs."""
     rows = []
     for size in SIZES:

@@ -1,14 +1,10 @@
 """When a run's loss leaves its plateau, falls to half of it and to a tenth, and when it arrives (002-3, 002-10)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.copying.convergence import ARRIVED, fell_to, first_reached, plateau
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 SHARES = {"to_90_steps": 0.9, "to_half_steps": 0.5, "to_10_steps": 0.1}
@@ -28,7 +24,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per run. A diverged run has the steps that it did and the budget for the others."""
     log, budget = trained.log, trained.run.steps
     height = plateau(trained.run.task_parameters["string_length"])

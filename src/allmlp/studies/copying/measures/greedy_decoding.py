@@ -1,19 +1,15 @@
 """Copying as it is used: strings never seen before, written letter by letter from the model's own answers (002-4)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import torch
 from torch import Tensor
 
 from allmlp.columns import exact, numeric
 from allmlp.models.base import SequenceModel
+from allmlp.protocols import Trained
 from allmlp.sampling import Reader, StepReader
 from allmlp.tasks.copying import Copying
 from allmlp.tasks.task import IGNORED
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 STRINGS = 256
@@ -28,7 +24,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per run, of its last weights."""
     model = trained.model()
     task = Copying(trained.run.task_parameters["string_length"], STRINGS)

@@ -1,15 +1,11 @@
 """Heat maps of a few test images, patch by patch, with their pixels (002-9; see studies/copying/heat.py)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.copying.heat import drawn_images, heat
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 IMAGES = 6  # of the test split, always the same
@@ -26,7 +22,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per image and patch."""
     task = trained.task()
     patches, pixels, labels, rows = drawn_images(task, IMAGES)  # type: ignore[arg-type]

@@ -1,17 +1,13 @@
 """How much of the heat lies in the middle of test images (002-9; see studies/copying/heat.py)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 import torch
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.copying.centre import central
 from allmlp.studies.copying.heat import drawn_images, heat
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 IMAGES, AT_ONCE = 512, 32  # of the test split, and how many go through the model together
@@ -25,7 +21,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per image."""
     patches, _, labels, rows = drawn_images(trained.task(), IMAGES)  # type: ignore[arg-type]
     device = "cuda" if trained.run.device == "cuda" and torch.cuda.is_available() else "cpu"

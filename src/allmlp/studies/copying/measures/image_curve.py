@@ -1,18 +1,14 @@
 """Training loss and accuracy of each batch, test loss and accuracy at kept steps and at the end (002-8)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 import torch
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.curves import kept_rows
 from allmlp.tasks.task import Batch, Task
 from allmlp.training.loss import cross_entropy
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 MOST_ROWS = 400
@@ -26,7 +22,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step of the log, and one for the end."""
     log, steps, end = trained.log, trained.steps, trained.ending["steps_done"]
     wanted = log["step"].isin(steps).to_numpy(copy=True)
@@ -44,7 +40,7 @@ def measure(trained: "Trained") -> pd.DataFrame:
 
 
 @torch.no_grad()
-def _tested(trained: "Trained", task: Task, batches: list[Batch], step: int) -> tuple[float, float]:
+def _tested(trained: Trained, task: Task, batches: list[Batch], step: int) -> tuple[float, float]:
     """Loss (nats) and accuracy over all held-out images; nan for weights that a divergence spoilt."""
     device = "cuda" if trained.run.device == "cuda" and torch.cuda.is_available() else "cpu"
     model = trained.model(step).to(device)

@@ -4,15 +4,11 @@ The accuracy is that of the supervised tokens of the training batch before its u
 samples". A run that never arrives is censored at its budget, not dropped.
 """
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.copying.convergence import ARRIVED, WITHIN, first_reached, largest_fall
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -26,7 +22,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per run."""
     log, budget = trained.log, trained.run.steps
     arrived = first_reached(log["step"].to_numpy(), log["token_accuracy"].to_numpy())

@@ -1,14 +1,10 @@
 """Loss and accuracy on each training batch before its update: every batch is fresh strings (002-4)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.curves import kept_rows
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 MOST_ROWS = 2000
@@ -21,7 +17,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per step of the log; of longer logs MOST_ROWS or fewer, always the same."""
     log = trained.log.rename(
         columns={

@@ -1,6 +1,6 @@
 """Operations of a training pass, and of one more token, against the length (002-11)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import torch
@@ -10,9 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from allmlp import models
 from allmlp.columns import exact
 from allmlp.models.backbone import Backbone
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
+from allmlp.protocols import Trained
 
 RECIPE = 1
 MODELS = ("causal-rn", "linear-causal-rn")
@@ -60,7 +58,7 @@ class Operations(TorchDispatchMode):
         return self.written + self._products.get_total_flops()
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per architecture and length; every width is small, for only the growth is asked for."""
     rows = []
     for name in MODELS:

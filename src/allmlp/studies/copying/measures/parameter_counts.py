@@ -1,15 +1,11 @@
 """Weights of the four models at the paper's size (002-10)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp import models
 from allmlp.columns import exact
+from allmlp.protocols import Trained
 from allmlp.training import flops
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 MODELS = ("causal-rn", "linear-causal-rn", "transformer", "linear-transformer")
@@ -21,7 +17,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per architecture, at the sizes of the run."""
     rows = []
     for name in MODELS:

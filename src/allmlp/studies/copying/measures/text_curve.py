@@ -2,16 +2,13 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.losses import losses
 from allmlp.tokens import TokenFile
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 MOST_ROWS = 600
@@ -28,7 +25,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step of the log, and one for the end, which has a validation loss only."""
     rows, bits = losses(trained, MOST_ROWS), _bits_per_nat(Path("results/tokens") / str(trained.run.tokens))
     return rows.assign(

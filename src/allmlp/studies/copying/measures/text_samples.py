@@ -1,17 +1,14 @@
 """Text that a run writes after the paper's prompt, and how much of it stands in the training text (002-7)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from allmlp.columns import exact, numeric, timing
+from allmlp.protocols import Trained
 from allmlp.sampling import generate
 from allmlp.studies.overlap import known_share, known_words, longest_copy, training_text
 from allmlp.tokens import TokenFile
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 PROMPT = "Three years later,"
@@ -29,7 +26,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per sample."""
     tokens = Path("results/tokens") / str(trained.run.tokens)
     file = TokenFile(tokens)

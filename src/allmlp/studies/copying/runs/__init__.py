@@ -1,14 +1,10 @@
 """Runs of study 002: strings to copy, text by bytes, images by patches, and what no training alters."""
 
-from typing import TYPE_CHECKING
-
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies.copying.runs import formulae, images, strings, text
 from allmlp.studies.copying.runs.images import Settings as ImageSettings  # a field has the module's name
 from allmlp.studies.copying.runs.text import Settings as TextSettings
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 
 class Settings(strings.StringSettings):
@@ -18,7 +14,7 @@ class Settings(strings.StringSettings):
     images: ImageSettings | None = None
 
 
-def runs(settings: Settings, context: "Context") -> list[Run]:
+def runs(settings: Settings, context: Context) -> list[Run]:
     """Every run of the study at one scale."""
     found = [*strings.runs(settings, context), formulae.run(settings, context)]
     if settings.text:

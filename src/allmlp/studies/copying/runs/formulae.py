@@ -1,20 +1,16 @@
 """What no training alters, measured once: a CausalRN of the paper's size, of no training steps (002-6, -10, -11)."""
 
-from typing import TYPE_CHECKING
-
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies.copying.runs.strings import VOCABULARY, StringSettings
 from allmlp.studies.settings import Optimiser
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 WITHOUT_TRAINING = ("exact_forms", "operations", "parameter_counts")
 PAPER_SIZE = {"d_model": 192, "n_blocks": 12}
 SHORTEST = 16  # the paper's shortest strings; no count of parameters depends on it
 
 
-def run(settings: StringSettings, context: "Context") -> Run:
+def run(settings: StringSettings, context: Context) -> Run:
     """The run that these measures are taken of."""
     return Run(
         study="copying",

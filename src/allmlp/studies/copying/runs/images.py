@@ -1,17 +1,13 @@
 """Runs on images by patches: bidirectional networks x seeds on one corpus (002-8, 002-9)."""
 
-from typing import TYPE_CHECKING
-
 from pydantic import Field
 
 from allmlp.images import patches_of
+from allmlp.protocols import Context
 from allmlp.run import Run, log_spaced
 from allmlp.studies import SHARED
 from allmlp.studies.copying.runs.trainings import TrainingSettings
 from allmlp.studies.settings import StudySettings
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 OF_EVERY_IMAGE_RUN = ("image_curve", *SHARED)
 OF_RELATIONS = ("heat_maps", "heat_shares", *OF_EVERY_IMAGE_RUN)
@@ -25,12 +21,12 @@ class Settings(TrainingSettings):
     test_images: int = Field(default=10_000, gt=0)
 
 
-def runs(settings: Settings, study: StudySettings, context: "Context") -> list[Run]:
+def runs(settings: Settings, study: StudySettings, context: Context) -> list[Run]:
     """One run per model and seed; `study` says how a run computes."""
     return [_run(settings, study, context, architecture, seed) for architecture, seed in settings.trainings()]
 
 
-def _run(settings: Settings, study: StudySettings, context: "Context", architecture: str, seed: int) -> Run:
+def _run(settings: Settings, study: StudySettings, context: Context, architecture: str, seed: int) -> Run:
     model, source = settings.models[architecture], context.images(settings.corpus)
     patches, features = patches_of(source.size, settings.patch)
     sizes = {"context": patches, "features": features, "d_model": settings.d_model, "n_blocks": settings.n_blocks}

@@ -3,18 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from allmlp.models import REGISTRY
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.strict import Strict, refuse_unknown_names
 from allmlp.studies import SHARED
 from allmlp.studies.settings import LearningRateSearch, StudySettings, refuse_searched_seeds
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 VOCABULARY = 29  # BOS, SEP, EOS and 26 letters (002); the task states the same, a test holds them together
 OF_EVERY_STRING_RUN = ("falls", *SHARED)
@@ -118,7 +116,7 @@ class Network(NamedTuple):
     options: dict[str, Any]
 
 
-def runs(settings: StringSettings, context: "Context") -> list[Run]:
+def runs(settings: StringSettings, context: Context) -> list[Run]:
     """Every training on strings, the comparison's longest strings first."""
     return [
         *_searches(settings, context),
@@ -136,7 +134,7 @@ def _network(settings: StringSettings, model: str, length: int) -> Network:
     return Network(model, length, settings.d_model, settings.n_blocks, rate, own.hyperparameters)
 
 
-def _search(settings: StringSettings, context: "Context", model: str, length: int) -> Iterator[Run]:
+def _search(settings: StringSettings, context: Context, model: str, length: int) -> Iterator[Run]:
     """A run per seed of the search and learning rate; none where this scale does not search."""
     if search := settings.search:
         for seed, rate in search.settings():
@@ -145,12 +143,12 @@ def _search(settings: StringSettings, context: "Context", model: str, length: in
             yield _run(settings, context, "search", network, seed, search.steps, name)
 
 
-def _searches(settings: StringSettings, context: "Context") -> Iterator[Run]:
+def _searches(settings: StringSettings, context: Context) -> Iterator[Run]:
     for length, model in product(settings.string_lengths, settings.models):
         yield from _search(settings, context, model, length)
 
 
-def _comparison(settings: StringSettings, context: "Context") -> Iterator[Run]:
+def _comparison(settings: StringSettings, context: Context) -> Iterator[Run]:
     for length in sorted(settings.string_lengths, reverse=True):
         for model in settings.models:
             network, name = _network(settings, model, length), f"{model}-string{length}"
@@ -159,14 +157,14 @@ def _comparison(settings: StringSettings, context: "Context") -> Iterator[Run]:
                 yield replace(_run(settings, context, "comparison", network, seed, settings.steps, name), search=search)
 
 
-def _long(settings: StringSettings, context: "Context") -> Iterator[Run]:
+def _long(settings: StringSettings, context: Context) -> Iterator[Run]:
     if long := settings.long:
         for length, model, seed in product(long.string_lengths, settings.models, long.seeds):
             network = _network(settings, model, length)
             yield _run(settings, context, "long", network, seed, long.steps, f"{model}-string{length}")
 
 
-def _ablations(settings: StringSettings, context: "Context") -> Iterator[Run]:
+def _ablations(settings: StringSettings, context: Context) -> Iterator[Run]:
     if ablations := settings.ablations:
         base = _network(settings, "causal-rn", ablations.string_length)
         search = tuple(run.id for run in _search(settings, context, "causal-rn", ablations.string_length))
@@ -177,7 +175,7 @@ def _ablations(settings: StringSettings, context: "Context") -> Iterator[Run]:
             yield replace(run, search=search)
 
 
-def _sweep(settings: StringSettings, context: "Context") -> Iterator[Run]:
+def _sweep(settings: StringSettings, context: Context) -> Iterator[Run]:
     if not (sweep := settings.sweep):
         return
     length, steps = sweep.string_length, sweep.steps
@@ -190,7 +188,7 @@ def _sweep(settings: StringSettings, context: "Context") -> Iterator[Run]:
         yield _run(settings, context, "heads", network, seed, steps, f"transformer-heads{heads}-string{length}")
 
 
-def _grid(settings: StringSettings, context: "Context") -> Iterator[Run]:
+def _grid(settings: StringSettings, context: Context) -> Iterator[Run]:
     if not (grid := settings.grid):
         return
     for d, blocks, rate, model in product(grid.d_model, grid.n_blocks, grid.learning_rates, grid.models):
@@ -203,7 +201,7 @@ def _grid(settings: StringSettings, context: "Context") -> Iterator[Run]:
 
 def _run(
     settings: StringSettings,
-    context: "Context",
+    context: Context,
     part: str,
     network: Network,
     seed: int,

@@ -1,16 +1,12 @@
 """Runs on text by bytes: architectures x seeds on one corpus, with held-out losses on the way (002-7)."""
 
-from typing import TYPE_CHECKING
-
 from pydantic import Field
 
+from allmlp.protocols import Context
 from allmlp.run import Run, log_spaced
 from allmlp.studies import SHARED
 from allmlp.studies.copying.runs.trainings import TrainingSettings
 from allmlp.studies.settings import StudySettings
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 RELATIONS = ("causal-rn", "linear-causal-rn")
 OF_EVERY_TEXT_RUN = ("text_curve", "text_samples", *SHARED)
@@ -23,12 +19,12 @@ class Settings(TrainingSettings):
     validation_tokens: int = Field(gt=0)
 
 
-def runs(settings: Settings, study: StudySettings, context: "Context") -> list[Run]:
+def runs(settings: Settings, study: StudySettings, context: Context) -> list[Run]:
     """One run per model and seed; `study` says how a run computes."""
     return [_run(settings, study, context, architecture, seed) for architecture, seed in settings.trainings()]
 
 
-def _run(settings: Settings, study: StudySettings, context: "Context", architecture: str, seed: int) -> Run:
+def _run(settings: Settings, study: StudySettings, context: Context, architecture: str, seed: int) -> Run:
     model = settings.models[architecture]
     sizes = {"context": settings.context, "d_model": settings.d_model, "n_blocks": settings.n_blocks}
     # as published: with d_h = 4 d a relation's block has the weights of a Transformer's

@@ -1,10 +1,9 @@
 """What each part of CausalRN is for, one changed at a time (002-1, -2, -3). The unit is the seed."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.copying import convergence
@@ -12,11 +11,8 @@ from allmlp.studies.copying.parts import PUBLISHED, variants
 from allmlp.studies.copying.parts import sharpness as sharpness_of
 from allmlp.studies.rules import withheld
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
-
-def stability(evidence: "Evidence") -> Finding:
+def stability(evidence: Evidence) -> Finding:
     """002-1: is training without the post-reduction norm less stable?"""
     rows = variants(evidence.table("learning_curve"), "no-post-norm")
     runs = variants(evidence.table("falls"), "no-post-norm").set_index(["seed", "variant"])
@@ -28,7 +24,7 @@ def stability(evidence: "Evidence") -> Finding:
     return better(differences, evidence.margin["instability_nats"], unit="nats")
 
 
-def phase_change(evidence: "Evidence") -> Finding:
+def phase_change(evidence: Evidence) -> Finding:
     """002-2: does the loss fall suddenly with the exact pre-norm only?"""
     others = ("approximate-pre-norm", "no-pre-norm")
     rows = variants(evidence.table("iterations_to_99"), *others)
@@ -38,7 +34,7 @@ def phase_change(evidence: "Evidence") -> Finding:
     return _unless_to_come(finding, rows, rows["reached"] | rows["diverged"])
 
 
-def activations(evidence: "Evidence") -> Finding:
+def activations(evidence: Evidence) -> Finding:
     """002-3: is the exponential faster than ReLU and ELU, and is its fall sharper?"""
     rows, margin = variants(evidence.table("falls"), "relu", "elu"), evidence.margin
     speed = _by_variant(rows, "to_half_steps").clip(lower=1)

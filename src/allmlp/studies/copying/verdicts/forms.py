@@ -1,26 +1,22 @@
 """Identities and counts, which no training alters (002-6, -11)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, Verdict
-
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
 LINEAR = "linear-causal-rn"
 
 
-def stable_forms(evidence: "Evidence") -> Finding:
+def stable_forms(evidence: Evidence) -> Finding:
     """002-6: are the stable forms the direct sums, under the post-reduction norm?"""
     rows = evidence.table("exact_forms")
     return _at_most(rows[rows["form"].str.startswith("stable")], evidence.margin["difference_1"])
 
 
-def linear_time(evidence: "Evidence") -> Finding:
+def linear_time(evidence: Evidence) -> Finding:
     """002-11: the factorised sum, O(n) operations in training, O(1) for a generated token."""
     rows, margin = evidence.table("exact_forms"), evidence.margin
     operations = evidence.table("operations")

@@ -1,16 +1,13 @@
 """The rules on images as tests (002-8, 002-9, 002-own-3): measurements -> findings. The unit is the seed."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better, equal
 from allmlp.studies.rules import NotPlannedError, every, require_models
-
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
 LINEAR, OTHERS = "linear-birn", ("transformer-classifier", "linear-transformer-classifier")
 EXACT = "birn"
@@ -18,7 +15,7 @@ PAPER, SMALL = "cifar5m", "digits"  # the corpora of the paper's claims and of 0
 NUMBERS = {"test_nats": ("loss_nats", "nats"), "test_accuracy_1": ("accuracy_1", "")}  # column: margin, unit
 
 
-def images_end_alike(evidence: "Evidence") -> Finding:
+def images_end_alike(evidence: Evidence) -> Finding:
     """002-8: on CIFAR-5m Linear BiRN ends as the two Transformers do, in test loss and accuracy."""
     require_models(evidence, "image_curve", (LINEAR, *OTHERS))
     rows = ends(evidence.table("image_curve"))
@@ -27,7 +24,7 @@ def images_end_alike(evidence: "Evidence") -> Finding:
     return whole({"(a) test loss": loss, "(b) test accuracy": accuracy})
 
 
-def digits_end_alike(evidence: "Evidence") -> Finding:
+def digits_end_alike(evidence: Evidence) -> Finding:
     """002-own-3: on digits Linear BiRN ends as the two Transformers do, and BiRN as Linear BiRN does."""
     require_models(evidence, "image_curve", (EXACT, LINEAR, *OTHERS))
     rows = ends(evidence.table("image_curve"))
@@ -39,7 +36,7 @@ def digits_end_alike(evidence: "Evidence") -> Finding:
     return whole({f"({letter}) {name}": finding for letter, (name, finding) in parts})
 
 
-def heat_in_the_centre(evidence: "Evidence") -> Finding:
+def heat_in_the_centre(evidence: Evidence) -> Finding:
     """002-9: Linear BiRN's class token takes more from the middle of photographs than the middle's share of the area.
 
     Linear BiRN is the network whose terms the published heat-map code forms and Figure 7 trains; the finding says
@@ -67,7 +64,7 @@ def ends(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["step"] == rows.groupby("run")["step"].transform("max")]
 
 
-def _alike(evidence: "Evidence", rows: pd.DataFrame, column: str, model: str, others: tuple[str, ...]) -> Finding:
+def _alike(evidence: Evidence, rows: pd.DataFrame, column: str, model: str, others: tuple[str, ...]) -> Finding:
     """TOST of a number at the end, `model` minus each of `others`, paired by seed."""
     values = rows.pivot(index="seed", columns="model", values=column)
     margin, unit = NUMBERS[column]

@@ -1,11 +1,11 @@
 """The comparison of architectures on strings (002-4, -5, own-4). The unit is the seed."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.deciding import Rule
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, judged, share_above, share_below, share_interval
@@ -15,14 +15,11 @@ from allmlp.studies.copying.verdicts.common import faster
 from allmlp.studies.parts import of_part
 from allmlp.studies.rules import below, require_models
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 QUADRATIC = ("causal-rn", "transformer")
 LINEAR = ("linear-causal-rn", "linear-transformer")
 
 
-def similar_curves(evidence: "Evidence") -> Finding:
+def similar_curves(evidence: Evidence) -> Finding:
     """002-4: CausalRN and Transformer end near zero, fall suddenly, and along nearly the same curve."""
     require_models(evidence, "learning_curve", QUADRATIC)
     of_seeds = _curve_numbers(of_part(evidence.table("learning_curve"), "comparison")).groupby("seed").mean()
@@ -37,7 +34,7 @@ def similar_curves(evidence: "Evidence") -> Finding:
     )
 
 
-def iterations_to_99(evidence: "Evidence") -> Finding:
+def iterations_to_99(evidence: Evidence) -> Finding:
     """002-5: CausalRN before Transformer, both before their linear forms; Linear CausalRN fails if long."""
     require_models(evidence, "iterations_to_99", (*QUADRATIC, *LINEAR))
     every_length, margin = evidence.table("iterations_to_99"), evidence.margin
@@ -54,7 +51,7 @@ def iterations_to_99(evidence: "Evidence") -> Finding:
     )
 
 
-def operations_to_99(evidence: "Evidence") -> Finding:
+def operations_to_99(evidence: Evidence) -> Finding:
     """002-own-4: does CausalRN arrive with fewer counted operations than the Transformer?"""
     require_models(evidence, "falls", QUADRATIC)
     rows = with_operations(of_part(evidence.table("falls"), "comparison"), evidence.table("cost"))

@@ -1,11 +1,11 @@
 """Sizes, learning rates, heads, and where CausalRN is faster (002-10, own-1). The unit is the seed."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.deciding import Rule
 from allmlp.report.multiplicity import at_least, whole
 from allmlp.report.statistics import (
@@ -23,14 +23,11 @@ from allmlp.studies.copying.verdicts.common import faster
 from allmlp.studies.parts import of_part
 from allmlp.studies.rules import every, require_models, withheld
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 CELL = ["d_model", "n_blocks", "learning_rate"]
 TWO = {"causal-rn": "causal_rn", "transformer": "transformer"}  # architecture -> how the paper's values name it
 
 
-def sizes_and_sweeps(evidence: "Evidence") -> Finding:
+def sizes_and_sweeps(evidence: Evidence) -> Finding:
     """002-10: parameter counts, perfect copies, the best learning rates and number of heads."""
     require_models(evidence, "falls", TWO)
     rows, paper, margin = evidence.table("falls"), evidence.paper, evidence.margin
@@ -53,7 +50,7 @@ def sizes_and_sweeps(evidence: "Evidence") -> Finding:
     )
 
 
-def faster_somewhere(evidence: "Evidence") -> Finding:
+def faster_somewhere(evidence: Evidence) -> Finding:
     """002-own-1: does CausalRN lead in some cell of the grid, and the Transformer in some other?"""
     rows = of_part(evidence.table("falls"), "grid")
     speed = evidence.margin["speed_log2"]

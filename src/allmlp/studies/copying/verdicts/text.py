@@ -2,26 +2,23 @@
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, equal
 from allmlp.studies.rules import NotPlannedError, every, require_models
-
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
 PAPER, STORIES = "wikitext-bytes", "stories-bytes"  # the corpora of 002-7 and 002-own-2
 LINEAR, OTHERS = "linear-causal-rn", ("transformer", "linear-transformer")
 
 
-def text_convergence(evidence: "Evidence") -> Finding:
+def text_convergence(evidence: Evidence) -> Finding:
     """002-7: Linear CausalRN ends as the two Transformers do, on WikiText-103."""
     return _alike(evidence, PAPER)
 
 
-def text_of_stories(evidence: "Evidence") -> Finding:
+def text_of_stories(evidence: Evidence) -> Finding:
     """002-own-2: the same on the project's stories."""
     return _alike(evidence, STORIES)
 
@@ -32,7 +29,7 @@ def ends(rows: pd.DataFrame) -> pd.DataFrame:
     return last.assign(nats_per_byte=last["validation_bits_per_byte"] * math.log(2))
 
 
-def _alike(evidence: "Evidence", corpus: str) -> Finding:
+def _alike(evidence: Evidence, corpus: str) -> Finding:
     """TOST of the loss at the end, Linear CausalRN minus each other model."""
     require_models(evidence, "text_curve", (LINEAR, *OTHERS))
     rows = ends(evidence.table("text_curve"))

@@ -1,14 +1,10 @@
 """Which architecture of the registry can do which task, and why the others cannot. Taken once, of no training."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp.columns import exact
+from allmlp.protocols import Trained
 from allmlp.studies.crossover.fits import told
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 2
 COLUMNS = {
@@ -18,6 +14,6 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per architecture and task, in the registry's order."""
     return pd.DataFrame(told(), columns=list(COLUMNS))

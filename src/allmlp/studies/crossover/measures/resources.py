@@ -4,21 +4,18 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import torch
 
 from allmlp.columns import exact, numeric, timing
 from allmlp.models.base import SequenceModel
+from allmlp.protocols import Trained
 from allmlp.sampling import generate
 from allmlp.studies.mixers.memory import counted
 from allmlp.training import flops
 from allmlp.training.environment import provenance
 from allmlp.training.loop import Training
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 2
 GENERATES = ("next-token",)  # tasks whose tokens can be gone on with
@@ -36,7 +33,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row."""
     run, model = trained.run, trained.model()
     shape = (1, model.context) if model.features is None else (1, model.context, model.features)
@@ -55,7 +52,7 @@ def measure(trained: "Trained") -> pd.DataFrame:
     return pd.DataFrame([row])[list(COLUMNS)]
 
 
-def _trained_per_second(trained: "Trained", context: int) -> float:
+def _trained_per_second(trained: Trained, context: int) -> float:
     """A training on a GPU has its device to itself, and counts whole. Trainings on a CPU share it with others: some
     steps are made again here, one architecture after the other."""
     run = trained.run

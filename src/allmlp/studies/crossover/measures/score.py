@@ -7,7 +7,7 @@ nats, which no text allows: a skill of text is to be compared, not admired.
 """
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,10 @@ import torch
 
 from allmlp.columns import exact, numeric
 from allmlp.models.base import SequenceModel
+from allmlp.protocols import Trained
 from allmlp.studies.crossover.retrieval import CANDIDATES, retrieved
 from allmlp.tasks.recall import Recall
 from allmlp.tasks.task import IGNORED, Batch
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 3
 FRESH, FRESH_BATCHES = 2**41, 8  # the seed of batches to be judged on, where a task holds nothing out
@@ -41,7 +39,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row, two for stories."""
     model, task = trained.model(), trained.task()
     held_out = task.validation() or [task.batch(FRESH, number) for number in range(FRESH_BATCHES)]

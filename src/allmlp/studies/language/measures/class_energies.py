@@ -1,17 +1,13 @@
 """How clearly the neurons of each class are what their class says, at start, half and end (000-6, 000-8)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.language import classification, neurons, profiles
 from allmlp.studies.language.concentration import RECENT
 from allmlp.studies.language.energies import Energies, over
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 WINDOW = 4  # consecutive positions (000-6)
@@ -46,7 +42,7 @@ def shares(energies: Energies) -> pd.DataFrame:
     return pd.DataFrame({name: over(part_N, total_N, np.nan) for name, part_N in parts.items()})
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per moment, reading and class. Raises UserError for an architecture without a first layer."""
     rows = []
     for moment, step in profiles.moments(trained).items():

@@ -1,15 +1,11 @@
 """How first-layer neurons spread over time at every kept step, without thresholds (000-5, 000-7)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.language import concentration, profiles
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 2
 
@@ -32,7 +28,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step. Raises UserError for an architecture without a first layer."""
     rows, recent = [], min(concentration.RECENT, trained.run.hyperparameters["context"] - 1)
     for step, profile in profiles.over_training(trained):

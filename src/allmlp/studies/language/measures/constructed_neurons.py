@@ -1,17 +1,15 @@
 """How many constructed neurons each reading of Appendix H sorts rightly, at several widths (000-19)."""
 
 from itertools import product
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.language.classification import PAPER_WIDTH, Reading, RowScale, SliceScale, classify
 from allmlp.studies.language.constructed import kinds
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 WIDTHS = (64, 128, 512)
@@ -28,7 +26,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per width, kind and reading; no weight of the run takes part."""
     rows = []
     for width in WIDTHS:

@@ -1,16 +1,12 @@
 """Weights of the MLP against its context at the paper's size, beyond T d^2 (000-14)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import torch
 
 from allmlp import models
 from allmlp.columns import exact
+from allmlp.protocols import Trained
 from allmlp.training import flops
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 CONTEXTS = (1, 2, 4, 8, 15, 16, 32, 64, 128)
@@ -25,7 +21,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per reading and context; nothing of the run itself."""
     rows = []
     for reading, options in READINGS.items():

@@ -1,16 +1,12 @@
 """What a DCT neuron can express, exactly, in float64 (000-18)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import torch
 from torch import Tensor
 
 from allmlp.columns import exact, numeric
 from allmlp.models.dct import DCTNeuron
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
+from allmlp.protocols import Trained
 
 RECIPE = 1
 LENGTH, SEQUENCES = 64, 8
@@ -30,7 +26,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per identity and size."""
     rows = []
     for frequencies, d_model in SIZES:

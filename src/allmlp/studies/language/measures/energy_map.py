@@ -4,19 +4,15 @@ A window of the last three rows and one constant before them hold all energy of 
 bag-of-words neuron and every sum of the two. The paper has no such map.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.language import neurons, profiles
 from allmlp.studies.language.concentration import RECENT
 from allmlp.studies.language.energies import over
 from allmlp.studies.language.measures.class_energies import LOWEST
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 LARGE = 0.01  # the row norm that Section 4.3 calls large; raw, as its scale is open (E000-3)
@@ -35,7 +31,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per moment and neuron. Raises UserError for an architecture without a first layer."""
     parts = []
     for moment, step in profiles.moments(trained).items():

@@ -1,15 +1,11 @@
 """Weights of a few neurons of each class, drawn at random inside their class, at the end (000-6, 000-8)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, timing
+from allmlp.protocols import Trained
 from allmlp.studies.language import classification, neurons, profiles
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 EXAMPLES = 2  # of each class
@@ -26,7 +22,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per class, example and position. Raises UserError for an architecture without a first layer."""
     step = profiles.moments(trained)["end"]
     layer_NTD, energies = neurons.first_layer(trained, step), profiles.at(trained, step).energies

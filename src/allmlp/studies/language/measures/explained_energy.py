@@ -1,15 +1,11 @@
 """How much of a neuron's energy a window of n last rows and one constant explain, for every n: spread over neurons."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.language import profiles
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 QUANTILES = (0.05, 0.5, 0.95)
@@ -24,7 +20,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per moment, n from 0 to context - 1 and quantile. Raises UserError as `first_layer`."""
     rows = []
     for moment, step in profiles.moments(trained).items():

@@ -6,7 +6,7 @@ token where the inputs are zeros and, last, the keyword's embedding.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -14,15 +14,13 @@ import torch
 from numpy.typing import NDArray
 
 from allmlp.columns import exact, numeric, timing
+from allmlp.models.mlp import LastTokenMLP
+from allmlp.protocols import Trained
 from allmlp.studies.language import classification, neurons, profiles
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, Reading
 from allmlp.studies.language.energies import Energies, over
 from allmlp.studies.language.keywords import CLEAREST, NEARNESS, RANDOM, CoOccurrence, nearest
 from allmlp.tokens import TokenFile
-
-if TYPE_CHECKING:
-    from allmlp.models.mlp import LastTokenMLP
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 KEYWORDS, FIRST = 10, 5  # of Figure 13, of the text (E000-7)
@@ -56,7 +54,7 @@ def clearest(energies: Energies, reading: Reading) -> dict[str, NDArray[np.int64
     return {name: np.lexsort((score_N, classes != name))[:CLEAREST] for name, score_N in scores.items()}
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per class, neuron and nearness. Raises UserError for an architecture without a first layer."""
     step = profiles.moments(trained)["end"]
     layer_NTD, energies = neurons.first_layer(trained, step), profiles.at(trained, step).energies
@@ -70,7 +68,7 @@ def measure(trained: "Trained") -> pd.DataFrame:
         RANDOM: random_KD / random_KD.sum(axis=1, keepdims=True),
     }
     file = TokenFile(Path("results/tokens") / str(trained.run.tokens))
-    model = cast("LastTokenMLP", trained.model())
+    model = cast(LastTokenMLP, trained.model())
     embedding_VD = model.embedding.weight.detach().double().numpy()
     near = {(name, by): nearest(v, embedding_VD, by, KEYWORDS) for name, v in vectors.items() for by in NEARNESS}
     tokens = np.concatenate([ids.ravel() for ids in near.values()])
@@ -97,7 +95,7 @@ def measure(trained: "Trained") -> pd.DataFrame:
 
 
 @torch.no_grad()
-def _completions(model: "LastTokenMLP", tokens_KI: NDArray[np.int64]) -> NDArray[np.int64]:
+def _completions(model: LastTokenMLP, tokens_KI: NDArray[np.int64]) -> NDArray[np.int64]:
     """The likeliest token after zeros and each token's embedding, (K, I)."""
     last_ND = model.embedding(torch.from_numpy(tokens_KI).flatten())
     x_NTD = torch.zeros(len(last_ND), model.context, last_ND.shape[1])

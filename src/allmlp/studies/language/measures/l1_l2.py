@@ -1,15 +1,11 @@
 """l1/l2 of every first-layer neuron over time and over frequencies, at start, half and end (000-7, 000-16)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.language import neurons, profiles
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 2
 
@@ -24,7 +20,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per moment and neuron. Raises UserError for an architecture without a first layer."""
     parts = []
     for moment, step in profiles.moments(trained).items():

@@ -1,14 +1,10 @@
 """Training and validation loss over a run, from its log, thinned, beside the corpus's entropy (000-5)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.losses import losses
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 MOST_ROWS = 600
@@ -21,6 +17,6 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step of the log, and one for the end, which has a validation loss only."""
     return losses(trained, MOST_ROWS)

@@ -1,14 +1,10 @@
 """Share of first-layer neurons in each class of Appendix H at every kept step (000-5, -10, -12, -15)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.language import classification, neurons, profiles
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 2
 
@@ -25,7 +21,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step and reading. Raises UserError for an architecture without a first layer."""
     rows = []
     for step, profile in profiles.over_training(trained):

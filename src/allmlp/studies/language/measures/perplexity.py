@@ -2,18 +2,15 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from allmlp import models, tasks
 from allmlp.columns import exact, numeric
 from allmlp.corpora.stories.floor import entropy_per_token
+from allmlp.protocols import Trained
 from allmlp.tokens import TokenFile
 from allmlp.training import flops
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 LAST = 0.1  # share of the steps behind `training_nats`
@@ -31,7 +28,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row."""
     run, done = trained.run, trained.ending["steps_done"]
     corpus, model = Path("results/tokens") / str(run.tokens), models.build(run.architecture, **run.hyperparameters)

@@ -3,19 +3,15 @@
 Where there are more neurons than COLUMNS_DRAWN, neighbours in that order are averaged: a picture shows no more.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.language import profiles
 from allmlp.studies.language.energies import Energies, over
 from allmlp.studies.language.measures.energy_map import LARGE
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 COLUMNS_DRAWN = 32
@@ -50,7 +46,7 @@ def _digits(values: NDArray) -> NDArray[np.float64]:
     return np.round(values * scale) / scale
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per step, basis, place and row. Raises UserError for an architecture without a first layer."""
     parts = []
     for step in kept_at(sorted(trained.steps), trained.run.steps):

@@ -1,19 +1,16 @@
 """What a last-token model writes after the paper's six prompts, and what of it stands in the training text (000-17)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from allmlp.columns import exact, numeric, timing
+from allmlp.protocols import Trained
 from allmlp.sampling import generate
 from allmlp.studies.language.context_gain import context_gain
 from allmlp.studies.language.prompts import PROMPTS
 from allmlp.studies.overlap import known_trigrams, longest_copy, training_text
 from allmlp.tokens import TokenFile
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 TEMPERATURE, TOKENS = 0.5, 64  # the paper's
@@ -33,7 +30,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per prompt. UserError for a model that diverged."""
     tokens, model = Path("results/tokens") / str(trained.run.tokens), trained.model()
     file = TokenFile(tokens)

@@ -1,15 +1,13 @@
 """What a run spent and what it reached: size, data, compute by both counts, held-out loss (000-1 to 000-4)."""
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.shared import cost
-
-if TYPE_CHECKING:
-    from allmlp.tasks.last_token import LastToken
-    from allmlp.training.checkpoint import Trained
+from allmlp.tasks.last_token import LastToken
 
 RECIPE = 1
 
@@ -21,8 +19,8 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row."""
     row = cost.measure(trained)
-    task = cast("LastToken", trained.task())
+    task = cast(LastToken, trained.task())
     return row.assign(epochs_1=row["steps_done"] / task.batches_per_epoch)[list(COLUMNS)]

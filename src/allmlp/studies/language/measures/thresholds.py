@@ -1,17 +1,14 @@
 """How the shares of the two classes depend on Appendix H's thresholds, one varied at a time, at the end (000-19)."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.language import classification, profiles
 from allmlp.studies.language.classification import Thresholds
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 FACTORS = tuple(np.round(np.geomspace(1 / 16, 16, 25), 4).tolist())  # of the printed variance
@@ -41,7 +38,7 @@ def _varied(name: str, value: float) -> tuple[Thresholds, float]:
     return replace(classification.STRICT, **{name: value}), printed
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per reading, threshold and value. Raises UserError for an architecture without a first layer."""
     energies, rows = profiles.at(trained, profiles.moments(trained)["end"]).energies, []
     for reading in classification.READINGS:

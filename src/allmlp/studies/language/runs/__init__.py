@@ -1,15 +1,11 @@
 """Runs of study 000: the MLP whose neurons are looked at."""
 
-from typing import TYPE_CHECKING
-
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies.language.runs import neurons, perplexity, scaling, untrained, variations
 from allmlp.studies.language.runs.perplexity import Settings as PerplexitySettings
 from allmlp.studies.language.runs.scaling import Settings as ScalingSettings  # a field has the module's name
 from allmlp.studies.language.runs.variations import Settings as VariationSettings
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 
 class Settings(neurons.NeuronSettings):
@@ -20,7 +16,7 @@ class Settings(neurons.NeuronSettings):
     perplexity: PerplexitySettings | None = None
 
 
-def runs(settings: Settings, context: "Context") -> list[Run]:
+def runs(settings: Settings, context: Context) -> list[Run]:
     """Every run of the study at one scale."""
     found = [*neurons.runs(settings, context), untrained.run(settings, context)]
     if settings.variations:

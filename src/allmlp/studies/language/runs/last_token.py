@@ -1,17 +1,15 @@
 """What every last-token run of study 000 has in common: `context` tokens of a corpus in, the next one out."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies.settings import Optimiser, StudySettings
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 
 def last_token_run(
     study: StudySettings,
-    context: "Context",
+    context: Context,
     *,
     name: str,
     labels: dict[str, str | int | float],

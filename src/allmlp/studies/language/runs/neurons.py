@@ -1,16 +1,12 @@
 """The run whose neurons study 000 looks at: the last-token MLP, its weights kept while it learns."""
 
-from typing import TYPE_CHECKING
-
 from pydantic import Field
 
+from allmlp.protocols import Context
 from allmlp.run import Run, log_spaced
 from allmlp.studies import SHARED
 from allmlp.studies.language.runs.last_token import last_token_run
 from allmlp.studies.settings import StudySettings
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 OF_EVERY_MLP = ("concentration", "loss_curve", "neuron_classes", *SHARED)  # shares over training, one row a kept step
 OF_NEURONS = (
@@ -44,7 +40,7 @@ class NeuronSettings(StudySettings):
         return {name: getattr(self, name) for name in names}
 
 
-def runs(settings: NeuronSettings, context: "Context") -> list[Run]:
+def runs(settings: NeuronSettings, context: Context) -> list[Run]:
     """One run per seed."""
     return [
         last_token_run(

@@ -1,18 +1,16 @@
 """Runs that predict every next token: DCT-MLPs beside GPT-2s of several depths, and with more data (000-13)."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
 from allmlp.models import REGISTRY
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.strict import Strict, refuse_unknown_names
 from allmlp.studies import SHARED
 from allmlp.studies.language.runs.neurons import NeuronSettings
 from allmlp.studies.settings import Optimiser
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 OF_EVERY_RUN = ("perplexity", *SHARED)
 
@@ -51,7 +49,7 @@ class Settings(Strict):
         return models
 
 
-def runs(settings: Settings, study: NeuronSettings, context: "Context") -> list[Run]:
+def runs(settings: Settings, study: NeuronSettings, context: Context) -> list[Run]:
     """Seed after seed, at equal data first."""
     multiples = sorted({data for model in settings.models.values() for data in model.data})
     return [
@@ -67,7 +65,7 @@ def runs(settings: Settings, study: NeuronSettings, context: "Context") -> list[
 def _run(
     settings: Settings,
     study: NeuronSettings,
-    context: "Context",
+    context: Context,
     architecture: str,
     depth: int,
     data: int,

@@ -1,10 +1,11 @@
 """Runs at fixed budgets of compute: sizes x budgets x seeds of MLP and GPT, and depth against width (000-1 to -4)."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.strict import Strict
 from allmlp.studies import SHARED
@@ -12,9 +13,6 @@ from allmlp.studies.language.runs.last_token import last_token_run
 from allmlp.studies.language.runs.neurons import NeuronSettings
 from allmlp.studies.language.sizes import PARAMETERS, as_deep, steps_of
 from allmlp.studies.settings import Optimiser
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 OF_EVERY_SCALING_RUN = ("scaling", *SHARED)
 OF_SAMPLED = ("samples", *OF_EVERY_SCALING_RUN)
@@ -91,7 +89,7 @@ class Cell(NamedTuple):
     n_blocks: int
 
 
-def runs(settings: Settings, study: NeuronSettings, context: "Context") -> list[Run]:
+def runs(settings: Settings, study: NeuronSettings, context: Context) -> list[Run]:
     """Every run, those of cheap budgets first; `study` says how a run computes, and on which corpus."""
     cells = sorted(
         [*_isoflop(settings), *_depth(settings)],
@@ -128,7 +126,7 @@ def _depth(settings: Settings) -> Iterator[Cell]:
 
 
 def _run(
-    settings: Settings, study: NeuronSettings, context: "Context", cell: Cell, seed: int, measures: tuple[str, ...]
+    settings: Settings, study: NeuronSettings, context: Context, cell: Cell, seed: int, measures: tuple[str, ...]
 ) -> Run:
     sizes = {  # in the order of sizes.py
         "context": settings.context,

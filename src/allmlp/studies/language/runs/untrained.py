@@ -1,21 +1,18 @@
 """What no training alters, measured once: how Appendix H sorts neurons whose class is beyond dispute (000-19)."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies.language.runs.last_token import last_token_run
 from allmlp.studies.language.runs.neurons import NeuronSettings
 from allmlp.studies.settings import Optimiser
 
-if TYPE_CHECKING:
-    from allmlp.plan import Context
-
 WITHOUT_TRAINING = ("constructed_neurons", "context_parameters", "dct_identities")
 SMALLEST = {"context": 15, "d_model": 8, "d_mlp": 8, "n_blocks": 1}  # no number of the measure depends on it
 
 
-def run(settings: NeuronSettings, context: "Context") -> Run:
+def run(settings: NeuronSettings, context: Context) -> Run:
     """A small MLP of no training steps."""
     found = last_token_run(
         settings,

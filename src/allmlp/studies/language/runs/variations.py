@@ -1,18 +1,16 @@
 """The neurons' MLP with one thing changed: context, width, decay and first embeddings, corpus (000-15, own claims)."""
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
+from allmlp.protocols import Context
 from allmlp.run import Run, log_spaced
 from allmlp.strict import Strict
 from allmlp.studies.language.parts import CONTROL, VARIATION, controls_of
 from allmlp.studies.language.runs.last_token import last_token_run
 from allmlp.studies.language.runs.neurons import OF_EVERY_MLP, NeuronSettings
 from allmlp.studies.settings import Optimiser
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 UNIT = 1.0  # the standard deviation of PyTorch's own initial embeddings, which `null` asks for
 
@@ -52,7 +50,7 @@ class Variation(NamedTuple):
     embedding_std: float | None
 
 
-def runs(settings: Settings, study: NeuronSettings, context: "Context") -> list[Run]:
+def runs(settings: Settings, study: NeuronSettings, context: Context) -> list[Run]:
     """Seed after seed, each with the base and all variations: one seed already tells something of everything."""
     base = Variation(study.corpus, study.context, study.d_mlp, settings.optimiser.weight_decay, study.embedding_std)
     varied = list(dict.fromkeys([base, *_variations(settings, base)]))
@@ -73,7 +71,7 @@ def _variations(settings: Settings, base: Variation) -> list[Variation]:
     ]
 
 
-def _run(settings: Settings, study: NeuronSettings, context: "Context", variation: Variation, seed: int) -> Run:
+def _run(settings: Settings, study: NeuronSettings, context: Context, variation: Variation, seed: int) -> Run:
     sizes: dict[str, Any] = {
         **study.sizes,
         "context": variation.context,

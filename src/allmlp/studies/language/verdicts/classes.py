@@ -1,10 +1,9 @@
 """Rules on the classes' shares and on l1/l2 over time (000-5, -7, -10, -12). The unit is the seed."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.concentration import bimodality
@@ -13,13 +12,10 @@ from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
 from allmlp.studies.parts import of_part
 from allmlp.studies.rules import below, every, withheld
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 N_GRAM, BAG_OF_WORDS, DCT_SPARSE = "n_gram_share_1", "bag_of_words_share_1", "dct_sparse_share_1"
 
 
-def class_shares(evidence: "Evidence") -> Finding:
+def class_shares(evidence: Evidence) -> Finding:
     """000-5: n-gram neurons first, bag-of-words gradually, at the end most neurons in the two classes."""
     rows, margin = of_part(evidence.table("neuron_classes"), NEURONS), evidence.margin
     seeds = of_deciding(rows).groupby("seed").apply(_course, margin["emerged_share_1"], int(rows["step"].max()))
@@ -42,7 +38,7 @@ def class_shares(evidence: "Evidence") -> Finding:
     )
 
 
-def l1_l2_bimodality(evidence: "Evidence") -> Finding:
+def l1_l2_bimodality(evidence: Evidence) -> Finding:
     """000-7: l1/l2 is concentrated at the start, at the end bimodal with peaks at both ends of its range."""
     rows, margin = of_part(evidence.table("l1_l2"), NEURONS), evidence.margin
     seeds = rows.groupby("seed").apply(_histogram_numbers)
@@ -57,7 +53,7 @@ def l1_l2_bimodality(evidence: "Evidence") -> Finding:
     )
 
 
-def dct_sparse_rise(evidence: "Evidence") -> Finding:
+def dct_sparse_rise(evidence: Evidence) -> Finding:
     """000-10: do neurons that are sparse in the cosine basis emerge over training?"""
     rows, margin = of_part(evidence.table("neuron_classes"), NEURONS), evidence.margin
     shares = of_deciding(rows).sort_values("step").groupby("seed")[DCT_SPARSE]
@@ -65,7 +61,7 @@ def dct_sparse_rise(evidence: "Evidence") -> Finding:
     return unless_fresh(rise, rows, margin)
 
 
-def dct_sparse_share(evidence: "Evidence") -> Finding:
+def dct_sparse_share(evidence: Evidence) -> Finding:
     """000-12: are there neurons that are sparse in the cosine basis and in no other class?"""
     rows, margin = of_part(evidence.table("neuron_classes"), NEURONS), evidence.margin
     shares = at_end(of_deciding(rows)).set_index("seed")[DCT_SPARSE]

@@ -1,18 +1,16 @@
 """The rule on neurons whose class is beyond dispute (000-19), which no training alters."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, Verdict
-
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
 READING = ["rows", "slices", "variance"]
 
 
-def sorts_rightly(evidence: "Evidence") -> Finding:
+def sorts_rightly(evidence: Evidence) -> Finding:
     """000-19: is there a reading of the norms under which one set of thresholds sorts every kind at every width?"""
     worst, limit = by_reading(evidence.table("constructed_neurons")), evidence.margin["right_share_1"]
     value = float(worst.max())

@@ -1,14 +1,10 @@
 """The rule on context length as a test (000-14): exact counts, and the loss beside them -> a finding."""
 
-from typing import TYPE_CHECKING
-
+from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
-
-def context_parameters(evidence: "Evidence") -> Finding:
+def context_parameters(evidence: Evidence) -> Finding:
     """000-14: weights grow by d^2 per token of context, from the paper's constant, by one reading of what counts."""
     rows, paper, margin = evidence.table("context_parameters"), evidence.paper, evidence.margin
     beyond = rows.groupby("reading", sort=False)["beyond_context"].agg(["min", "max"]) / 1e6

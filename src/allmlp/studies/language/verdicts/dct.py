@@ -2,24 +2,21 @@
 
 from dataclasses import replace
 from math import log2
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, Verdict, better, within_prediction
 from allmlp.studies.language.crossings import Ratios, crossings, more_data, of_part, ratios
 from allmlp.studies.rules import NotPlannedError, withheld
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 UNIT = "log2 of the ratio of weights"
 LAST, MEAN = "last k tokens", "mean of all tokens"
 
 
-def matched_perplexity(evidence: "Evidence") -> Finding:
+def matched_perplexity(evidence: Evidence) -> Finding:
     """000-13: 3 times the weights at equal data, 1.5 times with 3 times the data."""
     rows, paper, limit = of_part(evidence.table("perplexity")), evidence.paper, evidence.margin["factor_log2"]
     data = int(paper["data_ratio_1"])
@@ -33,7 +30,7 @@ def matched_perplexity(evidence: "Evidence") -> Finding:
     )
 
 
-def more_weights(evidence: "Evidence") -> Finding:
+def more_weights(evidence: Evidence) -> Finding:
     """000-own-6: more weights at equal data, fewer of them with more data."""
     rows, margin = of_part(evidence.table("perplexity")), evidence.margin["weights_log2"]
     (alone,) = ratios(crossings(rows, 1))
@@ -46,14 +43,14 @@ def more_weights(evidence: "Evidence") -> Finding:
     )
 
 
-def operations_and_weights(evidence: "Evidence") -> Finding:
+def operations_and_weights(evidence: Evidence) -> Finding:
     """000-own-7: the ratio in weights minus the ratio in operations."""
     rows = of_part(evidence.table("perplexity"))
     weights, operations = ratios(crossings(rows, 1), crossings(rows, 1, "operations"))
     return _difference(weights, operations, evidence.margin["ratio_log2"])
 
 
-def neuron_identities(evidence: "Evidence") -> Finding:
+def neuron_identities(evidence: Evidence) -> Finding:
     """000-18: any linear function of the last k tokens; the mean of all; k d weights."""
     rows = evidence.table("dct_identities")
     limit = evidence.margin["difference_1"]

@@ -1,9 +1,8 @@
 """Rules on where neurons have their energy, in time and in frequency (000-6, -8, -9, -16). The unit is the seed."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, PAPER_WIDTH
@@ -13,13 +12,10 @@ from allmlp.studies.language.verdicts.wear import not_judged, of_deciding, unles
 from allmlp.studies.parts import of_part
 from allmlp.studies.rules import below
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 FEWEST = 10  # neurons of a class in every seed that a mean over the class needs
 
 
-def look_like_their_class(evidence: "Evidence") -> Finding:
+def look_like_their_class(evidence: Evidence) -> Finding:
     """000-6: do n-gram neurons use a few positions, bag-of-words neurons all alike?"""
     rows = _classes_at_end(evidence)
     return whole(
@@ -30,7 +26,7 @@ def look_like_their_class(evidence: "Evidence") -> Finding:
     )
 
 
-def few_frequencies(evidence: "Evidence") -> Finding:
+def few_frequencies(evidence: Evidence) -> Finding:
     """000-8: do bag-of-words neurons use the lowest frequency only, n-gram neurons a window of three?"""
     rows = _classes_at_end(evidence)
     return whole(
@@ -41,7 +37,7 @@ def few_frequencies(evidence: "Evidence") -> Finding:
     )
 
 
-def from_few_rows_to_few_frequencies(evidence: "Evidence") -> Finding:
+def from_few_rows_to_few_frequencies(evidence: Evidence) -> Finding:
     """000-9: the more large rows a neuron has, the more of its energy is in the lowest frequencies?"""
     rows = _at_end(of_part(evidence.table("energy_map"), NEURONS))
     if not (rows["d_model"] == PAPER_WIDTH).all():  # raw norms mean nothing at another width
@@ -52,7 +48,7 @@ def from_few_rows_to_few_frequencies(evidence: "Evidence") -> Finding:
     return better(_rank_correlations(rows, "large_rows", "low_energy_1"), evidence.margin["correlation_1"])
 
 
-def inverse_in_frequency(evidence: "Evidence") -> Finding:
+def inverse_in_frequency(evidence: Evidence) -> Finding:
     """000-16: is the picture of l1/l2 over frequencies the inverse of that over time?"""
     rows, margin = of_part(evidence.table("l1_l2"), NEURONS), evidence.margin
     end = _at_end(rows)
@@ -70,7 +66,7 @@ def _at_end(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["moment"] == "end"]
 
 
-def _classes_at_end(evidence: "Evidence") -> pd.DataFrame:
+def _classes_at_end(evidence: Evidence) -> pd.DataFrame:
     return _at_end(of_deciding(of_part(evidence.table("class_energies"), NEURONS)))
 
 

@@ -1,10 +1,10 @@
 """The rule on keywords (000-11): is what a neuron is near to about one thing? The unit is the seed."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
@@ -13,13 +13,10 @@ from allmlp.studies.language.parts import NEURONS
 from allmlp.studies.language.verdicts.wear import not_judged
 from allmlp.studies.parts import of_part
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 DECIDING = "dot"
 
 
-def coherent_keywords(evidence: "Evidence") -> Finding:
+def coherent_keywords(evidence: Evidence) -> Finding:
     """000-11: are the keywords of bag-of-words neurons more related than random ones, and than n-gram neurons'?"""
     rows = of_part(evidence.table("keywords"), NEURONS)
     return whole(

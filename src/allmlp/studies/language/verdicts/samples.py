@@ -1,23 +1,18 @@
 """The rule on sampled text as a test (000-17): known trigrams and the use of context -> a finding."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.prompts import PROBING, PROMPTS
 from allmlp.studies.rules import every, require_models
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from allmlp.report.evidence import Evidence
-
 MODELS = ("mlp", "gpt2-last")
 
 
-def samples_known_and_in_context(evidence: "Evidence") -> Finding:
+def samples_known_and_in_context(evidence: Evidence) -> Finding:
     """000-17: trigrams are known, and the context beyond the last word is used, by every model sampled."""
     require_models(evidence, "samples", MODELS)
     rows, margin = evidence.table("samples"), evidence.margin

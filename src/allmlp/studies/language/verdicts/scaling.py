@@ -1,19 +1,16 @@
 """Sizes, budgets, depth (000-1 to 000-4, 000-own-1, -own-2). The unit is the seed."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import at_least, holm_adjusted, whole
 from allmlp.report.statistics import Finding, Verdict, better, equal, within_prediction
 from allmlp.studies.language.isoflop import BUDGET, FEWEST_SIZES, SIZE, Parabola, exponents, gain_to_best, minima, slope
 from allmlp.studies.language.verdicts.wear import not_judged
 from allmlp.studies.rules import NotPlannedError, every, withheld
-
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
 MLP, GPT = "mlp", "gpt2-last"
 CHOOSING = 2  # seeds kept for choosing where a bump is sought
@@ -31,7 +28,7 @@ def of_part(rows: pd.DataFrame, part: str, *models: str) -> pd.DataFrame:
     return found
 
 
-def bump(evidence: "Evidence") -> Finding:
+def bump(evidence: Evidence) -> Finding:
     """000-1: a local maximum of the loss over size, in more than half of the budgets."""
     rows = of_part(evidence.table("scaling"), "scaling", MLP)
     limit = evidence.margin["prominence_nats"]
@@ -70,7 +67,7 @@ def prominence(cell: pd.DataFrame) -> np.ndarray:
     return others[:, at] - np.maximum(others[:, :at].min(axis=1), others[:, at + 1 :].min(axis=1))
 
 
-def size_exponents(evidence: "Evidence") -> Finding:
+def size_exponents(evidence: Evidence) -> Finding:
     """000-2: the exponent of the best size, for both architectures, beside 0.24 and 0.49."""
     rows = of_part(evidence.table("scaling"), "scaling", MLP, GPT)
     paper, margin = evidence.paper, evidence.margin["exponent_1"]
@@ -93,7 +90,7 @@ def size_exponents(evidence: "Evidence") -> Finding:
     return replace(finding, text=f"{finding.text}; {outside}") if outside else finding
 
 
-def best_losses(evidence: "Evidence") -> Finding:
+def best_losses(evidence: Evidence) -> Finding:
     """000-3: the GPT lower at every budget, both improving alike."""
     best = minima(of_part(evidence.table("scaling"), "scaling", MLP, GPT))
     wide = best.pivot(index=["seed", BUDGET], columns="model", values="best_nats").dropna()
@@ -111,7 +108,7 @@ def best_losses(evidence: "Evidence") -> Finding:
     return replace(finding, text=f"{finding.text}; at {budgets}, which count supervised targets only")
 
 
-def depth_and_width(evidence: "Evidence") -> Finding:
+def depth_and_width(evidence: Evidence) -> Finding:
     """000-4: deeper at equal size changes less than doubling the width up to the best one does, at equal compute."""
     rows = of_part(evidence.table("scaling"), "depth")
     sizes = rows.groupby("shape")[SIZE].first()
@@ -150,7 +147,7 @@ def _half_is_outside(best: Parabola) -> str:
     return ""
 
 
-def equal_operations(evidence: "Evidence") -> Finding:
+def equal_operations(evidence: Evidence) -> Finding:
     """000-own-1: is the MLP lower at equal counted operations?"""
     best = minima(of_part(evidence.table("scaling"), "scaling", MLP, GPT))
     paired = best.groupby("seed").filter(lambda of_seed: of_seed["model"].nunique() == 2)
@@ -178,7 +175,7 @@ def gaps_at_equal_operations(best: pd.DataFrame) -> np.ndarray:
     return np.exp(loss[covered]) - np.exp(np.interp(at[covered], x, np.minimum.accumulate(y)))
 
 
-def what_counts_as_size(evidence: "Evidence") -> Finding:
+def what_counts_as_size(evidence: Evidence) -> Finding:
     """000-own-2: the MLP's exponent without embeddings minus the one with them."""
     rows = of_part(evidence.table("scaling"), "scaling", MLP)
     rows = rows[rows["model"] == MLP]
@@ -216,7 +213,7 @@ def _few(finding: Finding, reason: str, few: bool) -> Finding:
     return withheld(finding, "contradicted", reason, when=few)
 
 
-def _unless_elsewhere(finding: Finding, evidence: "Evidence") -> Finding:
+def _unless_elsewhere(finding: Finding, evidence: Evidence) -> Finding:
     """(a) of 000-2 is judged only at the paper's budgets: at any other scale it is undecided."""
     reason = "judged at the paper's budgets only"
     finding = withheld(finding, "reproduced", reason, when=evidence.scale != "paper")

@@ -1,11 +1,11 @@
 """Rules on runs with one setting changed (000-15, own claims). The unit is the seed."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better, equal
 from allmlp.studies.language.parts import at_end, varied, with_control
@@ -13,13 +13,10 @@ from allmlp.studies.language.verdicts.classes import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
 from allmlp.studies.rules import withheld
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 CONSTANT, EXPLAINED = "constant_share_median_1", "window_share_median_1"
 
 
-def hardly_dependent(evidence: "Evidence") -> Finding:
+def hardly_dependent(evidence: Evidence) -> Finding:
     """000-15: do the shares hardly depend on the width, and more on the context?"""
     rows, margin = at_end(of_deciding(evidence.table("neuron_classes"))), evidence.margin
     widths, contexts = varied(rows, "d_mlp"), varied(rows, "context")
@@ -39,7 +36,7 @@ def ranges(rows: pd.DataFrame) -> pd.Series:
     return rows.groupby("seed")[[N_GRAM, BAG_OF_WORDS]].agg(np.ptp).max(axis=1)
 
 
-def without_long_range(evidence: "Evidence") -> Finding:
+def without_long_range(evidence: Evidence) -> Finding:
     """000-own-3: do bag-of-words neurons, and constant parts, need information beyond the sentence?"""
     margin, (base, dealt) = evidence.margin, _with_control(evidence, "sentences")
     both = pd.concat([base, dealt])
@@ -55,7 +52,7 @@ def without_long_range(evidence: "Evidence") -> Finding:
     )
 
 
-def without_order(evidence: "Evidence") -> Finding:
+def without_order(evidence: Evidence) -> Finding:
     """000-own-4: do n-gram neurons need the order of words, and does the constant part grow without it?"""
     margin, (base, shuffled) = evidence.margin, _with_control(evidence, "words")
     both = pd.concat([base, shuffled])
@@ -72,7 +69,7 @@ def without_order(evidence: "Evidence") -> Finding:
     )
 
 
-def wear_and_start(evidence: "Evidence") -> Finding:
+def wear_and_start(evidence: Evidence) -> Finding:
     """000-own-5: do e-foldings of decay, and the size of the first embeddings, decide how many neurons look sorted?"""
     rows, margin = varied(_ends(evidence), "weight_decay", "embedding_std"), evidence.margin
     rows = rows.assign(sorted=rows[N_GRAM] + rows[BAG_OF_WORDS])
@@ -91,13 +88,13 @@ def wear_and_start(evidence: "Evidence") -> Finding:
     )
 
 
-def _ends(evidence: "Evidence") -> pd.DataFrame:
+def _ends(evidence: Evidence) -> pd.DataFrame:
     """Shares by the deciding reading and threshold-free numbers after each run's last step, a row per run."""
     numbers = at_end(evidence.table("concentration"))[["run", CONSTANT, EXPLAINED]]
     return at_end(of_deciding(evidence.table("neuron_classes"))).merge(numbers, on="run")
 
 
-def _with_control(evidence: "Evidence", control: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _with_control(evidence: Evidence, control: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     return with_control(_ends(evidence), control)
 
 

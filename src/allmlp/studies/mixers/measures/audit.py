@@ -1,14 +1,10 @@
 """The causality audit of every architecture of the registry (001-1, 001-19, 001-27)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp import audit, models
 from allmlp.columns import exact
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
+from allmlp.protocols import Trained
 
 RECIPE = 1
 
@@ -23,7 +19,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per architecture and check; fresh tiny weights, so that the run itself plays no part."""
     found = audit.audit(models.REGISTRY)
     return pd.DataFrame([{name: getattr(finding, name) for name in COLUMNS} for finding in found])

@@ -1,18 +1,15 @@
 """What a model writes after the paper's two prompts, the likeliest token after the likeliest token (001-29)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import torch
 
 from allmlp.columns import exact, timing
+from allmlp.protocols import Trained
 from allmlp.studies.mixers.completions import TOKENS, greedy
 from allmlp.studies.mixers.prompts import PROMPTS
 from allmlp.tokens import TokenFile
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -25,7 +22,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per prompt, of the last weights."""
     file = TokenFile(Path("results/tokens") / str(trained.run.tokens))
     device = trained.run.device

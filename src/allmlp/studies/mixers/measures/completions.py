@@ -1,7 +1,6 @@
 """Greedy completions of validation stories: names kept from the prompt, four-word sequences repeated (001-29)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -9,11 +8,9 @@ import torch
 
 from allmlp.columns import exact, numeric
 from allmlp.errors import UserError
+from allmlp.protocols import Trained
 from allmlp.studies.mixers import completions
 from allmlp.tokens import TokenFile
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 STORIES = 100
@@ -29,7 +26,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step but the first, of untrained weights."""
     folder, device = Path("results/tokens") / str(trained.run.tokens), trained.run.device
     file, known = TokenFile(folder), completions.names(folder)

@@ -1,14 +1,11 @@
 """Dimensions that hold m points by the Johnson-Lindenstrauss lemma, as the paper estimates them (001-2, E001-1)."""
 
 import math
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from allmlp.columns import exact, numeric
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
+from allmlp.protocols import Trained
 
 RECIPE = 1
 POINTS = {  # what is counted -> (the key of its printed number in claims.yaml, mantissa, power of ten)
@@ -27,7 +24,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per number of points. Arithmetic; the run takes no part."""
     rows = []
     for points, (key, mantissa, power) in POINTS.items():

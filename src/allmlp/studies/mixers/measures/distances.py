@@ -1,22 +1,18 @@
 """Retrieval without a matcher: the text with the embedding nearest to the query's, on the same draws (001-21)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
+from allmlp.tasks.embeddings import Normalisation
 from allmlp.tasks.retrieval import Retrieval
-
-if TYPE_CHECKING:
-    from allmlp.studies.mixers.embeddings import Normalisation
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 METRICS = ("cosine", "l1", "l2")
-NORMALISATIONS: "tuple[Normalisation, ...]" = ("none", "standardised")  # as published, and as a matcher may get them
+NORMALISATIONS: tuple[Normalisation, ...] = ("none", "standardised")  # as published, and as a matcher may get them
 
 COLUMNS = {
     "metric": exact("distance between query and text"),
@@ -26,7 +22,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per metric and normalisation."""
     task = trained.task()
     assert isinstance(task, Retrieval)

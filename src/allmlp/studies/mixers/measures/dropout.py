@@ -1,15 +1,11 @@
 """Training loss with and without dropout of a trained model: why the early GPT's 2.04 is above 1.96 (E001-8)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import torch
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.training.loss import cross_entropy
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 BATCHES = 8  # the last that it was trained on
@@ -24,7 +20,7 @@ COLUMNS = {
 
 
 @torch.no_grad()
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row, from the last weights."""
     run, model, task, done = trained.run, trained.model(), trained.task(), trained.ending["steps_done"]
     steps = range(max(0, done - BATCHES), done)

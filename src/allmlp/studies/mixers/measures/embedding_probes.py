@@ -7,17 +7,13 @@ both     the words read in the query's embedding, with those read in each text's
 map      the query's embedding, with what a linear map makes of each text's              nothing
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.mixers.probes import Array, bags, explained, nearest, ridge, vocabulary
 from allmlp.tasks.retrieval import Retrieval, Split
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 2
 
@@ -30,7 +26,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per probe."""
     task = trained.task()
     assert isinstance(task, Retrieval)

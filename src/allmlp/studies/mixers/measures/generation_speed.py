@@ -3,15 +3,13 @@
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import torch
 
 from allmlp.columns import exact, timing
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
+from allmlp.protocols import Trained
 
 RECIPE = 1
 SHORTEST = 32  # tokens of the shortest text; longer ones double up to the context
@@ -24,7 +22,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per length; one sequence, on the run's device."""
     device = trained.run.device
     model: Any = trained.model().to(device)

@@ -1,14 +1,10 @@
 """Which hidden units and inputs of an expanded mixing act under its triangular masks (001-9)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp.columns import exact
+from allmlp.protocols import Trained
 from allmlp.studies.mixers.structure import used
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 EXPANSIONS = (0.5, 0.75, 2.0, 4.0)
@@ -24,7 +20,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per expansion, at a context of 32."""
     rows = [(expansion, *used(expansion)) for expansion in EXPANSIONS]
     return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -1,18 +1,14 @@
 """How far a trained hybrid's logits move when later tokens change: exactly 0 for a causal model (001-19, E001-10)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import torch
 from torch import Tensor
 
 from allmlp.columns import exact, numeric
 from allmlp.models.base import SequenceModel
+from allmlp.protocols import Trained
 from allmlp.tasks.documents import Documents
 from allmlp.tasks.task import IGNORED, generator
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 2
 ROWS = 16  # held-out rows that are looked at, those with the most padding
@@ -29,7 +25,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row: in float64, on the held-out rows with the most padding."""
     task = trained.task()
     assert isinstance(task, Documents)

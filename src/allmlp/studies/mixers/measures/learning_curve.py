@@ -4,16 +4,12 @@ Seconds and FLOPs are those of the shared measure `cost`, spread evenly over the
 comparisons take the median over seeds of a model's seconds per step (`allmlp.studies.mixers.budgets`).
 """
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp import models, tasks
 from allmlp.columns import exact, numeric, timing
+from allmlp.protocols import Trained
 from allmlp.training import flops
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 WINDOW = 25  # steps whose batches' losses are averaged into a training loss
@@ -34,7 +30,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per step at which the held-out loss was taken, the end included."""
     run, done = trained.run, trained.ending["steps_done"]
     model = models.build(run.architecture, **run.hyperparameters)

@@ -1,14 +1,10 @@
 """Does a triangular mask do what the paper's worked example says, in every form of mixing? In float64 (001-1)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp.columns import exact
+from allmlp.protocols import Trained
 from allmlp.studies.mixers.structure import FORMS, example, future, masked_gradients
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -19,7 +15,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per form and property."""
     rows = [("worked example", name, difference) for name, difference in example().items()]
     for form, options in FORMS.items():

@@ -1,15 +1,13 @@
 """Memory of one pass forward and one backward against context and depth, beside the paper's tables (001-13, 001-14)."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from allmlp.columns import exact, timing
+from allmlp.protocols import Trained
 from allmlp.studies.mixers.memory import of_depths, peak
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -33,7 +31,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per model, depth and context, of the paper's width."""
     device = trained.run.device
     rows = []

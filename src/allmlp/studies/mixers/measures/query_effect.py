@@ -1,15 +1,11 @@
 """What replacing a query changes: its own candidates' scores, and those of its neighbours in the batch (001-27)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import torch
 
 from allmlp.columns import numeric
+from allmlp.protocols import Trained
 from allmlp.tasks.retrieval import Retrieval
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 REPLACED = 8  # queries of the first held-out batch, one after the other
@@ -21,7 +17,7 @@ COLUMNS = {
 
 
 @torch.no_grad()
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per run, of its last weights."""
     task, model = trained.task(), trained.model()
     assert isinstance(task, Retrieval)

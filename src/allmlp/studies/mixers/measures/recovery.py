@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,11 +11,9 @@ from torch import Tensor
 
 from allmlp.columns import exact, numeric
 from allmlp.models.base import SequenceModel
+from allmlp.protocols import Trained
 from allmlp.studies.mixers import recovery
 from allmlp.tokens import TokenFile
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 STEPS = 500  # the paper's
@@ -37,7 +35,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """A row per kept step, way and rate; the mean over texts of the validation split."""
     run = trained.run
     length = run.hyperparameters["context"] if run.device == "cuda" else min(TOKENS, run.hyperparameters["context"])

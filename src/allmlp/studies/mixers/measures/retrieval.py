@@ -1,20 +1,18 @@
 """What a matcher reaches on held-out pairs, beside what it was given (001-21 to 001-27)."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
 from allmlp.columns import exact, numeric
-from allmlp.studies.mixers.embeddings import as_read, device_of
+from allmlp.protocols import Trained
 from allmlp.studies.mixers.measures.retrieval_curve import held_out
+from allmlp.tasks.embeddings import as_read, device_here
 from allmlp.tasks.retrieval import Retrieval
 from allmlp.tokens.pairs import shared_words
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 2
 
@@ -42,7 +40,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per run."""
     task = trained.task()
     assert isinstance(task, Retrieval)
@@ -88,9 +86,9 @@ def of_what_is_read(task: Retrieval) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def top_1(trained: "Trained", task: Retrieval) -> float:
+def top_1(trained: Trained, task: Retrieval) -> float:
     """Share of the held-out draws that the last weights get right."""
-    device, right = device_of(trained.run), 0
+    device, right = device_here(trained.run.device), 0
     model = trained.model().to(device)
     for batch in task.validation():
         right += int((model(batch.tokens.to(device)).argmax(dim=-1).cpu() == batch.targets).sum())

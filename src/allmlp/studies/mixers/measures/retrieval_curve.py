@@ -1,15 +1,11 @@
 """A matcher's training and held-out loss over its steps (001-22, 001-23)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.curves import kept_rows
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 MOST_ROWS = 60
@@ -22,7 +18,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step, and one for the end."""
     log, taken = trained.log, held_out(trained)
     smooth = log["loss"].rolling(SMOOTHED, min_periods=1).mean()
@@ -34,7 +30,7 @@ def measure(trained: "Trained") -> pd.DataFrame:
     return pd.concat([rows[keep], end], ignore_index=True)[list(COLUMNS)]
 
 
-def held_out(trained: "Trained") -> pd.DataFrame:
+def held_out(trained: Trained) -> pd.DataFrame:
     """Columns step, held_out_nats: where the loss on held-out pairs was taken, the end last."""
     log = trained.log
     taken = log.loc[log["validation_loss"].notna(), ["step", "validation_loss"]].set_axis(

@@ -1,15 +1,11 @@
 """Forward passes that a tournament takes to find one of n texts, counted one by one (001-30)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.mixers.tournament import passes, search
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 GROUPS = (8, 32, 128)  # the article's are 32 and 128
@@ -24,7 +20,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per size of groups and number of texts. No training alters it."""
     rows = []
     for group in GROUPS:

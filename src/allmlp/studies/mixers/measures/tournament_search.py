@@ -1,7 +1,5 @@
 """The matcher as a search engine: tournaments among more and more held-out texts, with their passes (001-30)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 import torch
@@ -9,13 +7,11 @@ from numpy.typing import NDArray
 
 from allmlp.columns import exact, numeric
 from allmlp.models.base import SequenceModel
-from allmlp.studies.mixers.embeddings import device_of
+from allmlp.protocols import Trained
 from allmlp.studies.mixers.tournament import Groups, Winners, passes, search
+from allmlp.tasks.embeddings import device_here
 from allmlp.tasks.retrieval import Retrieval, draw
 from allmlp.tasks.task import generator
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 QUERIES = 64
@@ -31,9 +27,9 @@ COLUMNS = {
 
 
 @torch.no_grad()
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per number of texts: one group, and twice as many again and again, up to all that are held out."""
-    task, device = trained.task(), device_of(trained.run)
+    task, device = trained.task(), device_here(trained.run.device)
     model = trained.model().to(device)
     assert isinstance(task, Retrieval)
     most, group = len(task.raw["validation"].texts), task.vocabulary

@@ -1,19 +1,15 @@
 """Memory of one training step of a run: counted, and the peak where it trains on a CUDA device (001-4)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from allmlp import models, tasks
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
+from allmlp.run import Run
 from allmlp.studies.mixers.memory import counted
 from allmlp.training.loss import cross_entropy
-
-if TYPE_CHECKING:
-    from allmlp.run import Run
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 COPIES = 4  # of the weights: themselves, their gradients, AdamW's two means
@@ -25,7 +21,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row."""
     run = trained.run
     sequences = tasks.size(run.task, run.task_parameters)[0]
@@ -38,7 +34,7 @@ def measure(trained: "Trained") -> pd.DataFrame:
     return pd.DataFrame([row], columns=list(COLUMNS))
 
 
-def _peak(run: "Run", sequences: int) -> int:
+def _peak(run: Run, sequences: int) -> int:
     """Of the second of two steps: the first one makes AdamW's state."""
     model = models.build(run.architecture, **run.hyperparameters).to(run.device)
     optimiser = torch.optim.AdamW(model.parameters(), fused=True)

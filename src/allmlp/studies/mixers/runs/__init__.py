@@ -1,19 +1,17 @@
 """Runs of study 001: trainings that are compared, retrieval, what trained models hold and write, formulae."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from pydantic import model_validator
 
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies.mixers.runs import formulae, representation, retrieval, training
 from allmlp.studies.mixers.runs.representation import GenerationSettings, RepresentationSettings
 from allmlp.studies.mixers.runs.retrieval_settings import RetrievalSettings
 from allmlp.studies.mixers.runs.settings import TrainingSettings
 from allmlp.studies.settings import refuse_searched_seeds
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 
 class Settings(TrainingSettings):
@@ -37,13 +35,13 @@ class Settings(TrainingSettings):
         return self
 
 
-def runs(settings: Settings, context: "Context") -> list[Run]:
+def runs(settings: Settings, context: Context) -> list[Run]:
     """Every run of the study at one scale."""
     speed = settings.generation.speed if settings.generation else None
     return united(
         [
             *training.runs(settings, context),
-            *retrieval.runs(settings, context),
+            *retrieval.runs(settings.retrieval, settings, context),
             *representation.runs(settings.representation, settings.generation, settings, context),
             *formulae.runs(settings, speed, context),
         ]

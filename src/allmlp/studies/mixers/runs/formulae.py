@@ -4,17 +4,15 @@ One run for what is counted in float64 or in whole numbers, one on the scale's o
 architecture for tokens per second against length (001-1, -2, -9, -13, -14, -29, -30, own-11).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field, field_validator
 
 from allmlp.models import REGISTRY
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.strict import Strict, refuse_unknown_names
 from allmlp.studies.settings import Optimiser, StudySettings
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 WITHOUT_TRAINING = ("audit", "dimensions", "hidden_units", "masking", "tournament_passes")
 FORMULAE, MEMORY, SPEED = "formulae", "memory", "speed"  # the label `part`
@@ -37,7 +35,7 @@ class GenerationSpeed(Strict):
         return models
 
 
-def runs(settings: StudySettings, speed: GenerationSpeed | None, context: "Context") -> list[Run]:
+def runs(settings: StudySettings, speed: GenerationSpeed | None, context: Context) -> list[Run]:
     """The run of the formulae, that of the memory and, where `speed` asks for them, those that generate."""
     found = [
         _untrained(settings, FORMULAE, "masked-mixer", TINY, WITHOUT_TRAINING, "cpu"),

@@ -6,18 +6,16 @@ depths are not trained: their weights are as they begin.
 
 from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field
 
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.strict import Strict
 from allmlp.studies.mixers.runs.formulae import GenerationSpeed
 from allmlp.studies.mixers.runs.settings import TrainingSettings
 from allmlp.studies.mixers.runs.training import embedder, searches
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 RECOVERY = ("recovery",)
 COMPLETIONS = ("completion_samples", "completions")
@@ -54,7 +52,7 @@ def runs(
     representation: RepresentationSettings | None,
     generation: GenerationSettings | None,
     settings: TrainingSettings,
-    context: "Context",
+    context: Context,
 ) -> list[Run]:
     """The trained runs with these measures, the search of their rates, and the untrained ones."""
     found: list[Run] = []
@@ -67,7 +65,7 @@ def runs(
 
 
 def _trained(
-    models: list[str], seeds: list[int], measures: tuple[str, ...], settings: TrainingSettings, context: "Context"
+    models: list[str], seeds: list[int], measures: tuple[str, ...], settings: TrainingSettings, context: Context
 ) -> Iterator[Run]:
     for model in models:
         yield from searches(model, settings, context)
@@ -75,7 +73,7 @@ def _trained(
         yield embedder(model, seed, settings, context, measures=measures)
 
 
-def _untrained(representation: RepresentationSettings, settings: TrainingSettings, context: "Context") -> Iterator[Run]:
+def _untrained(representation: RepresentationSettings, settings: TrainingSettings, context: Context) -> Iterator[Run]:
     sizes = [(width, settings.n_blocks) for width in representation.d_model if width != settings.d_model]
     sizes += [(settings.d_model, depth) for depth in representation.n_blocks if depth != settings.n_blocks]
     for seed, model, (width, depth) in product(representation.untrained_seeds, representation.models, sizes):

@@ -8,9 +8,10 @@ runs for each embedder, on a seed of its own.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from allmlp.errors import UserError
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies import SHARED
 from allmlp.studies.mixers.matching import ALL, BASE, OTHER_WORDS, PART, SHARED_WORDS, WIDE, Setting, setting_of
@@ -24,11 +25,8 @@ from allmlp.studies.mixers.runs.retrieval_settings import (
     Position,
     RetrievalSettings,
 )
+from allmlp.studies.mixers.runs.settings import TrainingSettings
 from allmlp.studies.mixers.runs.training import embedder, searches
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
-    from allmlp.studies.mixers.runs import Settings
 
 WITH_HEADS = MATCHERS[1:]
 OF_EVERY_MATCHER = ("retrieval", "retrieval_curve", *SHARED)
@@ -48,12 +46,12 @@ class Case(NamedTuple):
     d_model: int | None = None
 
 
-def runs(settings: "Settings", context: "Context") -> list[Run]:
+def runs(retrieval: RetrievalSettings | None, settings: TrainingSettings, context: Context) -> list[Run]:
     """Embedders, searches and matchers of all comparisons, those of one embedder one after the other."""
-    if settings.retrieval is None:
+    if retrieval is None:
         return []
-    made = _Matchers(settings, settings.retrieval, context)
-    for comparison in settings.retrieval.compared:
+    made = _Matchers(settings, retrieval, context)
+    for comparison in retrieval.compared:
         made.add(comparison)
     return [*made.parents.values(), *made.searches.values(), *made.ordered()]
 
@@ -61,7 +59,7 @@ def runs(settings: "Settings", context: "Context") -> list[Run]:
 class _Matchers:
     """The runs made so far, by id: comparisons share embedders, searches and matchers."""
 
-    def __init__(self, settings: "Settings", retrieval: RetrievalSettings, context: "Context") -> None:
+    def __init__(self, settings: TrainingSettings, retrieval: RetrievalSettings, context: Context) -> None:
         self.settings, self.retrieval, self.context = settings, retrieval, context
         self.parents: dict[str, Run] = {}
         self.searches: dict[str, Run] = {}

@@ -5,18 +5,16 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from allmlp.errors import UserError
 from allmlp.models import REGISTRY
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies import SHARED
 from allmlp.studies.mixers.parts import BASE, EMBEDDER, SEARCH, TRAINING, WINDOWS
 from allmlp.studies.mixers.runs.padding import end_token
 from allmlp.studies.mixers.runs.settings import Model, Padding, Size, TrainingSettings
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 OF_EVERY_TRAINING = ("learning_curve", *SHARED)
 OF_ARCHITECTURE = {"hybrid": ("leak",), "hybrid-as-published": ("leak",), "openai-gpt": ("dropout",)}
@@ -37,7 +35,7 @@ class Training(NamedTuple):
     windows: bool = False
 
 
-def runs(settings: TrainingSettings, context: "Context") -> list[Run]:
+def runs(settings: TrainingSettings, context: Context) -> list[Run]:
     """The search of every model, then seed after seed: one seed already tells something of everything."""
     searched = [(training, _search(settings, context, training)) for training in _trainings(settings)]
     found = list({run.id: run for _, of_training in searched for run in of_training}.values())
@@ -50,7 +48,7 @@ def embedder(
     model: str,
     seed: int,
     settings: TrainingSettings,
-    context: "Context",
+    context: Context,
     *,
     padding: Padding = "right",
     steps: int | None = None,
@@ -71,7 +69,7 @@ def embedder(
 def searches(
     model: str,
     settings: TrainingSettings,
-    context: "Context",
+    context: Context,
     *,
     d_model: int | None = None,
     n_blocks: int | None = None,
@@ -104,7 +102,7 @@ def _embedding(
     return Training(name, found, size, padding)
 
 
-def _search(settings: TrainingSettings, context: "Context", training: Training) -> list[Run]:
+def _search(settings: TrainingSettings, context: Context, training: Training) -> list[Run]:
     """Both sides of padding take the rate that was chosen on one, as both supervise the same tokens."""
     training = training._replace(padding=training.model.paddings[0])
     if settings.search is None or training.model.learning_rate is not None:
@@ -126,7 +124,7 @@ def _search(settings: TrainingSettings, context: "Context", training: Training) 
 
 def _run(
     settings: TrainingSettings,
-    context: "Context",
+    context: Context,
     training: Training,
     seed: int,
     searched: list[Run],
@@ -170,7 +168,7 @@ def _tested(settings: TrainingSettings, steps: int) -> tuple[int, ...]:
 
 
 def _network(
-    settings: TrainingSettings, context: "Context", training: Training, part: str, rate: float | None = None
+    settings: TrainingSettings, context: Context, training: Training, part: str, rate: float | None = None
 ) -> dict[str, Any]:
     """What a run is made of, besides how long and how fast it learns: the fields of `Run` up to the corpus."""
     name, model, size, padding, windows = training

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.deciding import Rule, on
 from allmlp.report.multiplicity import at_least, whole
 from allmlp.report.statistics import DECIDED, Finding, Values, better, p_below, p_outside, within_prediction
@@ -16,14 +16,11 @@ from allmlp.studies.mixers.parts import TRAINING
 from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotComparableError, counted
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 NATS = "nats per token"
 PAPER_SCALE = "paper"
 
 
-def trainings(evidence: "Evidence", part: str = TRAINING) -> pd.DataFrame:
+def trainings(evidence: Evidence, part: str = TRAINING) -> pd.DataFrame:
     """The curves of the comparison, with what each step has cost."""
     return budgets.curves(of_part(evidence.table("learning_curve"), part))
 
@@ -51,7 +48,7 @@ def of_parts(parts: Mapping[str, Callable[[], Finding]]) -> Finding:
     return whole(found)
 
 
-def printed(evidence: "Evidence", losses: Mapping[str, Values], *, tolerated: int = 0, refuting: int = 1) -> Finding:
+def printed(evidence: Evidence, losses: Mapping[str, Values], *, tolerated: int = 0, refuting: int = 1) -> Finding:
     """Printed losses against prediction intervals: key of the claim's `paper` -> our losses, one per seed.
 
     Reproduced with at most `tolerated` of them outside and no interval wider than the claim allows; contradicted from
@@ -73,7 +70,7 @@ def printed(evidence: "Evidence", losses: Mapping[str, Values], *, tolerated: in
     return Finding(verdict, float(inside), math.nan, math.nan, n, unit, text, rests=rests, p_against=p_against)
 
 
-def only_on_paper(evidence: "Evidence", losses: "dict[str, Values] | None", **counts: int) -> Finding:
+def only_on_paper(evidence: Evidence, losses: "dict[str, Values] | None", **counts: int) -> Finding:
     """`printed`, where the runs are of the article's size and length; elsewhere not judged."""
     if losses is None or evidence.scale != PAPER_SCALE:
         return not_judged("the printed losses are of the article's size, data and unit of time")

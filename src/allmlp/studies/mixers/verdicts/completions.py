@@ -2,19 +2,16 @@
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.mixers.parts import FLAT, LLAMA, of_model
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
-
-def coherent_completions(evidence: "Evidence") -> Finding:
+def coherent_completions(evidence: Evidence) -> Finding:
     """001-29: names kept and repetition, mixer against transformer after the same time of training."""
     margin, near = evidence.margin["share_1"], evidence.margin["time_ratio_1"]
     rows = at_equal_time(evidence.table("completions"), evidence.table("cost"), near)

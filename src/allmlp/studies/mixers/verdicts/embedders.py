@@ -4,10 +4,10 @@ Where both padding sides were run, a rule must hold on both.
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, better, t_interval
 from allmlp.studies.mixers.matching import LARGE, OTHER_WORDS, as_printed, by_side, differences, gains, of_setting
 from allmlp.studies.mixers.verdicts.sides import (
@@ -26,11 +26,8 @@ from allmlp.studies.mixers.verdicts.sides import (
 )
 from allmlp.studies.rules import NotPlannedError, below, every
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
-
-def mixer_embeds_better(evidence: "Evidence") -> Finding:
+def mixer_embeds_better(evidence: Evidence) -> Finding:
     """001-22: the matcher ends lower on a mixer's embeddings than on a transformer's, 32 at a time."""
     rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
     mixer, transformer = as_printed(rows, MIXER, TRANSFORMER)
@@ -45,7 +42,7 @@ def mixer_embeds_better(evidence: "Evidence") -> Finding:
     return of_what_was_read(parts, rows, mixer, transformer)
 
 
-def gap_widens(evidence: "Evidence") -> Finding:
+def gap_widens(evidence: Evidence) -> Finding:
     """001-23: with 128 at a time the mixer's lead is larger, and the transformer's matcher overfits."""
     rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
     mixer, transformer = as_printed(rows, MIXER, TRANSFORMER)
@@ -70,7 +67,7 @@ def gap_widens(evidence: "Evidence") -> Finding:
     return of_what_was_read(parts, rows, mixer, transformer, of_mixer, of_transformer)
 
 
-def transformer_teaches_nothing(evidence: "Evidence") -> Finding:
+def transformer_teaches_nothing(evidence: Evidence) -> Finding:
     """001-24: nothing from the lowest-loss transformer, much from an equal mixer, more with more pairs."""
     rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
     positions = {"before the end": TRANSFORMER, "at the end": TRANSFORMER._replace(position="last")}
@@ -93,7 +90,7 @@ def transformer_teaches_nothing(evidence: "Evidence") -> Finding:
     return of_what_was_read(parts, rows, MIXER, *positions.values())
 
 
-def untrained_embeds_nothing(evidence: "Evidence") -> Finding:
+def untrained_embeds_nothing(evidence: Evidence) -> Finding:
     """001-25: an untrained mixer's embeddings teach nothing at 128 and little at 32."""
     rows, margin = evidence.table("retrieval"), evidence.margin
     many, few = gains(rows, UNTRAINED._replace(context=LARGE)), gains(rows, UNTRAINED)
@@ -110,7 +107,7 @@ def untrained_embeds_nothing(evidence: "Evidence") -> Finding:
     return of_what_was_read(parts, rows, UNTRAINED._replace(context=LARGE), UNTRAINED)
 
 
-def autoencoder_embeds_no_better(evidence: "Evidence") -> Finding:
+def autoencoder_embeds_no_better(evidence: Evidence) -> Finding:
     """001-26: an encoder that gives its input back embeds no better for retrieval than an untrained mixer."""
     rows, margin = evidence.table("retrieval"), evidence.margin
     entropy, gap = by_side(rows, AUTOENCODER, "embedder_nats"), differences(rows, UNTRAINED, AUTOENCODER, "lowest_nats")
@@ -125,7 +122,7 @@ def autoencoder_embeds_no_better(evidence: "Evidence") -> Finding:
     return of_what_was_read(parts, rows, UNTRAINED, AUTOENCODER)
 
 
-def shared_words(evidence: "Evidence") -> Finding:
+def shared_words(evidence: Evidence) -> Finding:
     """001-own-5: is what an untrained transformer's embeddings give to retrieval owed to shared words?"""
     rows, margin = evidence.table("retrieval"), evidence.margin["gain_nats"]
     settings = UNTRAINED_TRANSFORMER, UNTRAINED_TRANSFORMER._replace(words=OTHER_WORDS)
@@ -135,7 +132,7 @@ def shared_words(evidence: "Evidence") -> Finding:
     return replace(found, text=f"{found.text}; {truncated(rows, *settings)}")
 
 
-def training_embeds(evidence: "Evidence") -> Finding:
+def training_embeds(evidence: Evidence) -> Finding:
     """001-own-6: does training help retrieval where no content word is shared? Means over the text."""
     rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
     settings = [
@@ -150,7 +147,7 @@ def training_embeds(evidence: "Evidence") -> Finding:
     return of_what_was_read(parts, rows, *settings)
 
 
-def mean_embeds_better(evidence: "Evidence") -> Finding:
+def mean_embeds_better(evidence: Evidence) -> Finding:
     """001-own-8: does the mean over a text's tokens embed better than its last one?"""
     rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
     parts = {

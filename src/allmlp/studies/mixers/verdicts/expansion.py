@@ -1,11 +1,11 @@
 """The expanded mixer beside Llama and the flat mixer (001-3, -4, -7, -8, -31). The unit is the seed."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better, equal
 from allmlp.studies.mixers import budgets
@@ -13,20 +13,17 @@ from allmlp.studies.mixers.parts import EXPANDED, FLAT, of_model, widths, with_h
 from allmlp.studies.mixers.verdicts.common import NATS, both, of_parts, only_on_paper, smallest, trainings, within
 from allmlp.studies.parts import of_part
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 MANY_HEADS = "llama-16"
 PRINTED_WIDTH = 256  # of the expanded mixer whose losses the article's training section prints
 
 
-def expanded_mixer(evidence: "Evidence") -> Finding:
+def expanded_mixer(evidence: Evidence) -> Finding:
     """001-3: do the expanded mixer's last losses agree with the printed ones?"""
     mixer = widths(trainings(evidence), EXPANDED).get(PRINTED_WIDTH)
     return only_on_paper(evidence, None if mixer is None else both(mixer, ""))
 
 
-def llama_of_half_the_width(evidence: "Evidence") -> Finding:
+def llama_of_half_the_width(evidence: Evidence) -> Finding:
     """001-4: printed losses; beside the expanded mixer alike at equal steps, worse at equal time, larger in memory."""
     rows, margin = trainings(evidence), evidence.margin
     mixer, llama = with_half_the_width(rows, EXPANDED, MANY_HEADS)
@@ -51,7 +48,7 @@ def llama_of_half_the_width(evidence: "Evidence") -> Finding:
     )
 
 
-def flat_against_expanded(evidence: "Evidence") -> Finding:
+def flat_against_expanded(evidence: Evidence) -> Finding:
     """001-7: the flat mixer beats the expanded one of the same width at equal time, at every width."""
     rows = trainings(evidence)
     flat, expanded = widths(rows, FLAT), widths(rows, EXPANDED)
@@ -75,7 +72,7 @@ def flat_against_expanded(evidence: "Evidence") -> Finding:
     )
 
 
-def expanded_at_equal_samples(evidence: "Evidence") -> Finding:
+def expanded_at_equal_samples(evidence: Evidence) -> Finding:
     """001-8: the flat mixer is ahead after the same samples, too, and the expanded one 20 to 50 % slower."""
     rows, margin = trainings(evidence), evidence.margin
     flat, expanded = of_model(rows, FLAT), of_model(rows, EXPANDED)
@@ -93,7 +90,7 @@ def expanded_at_equal_samples(evidence: "Evidence") -> Finding:
     )
 
 
-def speed(evidence: "Evidence") -> Finding:
+def speed(evidence: Evidence) -> Finding:
     """001-31: seconds per step of a Llama of half the width over those of the expanded mixer."""
     rows, margin = of_part(evidence.table("learning_curve"), "training"), evidence.margin
     mixer, llama = with_half_the_width(rows, EXPANDED, MANY_HEADS)

@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, Verdict
-
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
 MIB = 2**20  # what driver tools print as MB
 MIXER, TRANSFORMER, FUSED = "flat mixer", "transformer", "transformer, fused attention"
@@ -24,7 +22,7 @@ def exactly(holds: bool, value: float, unit: str, text: str) -> Finding:
     return Finding(verdict, value, value, value, 1, unit, text)
 
 
-def masking(evidence: "Evidence") -> Finding:
+def masking(evidence: Evidence) -> Finding:
     """001-1: the worked example, the future, gradients of masked weights."""
     rows, limit = evidence.table("masking"), evidence.margin["difference_1"]
     example = rows["form"].eq("worked example")
@@ -36,7 +34,7 @@ def masking(evidence: "Evidence") -> Finding:
     return whole({name: _at_most(of_part, at_most) for name, (of_part, at_most) in parts.items()})
 
 
-def dimensions(evidence: "Evidence") -> Finding:
+def dimensions(evidence: Evidence) -> Finding:
     """001-2: 8 ln(m) against the printed numbers."""
     rows, margin = evidence.table("dimensions").drop_duplicates("points"), evidence.margin["relative_1"]
     findings = {}
@@ -49,7 +47,7 @@ def dimensions(evidence: "Evidence") -> Finding:
     return whole(findings)
 
 
-def hidden_units(evidence: "Evidence") -> Finding:
+def hidden_units(evidence: Evidence) -> Finding:
     """001-9: hidden units of expansion 2 that act, inputs of expansion 1/2 that do not."""
     rows = evidence.table("hidden_units").drop_duplicates("expansion_1")
     wide, narrow = (rows[rows["expansion_1"].eq(factor)].to_dict("records")[0] for factor in (2.0, 0.5))
@@ -64,7 +62,7 @@ def hidden_units(evidence: "Evidence") -> Finding:
     )
 
 
-def mixer_memory(evidence: "Evidence") -> Finding:
+def mixer_memory(evidence: Evidence) -> Finding:
     """001-13: the mixer's memory against the printed table, and its exponent in context."""
     found, where = megabytes(evidence, MIXER)
     printed = printed_table(evidence.paper)
@@ -83,7 +81,7 @@ def mixer_memory(evidence: "Evidence") -> Finding:
     )
 
 
-def transformer_memory(evidence: "Evidence") -> Finding:
+def transformer_memory(evidence: Evidence) -> Finding:
     """001-14: growth from 512 to 2,048 tokens, transformer over mixer, and the printed table."""
     found, where = megabytes(evidence, TRANSFORMER)
     ratio, margin = growth_ratio(evidence, TRANSFORMER, 512, 2048), evidence.margin["growth_ratio_1"]
@@ -97,7 +95,7 @@ def transformer_memory(evidence: "Evidence") -> Finding:
     )
 
 
-def fused_memory(evidence: "Evidence") -> Finding:
+def fused_memory(evidence: Evidence) -> Finding:
     """001-own-11: with fused attention the transformer's memory grows hardly faster, and in the end slower."""
     early, late = (growth_ratio(evidence, FUSED, *ends) for ends in ((512, 2048), (4096, 8192)))
     _, where = megabytes(evidence, FUSED)
@@ -112,7 +110,7 @@ def fused_memory(evidence: "Evidence") -> Finding:
     )
 
 
-def megabytes(evidence: "Evidence", model: str) -> tuple["pd.Series[float]", str]:
+def megabytes(evidence: Evidence, model: str) -> tuple["pd.Series[float]", str]:
     """(n_blocks, context) -> MB of one model, and what they are: the device's peak where there is one, else counted."""
     rows = evidence.table("memory").drop_duplicates(["model", "n_blocks", "context"])
     measured = rows["peak_bytes"].notna().any()
@@ -122,7 +120,7 @@ def megabytes(evidence: "Evidence", model: str) -> tuple["pd.Series[float]", str
     return of_model[column].astype(float) / MIB, where
 
 
-def growth_ratio(evidence: "Evidence", model: str, short: int, long: int, depths: tuple[int, ...] = (4, 8)) -> float:
+def growth_ratio(evidence: Evidence, model: str, short: int, long: int, depths: tuple[int, ...] = (4, 8)) -> float:
     """Growth of memory from one context to another, of `model` over the mixer: geometric mean over depths."""
     growths = [megabytes(evidence, name)[0].unstack("context") for name in (model, MIXER)]
     logs = [
@@ -141,7 +139,7 @@ def printed_table(paper: Mapping[Any, float]) -> "pd.Series[float]":
     return pd.Series(cells)
 
 
-def _entries(evidence: "Evidence", found: "pd.Series[float]", where: str) -> Finding:
+def _entries(evidence: Evidence, found: "pd.Series[float]", where: str) -> Finding:
     """The share of printed entries that ours meet, each less the smallest of its table; what did not fit is not met."""
     printed = printed_table(evidence.paper)
     ours, theirs = found.reindex(printed.index) - found.min(), printed - printed.min()

@@ -1,10 +1,10 @@
 """This project's own statements on training (001-own-1 to 001-own-4). The unit is the seed."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.parts import FLAT, LLAMA, WINDOWS, of_model
@@ -12,13 +12,10 @@ from allmlp.studies.mixers.verdicts.common import NATS, of_parts, trainings
 from allmlp.studies.mixers.verdicts.variants import KERNEL
 from allmlp.studies.rules import below
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 ADDED = ("heads-2", KERNEL, "parallel-2", "parallel-4")  # what is added to a flat mixer
 
 
-def unit_decides(evidence: "Evidence") -> Finding:
+def unit_decides(evidence: Evidence) -> Finding:
     """001-own-1: Llama is ahead of the flat mixer at equal steps, the mixer at equal time."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
     flat, llama = of_model(rows, FLAT), of_model(rows, LLAMA)
@@ -30,7 +27,7 @@ def unit_decides(evidence: "Evidence") -> Finding:
     return of_parts({name: partial(_gap, *pair, margin) for name, pair in pairs.items()})
 
 
-def where_a_document_begins(evidence: "Evidence") -> Finding:
+def where_a_document_begins(evidence: Evidence) -> Finding:
     """001-own-2: on windows that begin anywhere the flat mixer loses more, against Llama, than on aligned documents.
 
     All four are read at the steps that each of them has had: a gap alters on the way.
@@ -42,7 +39,7 @@ def where_a_document_begins(evidence: "Evidence") -> Finding:
     return better((behind[0] - behind[1]).to_numpy(), evidence.margin["loss_nats"], unit=NATS)
 
 
-def added_to_a_flat_mixer(evidence: "Evidence") -> Finding:
+def added_to_a_flat_mixer(evidence: Evidence) -> Finding:
     """001-own-3: heads, kernels and parallel convolutions bring nothing that more steps of a flat mixer do not."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
     flat, added = of_model(rows, FLAT), {name: of_model(rows, name) for name in ADDED}
@@ -54,7 +51,7 @@ def added_to_a_flat_mixer(evidence: "Evidence") -> Finding:
     return of_parts({f"({letter}) {name}": partial(nothing_more, other) for letter, (name, other) in letters})
 
 
-def overfitting(evidence: "Evidence") -> Finding:
+def overfitting(evidence: Evidence) -> Finding:
     """001-own-4: a kernel of 4 widens the gap between held-out and training loss."""
     rows = trainings(evidence)
     rows = rows.assign(gap_nats=rows["validation_nats"] - rows["train_nats"])

@@ -5,11 +5,11 @@ The unit is the seed. Where both padding sides were run, a rule must hold on bot
 
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better
 from allmlp.studies.mixers.matching import OTHER_WORDS, POSITIONS, SMALL, Setting, by_side, gains, of_setting
 from allmlp.studies.mixers.verdicts.sides import (
@@ -23,15 +23,12 @@ from allmlp.studies.mixers.verdicts.sides import (
 )
 from allmlp.studies.rules import NotPlannedError, below, every
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 AS_PUBLISHED = Setting("transformer", matcher="matcher-transformer-as-published")
 MENDED = Setting("transformer", matcher="matcher-transformer")
 METRICS = {"cosine": "(a) cosine", "l1": "(b) L1", "l2": "(c) L2"}
 
 
-def distances_are_poor(evidence: "Evidence") -> Finding:
+def distances_are_poor(evidence: Evidence) -> Finding:
     """001-21: nearest neighbours lose to a matcher on the same embeddings of a mixer, where no word is shared."""
     distances, margin = evidence.table("distances"), evidence.margin["accuracy_gap_1"]
     setting = MIXER._replace(words=OTHER_WORDS)
@@ -47,7 +44,7 @@ def distances_are_poor(evidence: "Evidence") -> Finding:
     return of_what_was_read(found, evidence.table("retrieval"), setting)
 
 
-def bidirectional_transformer_fails(evidence: "Evidence") -> Finding:
+def bidirectional_transformer_fails(evidence: Evidence) -> Finding:
     """001-27: a bidirectional transformer learns nothing as published, and mended; a query alters its scores."""
     rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
     parts = {
@@ -58,7 +55,7 @@ def bidirectional_transformer_fails(evidence: "Evidence") -> Finding:
     return of_what_was_read(parts, rows, AS_PUBLISHED, MENDED)
 
 
-def information_is_there(evidence: "Evidence") -> Finding:
+def information_is_there(evidence: Evidence) -> Finding:
     """001-own-7: does a closed-form linear probe of both embeddings retrieve better than the trained matcher?"""
     rows, margin = evidence.table("retrieval"), evidence.margin["accuracy_1"]
     probes = evidence.table("embedding_probes").query("probe == 'both'").set_index("run")["top_1"]
@@ -77,7 +74,7 @@ def information_is_there(evidence: "Evidence") -> Finding:
     return of_what_was_read(parts, rows, *settings)
 
 
-def tournament_grows(evidence: "Evidence") -> Finding:
+def tournament_grows(evidence: Evidence) -> Finding:
     """001-30: do the passes of a tournament grow as n log n? Exact counts."""
     rows, slope = evidence.table("tournament_passes"), evidence.margin["slope_1"]
     rows = rows[rows["group"].eq(SMALL)].sort_values("texts")

@@ -1,24 +1,22 @@
 """The rules on what models keep of their input (001-28, own-9, own-10). The unit is the seed."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.mixers.parts import EXPANDED, FLAT, LLAMA, of_model
 from allmlp.studies.rules import below, every, withheld
-
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
 UNIT = "share of tokens"
 FEW_HEADS = ("llama-2", "llama-4")
 When = Literal["untrained", "trained"]
 
 
-def input_recovered(evidence: "Evidence") -> Finding:
+def input_recovered(evidence: Evidence) -> Finding:
     """001-28: from the whole last hidden layer, at the rates searched for each model."""
     poor = evidence.margin["poor_accuracy_1"]
     few = {model: _mean(evidence, model, "trained", "self") for model in FEW_HEADS}
@@ -29,12 +27,12 @@ def input_recovered(evidence: "Evidence") -> Finding:
     return whole(parts)
 
 
-def others_recovered(evidence: "Evidence") -> Finding:
+def others_recovered(evidence: Evidence) -> Finding:
     """001-own-9: the same two comparisons from the hidden layer at later positions only."""
     return whole(_comparisons(evidence, "non-self"))
 
 
-def input_is_there(evidence: "Evidence") -> Finding:
+def input_is_there(evidence: Evidence) -> Finding:
     """001-own-10: a search token by token finds the input from any of the trained models' hidden layers."""
     margin = evidence.margin["accuracy_1"]
     found = {model: _mean(evidence, model, "trained", "search") for model in (FLAT, LLAMA)}
@@ -52,13 +50,13 @@ def shares(rows: pd.DataFrame, way: str, when: When) -> pd.DataFrame:
     return rows[wanted]
 
 
-def _mean(evidence: "Evidence", model: str, when: When, way: str, column: str = "recovered_1") -> "pd.Series[float]":
+def _mean(evidence: Evidence, model: str, when: When, way: str, column: str = "recovered_1") -> "pd.Series[float]":
     """seed -> share. NotPlannedError, naming the model, where it has no such weights."""
     rows = shares(evidence.table("recovery"), way, when)
     return of_model(rows, model).set_index("seed")[column].astype(float)
 
 
-def _comparisons(evidence: "Evidence", way: str) -> dict[str, Finding]:
+def _comparisons(evidence: Evidence, way: str) -> dict[str, Finding]:
     """Parts (a) and (b): flat minus expanded, untrained; flat minus transformer, trained."""
     pairs: dict[str, tuple[str, When]] = {
         "(a) untrained, flat minus expanded": (EXPANDED, "untrained"),
@@ -67,7 +65,7 @@ def _comparisons(evidence: "Evidence", way: str) -> dict[str, Finding]:
     return {name: _minus(evidence, other, when, way) for name, (other, when) in pairs.items()}
 
 
-def _minus(evidence: "Evidence", other: str, when: When, way: str) -> Finding:
+def _minus(evidence: Evidence, other: str, when: When, way: str) -> Finding:
     """The flat mixer's share minus another model's, paired by seed; beside it the shares themselves."""
     ours, theirs = (_mean(evidence, model, when, way) for model in (FLAT, other))
     finding = better((ours - theirs).to_numpy(), evidence.margin["accuracy_1"], unit=UNIT)

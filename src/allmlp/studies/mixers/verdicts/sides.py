@@ -2,18 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, Values, Verdict, better
 from allmlp.studies.mixers.matching import Setting, by_side, differences, gains, of_setting
 from allmlp.studies.mixers.verdicts.common import PAPER_SCALE, only_on_paper
 from allmlp.studies.rules import NotPlannedError, every, withheld
-
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
 MIXER, TRANSFORMER, AUTOENCODER = Setting("mixer"), Setting("transformer"), Setting("autoencoder")
 UNTRAINED, UNTRAINED_TRANSFORMER = Setting("untrained-mixer"), Setting("untrained-transformer")
@@ -59,7 +56,7 @@ def embeds_better(rows: pd.DataFrame, worse: Setting, good: Setting, margin: flo
     return where_learnt(gaps, lambda gap: better(gap, margin, unit=NATS), "contradicted", margin, *of)
 
 
-def printed_losses(evidence: "Evidence", losses: Mapping[str, tuple[Setting, str]], refuting: int = 1) -> Finding:
+def printed_losses(evidence: Evidence, losses: Mapping[str, tuple[Setting, str]], refuting: int = 1) -> Finding:
     """Printed losses beside ours, at the article's scale; padded on the right if planned, as its later code is."""
     found: dict[str, Values] | None = None
     if evidence.scale == PAPER_SCALE:

@@ -1,24 +1,20 @@
 """Which width is best, and whether width or depth matters (001-5, -6, -12). The unit is the seed."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, Values, better
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.parts import BASE, FLAT, deepest, of_model, widths
 from allmlp.studies.mixers.verdicts.common import NATS, both, not_judged, of_parts, only_on_paper, smallest, trainings
 from allmlp.studies.mixers.verdicts.expansion import MANY_HEADS
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 BEST_LLAMA, BEST_FLAT = 512, 1024  # the widths that the article finds best
 BESIDE_LLAMA = (128, 256, 1024)  # the other widths of Llamas that it tries
 BESIDE_FLAT = (256, 2048)  # of flat mixers: the next smaller one that it tries, and the next larger one
 
 
-def best_llama(evidence: "Evidence") -> Finding:
+def best_llama(evidence: Evidence) -> Finding:
     """001-5: the printed losses of Llamas with 16 heads, and is width 512 the best at equal time?"""
     of_width = widths(trainings(evidence), MANY_HEADS)
     printed: dict[str, Values] = {}
@@ -34,7 +30,7 @@ def best_llama(evidence: "Evidence") -> Finding:
     )
 
 
-def flat_against_llama(evidence: "Evidence") -> Finding:
+def flat_against_llama(evidence: Evidence) -> Finding:
     """001-6: at equal time the best flat mixer beats the best Llama with 16 heads, and width 1,024 is its best."""
     rows, margin = trainings(evidence), evidence.margin
     flat, llama = widths(rows, FLAT), widths(rows, MANY_HEADS)
@@ -58,7 +54,7 @@ def flat_against_llama(evidence: "Evidence") -> Finding:
     )
 
 
-def width_against_depth(evidence: "Evidence") -> Finding:
+def width_against_depth(evidence: Evidence) -> Finding:
     """001-12: a deep and narrow flat mixer ends far behind a wide and shallow one."""
     rows = trainings(evidence)
     deep, wide = deepest(rows, FLAT), _wide(rows)

@@ -1,10 +1,10 @@
 """Llamas with fewer heads and larger rates, and the early GPT (001-15, -16, -20). The unit is the seed."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, Values, better
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.parts import FLAT, of_model
@@ -22,15 +22,12 @@ from allmlp.studies.mixers.verdicts.common import (
 from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotPlannedError, every
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 HEADS = (16, 8, 4, 2)
 RATES = {"": "llama-4-v100", "large_rate_": "llama-4-v100-large-rate", "b32_": "llama-4-v100-b32"}  # worst loss first
 GPT = "gpt-"  # with its number of heads
 
 
-def heads(evidence: "Evidence") -> Finding:
+def heads(evidence: Evidence) -> Finding:
     """001-15: fewer heads are better in the same time, more heads at the same samples."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
     two, four, sixteen = (of_model(rows, f"llama-{count}") for count in (2, 4, 16))
@@ -51,7 +48,7 @@ def heads(evidence: "Evidence") -> Finding:
     )
 
 
-def three_settings(evidence: "Evidence") -> Finding:
+def three_settings(evidence: Evidence) -> Finding:
     """001-16: the printed losses of three settings of one Llama, and their order."""
     rows = trainings(evidence)
     if evidence.scale != PAPER_SCALE:
@@ -70,7 +67,7 @@ def three_settings(evidence: "Evidence") -> Finding:
     )
 
 
-def early_gpt(evidence: "Evidence") -> Finding:
+def early_gpt(evidence: Evidence) -> Finding:
     """001-20: the mixer is far ahead of an early GPT at equal time, its number of heads tuned."""
     rows, margin = trainings(evidence), evidence.margin["gap_nats"]
     names = sorted(name for name in rows["variant"].unique() if name.startswith(GPT))
@@ -93,7 +90,7 @@ def early_gpt(evidence: "Evidence") -> Finding:
     )
 
 
-def _printed_of(evidence: "Evidence", gpts: dict[str, pd.DataFrame], mixer: pd.DataFrame) -> Finding:
+def _printed_of(evidence: Evidence, gpts: dict[str, pd.DataFrame], mixer: pd.DataFrame) -> Finding:
     """The early GPT with the most heads stands for the article's own, the best for its tuned one."""
     if len(gpts) < 2:
         return not_judged("needs the early GPT with two numbers of heads, which are not planned")
@@ -103,7 +100,7 @@ def _printed_of(evidence: "Evidence", gpts: dict[str, pd.DataFrame], mixer: pd.D
     return only_on_paper(evidence, losses, refuting=2)
 
 
-def _dropout(evidence: "Evidence") -> str:
+def _dropout(evidence: Evidence) -> str:
     """What dropout does to the training loss (E001-8)."""
     rows = of_part(evidence.table("dropout"), "training")
     means = rows[["with_dropout_nats", "without_dropout_nats", "validation_nats"]].mean()

@@ -1,9 +1,8 @@
 """Flat mixers with something added, and hybrids with attention (001-10, -11, -17 to -19). The unit is the seed."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better, equal
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.parts import FLAT, LLAMA, of_model
@@ -11,16 +10,13 @@ from allmlp.studies.mixers.verdicts.common import NATS, ahead, both, of_parts, o
 from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotPlannedError, below, every
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 KERNEL, KERNEL_LINEAR, TWO_HEADS = "kernel-4", "kernel-4-linear", "heads-2"
 HYBRIDS, LEAKING = ("hybrid-before", "hybrid-beside", "hybrid-after"), "hybrid-as-published"
 OF_PAPER = "-v100"  # models of the article's four V100
 TUNED = f"{LLAMA}{OF_PAPER}-b32"  # the best of its Llamas there
 
 
-def parallel(evidence: "Evidence") -> Finding:
+def parallel(evidence: Evidence) -> Finding:
     """001-10: two parallel convolutions help at equal steps and not at equal time; four bring nothing more."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
     one, two, four = (of_model(rows, name) for name in (FLAT, "parallel-2", "parallel-4"))
@@ -38,7 +34,7 @@ def parallel(evidence: "Evidence") -> Finding:
     )
 
 
-def positions(evidence: "Evidence") -> Finding:
+def positions(evidence: Evidence) -> Finding:
     """001-11: explicit positions in the first block change nothing, in every block they harm."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
     none, first, each = (of_model(rows, name) for name in (FLAT, "positions-first", "positions-every"))
@@ -50,7 +46,7 @@ def positions(evidence: "Evidence") -> Finding:
     )
 
 
-def kernel(evidence: "Evidence") -> Finding:
+def kernel(evidence: Evidence) -> Finding:
     """001-17: kernel 4 with an extra linear layer beats an equally tuned Llama at equal time, slightly."""
     rows = trainings(evidence)
     tuned = rows["variant"].eq(TUNED).any()
@@ -66,7 +62,7 @@ def kernel(evidence: "Evidence") -> Finding:
     )
 
 
-def two_heads(evidence: "Evidence") -> Finding:
+def two_heads(evidence: Evidence) -> Finding:
     """001-18: two mixing heads beat kernel 4 at equal time, slightly."""
     rows = trainings(evidence)
     heads, one = _of_paper(rows, TWO_HEADS), _of_paper(rows, KERNEL)
@@ -80,7 +76,7 @@ def two_heads(evidence: "Evidence") -> Finding:
     )
 
 
-def hybrids(evidence: "Evidence") -> Finding:
+def hybrids(evidence: Evidence) -> Finding:
     """001-19: hybrids gain from a leak under left padding alone."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
     leaks = of_part(evidence.table("leak"), "training")

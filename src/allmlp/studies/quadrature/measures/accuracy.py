@@ -1,14 +1,10 @@
 """Does the network add? Accuracy and margin over all p^2 pairs at every kept step (presupposed by 003)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -20,7 +16,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step. Raises UserError for an architecture without these circuits."""
     rows = []
     for step in sorted(set(trained.steps)):  # a run that diverged at a kept step names it twice

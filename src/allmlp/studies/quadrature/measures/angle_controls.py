@@ -1,17 +1,13 @@
 """The error of each key frequency's sum beside those of other angles, from a grid to chance (003-own-4)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits, errors
 from allmlp.studies.quadrature.controls import CONTROLS, controls, drawn_errors
 from allmlp.studies.quadrature.frequencies import Neurons, key_frequencies, read_off, weight_shares
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -38,7 +34,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per key frequency of the last weights. UserError for an architecture without these circuits."""
     weights = circuits.weights(trained)
     neurons = read_off(circuits.ov(weights), circuits.output(weights))

@@ -3,19 +3,16 @@
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from allmlp.columns import exact, timing
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature import bounds, errors, moments, operations
 from allmlp.studies.quadrature.frequencies import wrap
 from allmlp.studies.quadrature.operations import BRUTE_FORCE, MOMENT_BOUND, PAPER_BOUND
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -40,7 +37,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per procedure, p and number of neurons; phases and widths are drawn, no weight takes part."""
     rows = []
     for neurons in (*NEURONS, *LARGE):

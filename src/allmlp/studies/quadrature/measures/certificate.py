@@ -1,15 +1,11 @@
 """Lower bounds on the margins of the whole network, level by level: what is proved, and at what cost (D.2)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp.columns import exact, numeric, timing
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits
 from allmlp.studies.quadrature.certificate.levels import certify
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -32,7 +28,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per level, of the last weights. Raises UserError where `certify` does."""
     found = certify(circuits.weights(trained), trained.run.id)
     truth = found.levels[0]

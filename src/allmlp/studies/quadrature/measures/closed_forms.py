@@ -1,15 +1,11 @@
 """The integrals of Section 3 and Appendix B, numerically, by hand, and as printed (003-3)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature.integrals import INTEGRALS
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -24,7 +20,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per integral and angle k t = 2 pi t / p, t = 0 .. p - 1; nothing of the weights takes part."""
     p, rows = trained.run.hyperparameters["vocabulary"], []
     for integral in INTEGRALS:

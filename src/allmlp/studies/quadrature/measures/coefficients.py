@@ -1,16 +1,12 @@
 """C_k and D_k of Appendix B for every key frequency, and what the integral predicts for C_k (003-10)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits, laws, spectrum
 from allmlp.studies.quadrature.frequencies import key_frequencies, read_off, weight_shares
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -31,7 +27,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per key frequency of the last weights. UserError for an architecture without these circuits."""
     weights = circuits.weights(trained)
     neurons = read_off(circuits.ov(weights), circuits.output(weights))

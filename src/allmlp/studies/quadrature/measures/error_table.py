@@ -1,15 +1,11 @@
 """Section 4's table for every key frequency: errors by brute force, bounds, naive value (003-5, 003-6, 003-own-1)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature import bounds, circuits, errors, moments
 from allmlp.studies.quadrature.frequencies import Neurons, key_frequencies, read_off, weight_shares
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 2
 
@@ -35,7 +31,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per key frequency of the last weights. UserError for an architecture without these circuits."""
     weights = circuits.weights(trained)
     neurons = read_off(circuits.ov(weights), circuits.output(weights))

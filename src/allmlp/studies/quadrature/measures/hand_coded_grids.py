@@ -1,16 +1,12 @@
 """Hand-coded networks of several frequencies, with angles on a grid, jittered, or random (Appendix D.1)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.models.angles import GRIDS, fill, place
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature.hand_coded import forward_scores, wobble
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -31,7 +27,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per grid, number of frequencies, number of angles and draw; nothing of the run takes part."""
     rows = []
     for number, grid in enumerate(GRIDS):

@@ -1,7 +1,6 @@
 """When does a network with n equally spaced angles add without an error? Every n, prime and offset (003-own-3)."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -9,10 +8,8 @@ import pandas as pd
 from allmlp.columns import exact, numeric
 from allmlp.models.angles import fill, place
 from allmlp.primes import odd_primes
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature.hand_coded import forward_scores, scores, wobble
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -36,7 +33,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per number of angles, offset and prime; nothing of the run takes part."""
     rows, every_p = [], odd_primes(LARGEST)
     for n in COUNTS:

@@ -1,16 +1,12 @@
 """How much of the identity part's spectrum lies at (k, -2k), and how real it is there (003-11)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits, spectrum
 from allmlp.studies.quadrature.frequencies import key_frequencies, read_off
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -24,7 +20,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per matrix, of the last weights. UserError for an architecture without these circuits."""
     weights = circuits.weights(trained)
     keys = key_frequencies(read_off(circuits.ov(weights), circuits.output(weights)))

@@ -1,17 +1,14 @@
 """The largest coefficients of the identity part's 2-D Fourier series, for the figure of 003-11."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits, spectrum
 from allmlp.studies.quadrature.frequencies import key_frequencies, read_off
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -30,7 +27,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """LISTED rows per matrix (all, if p has fewer), of the last weights. UserError without these circuits."""
     weights = circuits.weights(trained)
     p = trained.run.hyperparameters["vocabulary"]

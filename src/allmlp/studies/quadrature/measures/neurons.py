@@ -1,18 +1,15 @@
 """Frequency, phases, amplitudes and width of every neuron of the trained network (003-1, 003-2)."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits
 from allmlp.studies.quadrature.errors import normalised
 from allmlp.studies.quadrature.frequencies import KEY_SHARE, key_frequencies, read_off, weight_shares, wrap
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -37,7 +34,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per neuron of the last weights. Raises UserError for an architecture without these circuits."""
     weights = circuits.weights(trained)
     neurons = read_off(circuits.ov(weights), circuits.output(weights))

@@ -1,14 +1,10 @@
 """Printed numbers and formulas that no training can change, worked out again (003-13, errata)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature.printed import checks
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -21,6 +17,6 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per number; nothing of the run takes part."""
     return pd.DataFrame(checks(), columns=list(COLUMNS))

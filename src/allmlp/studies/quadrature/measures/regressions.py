@@ -1,15 +1,11 @@
 """How well each law of Appendix B describes the logits, and what each part of the network adds (003-9)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits, laws
 from allmlp.studies.quadrature.frequencies import key_frequencies, read_off
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -26,7 +22,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per part and law, of the last weights. UserError for an architecture without these circuits."""
     weights = circuits.weights(trained)
     keys = key_frequencies(read_off(circuits.ov(weights), circuits.output(weights)))

@@ -1,16 +1,12 @@
 """A trained network in one row: what the grid over p and width and the sweep of weight decay compare."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import numeric
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature import bounds, circuits, errors
 from allmlp.studies.quadrature.frequencies import FADING_SHARE, Neurons, read_off, weight_shares, wrap
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -31,7 +27,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row, of the last weights. Raises UserError for an architecture without these circuits."""
     weights = circuits.weights(trained)
     margin_XY = circuits.margins(circuits.logits(weights))

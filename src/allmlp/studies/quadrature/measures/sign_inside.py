@@ -1,17 +1,13 @@
 """Equation 1 takes |cos(k(x-y)/2)| out of the ReLU and leaves no sign behind: what that changes (E003-4)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits
 from allmlp.studies.quadrature.errors import PARTS, Part, trained_sum
 from allmlp.studies.quadrature.frequencies import Neurons, key_frequencies, read_off, weight_shares
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -25,7 +21,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per key frequency and part, of the last weights. UserError without these circuits."""
     weights = circuits.weights(trained)
     neurons = read_off(circuits.ov(weights), circuits.output(weights))

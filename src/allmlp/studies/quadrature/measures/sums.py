@@ -1,16 +1,12 @@
 """Each key frequency's sum as rectangles, against its integral, and against its bound (003-4, 003-7, 003-12)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.quadrature import bounds, circuits, errors, sums
 from allmlp.studies.quadrature.frequencies import Neurons, key_frequencies, read_off, weight_shares
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -35,7 +31,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per key frequency of the last weights. UserError for an architecture without these circuits."""
     weights = circuits.weights(trained)
     neurons = read_off(circuits.ov(weights), circuits.output(weights))

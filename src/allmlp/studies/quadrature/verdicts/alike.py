@@ -7,21 +7,18 @@ networks that are alike; the result for all networks stands beside.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding
 from allmlp.studies.quadrature.verdicts.common import heavy
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 Parts = Callable[[pd.DataFrame], Mapping[str, Finding]]
 
 
-def seeds(evidence: "Evidence") -> set[int]:
+def seeds(evidence: Evidence) -> set[int]:
     """Seeds of the networks with accuracy 1 over all pairs and the paper's number of key frequencies.
 
     A key frequency is one with at least weight_share_1 of the output weight.
@@ -32,7 +29,7 @@ def seeds(evidence: "Evidence") -> set[int]:
     return {int(seed) for seed in last.index[alike]}
 
 
-def on_alike(evidence: "Evidence", rows: pd.DataFrame, parts: Parts) -> Finding:
+def on_alike(evidence: Evidence, rows: pd.DataFrame, parts: Parts) -> Finding:
     """The parts of a claim judged on the networks that are alike; the text of each also says what all of them give."""
     chosen = rows[rows["seed"].isin(seeds(evidence))]
     of_all = parts(rows)

@@ -1,21 +1,17 @@
 """Rules on what the bounds cost and on the moment bound (003-8, 003-own-1)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding
 from allmlp.studies.quadrature.growth import AGREED_PRIMES, exponent
 from allmlp.studies.quadrature.operations import BRUTE_FORCE, PAPER_BOUND
 from allmlp.studies.quadrature.verdicts.common import by_seed, exact, heavy, in_every_seed, times
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
-
-def bound_cost(evidence: "Evidence") -> Finding:
+def bound_cost(evidence: Evidence) -> Finding:
     """003-8: counted operations of the bound do not grow with p, those of brute force in proportion to it."""
     rows, limit, paper = evidence.table("bound_cost"), evidence.margin["exponent_1"], evidence.paper
     return whole(
@@ -26,7 +22,7 @@ def bound_cost(evidence: "Evidence") -> Finding:
     )
 
 
-def moment_bound(evidence: "Evidence") -> Finding:
+def moment_bound(evidence: Evidence) -> Finding:
     """003-own-1: never below the error, and at most half the paper's bound."""
     rows, margin = evidence.table("error_table"), evidence.margin
     keys = heavy(rows, margin)

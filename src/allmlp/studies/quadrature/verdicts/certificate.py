@@ -1,21 +1,17 @@
 """Rules on the certificate of the whole network (003-own-2, 003-own-6)."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.quadrature.verdicts.common import by_seed, in_every_seed
 from allmlp.studies.rules import below
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
-
 TERMS = 81  # of the structured level that the claims speak of
 
 
-def whole_network_certificate(evidence: "Evidence") -> Finding:
+def whole_network_certificate(evidence: Evidence) -> Finding:
     """003-own-2: the story alone certifies nothing, structure and Fourier terms nearly all, as the hidden layer."""
     rows, limit = evidence.table("certificate"), evidence.margin["share_1"]
     share = "certified_accuracy_1"
@@ -28,7 +24,7 @@ def whole_network_certificate(evidence: "Evidence") -> Finding:
     )
 
 
-def certificate_cost(evidence: "Evidence") -> Finding:
+def certificate_cost(evidence: Evidence) -> Finding:
     """003-own-6: never above the truth, and for less than trying all pairs."""
     rows, limit = evidence.table("certificate"), evidence.margin["share_1"]
     rows = rows.assign(share_1=rows["operations"] / rows["brute_operations"])

@@ -1,19 +1,15 @@
 """Rules on angles chosen by hand, and on those that training chose (003-own-3, 003-own-4)."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding
 from allmlp.studies.quadrature.hand_coded import fitted_law
 from allmlp.studies.quadrature.verdicts.common import by_seed, exact, heavy, times
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
-
-def hand_coded_law(evidence: "Evidence") -> Finding:
+def hand_coded_law(evidence: Evidence) -> Finding:
     """003-own-3: no error exactly where the wobble is below pi/p, and the wobble is about 3/n^3."""
     rows, margin = evidence.table("hand_coded_law"), evidence.margin
     wrong = rows["perfect"].astype(bool) != rows["predicted_perfect"].astype(bool)
@@ -39,7 +35,7 @@ def hand_coded_law(evidence: "Evidence") -> Finding:
     )
 
 
-def angle_spacing(evidence: "Evidence") -> Finding:
+def angle_spacing(evidence: Evidence) -> Finding:
     """003-own-4: trained angles between random ones and a regular grid, by the error of their sums."""
     rows, limit = evidence.table("angle_controls"), evidence.margin["ratio_1"]
     keys = heavy(rows, evidence.margin)

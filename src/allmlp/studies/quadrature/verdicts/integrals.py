@@ -1,10 +1,10 @@
 """Rules on the integrals, the errors of the sums that stand for them, and their bound (003-3, 003-5, 003-6)."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding
 from allmlp.studies.quadrature.integrals import APPENDIX, MAIN
@@ -12,11 +12,8 @@ from allmlp.studies.quadrature.verdicts.alike import on_alike
 from allmlp.studies.quadrature.verdicts.common import as_paper, by_seed, exact, heavy, mean_over_keys
 from allmlp.studies.rules import below
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
-
-def closed_forms(evidence: "Evidence") -> Finding:
+def closed_forms(evidence: Evidence) -> Finding:
     """003-3: the printed integrals against numerical ones; exact, so true or false without a test."""
     rows, limit = evidence.table("closed_forms"), evidence.margin["difference_1"]
     return whole(
@@ -27,12 +24,12 @@ def closed_forms(evidence: "Evidence") -> Finding:
     )
 
 
-def error_table(evidence: "Evidence") -> Finding:
+def error_table(evidence: Evidence) -> Finding:
     """003-5: errors and bound like those of the paper's frequencies, the bound below the naive one."""
     return on_alike(evidence, evidence.table("error_table"), lambda rows: _errors(rows, evidence))
 
 
-def _errors(rows: pd.DataFrame, evidence: "Evidence") -> dict[str, Finding]:
+def _errors(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     margin, paper = evidence.margin, evidence.paper
     keys = heavy(rows, margin)
     largest = by_seed(rows, keys.groupby("seed")["total_bound_1"].max())
@@ -50,12 +47,12 @@ def _errors(rows: pd.DataFrame, evidence: "Evidence") -> dict[str, Finding]:
     return {**parts, "(d) bound below the integral's size": replace(smaller, text=f"{smaller.text}; {size}")}
 
 
-def angle_and_quadrature_terms(evidence: "Evidence") -> Finding:
+def angle_and_quadrature_terms(evidence: Evidence) -> Finding:
     """003-6: the two terms of the bound at each seed's key frequency with the largest bound."""
     return on_alike(evidence, evidence.table("error_table"), lambda rows: _terms(rows, evidence))
 
 
-def _terms(rows: pd.DataFrame, evidence: "Evidence") -> dict[str, Finding]:
+def _terms(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     margin, paper = evidence.margin, evidence.paper
     keys = heavy(rows, margin)
     worst = keys.loc[keys.groupby("seed")["total_bound_1"].idxmax()].set_index("seed")

@@ -2,19 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import at_least
 from allmlp.report.statistics import Finding, better, within_prediction
 from allmlp.studies.quadrature.verdicts.alike import on_alike
 from allmlp.studies.quadrature.verdicts.common import by_seed, mean_over_keys
 from allmlp.studies.rules import below, counted
-
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
 # Half a unit of the last printed digit: R2 has two decimals, C_k and D_k one.
 R2_ROUNDING, COEFFICIENT_ROUNDING = 0.005, 0.05
@@ -27,12 +24,12 @@ OF_PAPER = {  # paper key -> part and law
 }
 
 
-def regressions(evidence: "Evidence") -> Finding:
+def regressions(evidence: Evidence) -> Finding:
     """003-9: which law describes the whole logits better, and which the absolute part's."""
     return on_alike(evidence, evidence.table("regressions"), lambda rows: _laws(rows, evidence))
 
 
-def _laws(rows: pd.DataFrame, evidence: "Evidence") -> dict[str, Finding]:
+def _laws(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     margin, paper = evidence.margin, evidence.paper
     found = {key: r2_by_seed(rows, *of) for key, of in OF_PAPER.items()}
     four = {
@@ -48,7 +45,7 @@ def _laws(rows: pd.DataFrame, evidence: "Evidence") -> dict[str, Finding]:
     }
 
 
-def coefficients(evidence: "Evidence") -> Finding:
+def coefficients(evidence: Evidence) -> Finding:
     """003-10: sign of D_k, its size beside C_k, and C_k, over all key frequencies.
 
     D_k is what multiplies cos(k(x - y)) cos(k(x + y - z)) in the logits, as in Appendix B's last expression, which
@@ -57,7 +54,7 @@ def coefficients(evidence: "Evidence") -> Finding:
     return on_alike(evidence, evidence.table("coefficients"), lambda rows: _coefficients(rows, evidence))
 
 
-def _coefficients(rows: pd.DataFrame, evidence: "Evidence") -> dict[str, Finding]:
+def _coefficients(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     margin, paper = evidence.margin, evidence.paper
     of_seed = rows.groupby("seed")
     alone = (-rows["ov_cosine_nats"] / rows["abs_coefficient_nats"]).groupby(rows["seed"]).mean()
@@ -75,12 +72,12 @@ def _coefficients(rows: pd.DataFrame, evidence: "Evidence") -> dict[str, Finding
     }
 
 
-def identity_spectrum(evidence: "Evidence") -> Finding:
+def identity_spectrum(evidence: Evidence) -> Finding:
     """003-11: the energy of W_out OV / 2 lies at (k, -2k), with real coefficients."""
     return on_alike(evidence, evidence.table("identity_shares"), lambda rows: _spectrum(rows, evidence))
 
 
-def _spectrum(rows: pd.DataFrame, evidence: "Evidence") -> dict[str, Finding]:
+def _spectrum(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     margin, own = evidence.margin, rows[rows["matrix"] == "OV"]
     energy, imaginary = (
         by_seed(rows, own.groupby("seed")[name].mean()) for name in ("energy_share_1", "imaginary_share_1")

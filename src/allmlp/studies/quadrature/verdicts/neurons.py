@@ -1,17 +1,13 @@
 """Rules on single neurons: one frequency, and psi = 2 phi (003-1, 003-2)."""
 
-from typing import TYPE_CHECKING
-
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.quadrature.verdicts.common import of_key_neurons
 from allmlp.studies.rules import below
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
-
-def single_frequency(evidence: "Evidence") -> Finding:
+def single_frequency(evidence: Evidence) -> Finding:
     """003-1: neurons of key frequencies have one frequency in, one out, and it is the same."""
     rows, margin = evidence.table("neurons"), evidence.margin
     clean = {
@@ -27,7 +23,7 @@ def single_frequency(evidence: "Evidence") -> Finding:
     )
 
 
-def phase_relation(evidence: "Evidence") -> Finding:
+def phase_relation(evidence: Evidence) -> Finding:
     """003-2: psi is twice phi, and with which sign (E003-2)."""
     rows, limit = evidence.table("neurons"), evidence.margin["angle_rad"]
     plus, minus = (rows[f"angle_error_{sign}_rad"].abs() for sign in ("plus", "minus"))

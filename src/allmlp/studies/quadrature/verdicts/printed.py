@@ -1,15 +1,11 @@
 """Rule on arithmetic with printed numbers (003-13)."""
 
-from typing import TYPE_CHECKING
-
+from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding
 from allmlp.studies.quadrature.verdicts.common import exact
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
-
-def half_integral(evidence: "Evidence") -> Finding:
+def half_integral(evidence: Evidence) -> Finding:
     """003-13: do the five printed coefficients add up to the stated half?"""
     rows, limit = evidence.table("printed_numbers"), evidence.margin["difference_1"]
     own = rows[rows["item"] == "003-13"]

@@ -1,15 +1,11 @@
 """The rule on settings that the paper leaves open (003-own-5)."""
 
-from typing import TYPE_CHECKING
-
+from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.rules import NotPlannedError
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
-
-def weight_decay(evidence: "Evidence") -> Finding:
+def weight_decay(evidence: Evidence) -> Finding:
     """003-own-5: |psi - 2 phi| at weight decay 1 minus at 2, paired by seed."""
     rows = evidence.table("scan")
     rows = rows[rows["part"] != "grid"]

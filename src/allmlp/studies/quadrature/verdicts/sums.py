@@ -1,22 +1,19 @@
 """Rules on single sums: rectangles near their phases, never above the bound, cos and sin (003-4, 003-7, 003-12)."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.quadrature.verdicts.alike import on_alike
 from allmlp.studies.quadrature.verdicts.common import by_seed, heavy, in_every_seed
 from allmlp.studies.rules import below
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
-
-def rectangles(evidence: "Evidence") -> Finding:
+def rectangles(evidence: Evidence) -> Finding:
     """003-4: widths fill the period, and rectangles lie at their neurons' phases."""
     rows, margin = evidence.table("sums"), evidence.margin
     missed = by_seed(rows, (rows["width_sum_rad"] - 2 * np.pi).abs().groupby(rows["seed"]).max())
@@ -31,7 +28,7 @@ def rectangles(evidence: "Evidence") -> Finding:
     )
 
 
-def covered(evidence: "Evidence") -> Finding:
+def covered(evidence: Evidence) -> Finding:
     """003-7: at no angle tried is the error above its bound."""
     rows = evidence.table("sums")
     excess = by_seed(rows, rows.groupby("seed")["excess_1"].max())
@@ -40,11 +37,11 @@ def covered(evidence: "Evidence") -> Finding:
     return replace(found, text=ceiling)
 
 
-def proportional(evidence: "Evidence") -> Finding:
+def proportional(evidence: Evidence) -> Finding:
     """003-12: G_k follows +cos(kt), and H_k -sin(kt) as psi = +2 phi makes it (E003-2)."""
     return on_alike(evidence, evidence.table("sums"), lambda rows: {"least R2 of a seed": _least(rows, evidence)})
 
 
-def _least(rows: pd.DataFrame, evidence: "Evidence") -> Finding:
+def _least(rows: pd.DataFrame, evidence: Evidence) -> Finding:
     least = heavy(rows, evidence.margin).groupby("seed")[["cosine_r2_1", "sine_r2_1"]].min().min(axis=1)
     return better(by_seed(rows, least), evidence.margin["r2_1"])

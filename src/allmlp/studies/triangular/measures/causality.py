@@ -1,7 +1,6 @@
 """Does a token hear of later ones, and has time a bias? In float64, for every form of the mixing (004-8, E004-2)."""
 
 from itertools import product
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import torch
@@ -9,9 +8,7 @@ from torch import Tensor
 
 from allmlp.columns import exact, numeric
 from allmlp.models.triangular_mixing import FORMS, MASKS, TriangularMixing
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
+from allmlp.protocols import Trained
 
 RECIPE = 1
 B, CONTEXT, WIDTH = 2, 24, 20  # no multiple of each other: rows of "reshape" cross tokens
@@ -28,7 +25,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per form, number of triangles and mask; nothing of the run is read."""
     rows = [_row(form, layers, mask) for form, layers, mask in product(FORMS, (1, 2), MASKS)]
     return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -1,16 +1,13 @@
 """What a run's learning comes to: held-out loss early and at the end, and its rate (004-2 to -5, -7)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric, timing
+from allmlp.protocols import Trained
 from allmlp.studies.triangular.characters import tokens_per_character
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 
@@ -28,7 +25,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row."""
     log, ending, seconds = trained.log, trained.ending, trained.timing().get("seconds", np.nan)
     early = log.loc[log["step"].between(1, trained.run.steps // 4), "validation_loss"].dropna()

@@ -1,16 +1,13 @@
 """Training and held-out loss of a run over its steps, in nats per token and per character (004-2 to -5, -7)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.protocols import Trained
 from allmlp.studies.losses import losses
 from allmlp.studies.triangular.characters import tokens_per_character
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 MOST_ROWS = 200
@@ -23,7 +20,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step of the log, and one for the end, which has a held-out loss only."""
     rows, per = losses(trained, MOST_ROWS), tokens_per_character(Path("results/tokens") / str(trained.run.tokens))
     return rows.assign(validation_nats_per_character=per * rows["validation_nats"])[list(COLUMNS)]

@@ -2,19 +2,16 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric, timing
+from allmlp.protocols import Trained
 from allmlp.sampling import generate
 from allmlp.studies.triangular.context import context_gain
 from allmlp.studies.triangular.known import WORD, Words, text_of
 from allmlp.tokens import TokenFile
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 CHARACTERS, SAMPLES = 10_000, 10  # in all, in so many samples: drawn side by side
@@ -39,7 +36,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step, the last one included: nothing but nan where the training diverged there."""
     tokens = Path("results/tokens") / str(trained.run.tokens)
     known, file = text_of(tokens, "train"), TokenFile(tokens)

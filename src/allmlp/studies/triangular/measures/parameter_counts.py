@@ -1,16 +1,14 @@
 """Weights at the printed sizes, and of other readings of the text (004-1, E004-3)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import torch
 
 from allmlp import models
 from allmlp.columns import exact
+from allmlp.protocols import Trained
 from allmlp.studies.triangular.printed import READING, SIZES
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 READINGS: dict[str, dict[str, Any]] = {
@@ -26,7 +24,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per reading; nothing is allocated, and nothing of the run is read."""
     rows = []
     for reading, changes in READINGS.items():

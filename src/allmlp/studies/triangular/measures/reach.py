@@ -1,7 +1,6 @@
 """How far back a prediction hears: gradients of the last position with respect to each token (E004-1, E004-6)."""
 
 from itertools import product
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import torch
@@ -9,10 +8,8 @@ import torch
 from allmlp.columns import exact, numeric
 from allmlp.models.triangular import Triangular
 from allmlp.models.triangular_mixing import FORMS
+from allmlp.protocols import Trained
 from allmlp.studies.triangular.printed import MULTIPLE, PRINTED, Size
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 1
 NARROW = 8  # width of embeddings and feed-forward: they cross no tokens, so how wide they are alters no reach
@@ -28,7 +25,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per form, size and token, of models with fresh weights; nothing of the run is read."""
     parts = [_reach(form, size) for size, form in product((PRINTED, MULTIPLE), FORMS)]
     return pd.concat(parts, ignore_index=True)[list(COLUMNS)]

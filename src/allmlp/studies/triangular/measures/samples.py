@@ -1,19 +1,16 @@
 """Text that a trained model writes, and its longest run of words that stands in the training text (004-7, E004-5)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from allmlp.columns import exact, timing
 from allmlp.errors import UserError
+from allmlp.protocols import Trained
 from allmlp.sampling import generate
 from allmlp.studies.triangular.known import WORD, Words, text_of
 from allmlp.studies.triangular.printed import OF_THE_PAPER, PROMPT, SAMPLE
 from allmlp.tokens import TokenFile
-
-if TYPE_CHECKING:
-    from allmlp.training.checkpoint import Trained
 
 RECIPE = 2
 WORDS, SAMPLES = 200, 3
@@ -34,7 +31,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: "Trained") -> pd.DataFrame:
+def measure(trained: Trained) -> pd.DataFrame:
     """One row per sample, and one for the paper's. A model that diverged writes nothing, and has not copied less."""
     tokens = Path("results/tokens") / str(trained.run.tokens)
     file = TokenFile(tokens)

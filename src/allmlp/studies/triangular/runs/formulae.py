@@ -3,19 +3,15 @@
 Its own weights are few: the measures build the sizes that they speak of.
 """
 
-from typing import TYPE_CHECKING
-
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies.settings import Optimiser, StudySettings
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 WITHOUT_TRAINING = ("causality", "parameter_counts", "reach")
 SHORTEST = 4  # letters of the strings that the untrained model could copy: what a run must have, and no measure reads
 
 
-def run(settings: StudySettings, context: "Context") -> Run:
+def run(settings: StudySettings, context: Context) -> Run:
     """The run that these measures are taken of."""
     return Run(
         study="triangular",

@@ -1,23 +1,21 @@
 """Runs on text: variants of the model with their search for a learning rate, pre-training and fine-tuning (004)."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from allmlp.errors import UserError
+from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies import SHARED
 from allmlp.studies.triangular.runs.settings import PUBLISHED, Settings, tested
 from allmlp.tokenizers import BPE, Chunks, Fitting
-
-if TYPE_CHECKING:
-    from allmlp.plan import Context
 
 ARCHITECTURE = "triangular"
 OF_EVERY_RUN = ("loss_curve", "learning", *SHARED)
 OF_WRITERS = ("samples", *OF_EVERY_RUN)
 
 
-def runs(settings: Settings, context: "Context") -> list[Run]:
+def runs(settings: Settings, context: Context) -> list[Run]:
     """Every run in an order in which each comes after those that it needs."""
     searched: dict[str, tuple[str, ...]] = {}
     found: list[Run] = []
@@ -31,7 +29,7 @@ def runs(settings: Settings, context: "Context") -> list[Run]:
     return [*found, *_further(settings, context, searched[PUBLISHED])]
 
 
-def _further(settings: Settings, context: "Context", search: tuple[str, ...]) -> Iterator[Run]:
+def _further(settings: Settings, context: Context, search: tuple[str, ...]) -> Iterator[Run]:
     """Pre-training, fine-tuning, and the same steps on the second corpus alone."""
     if not (pretraining := settings.pretraining):
         return
@@ -63,7 +61,7 @@ def _further(settings: Settings, context: "Context", search: tuple[str, ...]) ->
         yield _run(settings, context, "fine-tuning", PUBLISHED, seed, second.steps, **tuning)
 
 
-def _refuse_other_tokens(first: str, second: str, context: "Context") -> None:
+def _refuse_other_tokens(first: str, second: str, context: Context) -> None:
     """UserError unless a token of both corpora is the same text: a model that goes on would take one for another."""
     teacher, tokenizer = _tokens(first, context)
     if _tokens(second, context) != (teacher, tokenizer):
@@ -73,7 +71,7 @@ def _refuse_other_tokens(first: str, second: str, context: "Context") -> None:
         )
 
 
-def _tokens(corpus: str, context: "Context") -> tuple[str, Fitting]:
+def _tokens(corpus: str, context: Context) -> tuple[str, Fitting]:
     """The corpus that the tokenizer is fitted to, where it is fitted to one, and what is fitted."""
     spec = context.parameters.corpora[corpus]
     _, tokenizer = spec.fitted
@@ -81,7 +79,7 @@ def _tokens(corpus: str, context: "Context") -> tuple[str, Fitting]:
 
 
 def _search(
-    settings: Settings, context: "Context", variant: str, only: int | None = None, **changes: Any
+    settings: Settings, context: Context, variant: str, only: int | None = None, **changes: Any
 ) -> Iterator[Run]:
     """A run per seed (or of one `only`) and learning rate; none where this scale does not search."""
     if search := settings.search:
@@ -94,7 +92,7 @@ def _search(
 
 def _run(
     settings: Settings,
-    context: "Context",
+    context: Context,
     part: str,
     variant: str,
     seed: int,

@@ -1,16 +1,12 @@
 """Identities and counts, which no training alters (004-1, -8)."""
 
-from typing import TYPE_CHECKING
-
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, Verdict
 from allmlp.studies.triangular.printed import READING
 
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
-
-def parameter_count(evidence: "Evidence") -> Finding:
+def parameter_count(evidence: Evidence) -> Finding:
     """004-1: has the model at the printed sizes the printed number of weights?"""
     counts = evidence.table("parameter_counts").set_index("reading")["parameters"]
     printed, margin = evidence.paper["parameters_millions"], evidence.margin["count_millions"]
@@ -21,7 +17,7 @@ def parameter_count(evidence: "Evidence") -> Finding:
     return Finding(verdict, millions, millions, millions, 1, "million weights", text)
 
 
-def causal_without_bias(evidence: "Evidence") -> Finding:
+def causal_without_bias(evidence: Evidence) -> Finding:
     """004-8: exactly no change from later tokens, no gradient of masked weights, no bias over time."""
     rows, limit = evidence.table("causality"), evidence.margin["difference_1"]
     parts = {

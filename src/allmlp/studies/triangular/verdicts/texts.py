@@ -3,20 +3,17 @@
 import math
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better
 from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotPlannedError, below
 from allmlp.studies.triangular.parts import ALONE, FINE_TUNING, PRETRAINING, SHAKESPEARE
 from allmlp.studies.triangular.printed import OF_THE_PAPER
-
-if TYPE_CHECKING:
-    from allmlp.report.evidence import Evidence
 
 # part -> (column, margin, the paper's iteration)
 MILESTONES = {
@@ -27,7 +24,7 @@ MILESTONES = {
 }
 
 
-def milestones(evidence: "Evidence") -> Finding:
+def milestones(evidence: Evidence) -> Finding:
     """004-6: words, phrases, sentences and the use of context at the paper's iterations, and in this order."""
     rows = of_part(evidence.table("milestones"), PRETRAINING)
     findings = {}
@@ -76,7 +73,7 @@ def _order(steps: list[float]) -> str:
     return "increasing" if all(first < second for first, second in pairs) else "undetermined"
 
 
-def fine_tuning(evidence: "Evidence") -> Finding:
+def fine_tuning(evidence: Evidence) -> Finding:
     """004-7: does fine-tuning end lower on held-out Shakespeare than training on it alone, in words of its own?"""
     rows = of_part(evidence.table("learning"), ALONE, FINE_TUNING)
     if not set(rows["corpus"]) <= set(SHAKESPEARE):

@@ -30,7 +30,7 @@ def train_runs(runs: list[Run]) -> None:
 def measure_runs(runs: list[Run]) -> None:
     """Take the measures that runs lack; what this machine has no library for is left, and the status says so."""
     from allmlp import measuring
-    from allmlp.training.checkpoint import Trained
+    from allmlp.training.trained import Trained
 
     lacking = []
     for run in runs:

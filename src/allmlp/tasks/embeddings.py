@@ -13,18 +13,15 @@ positions.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from allmlp.errors import UserError
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from allmlp.models.base import SequenceModel
-    from allmlp.run import Run
+from allmlp.models.base import SequenceModel
 
 Position = Literal["last", "before_last", "mean"]
 Padding = Literal["left", "right"]
@@ -37,7 +34,7 @@ AT_ONCE = 1 << 14  # tokens of one pass: the hidden layers of more would fill th
 class Embedder(Protocol):
     """A model that says itself what its embedding of a sequence is."""
 
-    def embedding(self, tokens_BT: "Tensor") -> "Tensor":
+    def embedding(self, tokens_BT: Tensor) -> Tensor:
         """(B, T) -> (B, D)."""
         ...
 
@@ -70,11 +67,9 @@ def laid_out(
 
 
 def embed(
-    model: "SequenceModel", texts: Sequence[Tokens], padding: Padding, position: Position, end: int, device: str = "cpu"
-) -> "Tensor":
+    model: SequenceModel, texts: Sequence[Tokens], padding: Padding, position: Position, end: int, device: str = "cpu"
+) -> Tensor:
     """The embeddings of `texts`, (N, D) float32 on the CPU, in their order; the model stays as it is."""
-    import torch
-
     found: list[torch.Tensor] = []
     at_once = max(1, AT_ONCE // model.context)
     order = np.argsort([len(text) for text in texts], kind="stable")  # like lengths together: right padding is cut off
@@ -89,7 +84,7 @@ def embed(
     return embedded_ND[torch.from_numpy(np.argsort(order))]
 
 
-def _read(model: "SequenceModel", tokens_BT: "Tensor", at_B: NDArray[np.int64], count_B: NDArray[np.int64]) -> "Tensor":
+def _read(model: SequenceModel, tokens_BT: Tensor, at_B: NDArray[np.int64], count_B: NDArray[np.int64]) -> Tensor:
     """The mean of the hidden layer over `count_B` positions, of which `at_B` is the last: (B, D)."""
     if isinstance(model, Embedder):
         return model.embedding(tokens_BT)
@@ -101,14 +96,12 @@ def _read(model: "SequenceModel", tokens_BT: "Tensor", at_B: NDArray[np.int64], 
     return (shares_BT[:, None] @ hidden_BTD)[:, 0]
 
 
-def device_of(run: "Run") -> str:
-    """Where a run's frozen weights compute: on the device that it was trained on, if there is one here."""
-    import torch
-
-    return "cuda" if run.device == "cuda" and torch.cuda.is_available() else "cpu"
+def device_here(device: str) -> str:
+    """The device that a run was trained on if this machine has one, else cpu."""
+    return "cuda" if device == "cuda" and torch.cuda.is_available() else "cpu"
 
 
-def normalised(embedded_ND: "Tensor", normalisation: Normalisation, like_ND: "Tensor | None" = None) -> "Tensor":
+def normalised(embedded_ND: Tensor, normalisation: Normalisation, like_ND: Tensor | None = None) -> Tensor:
     """none: as they are; unit: of length 1; standardised: mean 0, deviation 1 of each feature over `like_ND`.
 
     like_ND (None: the embeddings themselves) are the training split's, so that nothing is learnt from held-out ones.
