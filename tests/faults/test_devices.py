@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from allmlp.errors import UserError
-from allmlp.locks import FileLock
+from allmlp.locks import take
 from allmlp.training import devices, gpus
 from allmlp.training.devices import lease, require
 
@@ -130,8 +130,8 @@ def test_what_a_batch_system_or_the_user_chose_is_left_alone(chosen, by, monkeyp
 
 def test_a_users_list_is_leased_from(monkeypatch, tmp_path):
     monkeypatch.setenv(devices.VISIBLE, "3,1")
-    taken = FileLock(tmp_path / "devices" / "3.lock")
-    assert taken.take()
+    taken = take(tmp_path / "devices" / "3.lock")
+    assert taken
     with lease("cuda"):
         assert os.environ[devices.VISIBLE] == "1"
     taken.release()

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from allmlp.errors import UserError
-from allmlp.locks import FileLock, hold
+from allmlp.locks import hold, take
 
 HOLD = """
 import sys
@@ -94,17 +94,17 @@ def test_a_dead_holders_name_is_never_told(start, path):
     assert dead.stdout.readline() == "held\n"
     dead.kill()
     dead.wait()
-    nameless = FileLock(path)
-    assert nameless.take()
+    nameless = take(path)
+    assert nameless
     with pytest.raises(UserError, match="worked on by another process"), hold(path, "run mlp"):
         pass
     nameless.release()
 
 
 def test_a_holder_on_another_host_is_named(path):
-    lock = FileLock(path)
-    assert lock.take()
-    lock.write(json.dumps({"pid": os.getpid(), "host": "elsewhere", "since": "2026-01-01T00:00:00+00:00"}))
+    lock = take(path)
+    assert lock
+    path.write_text(json.dumps({"pid": os.getpid(), "host": "elsewhere", "since": "2026-01-01T00:00:00+00:00"}))
     with pytest.raises(UserError, match="on elsewhere since 2026"), hold(path, "run mlp"):
         pass
     lock.release()
@@ -146,23 +146,22 @@ with hold(Path(sys.argv[1]), "run mlp"):
         parent.kill()
         parent.wait()
         try:
-            assert FileLock(path).take()
+            assert take(path)
         finally:
             os.kill(child, signal.SIGKILL)
 
 
 def test_a_forked_child_that_leaves_the_block_does_not_free_it(path):
-    lock = FileLock(path)
-    assert lock.take()
+    block = hold(path, "run mlp")
+    block.__enter__()
     child = os.fork()
     if child == 0:
-        lock.write("child")
-        lock.release()
+        block.__exit__(None, None, None)
         os._exit(0)
-    os.waitpid(child, 0)
-    assert path.read_text() == ""
-    assert not FileLock(path).take()
-    lock.release()
+    assert os.waitpid(child, 0)[1] == 0
+    assert json.loads(path.read_text())["pid"] == os.getpid()
+    assert not take(path)
+    block.__exit__(None, None, None)
 
 
 def test_a_folder_cleared_away_while_it_is_locked_does_not_let_two_in(path):
@@ -173,8 +172,7 @@ def test_a_folder_cleared_away_while_it_is_locked_does_not_let_two_in(path):
     def work() -> None:
         nonlocal inside, most
         for _ in range(60):
-            lock = FileLock(path)
-            if lock.take():
+            if lock := take(path):
                 with guard:
                     inside += 1
                     most = max(most, inside)

@@ -19,8 +19,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock
+
 from allmlp.errors import UserError
-from allmlp.locks import FileLock
+from allmlp.locks import take
 from allmlp.training.gpus import candidates, machine
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -95,22 +97,22 @@ def _locked(devices: list[str], folder: Path) -> Iterator[str]:
         if _used is None:
             raise RuntimeError("CUDA has started in this process before it leased a device")
         devices = [_used]
-    locks = {device: FileLock(folder / f"{device.replace('/', '_')}.lock") for device in devices}
-    device = _first_free(locks)
-    if device is None:
-        print(f"waiting for a free GPU ({len(locks)} in use)", file=sys.stderr, flush=True)
-    while device is None:
+    found = _first_free(devices, folder)
+    if found is None:
+        print(f"waiting for a free GPU ({len(devices)} in use)", file=sys.stderr, flush=True)
+    while found is None:
         time.sleep(POLL_S)
-        device = _first_free(locks)
-    _used = device
+        found = _first_free(devices, folder)
+    _used, lock = found
     try:
-        yield device
+        yield _used
     finally:
-        locks[device].release()
+        lock.release()
 
 
-def _first_free(locks: dict[str, FileLock]) -> str | None:
-    return next((device for device, lock in locks.items() if lock.take()), None)
+def _first_free(devices: list[str], folder: Path) -> tuple[str, FileLock] | None:
+    locks = ((device, take(folder / f"{device.replace('/', '_')}.lock")) for device in devices)
+    return next(((device, lock) for device, lock in locks if lock), None)
 
 
 @contextmanager

@@ -1,18 +1,15 @@
 """A chat model behind any endpoint that speaks OpenAI's protocol: POST <base_url>/chat/completions.
 
-Requests keep to a rate, and what may pass is asked again: a busy or failing server (429, 5xx), a lost connection, an
-answer that is not one. The key comes from an environment variable and is in no message, file or redirect.
+Requests keep to a rate. A passing fault is asked again: a busy or failing server (429, 5xx), a lost connection, an
+answer that is no chat completion. The key comes from an environment variable and is in no message, file or redirect.
 """
 
-import json
 import os
 import threading
 import time
-import urllib.error
-import urllib.request
-from contextlib import suppress
-from http.client import HTTPException
 from typing import Any
+
+import requests
 
 from allmlp.errors import UserError
 
@@ -22,33 +19,25 @@ TIMEOUT_S = 300.0
 
 
 class _PassingError(Exception):
-    """A fault that may pass; `pause`: seconds that the server asks for."""
+    """A fault that may pass. `pause`: seconds that the server asks for."""
 
     def __init__(self, what: str, pause: float = 0.0) -> None:
         super().__init__(what)
         self.pause = pause
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the key to another host: it is an error like any other."""
-
-    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        return None
-
-
 class Endpoint:
-    """One model of one endpoint. Threads may share it: together they keep to `requests_per_minute`."""
+    """One model of one endpoint. Threads may share it and keep to `requests_per_minute` together."""
 
     def __init__(self, base_url: str, model: str, key_variable: str | None, requests_per_minute: float) -> None:
         self.url, self.model = f"{base_url.rstrip('/')}/chat/completions", model
         self._key = os.environ.get(key_variable, "") if key_variable else ""
         if key_variable and not self._key:
             raise UserError(f"key_variable: the environment has no {key_variable}. Set it to the endpoint's key.")
-        self._opener = urllib.request.build_opener(_NoRedirect)
         self._between, self._next, self._lock = 60.0 / requests_per_minute, 0.0, threading.Lock()
 
     def answer(self, system: str, user: str, max_tokens: int) -> str:
-        """What the model says, stripped. UserError where it refuses, or still fails after 6 attempts."""
+        """The model's answer, stripped. UserError where it refuses, or still fails after 6 attempts."""
         body = {
             "model": self.model,
             "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
@@ -78,26 +67,23 @@ class Endpoint:
         time.sleep(turn - now)
 
     def _asked(self, body: dict[str, Any]) -> str:
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
-        request = urllib.request.Request(self.url, json.dumps(body).encode(), headers)
-        try:
-            with self._opener.open(request, timeout=TIMEOUT_S) as response:
-                answer = json.loads(response.read())
-            return str(answer["choices"][0]["message"]["content"] or "").strip()
-        except urllib.error.HTTPError as error:
-            raise self._refused(error) from None
-        except (OSError, HTTPException) as error:  # refused, reset or timed out; cut off in the middle
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        try:  # a redirect would carry the key to another host
+            answer = requests.post(self.url, json=body, headers=headers, timeout=TIMEOUT_S, allow_redirects=False)
+        except requests.RequestException as error:  # refused, reset, timed out or cut off
             raise _PassingError(f"no answer ({self._without_key(error)})") from None
+        if answer.status_code != 200:
+            raise self._refused(answer)
+        try:
+            return str(answer.json()["choices"][0]["message"]["content"] or "").strip()
         except (ValueError, KeyError, IndexError, TypeError) as error:
             raise _PassingError(f"an answer that is not a chat completion ({error!r})") from None
 
-    def _refused(self, error: urllib.error.HTTPError) -> Exception:
-        said = ""
-        with error, suppress(OSError, HTTPException):
-            said = " ".join(error.read(2000).decode("utf-8", "replace").split())[:200]
-        what = f"status {error.code} ({self._without_key(said or error.reason)})"
-        if error.code == 429 or error.code >= 500:
-            return _PassingError(what, _seconds(error.headers.get("Retry-After")))
+    def _refused(self, answer: requests.Response) -> Exception:
+        said = " ".join(answer.text.split())[:200]
+        what = f"status {answer.status_code} ({self._without_key(said or answer.reason)})"
+        if answer.status_code == 429 or answer.status_code >= 500:
+            return _PassingError(what, _seconds(answer.headers.get("Retry-After")))
         return UserError(f"{self.url}: {what}. Correct `base_url:`, `model:`, or the key that `key_variable:` names.")
 
     def _without_key(self, text: object) -> str:

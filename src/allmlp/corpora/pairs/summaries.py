@@ -14,7 +14,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -24,7 +24,6 @@ from pydantic import Field, field_validator
 
 from allmlp import paths
 from allmlp.corpora.pairs import Pair, PairSource
-from allmlp.corpora.pairs.endpoint import Endpoint
 from allmlp.errors import UserError
 from allmlp.locks import hold
 
@@ -61,6 +60,8 @@ class SummaryPairs(PairSource):
 
     def pairs(self, root: Path, texts: Iterable[str]) -> Iterator[Pair]:
         """The pairs, in the texts' order; asks the endpoint for the summaries that are not kept yet."""
+        from allmlp.corpora.pairs.endpoint import Endpoint  # requests: plans start without it
+
         name = paths.digest([self.model, self.system, self.prompt, self.max_tokens], 16)
         file = root / FOLDER / f"{name}.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -73,12 +74,12 @@ class SummaryPairs(PairSource):
                     endpoint = endpoint or Endpoint(
                         self.base_url, self.model, self.key_variable, self.requests_per_minute
                     )
-                    for job in [pool.submit(self._summarise, endpoint, text, kept) for text in missing]:
+                    for job in [pool.submit(self._summarise, endpoint.answer, text, kept) for text in missing]:
                         job.result()
                 yield from (Pair(kept[text], text) for text in block)
 
-    def _summarise(self, endpoint: Endpoint, text: str, kept: "Kept") -> None:
-        kept.add(text, endpoint.answer(self.system, self.prompt.replace("{text}", text), self.max_tokens))
+    def _summarise(self, answer: Callable[[str, str, int], str], text: str, kept: "Kept") -> None:
+        kept.add(text, answer(self.system, self.prompt.replace("{text}", text), self.max_tokens))
 
 
 class Kept:
