@@ -9,7 +9,7 @@ torch.Size([1, 34, 29])
 import difflib
 import importlib
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from allmlp.errors import UserError
 
@@ -78,7 +78,12 @@ def _entry(name: str) -> str:
 
 
 def _parameters(architecture: type) -> dict[str, inspect.Parameter]:
-    return dict(inspect.signature(architecture).parameters)
+    """Those of its constructor; of `**sizes: Unpack[Sizes]` those of `Sizes`, which are all required."""
+    found = dict(inspect.signature(architecture).parameters)
+    if sizes := found.pop("sizes", None):
+        named = get_args(sizes.annotation)[0].__annotations__
+        found = {name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in named} | found
+    return found
 
 
 def _suggest(wrong: str, right: list[str]) -> str:

@@ -2,22 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar, Unpack
 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.models.backbone import Backbone
+from allmlp.models.backbone import Backbone, Sizes
 from allmlp.models.base import TokenMixer
-from allmlp.models.layers import (
-    FeedForward,
-    PlainNorm,
-    check_eps,
-    check_heads,
-    check_positive,
-    heads_join,
-    heads_split,
-)
+from allmlp.models.layers import FeedForward, PlainNorm, check_eps, check_heads, heads_join, heads_split, mlp_width
 from allmlp.models.rows import Rows
 
 RECIPE = 1
@@ -58,6 +50,19 @@ class SoftmaxAttention(TokenMixer):
         return [heads_split(part, self.n_heads) for part in self.qkv(x_BTD).chunk(3, dim=-1)]
 
 
+def transformer_parts(
+    mixer: Callable[..., TokenMixer], d_model: int, n_heads: int, d_mlp: int | None, eps: float
+) -> dict[str, Any]:
+    """The blocks of 002's Transformer, as `Backbone` takes them. d_mlp: 4 d_model unless given."""
+    check_heads(d_model, n_heads)
+    check_eps(eps)
+    return {
+        "mixer": partial(mixer, n_heads=n_heads),
+        "norm": partial(PlainNorm, eps),
+        "feed_forward": partial(FeedForward, d_model, mlp_width(d_model, d_mlp)),
+    }
+
+
 class Transformer(Backbone):
     """Pre-norm Transformer: no affine norms, no attention biases, GELU MLP of 4 x with biases (002 App. D).
 
@@ -69,26 +74,5 @@ class Transformer(Backbone):
     family: ClassVar[str] = "attention"
     MIXER: ClassVar[Callable[..., TokenMixer]] = SoftmaxAttention
 
-    def __init__(
-        self,
-        vocabulary: int,
-        context: int,
-        d_model: int,
-        n_blocks: int,
-        n_heads: int = 1,
-        d_mlp: int | None = None,
-        eps: float = 1e-5,
-    ) -> None:
-        check_heads(d_model, n_heads)
-        check_eps(eps)
-        d_mlp = 4 * d_model if d_mlp is None else d_mlp
-        check_positive(d_mlp=d_mlp)
-        super().__init__(
-            vocabulary,
-            context,
-            d_model,
-            n_blocks,
-            mixer=partial(type(self).MIXER, n_heads=n_heads),
-            norm=partial(PlainNorm, eps),
-            feed_forward=partial(FeedForward, d_model, d_mlp),
-        )
+    def __init__(self, n_heads: int = 1, d_mlp: int | None = None, eps: float = 1e-5, **sizes: Unpack[Sizes]) -> None:
+        super().__init__(**transformer_parts(type(self).MIXER, sizes["d_model"], n_heads, d_mlp, eps), **sizes)

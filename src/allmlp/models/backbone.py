@@ -1,8 +1,8 @@
-"""One residual backbone for every architecture that differs only in its token mixer."""
+"""Chains of blocks, and the residual backbone of every architecture that differs only in its token mixer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict
 
 from torch import Tensor, nn
 
@@ -50,12 +50,20 @@ class Block(nn.Module):
         return x + self.feed_forward(self.feed_forward_norm(x))
 
 
-class Backbone(SequenceModel):
-    """Token and position embedding, residual blocks, final norm, unembedding without bias.
+class Sizes(TypedDict):
+    """The hyperparameters that every `Backbone` takes; an architecture passes them on as `**sizes: Unpack[Sizes]`."""
 
-    Weights: linear maps N(0, linear_std), those that write into the residual stream divided by the square root of the
-    number of residual connections where `scaled`, biases zero (002 App. D; GPT-2); with `linear_std=None` each layer's
-    own, which are PyTorch's. Embeddings N(0, embedding_std). Without `position_embedding` a model overrides EMBEDDINGS.
+    vocabulary: int
+    context: int
+    d_model: int
+    n_blocks: int
+
+
+class Chain(SequenceModel):
+    """Embedding, blocks one after the other, unembedding: of a whole sequence, or token after token.
+
+    A block is a module with `start(like_BD)` and `step(x_BD, memory)`. Without `position_embedding` there is no `wpe`,
+    and a model overrides EMBEDDINGS.
     """
 
     predicts: ClassVar[Literal["all", "last"]] = "all"
@@ -64,6 +72,73 @@ class Backbone(SequenceModel):
         "positions": "wpe.weight",
         "unembedding": "unembedding.weight",
     }
+
+    wte: nn.Embedding
+    wpe: nn.Embedding
+    blocks: nn.ModuleList
+    norm: nn.Module
+    unembedding: nn.Module
+    d_block: int  # the width of the blocks
+    position_embedding: bool = True
+
+    def embed(self, tokens_BT: Tensor, first: int = 0) -> Tensor:
+        """The input of the first block for tokens at positions `first` and after: (B, T, D)."""
+        x_BTD = self.wte(tokens_BT)
+        return x_BTD + self.wpe.weight[first : first + tokens_BT.shape[1]] if self.position_embedding else x_BTD
+
+    def between(self, x_BTD: Tensor, first: int = 0) -> Tensor:
+        """A block's output -> the input of the next block, or of `read`: (B, T, D); `first` as in `embed`."""
+        return x_BTD
+
+    def read(self, x: Tensor) -> Tensor:
+        """The last block's output -> the input of the unembedding: (..., D)."""
+        return self.norm(x)
+
+    def hidden(self, tokens_BT: Tensor) -> Tensor:
+        """The input of the unembedding: (B, T, D); (B, D) if only the last token is predicted."""
+        self.check_length(tokens_BT.shape[1])
+        return self.through(self.embed(tokens_BT))
+
+    def through(self, x_BTD: Tensor) -> Tensor:
+        """The same from the input of the first block."""
+        for block in self.blocks:
+            x_BTD = self.between(block(x_BTD))
+        return self.read(x_BTD[:, -1] if self.predicts == "last" else x_BTD)
+
+    def forward(self, tokens_BT: Tensor) -> Tensor:
+        return self.unembedding(self.hidden(tokens_BT))
+
+    def chain(self) -> list[Any]:
+        """The blocks, in order; a ModuleList does not know their type."""
+        return list(self.blocks)
+
+    def start(self, batch: int) -> State:
+        """The memory before the first token of `batch` sequences. UserError if the model is not causal."""
+        if not self.causal:
+            raise UserError(f"{type(self).__name__} is not causal: it cannot generate token after token")
+        like_BD = self.wte.weight.new_empty(batch, self.d_block)
+        return State(0, tuple(block.start(like_BD) for block in self.chain()))
+
+    def step(self, tokens_B: Tensor, state: State) -> tuple[Tensor, State]:
+        """One more token each: logits (B, V), equal to the last row of the full pass, and the new memory."""
+        self.check_length(state.position + 1)
+        x_BD = self.embed(tokens_B[:, None], state.position)[:, 0]
+        memories = []
+        for block, memory in zip(self.chain(), state.blocks, strict=True):
+            x_BD, memory = block.step(x_BD, memory)
+            x_BD = self.between(x_BD[:, None], state.position)[:, 0]
+            memories.append(memory)
+        return self.unembedding(self.read(x_BD)), State(state.position + 1, tuple(memories))
+
+
+class Backbone(Chain):
+    """Token and position embedding, residual blocks, final norm, unembedding without bias.
+
+    Weights: linear maps N(0, linear_std), those that write into the residual stream divided by the square root of the
+    number of residual connections where `scaled`, biases zero (002 App. D; GPT-2); with `linear_std=None` each layer's
+    own, which are PyTorch's. Embeddings N(0, embedding_std).
+    """
+
     BLOCK: ClassVar[type[Block]] = Block
 
     def __init__(
@@ -101,48 +176,3 @@ class Backbone(SequenceModel):
             initialise_normal(self, std=linear_std, residual_connections=connections if scaled else 1)
         for embedding in (self.wte, self.wpe) if position_embedding else (self.wte,):
             nn.init.normal_(embedding.weight, std=embedding_std)
-
-    def embed(self, tokens_BT: Tensor, first: int = 0) -> Tensor:
-        """What the first block is given for tokens at positions `first` and after: (B, T, D)."""
-        x_BTD = self.wte(tokens_BT)
-        return x_BTD + self.wpe.weight[first : first + tokens_BT.shape[1]] if self.position_embedding else x_BTD
-
-    def between(self, x_BTD: Tensor, first: int = 0) -> Tensor:
-        """What the next block, or `read`, is given of what a block made: (B, T, D); `first` as in `embed`."""
-        return x_BTD
-
-    def hidden(self, tokens_BT: Tensor) -> Tensor:
-        """The residual stream after the final norm: (B, T, D); (B, D) if only the last token is predicted."""
-        self.check_length(tokens_BT.shape[1])
-        x_BTD = self.embed(tokens_BT)
-        for block in self.blocks:
-            x_BTD = self.between(block(x_BTD))
-        return self.read(x_BTD[:, -1] if self.predicts == "last" else x_BTD)
-
-    def read(self, x: Tensor) -> Tensor:
-        """What the unembedding reads of what the last block made: (..., D)."""
-        return self.norm(x)
-
-    def forward(self, tokens_BT: Tensor) -> Tensor:
-        return self.unembedding(self.hidden(tokens_BT))
-
-    def _chain(self) -> list[Block]:  # a ModuleList does not know the type of its items
-        return [block for block in self.blocks if isinstance(block, Block)]
-
-    def start(self, batch: int) -> State:
-        """The memory before the first token of `batch` sequences. UserError if the model is not causal."""
-        if not self.causal:
-            raise UserError(f"{type(self).__name__} is not causal: it cannot generate token after token")
-        like_BD = self.wte.weight.new_empty(batch, self.d_block)
-        return State(0, tuple(block.start(like_BD) for block in self._chain()))
-
-    def step(self, tokens_B: Tensor, state: State) -> tuple[Tensor, State]:
-        """One more token each: logits (B, V), equal to the last row of the full pass, and the new memory."""
-        self.check_length(state.position + 1)
-        x_BD = self.embed(tokens_B[:, None], state.position)[:, 0]
-        memories = []
-        for block, memory in zip(self._chain(), state.blocks, strict=True):
-            x_BD, memory = block.step(x_BD, memory)
-            x_BD = self.between(x_BD[:, None], state.position)[:, 0]
-            memories.append(memory)
-        return self.unembedding(self.read(x_BD)), State(state.position + 1, tuple(memories))

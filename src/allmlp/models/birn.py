@@ -1,14 +1,14 @@
 """The bidirectional relation network of 002 App. C, quadratic in the number of patches, as an image classifier."""
 
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 from torch import Tensor, nn
 
 from allmlp.models.base import Bidirectional
 from allmlp.models.bidirectional_relation import relation_sum
 from allmlp.models.layers import PlainNorm, check_eps, check_positive
-from allmlp.models.patches import PatchClassifier
+from allmlp.models.patches import PatchClassifier, PatchSizes
 
 RECIPE = 1
 
@@ -44,16 +44,7 @@ class BiRN(PatchClassifier):
     family: ClassVar[str] = "all-MLP"
     MIXER: ClassVar[type[BidirectionalRelation]] = BidirectionalRelation
 
-    def __init__(
-        self,
-        vocabulary: int,
-        context: int,
-        features: int,
-        d_model: int,
-        n_blocks: int,
-        d_relation: int | None = None,
-        eps: float = 1e-5,
-    ) -> None:
+    def __init__(self, d_relation: int | None = None, eps: float = 1e-5, **sizes: Unpack[PatchSizes]) -> None:
         check_eps(eps)
         mixer = partial(type(self).MIXER, d_relation=d_relation, eps=eps)
-        super().__init__(vocabulary, context, features, d_model, n_blocks, mixer=mixer, norm=partial(PlainNorm, eps))
+        super().__init__(mixer=mixer, norm=partial(PlainNorm, eps), **sizes)

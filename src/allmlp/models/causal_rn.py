@@ -1,14 +1,14 @@
 """The causal relation network of 002, quadratic in the length, with the parts that its ablations remove."""
 
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from allmlp.errors import UserError
-from allmlp.models.backbone import Backbone
+from allmlp.models.backbone import Backbone, Sizes
 from allmlp.models.base import TokenMixer
 from allmlp.models.layers import (
     PlainNorm,
@@ -119,15 +119,12 @@ class CausalRN(Backbone):
 
     def __init__(
         self,
-        vocabulary: int,
-        context: int,
-        d_model: int,
-        n_blocks: int,
         activation: str = "exp",
         pre_norm: str = "exact",
         post_norm: bool = True,
         d_relation: int | None = None,
         eps: float = 1e-5,
+        **sizes: Unpack[Sizes],
     ) -> None:
         check_eps(eps)
         mixer = partial(
@@ -138,4 +135,4 @@ class CausalRN(Backbone):
             d_relation=d_relation,
             eps=eps,
         )
-        super().__init__(vocabulary, context, d_model, n_blocks, mixer=mixer, norm=partial(PlainNorm, eps))
+        super().__init__(mixer=mixer, norm=partial(PlainNorm, eps), **sizes)

@@ -1,13 +1,13 @@
 """DCT neurons and the DCT-MLP of 000: heads that see a window through its lowest frequencies, in attention's place."""
 
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.models.backbone import Backbone
+from allmlp.models.backbone import Backbone, Sizes
 from allmlp.models.base import TokenMixer
 from allmlp.models.dct_tables import coefficients, log_windows
 from allmlp.models.gpt2 import gpt2_parts
@@ -103,10 +103,6 @@ class DCTMLP(Backbone):
 
     def __init__(
         self,
-        vocabulary: int,
-        context: int,
-        d_model: int,
-        n_blocks: int,
         n_heads: int = 16,
         frequencies: int = 4,
         activation: str = "gelu",
@@ -114,14 +110,12 @@ class DCTMLP(Backbone):
         bias: bool = True,
         eps: float = 1e-5,
         embedding_std: float = 0.02,
+        **sizes: Unpack[Sizes],
     ) -> None:
-        check_heads(d_model, n_heads)
+        check_heads(sizes["d_model"], n_heads)
         super().__init__(
-            vocabulary,
-            context,
-            d_model,
-            n_blocks,
             mixer=partial(DCTHeads, n_heads=n_heads, frequencies=frequencies, activation=activation, eps=eps),
             embedding_std=embedding_std,
-            **gpt2_parts(d_model, d_mlp, bias, eps),
+            **gpt2_parts(sizes["d_model"], d_mlp, bias, eps),
+            **sizes,
         )

@@ -1,26 +1,24 @@
 """The GPT-2s that 000 compares with: one that predicts after the last position alone, and the causal one."""
 
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from allmlp.models.attention import SoftmaxAttention
-from allmlp.models.backbone import Backbone
-from allmlp.models.layers import FeedForward, check_eps, check_heads, check_positive, heads_join, heads_split
+from allmlp.models.backbone import Backbone, Sizes
+from allmlp.models.layers import FeedForward, check_eps, check_heads, heads_join, heads_split, mlp_width
 
 RECIPE = 2
 
 
 def gpt2_parts(d_model: int, d_mlp: int | None, bias: bool, eps: float) -> dict[str, Any]:
     """A GPT-2 block but for its token mixer, as `Backbone` takes it. d_mlp: 4 d_model unless given."""
-    d_mlp = 4 * d_model if d_mlp is None else d_mlp
-    check_positive(d_mlp=d_mlp)
     check_eps(eps)
     return {
         "norm": partial(nn.LayerNorm, d_model, eps=eps),
-        "feed_forward": partial(FeedForward, d_model, d_mlp, bias),
+        "feed_forward": partial(FeedForward, d_model, mlp_width(d_model, d_mlp), bias),
     }
 
 
@@ -76,14 +74,11 @@ class LastTokenGPT2(Backbone):
 
     def hidden(self, tokens_BT: Tensor) -> Tensor:
         """The residual stream of the last position after the final norm, (B, D)."""
-        T = tokens_BT.shape[1]
-        self.check_length(T)
-        x_BTD = self.wte(tokens_BT) + self.wpe.weight[:T]
-        *before, last = self._chain()
+        self.check_length(tokens_BT.shape[1])
+        x_BTD = self.embed(tokens_BT)
+        *before, last = self.chain()
         for block in before:
             x_BTD = block(x_BTD)
-        if not isinstance(last.mixer, LastQueryAttention):
-            raise TypeError(f"the last block mixes by {type(last.mixer).__name__}")
         return self.norm(last._feed(x_BTD[:, -1] + last.mixer.last(last.norm(x_BTD))))
 
 
@@ -99,23 +94,17 @@ class GPT2(Backbone):
 
     def __init__(
         self,
-        vocabulary: int,
-        context: int,
-        d_model: int,
-        n_blocks: int,
         n_heads: int = 16,
         d_mlp: int | None = None,
         bias: bool = True,
         eps: float = 1e-5,
         embedding_std: float = 0.02,
+        **sizes: Unpack[Sizes],
     ) -> None:
-        check_heads(d_model, n_heads)
+        check_heads(sizes["d_model"], n_heads)
         super().__init__(
-            vocabulary,
-            context,
-            d_model,
-            n_blocks,
             mixer=partial(SoftmaxAttention, n_heads=n_heads, bias=bias),
             embedding_std=embedding_std,
-            **gpt2_parts(d_model, d_mlp, bias, eps),
+            **gpt2_parts(sizes["d_model"], d_mlp, bias, eps),
+            **sizes,
         )

@@ -1,11 +1,11 @@
 """Llama with masked mixing beside its attention: 001's hybrids of transformer and mixer."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from torch import Tensor, nn
 
-from allmlp.models.backbone import Block, Norm
+from allmlp.models.backbone import Block, Norm, Sizes
 from allmlp.models.base import TokenMixer
 from allmlp.models.layers import check_choice
 from allmlp.models.llama import RopeBackbone, RopeBlock
@@ -70,27 +70,21 @@ class Hybrid(RopeBackbone):
 
     def __init__(
         self,
-        vocabulary: int,
-        context: int,
-        d_model: int,
-        n_blocks: int,
         order: str = "before",
         n_heads: int = 4,
         d_mlp: int | None = None,
         fused: bool = True,
         pad: int | None = None,
+        **sizes: Unpack[Sizes],
     ) -> None:
         check_choice("order", order, ORDERS)
         super().__init__(
-            vocabulary,
-            context,
-            d_model,
-            n_blocks,
             n_heads=n_heads,
             d_mlp=d_mlp,
             fused=fused,
             padding=pad,
             embedding_std=1.0,
+            **sizes,
         )
         for block in self.blocks:
             assert isinstance(block, HybridBlock)

@@ -1,12 +1,12 @@
 """001's hybrid of transformer and mixer as it was published: under left padding it sees the next token (001-19)."""
 
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor
 
 from allmlp.errors import UserError
-from allmlp.models.backbone import Block
+from allmlp.models.backbone import Block, Sizes
 from allmlp.models.hybrid import Hybrid, HybridBlock
 from allmlp.models.llama import State
 
@@ -56,16 +56,13 @@ class HybridAsPublished(Hybrid):
 
     def __init__(
         self,
-        vocabulary: int,
-        context: int,
-        d_model: int,
-        n_blocks: int,
         n_heads: int = 4,
         d_mlp: int | None = None,
         fused: bool = True,
         pad: int | None = None,
+        **sizes: Unpack[Sizes],
     ) -> None:
-        super().__init__(vocabulary, context, d_model, n_blocks, "after", n_heads, d_mlp, fused, pad)
+        super().__init__("after", n_heads, d_mlp, fused, pad, **sizes)
 
     def start(self, batch: int) -> State:
         """The memory before the first token. UserError with `pad`: it would read tokens that are not there yet."""

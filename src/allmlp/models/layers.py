@@ -94,6 +94,14 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
         raise UserError(f"{name}={value!r}: it must be one of {', '.join(choices)}")
 
 
+def mlp_width(d_model: int, d_mlp: int | None) -> int:
+    """d_mlp, 4 d_model unless given. UserError unless both are whole numbers above 0."""
+    check_positive(d_model=d_model)
+    d_mlp = 4 * d_model if d_mlp is None else d_mlp
+    check_positive(d_mlp=d_mlp)
+    return d_mlp
+
+
 def check_heads(d_model: int, n_heads: int) -> None:
     """UserError unless the features divide evenly among the heads."""
     check_positive(d_model=d_model, n_heads=n_heads)

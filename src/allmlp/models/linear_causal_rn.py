@@ -1,12 +1,12 @@
 """The linear causal relation network of 002: a memory of fixed size."""
 
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
 
-from allmlp.models.backbone import Backbone
+from allmlp.models.backbone import Backbone, Sizes
 from allmlp.models.base import TokenMixer
 from allmlp.models.layers import PlainNorm, check_eps, check_positive, in_single_precision
 from allmlp.models.linear_relation import exp_over_largest, linear_causal_relation_sum
@@ -57,19 +57,13 @@ class LinearCausalRN(Backbone):
 
     def __init__(
         self,
-        vocabulary: int,
-        context: int,
-        d_model: int,
-        n_blocks: int,
         d_relation: int | None = None,
         eps: float = 1e-5,
+        **sizes: Unpack[Sizes],
     ) -> None:
         check_eps(eps)
         super().__init__(
-            vocabulary,
-            context,
-            d_model,
-            n_blocks,
             mixer=partial(LinearCausalRelation, d_relation=d_relation, eps=eps),
             norm=partial(PlainNorm, eps),
+            **sizes,
         )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -10,8 +10,8 @@ from torch.nn import functional as F
 
 from allmlp.errors import UserError
 from allmlp.models import backbone
-from allmlp.models.backbone import Backbone, Block
-from allmlp.models.layers import check_positive
+from allmlp.models.backbone import Backbone, Block, Sizes
+from allmlp.models.layers import mlp_width
 from allmlp.models.rope_attention import RopeAttention, left_padding
 
 RECIPE = 1
@@ -66,32 +66,25 @@ class RopeBackbone(Backbone):
 
     def __init__(
         self,
-        vocabulary: int,
-        context: int,
-        d_model: int,
-        n_blocks: int,
         *,
         n_heads: int,
         d_mlp: int | None,
         fused: bool,
         padding: int | None,
         embedding_std: float,
+        **sizes: Unpack[Sizes],
     ) -> None:
-        check_positive(d_model=d_model)
-        d_mlp = 4 * d_model if d_mlp is None else d_mlp
-        check_positive(d_mlp=d_mlp)
-        check_token("pad", padding, vocabulary)
+        d_model = sizes["d_model"]
+        width = mlp_width(d_model, d_mlp)
+        check_token("pad", padding, sizes["vocabulary"])
         super().__init__(
-            vocabulary,
-            context,
-            d_model,
-            n_blocks,
             mixer=partial(RopeAttention, n_heads=n_heads, fused=fused),
             norm=partial(nn.RMSNorm, d_model, eps=1e-6),
-            feed_forward=partial(SwiGLU, d_model, d_mlp),
+            feed_forward=partial(SwiGLU, d_model, width),
             embedding_std=embedding_std,
             position_embedding=False,
             scaled=False,
+            **sizes,
         )
         self.padding = padding
 
@@ -136,25 +129,19 @@ class Llama(RopeBackbone):
 
     def __init__(
         self,
-        vocabulary: int,
-        context: int,
-        d_model: int,
-        n_blocks: int,
         n_heads: int = 4,
         d_mlp: int | None = None,
         fused: bool = True,
         pad: int | None = None,
+        **sizes: Unpack[Sizes],
     ) -> None:
         super().__init__(
-            vocabulary,
-            context,
-            d_model,
-            n_blocks,
             n_heads=n_heads,
             d_mlp=d_mlp,
             fused=fused,
             padding=pad,
             embedding_std=0.02,
+            **sizes,
         )
         self.pad = pad
 

@@ -1,13 +1,13 @@
 """The masked mixers of 001: flat, expanded, parallel, of a kernel over features, of several heads."""
 
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
 
-from allmlp.models.backbone import Backbone
-from allmlp.models.layers import FeedForward, check_choice, check_eps, check_positive
+from allmlp.models.backbone import Backbone, Sizes
+from allmlp.models.layers import FeedForward, check_choice, check_eps, check_positive, mlp_width
 from allmlp.models.masked_mixing import Mixing
 
 RECIPE = 1
@@ -35,10 +35,6 @@ class MaskedMixer(Backbone):
 
     def __init__(
         self,
-        vocabulary: int,
-        context: int,
-        d_model: int,
-        n_blocks: int,
         expansion: float = 1.0,
         parallel: int = 1,
         kernel: int = 1,
@@ -49,27 +45,24 @@ class MaskedMixer(Backbone):
         bias: bool = True,
         flat: bool | None = None,
         eps: float = 1e-5,
+        **sizes: Unpack[Sizes],
     ) -> None:
         check_choice("positions", positions, POSITIONS)
+        context, d_model = sizes["context"], sizes["d_model"]
         check_positive(context=context, d_model=d_model)
         check_eps(eps)
         d_block = d_model if positions == "none" else d_model + 1
-        d_mlp = 4 * d_block if d_mlp is None else d_mlp
-        check_positive(d_mlp=d_mlp)
         super().__init__(
-            vocabulary,
-            context,
-            d_model,
-            n_blocks,
             mixer=partial(
                 Mixing, expansion=expansion, parallel=parallel, kernel=kernel, n_heads=n_heads, bias=bias, flat=flat
             ),
             norm=partial(nn.LayerNorm, d_block, eps=eps),
-            feed_forward=partial(FeedForward, d_block, d_mlp, bias),
+            feed_forward=partial(FeedForward, d_block, mlp_width(d_block, d_mlp), bias),
             position_embedding=False,
             final_norm=False,
             linear_std=None,
             d_block=d_block,
+            **sizes,
         )
         self.positions = positions
         self.second_embedding = nn.Linear(d_model, d_model, bias=bias) if extra_linear else nn.Identity()

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from allmlp.errors import UserError
 from allmlp.models.backbone import Block
 from allmlp.models.base import SequenceModel
-from allmlp.models.layers import FeedForward, check_heads, check_positive
+from allmlp.models.layers import FeedForward, check_heads, check_positive, mlp_width
 from allmlp.models.masked_mixing import Mixing
 from allmlp.models.openai_gpt import check_dropout
 
@@ -54,8 +54,7 @@ class MatcherMixer(Matcher):
 
     def __init__(self, features: int, context: int, n_blocks: int = 8, d_mlp: int | None = None) -> None:
         super().__init__(features, context, n_blocks)
-        d_mlp = 4 * features if d_mlp is None else d_mlp
-        check_positive(d_mlp=d_mlp)
+        d_mlp = mlp_width(features, d_mlp)
         norm = partial(nn.LayerNorm, features)
         self.blocks = nn.Sequential(
             *(

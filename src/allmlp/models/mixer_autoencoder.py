@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from allmlp.models.backbone import Block
 from allmlp.models.base import SequenceModel
-from allmlp.models.layers import FeedForward, check_positive
+from allmlp.models.layers import FeedForward, check_positive, mlp_width
 from allmlp.models.masked_mixing import Mixing
 
 RECIPE = 1
@@ -32,8 +32,8 @@ class MixerAutoencoder(SequenceModel):
 
     def __init__(self, vocabulary: int, context: int, d_model: int, n_blocks: int, d_mlp: int | None = None) -> None:
         super().__init__()
-        d_mlp = 4 * d_model if d_mlp is None else d_mlp
-        check_positive(vocabulary=vocabulary, context=context, d_model=d_model, n_blocks=n_blocks, d_mlp=d_mlp)
+        check_positive(vocabulary=vocabulary, context=context, d_model=d_model, n_blocks=n_blocks)
+        d_mlp = mlp_width(d_model, d_mlp)
         self.vocabulary, self.context = vocabulary, context
         norm = partial(nn.LayerNorm, d_model)
 

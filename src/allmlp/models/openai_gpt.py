@@ -1,14 +1,13 @@
 """The early GPT that 001 compares its mixers with: post-norm, learned positions, dropout (GPT-1, 2018)."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from allmlp.errors import UserError
 from allmlp.models.attention import Cache, SoftmaxAttention
-from allmlp.models.backbone import State
-from allmlp.models.base import SequenceModel
+from allmlp.models.backbone import Chain
 from allmlp.models.layers import FeedForward, check_heads, check_positive, heads_join, initialise_normal
 
 RECIPE = 1
@@ -47,6 +46,9 @@ class PostNormBlock(nn.Module):
     def forward(self, x_BTD: Tensor) -> Tensor:
         return self._feed(x_BTD, self.mixer(x_BTD))
 
+    def start(self, like_BD: Tensor) -> Cache:
+        return self.mixer.start(like_BD)
+
     def step(self, x_BD: Tensor, state: Cache) -> tuple[Tensor, Cache]:
         mixed_BD, state = self.mixer.step(x_BD, state)
         return self._feed(x_BD, mixed_BD), state
@@ -56,7 +58,7 @@ class PostNormBlock(nn.Module):
         return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
 
 
-class OpenAIGPT(SequenceModel):
+class OpenAIGPT(Chain):
     """GPT-1 as 001 trains it (001-20): tokens (B, T) -> logits (B, T, V).
 
     Hugging Face's OpenAIGPTLMHeadModel, which the article calls: post-norm and therefore no final norm, GELU by tanh,
@@ -67,7 +69,6 @@ class OpenAIGPT(SequenceModel):
     """
 
     causal: ClassVar[bool] = True
-    predicts: ClassVar[Literal["all", "last"]] = "all"
     family: ClassVar[str] = "attention"
     EMBEDDINGS: ClassVar[dict[str, str]] = {"token_embedding": "wte.weight", "positions": "wpe.weight"}
 
@@ -78,7 +79,7 @@ class OpenAIGPT(SequenceModel):
         check_positive(vocabulary=vocabulary, context=context, d_model=d_model, n_blocks=n_blocks)
         check_heads(d_model, n_heads)
         check_dropout(dropout)
-        self.vocabulary, self.context = vocabulary, context
+        self.vocabulary, self.context, self.d_block = vocabulary, context, d_model
         self.wte, self.wpe = nn.Embedding(vocabulary, d_model), nn.Embedding(context, d_model)
         self.blocks = nn.ModuleList(PostNormBlock(d_model, context, n_heads, dropout) for _ in range(n_blocks))
         self.dropout = nn.Dropout(dropout)
@@ -91,34 +92,15 @@ class OpenAIGPT(SequenceModel):
         """The unembedding, (D, V)."""
         return self.wte.weight.T
 
-    def hidden(self, tokens_BT: Tensor) -> Tensor:
-        """What the last block's norm gives, (B, T, D)."""
-        T = tokens_BT.shape[1]
-        self.check_length(T)
-        x_BTD = self.dropout(self.wte(tokens_BT) + self.wpe.weight[:T])
-        for block in self.blocks:
-            x_BTD = block(x_BTD)
-        return x_BTD
+    def embed(self, tokens_BT: Tensor, first: int = 0) -> Tensor:
+        return self.dropout(super().embed(tokens_BT, first))
 
-    def forward(self, tokens_BT: Tensor) -> Tensor:
-        return self.hidden(tokens_BT) @ self.W_U
+    def read(self, x: Tensor) -> Tensor:
+        return x
 
-    def start(self, batch: int) -> State:
-        """The memory before the first token of `batch` sequences."""
-        like_BD = self.wte.weight.new_empty(batch, self.wte.embedding_dim)
-        return State(0, tuple(block.mixer.start(like_BD) for block in self._chain()))
-
-    def step(self, tokens_B: Tensor, state: State) -> tuple[Tensor, State]:
-        """One more token each: logits (B, V), equal to the last row of the full pass, and the new memory."""
-        self.check_length(state.position + 1)
-        x_BD, memories = self.dropout(self.wte(tokens_B) + self.wpe.weight[state.position]), []
-        for block, memory in zip(self._chain(), state.blocks, strict=True):
-            x_BD, memory = block.step(x_BD, memory)
-            memories.append(memory)
-        return x_BD @ self.W_U, State(state.position + 1, tuple(memories))
-
-    def _chain(self) -> list[PostNormBlock]:
-        return [block for block in self.blocks if isinstance(block, PostNormBlock)]
+    def unembedding(self, x: Tensor) -> Tensor:  # type: ignore[override]  # elsewhere a module
+        """Logits by the transposed token embedding."""
+        return x @ self.W_U
 
 
 def check_dropout(dropout: float) -> None:

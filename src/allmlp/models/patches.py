@@ -7,9 +7,15 @@ import torch
 from torch import Tensor, nn
 
 from allmlp.errors import UserError
-from allmlp.models.backbone import Block, Mixer, Norm
+from allmlp.models.backbone import Block, Mixer, Norm, Sizes
 from allmlp.models.base import SequenceModel
 from allmlp.models.layers import FeedForward, check_positive, initialise_normal
+
+
+class PatchSizes(Sizes):
+    """`Sizes`, and the numbers of a patch."""
+
+    features: int
 
 
 class PatchClassifier(SequenceModel):

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.models.backbone import State
-from allmlp.models.base import SequenceModel
+from allmlp.models.backbone import Chain
 from allmlp.models.layers import check_choice, check_positive
 from allmlp.models.triangular_mixing import Mask, TriangularMixing
 
@@ -42,6 +41,9 @@ class TriangularBlock(nn.Module):
         x_BTD = self.norm(x_BTD)
         return self._feed(x_BTD + self.mixer(x_BTD))
 
+    def start(self, like_BD: Tensor) -> Any:
+        return self.mixer.start(like_BD)
+
     def step(self, x_BD: Tensor, state: Any) -> tuple[Tensor, Any]:
         x_BD = self.norm(x_BD)
         mixed_BD, state = self.mixer.step(x_BD, state)
@@ -52,7 +54,7 @@ class TriangularBlock(nn.Module):
         return x + self.out(self.activation(self.expand(x)))
 
 
-class Triangular(SequenceModel):
+class Triangular(Chain):
     """Embeddings -> LN -> Linear -> blocks -> LN -> Linear with bias: tokens (B, T) -> logits (B, T, V) (Figure 2).
 
     `layers` triangles over time in a row, with `mask`, `discount` and `form` as in `TriangularMixing`. `d_vocabulary`
@@ -62,13 +64,7 @@ class Triangular(SequenceModel):
     """
 
     causal: ClassVar[bool] = True
-    predicts: ClassVar[Literal["all", "last"]] = "all"
     family: ClassVar[str] = "triangular"
-    EMBEDDINGS: ClassVar[dict[str, str]] = {
-        "token_embedding": "wte.weight",
-        "positions": "wpe.weight",
-        "unembedding": "unembedding.weight",
-    }
 
     def __init__(
         self,
@@ -90,7 +86,7 @@ class Triangular(SequenceModel):
         d_vocabulary = 4 * d_model // 3 if d_vocabulary is None else d_vocabulary
         d_mlp = d_vocabulary if d_mlp is None else d_mlp
         check_positive(d_vocabulary=d_vocabulary, d_mlp=d_mlp)
-        self.vocabulary, self.context = vocabulary, context
+        self.vocabulary, self.context, self.d_block = vocabulary, context, d_model
         self.wte, self.wpe = nn.Embedding(vocabulary, d_vocabulary), nn.Embedding(context, d_vocabulary)
         self.embedding_norm = nn.LayerNorm(d_vocabulary)
         self.embedding_map = nn.Linear(d_vocabulary, d_model)
@@ -101,36 +97,12 @@ class Triangular(SequenceModel):
         self.norm = nn.LayerNorm(d_model)
         self.unembedding = nn.Linear(d_model, vocabulary)
 
-    def hidden(self, tokens_BT: Tensor) -> Tensor:
-        """What the unembedding reads, (B, T, D)."""
-        T = tokens_BT.shape[1]
-        self.check_length(T)
-        return self.from_embeddings(self.wte(tokens_BT) + self.wpe.weight[:T])
+    def embed(self, tokens_BT: Tensor, first: int = 0) -> Tensor:
+        return self._narrowed(super().embed(tokens_BT, first))
 
     def from_embeddings(self, embedded_BTV: Tensor) -> Tensor:
         """`hidden` of tokens given by the sums of their embeddings and positions, (B, T, d_vocabulary)."""
-        x_BTD = self.embedding_map(self.embedding_norm(embedded_BTV))
-        for block in self.blocks:
-            x_BTD = block(x_BTD)
-        return self.norm(x_BTD)
+        return self.through(self._narrowed(embedded_BTV))
 
-    def forward(self, tokens_BT: Tensor) -> Tensor:
-        return self.unembedding(self.hidden(tokens_BT))
-
-    def _chain(self) -> list[TriangularBlock]:  # a ModuleList does not know the type of its items
-        return [block for block in self.blocks if isinstance(block, TriangularBlock)]
-
-    def start(self, batch: int) -> State:
-        """The memory before the first token of `batch` sequences: each block's matrix over time, and an empty past."""
-        like_BD = self.embedding_map.weight.new_empty(batch, self.embedding_map.out_features)
-        return State(0, tuple(block.mixer.start(like_BD) for block in self._chain()))
-
-    def step(self, tokens_B: Tensor, state: State) -> tuple[Tensor, State]:
-        """One more token each: logits (B, V), equal to the last row of the full pass, and the new memory."""
-        self.check_length(state.position + 1)
-        embedded_BV = self.wte(tokens_B) + self.wpe.weight[state.position]
-        x_BD, memories = self.embedding_map(self.embedding_norm(embedded_BV)), []
-        for block, memory in zip(self._chain(), state.blocks, strict=True):
-            x_BD, memory = block.step(x_BD, memory)
-            memories.append(memory)
-        return self.unembedding(self.norm(x_BD)), State(state.position + 1, tuple(memories))
+    def _narrowed(self, embedded_BTV: Tensor) -> Tensor:
+        return self.embedding_map(self.embedding_norm(embedded_BTV))

@@ -25,21 +25,19 @@ REGISTRY = {
 }
 
 
-def build(name: str, **parameters: Any) -> "Task":
-    """The task of that name. A task that reads tokens takes their folder as `tokens`."""
+def load(name: str) -> "type[Task]":
+    """The class of the task of that name. UserError if there is none."""
     if name not in REGISTRY:
         raise UserError(f"no task {name!r}. There are: {', '.join(REGISTRY)}.")
     module, cls = REGISTRY[name].split(":")
-    return getattr(importlib.import_module(module), cls)(**parameters)
+    return getattr(importlib.import_module(module), cls)
 
 
-def reads_parent(name: str) -> bool:
-    """Does the task read the checkpoints of its run's parent? It is then built with `parent`, a trained run."""
-    module, cls = REGISTRY[name].split(":")
-    return getattr(getattr(importlib.import_module(module), cls), "reads_parent", False)
+def build(name: str, **parameters: Any) -> "Task":
+    """The task of that name. A task that reads tokens takes their folder as `tokens`."""
+    return load(name)(**parameters)
 
 
 def size(name: str, parameters: dict[str, Any]) -> tuple[int, int]:
     """Sequences, and supervised tokens, of one batch: known without reading any data."""
-    module, cls = REGISTRY[name].split(":")
-    return getattr(importlib.import_module(module), cls).size(**parameters)
+    return load(name).size(**parameters)

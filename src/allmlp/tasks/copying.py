@@ -3,23 +3,19 @@
 Vocabulary: BOS 0, SEP 1, EOS 2, letters 3 to 28. A string of n letters makes sequences of 2 n + 2 tokens.
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
-from allmlp.tasks.task import IGNORED, Batch, generator
+from allmlp.tasks.task import IGNORED, Batch, Task, generator
 
 RECIPE = 1
 BOS, SEP, EOS, FIRST_LETTER, LETTERS = 0, 1, 2, 3, 26
 
 
-class Copying:
+class Copying(Task):
     """Fresh random strings at every step: training accuracy is accuracy on strings never seen before."""
 
     vocabulary = FIRST_LETTER + LETTERS
-
-    reads_logits: ClassVar[bool] = True
 
     def __init__(self, string_length: int, batch_size: int) -> None:
         self.string_length, self.batch_size = string_length, batch_size
@@ -38,10 +34,6 @@ class Copying:
         tokens = torch.cat([BOS * column, strings, SEP * column, strings], dim=1)
         silent = torch.full((self.batch_size, self.string_length + 1), IGNORED)
         return Batch(tokens, torch.cat([silent, strings, EOS * column], dim=1))
-
-    def validation(self) -> list[Batch]:
-        """Every training batch is fresh: nothing is held out."""
-        return []
 
     def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
         """Accuracy over supervised tokens, and over whole strings (letters and EOS all right)."""

@@ -8,7 +8,7 @@ padding left  . . e f .            targets  - - f .
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,14 +16,14 @@ from torch import Tensor
 
 from allmlp.errors import UserError
 from allmlp.tasks.shuffle import shuffled
-from allmlp.tasks.task import IGNORED, Batch
+from allmlp.tasks.task import IGNORED, Batch, Task, accuracy
 from allmlp.tokens import TokenFile
 
 RECIPE = 2
 Side = Literal["left", "right"]
 
 
-class Documents:
+class Documents(Task):
     """Pieces of `context` + 1 tokens at most, each visited once an epoch, in an order drawn from (seed, epoch).
 
     A document's end is supervised; what fills a row up is the end's token too, and is not. The same tokens are
@@ -32,8 +32,6 @@ class Documents:
     Raises:
         UserError: for a corpus with fewer pieces than one batch, and an unknown side.
     """
-
-    reads_logits: ClassVar[bool] = True
 
     def __init__(
         self, tokens: Path, context: int, batch_size: int, padding: Side = "right", validation_documents: int = 256
@@ -51,9 +49,7 @@ class Documents:
             )
 
     @staticmethod
-    def size(
-        context: int, batch_size: int, padding: Side = "right", validation_documents: int = 256
-    ) -> tuple[int, int]:
+    def size(context: int, batch_size: int, **_: Any) -> tuple[int, int]:
         """Pieces of one batch, and the tokens that are supervised in it at most: padding is not."""
         return batch_size, batch_size * context
 
@@ -82,8 +78,7 @@ class Documents:
 
     def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
         """Share of supervised tokens whose largest logit is the right one."""
-        right = (logits.argmax(dim=-1) == batch.targets)[batch.targets != IGNORED]
-        return {"token_accuracy": right.double().mean().item()}
+        return {"token_accuracy": accuracy(logits, batch.targets)}
 
     def _batch(self, pieces: Sequence[np.ndarray]) -> Batch:
         return shifted(pieces, self.context, self.eod, self.padding)

@@ -1,28 +1,25 @@
 """Image classification (002 App. C): patches of an image in, its class out; no augmentation."""
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from allmlp.errors import UserError
 from allmlp.images import ImageFile, patches_of
-from allmlp.tasks.task import Batch, generator
+from allmlp.tasks.task import Batch, Task, generator
 
 RECIPE = 1
 TEST_BATCH = 512
 
 
-class ImageClassification:
+class ImageClassification(Task):
     """Images of a prepared corpus, each visited once an epoch in an order drawn from (seed, epoch).
 
     Pixels are standardised by mean and deviation of each channel over the training split and cut into patches of
     `patch` x `patch`, row by row. Held out: `test_images` images of the test split, always the same draw.
     """
-
-    reads_logits: ClassVar[bool] = True
 
     def __init__(self, tokens: Path, patch: int, batch_size: int, test_images: int = 10_000) -> None:
         self.file, self.patch, self.batch_size, self.test_images = ImageFile(tokens), patch, batch_size, test_images
@@ -37,7 +34,7 @@ class ImageClassification:
         self._order: tuple[tuple[int, int], np.ndarray] | None = None  # of the epoch asked for last
 
     @staticmethod
-    def size(patch: int, batch_size: int, test_images: int = 10_000) -> tuple[int, int]:
+    def size(batch_size: int, **_: Any) -> tuple[int, int]:
         """Images of one batch, each supervised once."""
         return batch_size, batch_size
 
@@ -57,10 +54,6 @@ class ImageClassification:
     def drawn_rows(self, most: int) -> np.ndarray:
         """At most so many images of the test split: a fixed draw, because a source may be sorted by class."""
         return generator(0, 0).permutation(len(self.file.test[1]))[:most]
-
-    def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
-        """Share of images whose largest logit is their class."""
-        return {"accuracy": (logits.argmax(dim=-1) == batch.targets).double().mean().item()}
 
     def _batch(self, images: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> Batch:
         patches = torch.from_numpy(self.file.patches(images[rows], self.patch))

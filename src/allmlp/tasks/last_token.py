@@ -7,7 +7,7 @@ import numpy as np
 from torch import Tensor
 
 from allmlp.tasks.shuffle import shuffled
-from allmlp.tasks.task import Batch
+from allmlp.tasks.task import Batch, Task
 from allmlp.tasks.windows import Windows, read
 
 RECIPE = 2
@@ -15,7 +15,7 @@ VALIDATION_WINDOWS = 8192
 AT_ONCE = 1 << 13  # windows whose order is computed at once: many small arrays take ten times as long
 
 
-class LastToken:
+class LastToken(Task):
     """Disjoint windows of `context` + 1 tokens; an epoch visits each once, in an order drawn from (seed, epoch).
 
     The order is computed, not kept: memory is that of some batches, whatever the corpus.

@@ -1,21 +1,17 @@
 """Addition modulo p (003): all pairs (x, y), a fixed random share of them for training, all at every step."""
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
-from allmlp.tasks.task import Batch, generator
+from allmlp.tasks.task import Batch, Task, generator
 
 RECIPE = 1
 
 
-class ModularAddition:
+class ModularAddition(Task):
     """(x, y) -> (x + y) mod p, full batch. The split depends on `split_seed` alone."""
 
     context = 2
-
-    reads_logits: ClassVar[bool] = True
 
     def __init__(self, p: int, train_share: float, split_seed: int = 0) -> None:
         self.vocabulary = p
@@ -39,7 +35,3 @@ class ModularAddition:
     def validation(self) -> list[Batch]:
         """The pairs that were kept from training."""
         return [self._rest] if len(self._rest.tokens) else []
-
-    def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
-        """Share of pairs whose largest logit is the right sum."""
-        return {"accuracy": (logits.argmax(dim=-1) == batch.targets).double().mean().item()}

@@ -15,7 +15,3 @@ class ModularAdditionCausal(ModularAddition):
     def _pairs(self, pairs: Tensor) -> Batch:
         sums = super()._pairs(pairs).targets
         return Batch(pairs, torch.stack([torch.full_like(sums, IGNORED), sums], dim=1))
-
-    def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
-        """Share of pairs whose largest logit at the second token is the right sum."""
-        return super().scores(logits[:, -1], Batch(batch.tokens, batch.targets[:, -1]))

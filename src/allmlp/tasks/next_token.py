@@ -1,27 +1,25 @@
 """Next-token prediction at every position (002, App. B): windows of a corpus in, the same shifted by one out."""
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from allmlp.tasks.shuffle import shuffled
-from allmlp.tasks.task import Batch
+from allmlp.tasks.task import Batch, Task, accuracy
 from allmlp.tasks.windows import Windows, read
 
 RECIPE = 1
 AT_ONCE = 1 << 14  # tokens of a validation batch: the logits of more would be what fills the memory
 
 
-class NextToken:
+class NextToken(Task):
     """Disjoint windows of `context` + 1 tokens; an epoch visits each once, in an order drawn from (seed, epoch).
 
     Documents follow one another: a window may hold the end of one and the beginning of the next. The order is
     computed, not kept: memory is that of a batch and of `validation_tokens`, whatever the corpus.
     """
-
-    reads_logits: ClassVar[bool] = True
 
     def __init__(self, tokens: Path, context: int, batch_size: int, validation_tokens: int = 1 << 16) -> None:
         self._windows, self._validation_tokens = Windows(tokens, context, batch_size), validation_tokens
@@ -29,7 +27,7 @@ class NextToken:
         self.batches_per_epoch = self._windows.batches_per_epoch
 
     @staticmethod
-    def size(context: int, batch_size: int, validation_tokens: int = 1 << 16) -> tuple[int, int]:
+    def size(context: int, batch_size: int, **_: Any) -> tuple[int, int]:
         """Windows of one batch, and their tokens, each supervised."""
         return batch_size, batch_size * context
 
@@ -47,7 +45,7 @@ class NextToken:
 
     def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
         """Share of tokens whose largest logit is the right one."""
-        return {"token_accuracy": (logits.argmax(dim=-1) == batch.targets).double().mean().item()}
+        return {"token_accuracy": accuracy(logits, batch.targets)}
 
 
 def _shifted(block: Tensor) -> Batch:

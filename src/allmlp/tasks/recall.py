@@ -8,14 +8,13 @@ fillers are one token; here they are drawn, so that no position gives itself awa
 Vocabulary: fillers 0 to 15, then `symbols` keys, then as many values.
 """
 
-from typing import ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from allmlp.errors import UserError
-from allmlp.tasks.task import IGNORED, Batch, generator
+from allmlp.tasks.task import IGNORED, Batch, Task, generator
 
 RECIPE = 1
 FILLERS = 16
@@ -23,15 +22,13 @@ HELD_OUT = 2**40  # the seed of held-out batches, which no run has
 HELD_OUT_BATCHES = 8
 
 
-class Recall:
+class Recall(Task):
     """Fresh sequences at every step: each key occurs once with a value drawn anew, so nothing can be learnt by heart.
 
     tokens (B, context); targets (B, context), supervised at the queries alone, or (B,) with `predicts="last"`, for
     which the only query is the last token. Between a value and its query lie at least a quarter of the context.
     Raises UserError where pairs or queries do not fit.
     """
-
-    reads_logits: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -56,9 +53,7 @@ class Recall:
         self.batch_size, self.predicts = batch_size, predicts
 
     @staticmethod
-    def size(
-        context: int, n_pairs: int, n_queries: int, batch_size: int, symbols: int = 32, predicts: str = "all"
-    ) -> tuple[int, int]:
+    def size(n_queries: int, batch_size: int, **_: Any) -> tuple[int, int]:
         """Sequences of one batch, and their queries."""
         return batch_size, batch_size * n_queries
 
@@ -88,12 +83,6 @@ class Recall:
         first = FILLERS + self.symbols
         shown = torch.stack([(batch.tokens == first + value).sum(1) for value in range(self.symbols)])
         return (shown.max(0).values / self.n_pairs).double().mean().item()
-
-    def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
-        """Share of queries whose largest logit, of all tokens, is the right value."""
-        supervised = batch.targets != IGNORED
-        right = (logits.argmax(dim=-1) == batch.targets) & supervised
-        return {"accuracy": right.sum().item() / supervised.sum().item()}
 
 
 def _drawn(rng: np.random.Generator, rows: int, of: int, count: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from torch import Tensor
 from allmlp.errors import UserError
 from allmlp.models.base import SequenceModel
 from allmlp.tasks.embeddings import Normalisation, Position, device_here, embed, normalised
-from allmlp.tasks.task import Batch, generator
+from allmlp.tasks.task import Batch, Task, generator
 from allmlp.tokens.pairs import PairFile
 
 RECIPE = 1
@@ -61,7 +61,7 @@ class Draw(NamedTuple):
     places: Rows
 
 
-class Retrieval:
+class Retrieval(Task):
     """Embeddings of a query and of C - 1 candidates in (B, C, D), the place of the query's own text out (B,).
 
     Other texts are drawn without replacement, the own one stands at a random place. All embeddings are computed once,
@@ -69,7 +69,6 @@ class Retrieval:
     draws among pairs of documents that no training batch has, in batches of the same size.
     """
 
-    reads_logits: ClassVar[bool] = True
     reads_parent: ClassVar[bool] = True
 
     def __init__(
@@ -103,14 +102,7 @@ class Retrieval:
         self.features = self.raw["train"].texts.shape[1]
 
     @staticmethod
-    def size(
-        context: int,
-        batch_size: int,
-        position: Position,
-        normalisation: Normalisation,
-        validation_draws: int = 1024,
-        training_pairs: int | None = None,
-    ) -> tuple[int, int]:
+    def size(batch_size: int, **_: Any) -> tuple[int, int]:
         """Queries of one batch, each answered once."""
         return batch_size, batch_size
 
@@ -135,10 +127,6 @@ class Retrieval:
         """The held-out draws, in batches."""
         whole, starts = self.held_out(), range(0, self.validation_draws, self.batch_size)
         return [self._batch("validation", Draw(*(part[i : i + self.batch_size] for part in whole))) for i in starts]
-
-    def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
-        """Share of queries whose own text has the largest logit."""
-        return {"accuracy": (logits.argmax(dim=-1) == batch.targets).double().mean().item()}
 
     def _batch(self, split: Split, drawn: Draw) -> Batch:
         sides = self.embedded[split]

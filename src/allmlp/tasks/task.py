@@ -1,6 +1,7 @@
 """What every task is: a pure source of batches, and what is logged of a model's answers."""
 
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from torch import Tensor
@@ -16,16 +17,13 @@ class Batch(NamedTuple):
 
 
 class Task(Protocol):
-    """A pure source of batches."""
+    """A pure source of batches; every task is a subclass, for the defaults."""
 
     vocabulary: int
     context: int
-    reads_logits: ClassVar[bool]  # do `scores` say anything of logits?
-
-    @staticmethod
-    def size(**parameters: Any) -> tuple[int, int]:
-        """Sequences, and supervised tokens, of one batch, from the task's parameters alone."""
-        ...
+    reads_logits: ClassVar[bool] = True  # do `scores` read logits?
+    reads_parent: ClassVar[bool] = False  # is it built with `parent`, a trained run?
+    size: ClassVar[Callable[..., tuple[int, int]]]  # a batch's sequences and supervised tokens, from the parameters
 
     def batch(self, seed: int, step: int) -> Batch:
         """The training batch of a step: the same for the same seed and step, on every machine."""
@@ -33,11 +31,16 @@ class Task(Protocol):
 
     def validation(self) -> list[Batch]:
         """Fixed batches that no training batch shares a document with; empty where every batch is fresh."""
-        ...
+        return []
 
     def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
-        """What is logged beside the loss, e.g. {"token_accuracy": 0.9}; logits (B, T, V) or (B, V)."""
-        ...
+        """The log's values beside the loss, e.g. {"token_accuracy": 0.9}; logits (B, T, V) or (B, V)."""
+        return {"accuracy": accuracy(logits, batch.targets)}
+
+
+def accuracy(logits: Tensor, targets: Tensor) -> float:
+    """Share of supervised targets that have the largest logit; logits (..., V), targets (...)."""
+    return (logits.argmax(dim=-1) == targets)[targets != IGNORED].double().mean().item()
 
 
 def generator(*key: int) -> np.random.Generator:

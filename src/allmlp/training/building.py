@@ -15,6 +15,6 @@ def build_task(run: Run, parent: Any = None, chosen: Mapping[str, Any] | None = 
     `chosen` are parameters that the run leaves to its search.
     """
     where: dict[str, Any] = {"tokens": Path("results/tokens") / run.tokens} if run.tokens else {}
-    if tasks.reads_parent(run.task):
+    if tasks.load(run.task).reads_parent:
         where["parent"] = parent
     return tasks.build(run.task, **{**run.task_parameters, **(chosen or {})}, **where)

@@ -51,7 +51,7 @@ def _readings(trained: Trained, done: int) -> float:
     """Batches done over the batches of one reading, NaN for a task without an end."""
     run = trained.run
     rows = tasks.size(run.task, run.task_parameters)[0]
-    if tasks.reads_parent(run.task):  # which draws from pairs; to build it is to embed them all
+    if tasks.load(run.task).reads_parent:  # which draws from pairs; to build it is to embed them all
         return done * rows / _pairs(trained)
     if run.corpus is None:
         return float(done) if run.task.startswith("modular-addition") else NONE  # every pair in every batch
