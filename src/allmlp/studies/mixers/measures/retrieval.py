@@ -45,7 +45,7 @@ def measure(trained: Trained) -> pd.DataFrame:
     task = trained.task()
     assert isinstance(task, Retrieval)
     pairs, losses, log = task.pairs, held_out(trained), trained.log
-    lowest = losses.loc[losses["held_out_nats"].fillna(math.inf).idxmin()]
+    lowest = losses.iloc[int(losses["held_out_nats"].fillna(math.inf).argmin())]
     queries = [tuple(ids.tolist()) for ids in pairs.queries("validation")]
     row = {
         "candidates": task.vocabulary,
