@@ -33,7 +33,8 @@ class Line(NamedTuple):
 def rule(study: str, claim: dict[str, Any]) -> str:
     """The digest of a claim's rule: renaming its test, or words about it, alter nothing."""
     said = {key: claim.get(key) for key in SAID}
-    code = reached.digest(f"allmlp.studies.{study}.verdicts", claim["test"]) if claim["test"] else None
+    test = claim["test"]
+    code = reached.digest(studies.verdict_module(study, test), test) if test else None
     return paths.digest([said, code], 16)
 
 

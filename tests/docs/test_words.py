@@ -3,13 +3,14 @@
 import re
 import subprocess
 from collections import Counter
+from typing import get_args
 
 import pytest
 import yaml
 
 from allmlp import studies
 from allmlp.params import SCALES
-from allmlp.report import needs
+from allmlp.report import exhibits, needs
 from tests.conftest import PROJECT, call
 
 ROWS = {
@@ -56,7 +57,7 @@ def test_claims_are_well_formed(study: str) -> None:
             isinstance(value, int | float) for value in {**(row["margin"] or {}), **(row["paper"] or {})}.values()
         )
         if row["test"]:
-            assert callable(getattr(studies.module(study, "verdicts"), row["test"]))
+            assert callable(studies.verdict(study, row["test"]))
             assert row["measures"]
         for measure in row["measures"]:
             assert studies.measure(study, measure).COLUMNS
@@ -66,16 +67,15 @@ def test_claims_are_well_formed(study: str) -> None:
 
 
 @pytest.mark.parametrize("study", [name for name in studies.STUDIES if studies.has_runs(name)])
-@pytest.mark.parametrize("kind", ["figures", "tables"])
-def test_figures_and_tables_say_what_they_are(study: str, kind: str) -> None:
+@pytest.mark.parametrize("kind", get_args(exhibits.Kind))
+def test_figures_and_tables_say_what_they_are(study: str, kind: exhibits.Kind) -> None:
     claims = {row["id"] for row in studies.ledger(study)}
-    for name in studies.names(study, kind):
-        module = studies.module(study, f"{kind}.{name}")
-        assert module.TITLE
-        assert module.CAPTION
-        assert module.PAPER or all(studies.is_own(claim) for claim in module.CLAIMS)
-        assert set(module.CLAIMS) <= claims
-        assert set(module.MEASURES) <= {*studies.names(study, "measures"), "cost"}
+    for exhibit in exhibits.of(study, kind).values():
+        assert exhibit.title
+        assert exhibit.caption
+        assert exhibit.where or all(studies.is_own(claim) for claim in exhibit.claims)
+        assert set(exhibit.claims) <= claims
+        assert set(exhibit.measures) <= {*studies.measures(study), "cost"}
 
 
 def test_no_digit_of_the_report_is_typed_by_hand() -> None:

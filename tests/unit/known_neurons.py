@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from allmlp import studies
-from allmlp.studies.language import constructed, frequencies, parts, verdicts
+from allmlp.studies.language import constructed, frequencies, parts
 from allmlp.studies.language.measures import (
     class_energies,
     concentration,
@@ -60,7 +60,7 @@ def judged(claim: str, **tables: pd.DataFrame):
     row = next(row for row in studies.ledger("language") if row["id"] == claim)
     assert set(row["measures"]) <= set(tables)
     evidence = SimpleNamespace(table=lambda name: tables[name].copy(), margin=row["margin"], paper=row["paper"])
-    return getattr(verdicts, row["test"])(evidence)
+    return studies.verdict("language", row["test"])(evidence)
 
 
 def own(test: str) -> str:

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp import studies
-from allmlp.studies.copying import convergence, verdicts
+from allmlp.studies.copying import convergence
 from allmlp.studies.copying.measures import exact_forms, falls, iterations_to_99, learning_curve, operations
 from allmlp.studies.rules import NotPlannedError
-from tests.unit.test_copying_study import STEPS, fall, svg
+from tests import exhibits, judging
+from tests.unit.test_copying_study import STEPS, fall
 
 SEEDS = range(6)
 HEIGHT = convergence.plateau(16)
@@ -41,16 +41,7 @@ def both(losses: dict[str, list[np.ndarray]]) -> dict[str, pd.DataFrame]:
 
 
 def judged(claim: str, tables: dict[str, pd.DataFrame]):
-    row = next(row for row in studies.ledger("copying") if row["id"] == claim)
-    models = sorted(set(tables[row["measures"][-1]].get("model", pd.Series(["causal-rn"]))))
-    evidence = SimpleNamespace(
-        table=lambda name: tables[name].copy(),
-        margin=row["margin"],
-        paper=row["paper"],
-        content={"runs": {model: {"labels": {"model": model}} for model in models}},
-        planned=lambda name: models,
-    )
-    return getattr(verdicts, row["test"])(evidence)
+    return judging.judged(claim, models=["causal-rn", "transformer"], **tables)
 
 
 def curves(at: float, width: float = 20.0, noise: float = 0.0) -> list[np.ndarray]:
@@ -228,12 +219,12 @@ def test_figures_have_the_same_bytes_each_time(name):
     losses = {"published": curves(100), "relu": curves(200), "no-post-norm": curves(110)}
     cells = pd.concat([grid([0.5, -0.5]), grid([0.2]).assign(part="comparison", string_length=32)], ignore_index=True)
     cost = cells[["run"]].drop_duplicates().assign(counted_flops=1e9, steps_done=10)
-    paper = pd.DataFrame([("002-10", "best_heads_count", 1.0)], columns=["claim", "key", "value"])
     swept = sweep(1e-3, 1)
     swept["run"] = [f"r{i}" for i in range(len(swept))]
     tables = {
         "ablations": {"learning_curve": rows_of(learning_curve, losses)},
-        "sweeps": {"falls": swept, "paper": paper},
+        "sweeps": {"falls": swept, "paper": exhibits.paper("copying")},
         "faster": {"falls": cells, "cost": cost},
     }[name]
-    assert svg(name, tables) == svg(name, tables)
+    figure = exhibits.figure("copying", name)
+    assert exhibits.svg(figure, tables) == exhibits.svg(figure, tables)

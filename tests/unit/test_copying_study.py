@@ -1,22 +1,19 @@
 """Study 002's slice: how curves fall and arrive, censored runs, the rules of claims.yaml, stable figures."""
 
-import io
 import math
 from collections.abc import Iterable
 from types import SimpleNamespace
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allmlp import studies
-from allmlp.report import style
-from allmlp.studies.copying import convergence, verdicts
+from allmlp.studies.copying import convergence
 from allmlp.studies.copying.measures import iterations_to_99, learning_curve
 from allmlp.studies.rules import NotPlannedError
+from tests import exhibits, judging
 
 STEPS, SEEDS = 400, range(6)
 MODELS = {"causal-rn": 100, "transformer": 150, "linear-transformer": 250, "linear-causal-rn": 9999}
@@ -49,15 +46,7 @@ def table(module, models: dict[str, float] = MODELS, lengths=(16,), **overrides)
 
 
 def judged(claim: str, rows: pd.DataFrame, planned: Iterable[str] = MODELS) -> list[str]:
-    row = next(row for row in studies.ledger("copying") if row["id"] == claim)
-    evidence = SimpleNamespace(
-        table=lambda name: rows.copy(),
-        margin=row["margin"],
-        paper=row["paper"],
-        content={"runs": {model: {"labels": {"model": model}} for model in planned}},
-        planned=lambda name: list(planned),
-    )
-    return [part.verdict for part in getattr(verdicts, row["test"])(evidence).parts]
+    return judging.parts(judging.judged(claim, models=list(planned), learning_curve=rows, iterations_to_99=rows))
 
 
 @pytest.mark.parametrize("module", [learning_curve, iterations_to_99])
@@ -215,17 +204,13 @@ def test_failure_on_long_strings_is_judged_where_strings_are_long(at, expected):
 
 
 def svg(name: str, tables: dict[str, pd.DataFrame]) -> bytes:
-    module, buffer = studies.module("copying", f"figures.{name}"), io.BytesIO()
-    with matplotlib.rc_context(style.RC):
-        figure = module.draw({key: rows.copy() for key, rows in tables.items()})
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
+    return exhibits.svg(exhibits.figure("copying", name), tables)
 
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
     modules = {"learning_curve": learning_curve, "iterations_to_99": iterations_to_99}
-    paper = pd.DataFrame([("002-5", "linear_fails_from_tokens", 128)], columns=["claim", "key", "value"])
+    paper = exhibits.paper("copying")
     return {name: table(module, lengths=(64, 128)) for name, module in modules.items()} | {"paper": paper}
 
 
@@ -252,7 +237,7 @@ def test_figures_can_be_drawn_of_one_seed(tables):
 
 
 def test_the_table_counts_who_arrived(tables):
-    found = studies.module("copying", "tables.iterations_to_99").tabulate(tables)
+    found = exhibits.table("copying", "iterations_to_99", tables)
     by_model = found[found["string_length"] == 128].set_index("model")
     assert by_model["reached"].to_dict() == {model: 0 if at > STEPS else 6 for model, at in MODELS.items()}
     assert by_model.loc["linear-causal-rn", "iterations"] == STEPS

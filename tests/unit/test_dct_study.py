@@ -15,13 +15,12 @@ from allmlp.errors import UserError
 from allmlp.models.dct import DCTNeuron
 from allmlp.plan import Plan
 from allmlp.report import style
-from allmlp.report.evidence import paper_values
-from allmlp.studies.language import verdicts
 from allmlp.studies.language.crossings import crossings, ratios
 from allmlp.studies.language.measures import dct_identities, perplexity
+from allmlp.studies.language.verdicts import dct as verdicts
 from allmlp.studies.rules import NotPlannedError
 from allmlp.training import checkpoint
-from tests import tiny
+from tests import exhibits, tiny
 from tests.conftest import PROJECT
 
 MARGIN = {"factor_log2": 0.5, "weights_log2": 0.25, "ratio_log2": 0.25, "difference_1": 1e-10}
@@ -210,7 +209,7 @@ def test_perplexity_of_a_trained_run(architecture, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("rows", [table(), table(60.0), table(seeds=1), table().assign(floor_perplexity_1=math.nan)])
 def test_figures_and_tables_draw_what_they_are_given(rows):
-    tables = {"perplexity": rows, "paper": paper_values("language")}
+    tables = {"perplexity": rows, "paper": exhibits.paper_values("language")}
     for name in ("perplexity", "dct_ratios"):
         buffer = io.BytesIO()
         with matplotlib.rc_context(style.RC):

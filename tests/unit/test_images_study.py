@@ -9,20 +9,20 @@ import pandas as pd
 import pytest
 import torch
 
-from allmlp import models, studies
+from allmlp import models
 from allmlp.errors import UserError
 from allmlp.report import style
-from allmlp.studies.copying import heat, verdicts
+from allmlp.studies.copying import heat
 from allmlp.studies.copying.centre import central
 from allmlp.studies.copying.figures import heat_maps as heat_figure
-from allmlp.studies.copying.figures import image_curves
+from allmlp.studies.copying.figures.image_curves import image_curves
 from allmlp.studies.copying.measures import heat_maps, heat_shares, image_curve
 from allmlp.studies.copying.runs.images import OF_EVERY_IMAGE_RUN, OF_RELATIONS, RELATIONS
 from allmlp.studies.copying.tables import image_ends
 from allmlp.studies.rules import NotPlannedError
 from allmlp.training.checkpoint import produce
 from allmlp.training.trained import Trained
-from tests import tiny
+from tests import judging, tiny
 
 MODELS = ("birn", "linear-birn", "transformer-classifier", "linear-transformer-classifier")
 SEEDS = range(5)
@@ -147,16 +147,7 @@ def curves(at_end: dict[str, tuple[float, float]], corpus: str, noise: float = 0
 
 
 def judged(claim: str, rows: pd.DataFrame) -> list[str]:
-    row = next(row for row in studies.ledger("copying") if row["id"] == claim)
-    planned = rows["model"].unique()
-    evidence = SimpleNamespace(
-        table=lambda name: rows.copy(),
-        margin=row["margin"],
-        content={"runs": {model: {"labels": {"model": model}} for model in planned}},
-        planned=lambda name: list(planned),
-    )
-    found = getattr(verdicts, row["test"])(evidence)
-    return [part.verdict for part in found.parts] or [found.verdict]
+    return judging.parts(judging.judged(claim, image_curve=rows, heat_shares=rows))
 
 
 ALIKE = dict.fromkeys(MODELS, (0.30, 0.90))
@@ -214,11 +205,11 @@ def test_figures_and_table_are_made_from_measurements(trained: dict[str, Trained
     costs = [
         {"run": f"{name}-0", "non_embedding_parameters": 7, "steps_done": 12, "counted_flops": 9} for name in trained
     ]
-    table = image_ends.tabulate({**tables, "cost": pd.DataFrame(costs)})
+    table = image_ends(**tables, cost=pd.DataFrame(costs))
     assert table["model"].tolist() == ["birn", "linear-birn"]
     assert table["heat_beyond_area_1"].notna().all()
-    lines = image_curves.draw(tables).axes[0].get_legend_handles_labels()[1]
+    lines = image_curves(**tables).axes[0].get_legend_handles_labels()[1]
     assert lines == ["birn", "linear-birn"]
-    shown = heat_figure.draw(tables).axes
+    shown = heat_figure.heat_maps(**tables).axes
     assert len(shown) == 3 * heat_maps.IMAGES
     assert style.COLOURS["birn"] != style.COLOURS["linear-birn"]

@@ -6,13 +6,11 @@ import sys
 LOADS_ALL = """
 import sys
 from allmlp import studies
-from allmlp.report import draw, judge, render, select, tabulate
+from allmlp.report import draw, exhibits, judge, render, select, tabulate
 for study in studies.STUDIES:
-    for kind in ("figures", "tables"):
-        for name in studies.names(study, kind):
-            studies.module(study, f"{kind}.{name}")
-    if studies.has_runs(study):
-        studies.module(study, "verdicts")
+    exhibits.of(study, "figures"), exhibits.of(study, "tables")
+    for claim in studies.ledger(study):
+        claim["test"] and studies.verdict(study, claim["test"])
 print("torch" in sys.modules)
 """
 

@@ -63,7 +63,7 @@ def test_the_measure_is_asked_before_the_curve(tmp_path: Path) -> None:
 
 
 def test_every_measure_with_a_curve_is_understood() -> None:
-    known = {(study, name) for study in studies.STUDIES for name in studies.names(study, "measures")}
+    known = {(study, name) for study in studies.STUDIES for name in studies.measures(study)}
     for study, name in sorted(known):
         if name in levels.CURVES:
             columns = studies.measure(study, name).COLUMNS

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from allmlp import models, studies
-from allmlp.report.evidence import paper_values
 from allmlp.studies.mixers.figures import memory as figure
 from allmlp.studies.mixers.measures import memory as measure
 from allmlp.studies.mixers.memory import Bytes, count, counted, of_depths
 from allmlp.studies.mixers.tables import memory as table
 from allmlp.studies.mixers.verdicts import formulae
+from tests import exhibits
 
 SIZES = {"d_model": 32, "vocabulary": 16}
 KINDS = [
@@ -74,7 +74,7 @@ def test_a_head_takes_no_part():
 
 def rows(**changed: float) -> pd.DataFrame:
     """A memory table like the paper's: its printed numbers where it has them, else a made-up one."""
-    paper = paper_values("mixers")
+    paper = exhibits.paper_values("mixers")
     found = []
     for model, claim in {formulae.MIXER: "001-13", formulae.TRANSFORMER: "001-14", formulae.FUSED: "001-13"}.items():
         printed = formulae.printed_table(paper[paper["claim"].eq(claim)].set_index("key")["value"].to_dict())
@@ -125,7 +125,7 @@ def test_fused_attention_is_judged_by_both_ends_of_the_contexts():
 
 
 def test_the_table_and_the_figure_hold_every_printed_number():
-    paper = paper_values("mixers")
+    paper = exhibits.paper_values("mixers")
     made = table.tabulate({"memory": rows(), "paper": paper})
     assert len(made) == len(rows())
     assert made["paper_mb"].notna().sum() == 14 + 8

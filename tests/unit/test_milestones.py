@@ -11,14 +11,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allmlp import models, studies, tokenizers, tokens
+from allmlp import models, tokenizers, tokens
 from allmlp.studies.rules import NotPlannedError
-from allmlp.studies.triangular import verdicts
+from allmlp.studies.triangular import tables
 from allmlp.studies.triangular.context import context_gain
 from allmlp.studies.triangular.known import WORD, Run, Words, text_of
 from allmlp.studies.triangular.measures import milestones, samples
 from allmlp.studies.triangular.printed import OF_THE_PAPER, SAMPLE
-from allmlp.studies.triangular.tables.samples import marked_run
+from tests import judging
 
 TEXTS = [f"Tale {n}: the cat sat on the mat. The dog of {n} ran, and the cat slept on it." for n in range(120)]
 SEEDS = range(6)
@@ -68,7 +68,7 @@ def test_no_sequence_crosses_two_documents_and_case_and_points_do_not_matter() -
     known = Words.of(["The cat sat.", "On the mat"])
     assert known.share("sat on", 2) == 0
     assert known.longest_run("THE, cat; sat on") == Run(3, 0, 13)
-    assert marked_run("x THE, cat; y", *known.longest_run("x THE, cat; y")[1:]) == "x ⟦THE, cat⟧; y"
+    assert tables.marked("x THE, cat; y", *known.longest_run("x THE, cat; y")[1:]) == "x ⟦THE, cat⟧; y"
 
 
 def test_counts_leave_cut_words_out_and_nothing_written_counts_as_nothing_known() -> None:
@@ -112,7 +112,7 @@ def test_a_run_that_diverged_has_rows_and_no_numbers_in_them(corpus: Path) -> No
     assert samples_of.drop(OF_THE_PAPER)["copied_words"].isna().all()
     assert samples_of.loc[OF_THE_PAPER, "copied_words"] >= 1
     shown = samples_of.reset_index().assign(run="r", seed=0, part="alone", corpus="x")
-    table = studies.module("triangular", "tables.samples").tabulate({"samples": shown}).set_index("part")
+    table = tables.samples(samples=shown).set_index("part")
     assert table.loc["alone", "written"] == "⟦⟧"
 
 
@@ -152,9 +152,7 @@ def test_a_model_that_reads_no_context_gains_nothing_from_it(corpus: Path) -> No
 
 
 def judged(rows: pd.DataFrame):
-    row = next(row for row in studies.ledger("triangular") if row["id"] == "004-6")
-    evidence = SimpleNamespace(table=lambda name: rows.copy(), margin=row["margin"], paper=row["paper"])
-    return getattr(verdicts, row["test"])(evidence)
+    return judging.judged("004-6", milestones=rows)
 
 
 def written(shares: dict[int, tuple[float, float, float, float]]) -> pd.DataFrame:

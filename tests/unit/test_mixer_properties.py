@@ -10,7 +10,7 @@ import torch
 
 from allmlp import models, studies, tasks
 from allmlp.errors import UserError
-from allmlp.report.evidence import Evidence, paper_values
+from allmlp.report.evidence import Evidence
 from allmlp.studies.mixers import completions, structure
 from allmlp.studies.mixers.figures import generation_speed as speed_figure
 from allmlp.studies.mixers.measures import completions as completions_measure
@@ -24,6 +24,7 @@ from allmlp.studies.mixers.tables import hidden_units as hidden_units_table
 from allmlp.studies.mixers.tables import masking as masking_table
 from allmlp.studies.mixers.verdicts import completions as completions_verdict
 from allmlp.studies.mixers.verdicts import formulae
+from tests import exhibits
 
 
 def judged(claim: str, module, **tables: pd.DataFrame) -> list[str]:
@@ -86,7 +87,7 @@ def test_the_slip_is_shown():
     rows = dimensions.measure(None).set_index("key")
     assert rows.loc["sentences_dimensions", "dimensions"] == pytest.approx(8 * 570 * math.log(10))
     assert round(rows.loc["sentences_dimensions", "logarithm_nats"]) == 1312
-    made = dimensions_table.tabulate({"dimensions": dimensions.measure(None), "paper": paper_values("mixers")})
+    made = dimensions_table.tabulate({"dimensions": dimensions.measure(None), "paper": exhibits.paper_values("mixers")})
     assert made["paper_over_logarithm"].iloc[0] == 1
     assert made["paper_over_8_logarithm"].iloc[1:].between(0.98, 1.02).all()
 

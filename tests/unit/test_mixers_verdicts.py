@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from allmlp import studies
-from allmlp.studies.mixers import verdicts
 from allmlp.studies.mixers.verdicts import common
 from allmlp.studies.rules import NotComparableError, NotPlannedError
 from tests.unit.made_up_curves import curve, leaks, table
@@ -19,7 +18,7 @@ def judged(claim: str, rows: pd.DataFrame, scale: str = "workstation", **more: p
     evidence = SimpleNamespace(
         table=lambda name: tables[name].copy(), margin=row["margin"], paper=row["paper"], scale=scale
     )
-    return getattr(verdicts, row["test"])(evidence)
+    return studies.verdict("mixers", row["test"])(evidence)
 
 
 def parts(*args, **more) -> list[str]:

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from allmlp import studies
-from allmlp.report import evidence, style
+from allmlp.report import style
 from allmlp.studies.quadrature import bounds, errors, growth, moments, operations
 from allmlp.studies.quadrature.frequencies import wrap
 from allmlp.studies.quadrature.measures import bound_cost
 from allmlp.studies.quadrature.operations import BRUTE_FORCE, MOMENT_BOUND, PAPER_BOUND
 from allmlp.studies.quadrature.verdicts import bounds as verdicts
+from tests import exhibits
 
 PI = np.pi
 THETA = np.linspace(-PI / 2, PI / 2, 721)
@@ -536,7 +537,7 @@ def sizes():
 
 def test_the_table_sets_exponents_beside_the_papers_and_says_from_which_p_a_bound_saves(sizes):
     module = studies.module("quadrature", "tables.bound_cost")
-    table = module.tabulate({"bound_cost": sizes, "paper": evidence.paper_values("quadrature")}).set_index("procedure")
+    table = module.tabulate({"bound_cost": sizes, "paper": exhibits.paper_values("quadrature")}).set_index("procedure")
     assert table["p_exponent_paper_1"].to_dict() == {PAPER_BOUND: "0", BRUTE_FORCE: "1", MOMENT_BOUND: ""}
     assert table["p_exponent_timed_1"].to_dict() == {PAPER_BOUND: "0.000", BRUTE_FORCE: "1.000", MOMENT_BOUND: "0.000"}
     assert float(table.loc[PAPER_BOUND, "neurons_exponent_counted_1"]) > 1  # the sorting

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from allmlp import models, studies
 from allmlp.errors import UserError
 from allmlp.report import style
-from allmlp.studies.quadrature import circuits, verdicts
+from allmlp.report.exhibits import of
+from allmlp.studies.quadrature import circuits
 from allmlp.studies.quadrature.example import heaviest_key
 from allmlp.studies.quadrature.frequencies import FADING_SHARE
 from allmlp.studies.quadrature.measures import accuracy, closed_forms, error_table, neurons
@@ -193,7 +194,7 @@ def judged(claim, tables):
         seeds=5,
     )
     assert row["test"]
-    found = getattr(verdicts, row["test"])(evidence)
+    found = studies.verdict("quadrature", row["test"])(evidence)
     return found, [part.verdict for part in found.parts]
 
 
@@ -339,7 +340,7 @@ def svg(name, tables):
     return buffer.getvalue()
 
 
-FIGURES = studies.names("quadrature", "figures")  # those of other measures have tests beside those measures
+FIGURES = list(of("quadrature", "figures"))  # those of other measures have tests beside those measures
 
 
 @pytest.mark.parametrize(

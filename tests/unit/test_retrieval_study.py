@@ -10,7 +10,6 @@ import pytest
 
 from allmlp import measuring, studies, tokenizers
 from allmlp.errors import UserError
-from allmlp.report.evidence import paper_values
 from allmlp.run import Run
 from allmlp.studies.mixers.figures import retrieval_accuracy, retrieval_losses, tournament
 from allmlp.studies.mixers.matching import OTHER_WORDS, SHARED_WORDS
@@ -21,7 +20,7 @@ from allmlp.studies.mixers.tables import query_effect, retrieval_probes
 from allmlp.studies.mixers.tables import retrieval as retrieval_table
 from allmlp.training import checkpoint
 from allmlp.training.trained import Trained
-from tests import tiny
+from tests import exhibits, tiny
 
 THINGS = ["cat", "dog", "owl", "fox", "hen", "cow", "bee", "ant", "elk", "eel", "ram", "bat"]
 SETTINGS: dict[str, Any] = {
@@ -169,7 +168,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame
                 tables.setdefault(measure, []).append(rows.assign(**labels))
     return {
         **{measure: pd.concat(found, ignore_index=True) for measure, found in tables.items()},
-        "paper": paper_values("mixers"),
+        "paper": exhibits.paper_values("mixers"),
     }
 
 

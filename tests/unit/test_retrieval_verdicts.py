@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from allmlp import studies
 from allmlp.report.statistics import Finding
-from allmlp.studies import ledger
-from allmlp.studies.mixers import verdicts
 from allmlp.studies.mixers.matching import OTHER_WORDS, SHARED_WORDS
 from allmlp.studies.mixers.runs.retrieval_settings import MATCHERS
 from allmlp.studies.mixers.tables import tournament as tournament_table
@@ -18,11 +17,11 @@ from allmlp.studies.rules import NotPlannedError
 
 def judged(claim: str, scale: str = "gpu", **tables: pd.DataFrame) -> Finding:
     """The finding of a claim's test on made-up evidence."""
-    row = next(row for row in ledger("mixers") if row["id"] == claim)
+    row = next(row for row in studies.ledger("mixers") if row["id"] == claim)
     evidence: Any = SimpleNamespace(
         margin=row["margin"], paper=row["paper"], scale=scale, table=lambda name: tables[name].copy()
     )
-    return getattr(verdicts, row["test"])(evidence)
+    return studies.verdict("mixers", row["test"])(evidence)
 
 
 def rows_of(*settings: dict[str, Any], seeds: int = 5) -> pd.DataFrame:

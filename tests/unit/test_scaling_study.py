@@ -13,8 +13,6 @@ from pydantic import ValidationError
 
 from allmlp import studies
 from allmlp.report import style
-from allmlp.report.evidence import paper_values
-from allmlp.studies.language import verdicts
 from allmlp.studies.language.figures import best_losses, depth, isoflop, power_laws
 from allmlp.studies.language.measures import scaling as measure
 from allmlp.studies.language.runs.neurons import NeuronSettings
@@ -24,6 +22,7 @@ from allmlp.studies.language.tables import scaling_exponents, scaling_minima
 from allmlp.studies.language.verdicts.scaling import gaps_at_equal_operations, prominence
 from allmlp.studies.rules import NotPlannedError
 from allmlp.tasks import size
+from tests import exhibits
 
 BUDGETS = (1e10, 3e10, 1e11)
 BUDGET_OF_DEPTH, WIDTHS = 3e11, (8, 16, 24, 48, 96)
@@ -159,7 +158,7 @@ def judged(claim: str, rows: pd.DataFrame, scale: str = "gpu"):
     row = next(row for row in studies.ledger("language") if row["id"] == claim)
     found = SimpleNamespace(table=lambda name: rows.copy(), margin=row["margin"], paper=row["paper"], scale=scale)
     assert row["measures"] == ["scaling"]
-    return getattr(verdicts, row["test"])(found)
+    return studies.verdict("language", row["test"])(found)
 
 
 def parts(finding) -> list[str]:
@@ -319,7 +318,7 @@ def test_few_seeds_decide_nothing():
 @pytest.mark.parametrize("seeds", [1, 5])
 def test_a_figure_has_the_same_bytes_twice_and_stays_small(module, seeds):
     rows = depth_rows(0.01).query("part == 'depth'") if module is depth else scaling_rows(seeds=seeds)
-    tables = {"scaling": rows[rows["seed"] < seeds], "paper": paper_values("language")}
+    tables = {"scaling": rows[rows["seed"] < seeds], "paper": exhibits.paper_values("language")}
     digests = set()
     for _ in range(2):
         buffer = io.BytesIO()

@@ -1,13 +1,11 @@
 """Study 002's text: losses per byte, what samples share with the corpus, the rules on it, figures and tables."""
 
-import io
 import math
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,15 +13,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allmlp import models, params, studies, tokenizing, tokens
+from allmlp import models, params, tokenizing, tokens
 from allmlp.corpora import CorpusSpec, vocabulary
 from allmlp.plan import Context, Plan
-from allmlp.report import style
 from allmlp.studies import overlap
-from allmlp.studies.copying import verdicts
 from allmlp.studies.copying.measures import text_curve, text_samples
 from allmlp.studies.rules import NotPlannedError
-from tests import tiny
+from tests import exhibits, judging, tiny
 from tests.conftest import PROJECT
 
 MODELS = ("linear-causal-rn", "transformer", "linear-transformer")
@@ -119,14 +115,7 @@ def rows_of(ends: dict[str, float], corpus: str = "stories-bytes", spread: float
 
 
 def judged(claim: str, rows: pd.DataFrame, planned: Iterable[str] = MODELS):
-    row = next(row for row in studies.ledger("copying") if row["id"] == claim)
-    evidence = SimpleNamespace(
-        table=lambda name: rows.copy(),
-        margin=row["margin"],
-        content={"runs": {model: {"labels": {"model": model}} for model in planned}},
-        planned=lambda name: list(planned),
-    )
-    return getattr(verdicts, row["test"])(evidence)
+    return judging.judged(claim, models=list(planned), text_curve=rows)
 
 
 @pytest.mark.parametrize(("claim", "corpus"), [("002-7", "wikitext-bytes"), ("002-own-2", "stories-bytes")])
@@ -170,11 +159,7 @@ def tables() -> dict[str, pd.DataFrame]:
 
 
 def svg(tables: dict[str, pd.DataFrame]) -> bytes:
-    module, buffer = studies.module("copying", "figures.text_curves"), io.BytesIO()
-    with matplotlib.rc_context(style.RC):
-        figure = module.draw({key: rows.copy() for key, rows in tables.items()})
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
+    return exhibits.svg(exhibits.figure("copying", "text_curves"), tables)
 
 
 def test_the_figure_has_the_same_bytes_each_time_and_marks_the_floor_only_where_it_is_known(tables) -> None:
@@ -187,7 +172,7 @@ def test_the_figure_has_the_same_bytes_each_time_and_marks_the_floor_only_where_
 
 
 def test_the_table_of_losses_has_the_text_runs_only(tables) -> None:
-    found = studies.module("copying", "tables.text_losses").tabulate(tables).set_index("model")
+    found = exhibits.table("copying", "text_losses", tables).set_index("model")
     assert sorted(found.index) == sorted(MODELS)
     assert found.loc["transformer", "nats_per_byte"] == pytest.approx(1.0 + 0.05 * np.mean(SEEDS), abs=0.01)
     assert (found["low"] < found["nats_per_byte"]).all()
@@ -195,7 +180,7 @@ def test_the_table_of_losses_has_the_text_runs_only(tables) -> None:
 
 
 def test_the_table_of_samples_shows_the_first_one_in_one_line(tables) -> None:
-    found = studies.module("copying", "tables.text_samples").tabulate(tables).set_index("model")
+    found = exhibits.table("copying", "text_samples", tables).set_index("model")
     assert found.loc["transformer", "text"] == " sample 0 of transformer-0·¶ |"
     assert found.loc["transformer", "samples"] == 2 * len(SEEDS)
 

@@ -1,16 +1,13 @@
 """Study 004's figures and tables, drawn from made-up measurements of many seeds and of one."""
 
-import io
-
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp import studies
-from allmlp.report import style
+from allmlp.report.exhibits import of
 from allmlp.studies.triangular.measures import parameter_counts, reach
 from allmlp.studies.triangular.runs.settings import PUBLISHED
+from tests import exhibits
 from tests.unit.test_triangular_verdicts import FULL, SEEDS, learnt, written
 
 
@@ -37,10 +34,6 @@ def tables() -> dict[str, pd.DataFrame]:
         for seed in SEEDS
         for step in (0, 100, 1000, 2000)
     ]
-    paper = pd.DataFrame(
-        [(row["id"], key, value) for row in studies.ledger("triangular") for key, value in row["paper"].items()],
-        columns=["claim", "key", "value"],
-    )
     cost = [
         {"run": f"gelu-x-search{ending}-rate{rate:g}", "seed": 100, "part": "search", "variant": "gelu", "corpus": "x"}
         | {"learning_rate": rate, "validation_nats": 5 + abs(np.log10(rate) + 2.5), "steps_done": 100}
@@ -56,39 +49,22 @@ def tables() -> dict[str, pd.DataFrame]:
         "milestones": pd.DataFrame(marks),
         "samples": written(5, "shakespeare"),
         "cost": pd.DataFrame(cost),
-        "paper": paper,
+        "paper": exhibits.paper("triangular"),
     }
 
 
-def of(tables: dict[str, pd.DataFrame], module) -> dict[str, pd.DataFrame]:
-    """The tables as the report gives them: a module's PARTS only."""
-    wanted = getattr(module, "PARTS", None)
-    return {
-        key: rows[rows["part"].isin(wanted)].copy() if wanted and "part" in rows else rows.copy()
-        for key, rows in tables.items()
-    }
-
-
-@pytest.mark.parametrize("name", studies.names("triangular", "figures"))
+@pytest.mark.parametrize("name", of("triangular", "figures"))
 def test_figures_have_the_same_bytes_each_time_for_many_seeds_and_for_one(name, tables) -> None:
-    module, drawn = studies.module("triangular", f"figures.{name}"), []
+    figure = exhibits.figure("triangular", name)
     one = {key: rows[rows["seed"] == 0] if "seed" in rows else rows for key, rows in tables.items()}
-    for rows in (tables, tables, one):
-        buffer = io.BytesIO()
-        with matplotlib.rc_context(style.RC):
-            module.draw(of(rows, module)).savefig(buffer, format="svg", metadata={"Date": None})
-        drawn.append(buffer.getvalue())
-    assert drawn[0] == drawn[1]
-    assert len(drawn[0]) < 300_000
+    drawn = exhibits.svg(figure, tables)
+    assert drawn == exhibits.svg(figure, tables)
+    assert len(drawn) < 300_000
+    assert exhibits.svg(figure, one)
 
 
 def test_tables_say_what_was_measured(tables) -> None:
-    found = {
-        name: studies.module("triangular", f"tables.{name}").tabulate(
-            of(tables, studies.module("triangular", f"tables.{name}"))
-        )
-        for name in studies.names("triangular", "tables")
-    }
+    found = {name: exhibits.shown(exhibit, tables) for name, exhibit in of("triangular", "tables").items()}
     assert found["parameter_counts"]["parameters"].iloc[0] == 36_297_036
     assert len(found["variants"]) == len(FULL)
     assert found["milestones"].set_index("step").loc[1000, "paper_says"] == "meaningful words"

@@ -1,18 +1,16 @@
 """Study 004's rules on tables of made-up losses, and on what no training alters."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp import studies
+from allmlp.report import exhibits
 from allmlp.studies.rules import NotPlannedError
-from allmlp.studies.triangular import verdicts
 from allmlp.studies.triangular.measures import causality, parameter_counts
 from allmlp.studies.triangular.parts import RATES, SHAKESPEARE
 from allmlp.studies.triangular.printed import OF_THE_PAPER
 from allmlp.studies.triangular.runs.settings import PUBLISHED
+from tests import judging
 
 SEEDS = range(6)
 
@@ -33,10 +31,7 @@ SEARCHED = pd.DataFrame({"run": ["two-averaging-search-rate0.004"], "part": "sea
 
 
 def judged(claim: str, **tables: pd.DataFrame):
-    tables = {"cost": SEARCHED, **tables}
-    row = next(row for row in studies.ledger("triangular") if row["id"] == claim)
-    evidence = SimpleNamespace(table=lambda name: tables[name].copy(), margin=row["margin"], paper=row["paper"])
-    return getattr(verdicts, row["test"])(evidence)
+    return judging.judged(claim, **{"cost": SEARCHED, **tables})
 
 
 BASE = {"one-averaging": 5.0, "one-plain": 5.3, "two-averaging": 5.0, "two-plain": 5.05, "one-discounted": 5.0}
@@ -66,7 +61,7 @@ def test_rules_on_variants(claim, change, verdict) -> None:
 @pytest.mark.parametrize("claim", ["004-2", "004-4", "004-5", "004-own-1", "004-own-2"])
 @pytest.mark.parametrize("without", [SEARCHED.iloc[:0], SEARCHED.assign(part="comparison"), pd.DataFrame()])
 def test_a_rule_on_rates_that_were_searched_for_is_not_applied_to_one_rate_for_all(claim, without) -> None:
-    row = next(row for row in studies.ledger("triangular") if row["id"] == claim)
+    _, row = judging.claim_of(claim)
     if "same budget" not in " ".join(row["statistic"].split()):
         assert judged(claim, learning=learnt(FULL), cost=without).verdict != "undecided"
         return
@@ -75,12 +70,10 @@ def test_a_rule_on_rates_that_were_searched_for_is_not_applied_to_one_rate_for_a
 
 
 def test_captions_say_how_rates_were_set_at_every_scale() -> None:
-    for kind, names in (("figures", ("differences", "loss_curves", "fine_tuning")), ("tables", ("variants",))):
-        for name in names:
-            assert RATES in studies.module("triangular", f"{kind}.{name}").CAPTION
-    for kind in ("figures", "tables"):
-        for name in studies.names("triangular", kind):
-            assert "published model" not in studies.module("triangular", f"{kind}.{name}").CAPTION
+    shown = {**exhibits.of("triangular", "tables"), **exhibits.of("triangular", "figures")}
+    for name in ("differences", "loss_curves", "fine_tuning", "variants"):
+        assert RATES in shown[name].caption
+    assert not any("published model" in exhibit.caption for exhibit in shown.values())
 
 
 def test_a_discount_is_equal_in_loss_and_a_tie_in_time_is_no_gain() -> None:

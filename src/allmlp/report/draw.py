@@ -4,41 +4,39 @@ import json
 import os
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import matplotlib
 
-from allmlp import paths, recipes, studies
-from allmlp.report import evidence, saving, style
+from allmlp import paths, recipes
+from allmlp.report import evidence, exhibits, saving, style
 from allmlp.report.evidence import Evidence
+from allmlp.report.exhibits import Exhibit
 
 FIGURES = Path("results/figures")
 
 
-def _digest(module: ModuleType, found: Evidence) -> str:
+def _digest(exhibit: Exhibit, found: Evidence) -> str:
     """Of all that a figure's bytes depend on: its rows, its code, how it is saved, the paper's numbers."""
     rows = {
-        measure: {run: entry["sha256"] for run, entry in found.files(measure).items()} for measure in module.MEASURES
+        measure: {run: entry["sha256"] for run, entry in found.files(measure).items()} for measure in exhibit.measures
     }
     labels = {
-        run: found.content["runs"][run]["labels"] for measure in module.MEASURES for run in found.measured(measure)
+        run: found.content["runs"][run]["labels"] for measure in exhibit.measures for run in found.measured(measure)
     }
-    paper = evidence.paper_values(found.study).astype(str).to_dict("records")
-    code = [recipes.fingerprint(module.__name__), recipes.fingerprint(saving.__name__)]
-    return paths.digest([rows, labels, code, matplotlib.__version__, paper], 16)
+    code = [recipes.fingerprint(exhibit.make.__module__), recipes.fingerprint(saving.__name__)]
+    return paths.digest([rows, labels, code, matplotlib.__version__, evidence.printed(found.study)], 16)
 
 
-def _entry(name: str, module: ModuleType, found: Evidence) -> dict[str, Any]:
-    runs = sorted({run for measure in module.MEASURES for run in found.measured(measure)})
-    about = {"title": module.TITLE, "caption": module.CAPTION, "paper": module.PAPER, "claims": module.CLAIMS}
+def _entry(exhibit: Exhibit, found: Evidence) -> dict[str, Any]:
+    runs = sorted({run for measure in exhibit.measures for run in found.measured(measure)})
     return {
-        **about,
+        **exhibit.about(),
         "scale": found.scale,
         "recorded": found.recorded,
         "runs": runs,
-        "seeds": found.seeds_of(module.MEASURES[0]),
-        "digest": _digest(module, found),
+        "seeds": found.seeds_of(exhibit.measures[0]),
+        "digest": _digest(exhibit, found),
         **evidence.extension(found),
     }
 
@@ -48,9 +46,8 @@ def _is_there(stem: Path) -> bool:
 
 
 def _draw(study: str, kind: str, stem: Path, found: Evidence, runs: list[str]) -> None:
-    module = studies.module(study, f"figures.{kind}")
     with matplotlib.rc_context(style.RC):
-        figure = module.draw(found.tables(module.MEASURES))
+        figure = found.shown(exhibits.of(study, "figures")[kind])
     saving.save(figure, stem, runs)
 
 
@@ -73,11 +70,10 @@ def draw(study: str) -> list[str]:
     before = json.loads(index_file.read_text(encoding="utf-8")) if index_file.is_file() else {}
     content, index = evidence.selected(), {}
     jobs: list[tuple[str, str, Path, Evidence, list[str]]] = []
-    for kind in studies.names(study, "figures"):
-        module = studies.module(study, f"figures.{kind}")
-        for suffix, found in evidence.sources(study, module, content).items():
+    for kind, exhibit in exhibits.of(study, "figures").items():
+        for suffix, found in evidence.sources(study, exhibit, content).items():
             name = f"{kind}{suffix}"
-            index[name] = _entry(name, module, found)
+            index[name] = _entry(exhibit, found)
             if not _is_there(folder / name) or before.get(name, {}).get("digest") != index[name]["digest"]:
                 jobs.append((study, kind, folder / name, found, index[name]["runs"]))
     _draw_all(jobs)

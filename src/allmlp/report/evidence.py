@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -13,6 +12,7 @@ from allmlp import paths, studies
 from allmlp.errors import UserError
 from allmlp.measuring import read
 from allmlp.params import SCALES
+from allmlp.report.exhibits import Exhibit, Paper
 from allmlp.report.sets import Unit
 from allmlp.studies.levelling import Level
 
@@ -117,9 +117,9 @@ class Evidence:
             self._tables[measure] = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
         return self._tables[measure].copy()
 
-    def tables(self, measures: list[str]) -> dict[str, pd.DataFrame]:
-        """What a figure or a table is made from: its measures, and the paper's numbers as "paper"."""
-        return {**{measure: self.table(measure) for measure in measures}, "paper": paper_values(self.study)}
+    def shown(self, exhibit: Exhibit) -> Any:
+        """A figure or a table of these measurements."""
+        return exhibit(**{measure: self.table(measure) for measure in exhibit.measures}, paper=printed(self.study))
 
     def _read(self, entry: dict[str, Any]) -> pd.DataFrame:
         path = Path(entry["file"])
@@ -152,39 +152,27 @@ def by_overlay(study: str, content: dict[str, Any] | None = None) -> dict[str, E
     }
 
 
-def sources(study: str, module: ModuleType, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
+def sources(study: str, exhibit: Exhibit, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
     """name suffix -> what a figure or table is made from: "" for the plan's own (`largest`), "-<overlay>" beside it."""
     content = content or selected()
-    own = largest(study, module, content)
+    own = largest(study, exhibit, content)
     found = {"": own} if own is not None else {}
     for name, other in by_overlay(study, content).items():
-        if (of_parts := _of_module(other, module)) is not None:
+        if (of_parts := other.whole_set(Unit.of_exhibit(exhibit))) is not None:
             found[f"-{name}"] = of_parts
     return found
 
 
-def largest(study: str, module: ModuleType, content: dict[str, Any] | None = None) -> Evidence | None:
-    """What a figure or table is made from: the largest scale whose runs all have its MEASURES.
+def largest(study: str, exhibit: Exhibit, content: dict[str, Any] | None = None) -> Evidence | None:
+    """What a figure or table is made from: the largest scale whose runs all have its measures.
 
-    These are the runs of the plan, or the last complete set while it is being extended. A module that compares some
-    PARTS of a study is given their runs (and those that it takes ALSO, where there are any), and no scale that leaves
-    one of them out.
+    These are the runs of the plan, or the last complete set while it is being extended. An exhibit of some parts of a
+    study gets their runs (and those of the parts that it takes `also`), and no scale that leaves one of them out.
     """
-    return next(
-        filter(None, (_of_module(found, module) for found in reversed(by_scale(study, content).values()))), None
-    )
+    unit, scales = Unit.of_exhibit(exhibit), reversed(by_scale(study, content).values())
+    return next(filter(None, (found.whole_set(unit) for found in scales)), None)
 
 
-def _of_module(found: Evidence, module: ModuleType) -> Evidence | None:
-    """What a figure or table is made from at this scale; None where something of it is not planned or not there."""
-    return found.whole_set(Unit.of_module(module))
-
-
-def paper_values(study: str) -> pd.DataFrame:
-    """Every number of the paper that the claims hold: claim, key, value."""
-    rows = [
-        (claim["id"], key, value)
-        for claim in studies.ledger(study)
-        for key, value in (claim.get("paper") or {}).items()
-    ]
-    return pd.DataFrame(rows, columns=["claim", "key", "value"])
+def printed(study: str) -> Paper:
+    """The numbers that the paper prints, as the claims hold them."""
+    return {claim["id"]: claim.get("paper") or {} for claim in studies.ledger(study)}

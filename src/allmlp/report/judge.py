@@ -51,7 +51,7 @@ def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     study = found.study
     found.margin, found.paper = claim.get("margin") or {}, claim.get("paper") or {}
     found.seeds = claim["needs"]["seeds"]
-    result = _finding(getattr(studies.module(study, "verdicts"), claim["test"])(found))
+    result = _finding(studies.verdict(study, claim["test"])(found))
     of_training = [measure for measure in claim["measures"] if found.trained(measure)]
     seeds = min(map(found.seeds_of, of_training or claim["measures"]))
     result = needs.withhold(result, claim, found.scale, seeds)

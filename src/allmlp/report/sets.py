@@ -11,10 +11,11 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from allmlp import paths, studies
+from allmlp.report import exhibits
+from allmlp.report.exhibits import Exhibit
 from allmlp.run import Run
 
 SETS = Path("results/sets.json")
@@ -40,16 +41,16 @@ class Unit(NamedTuple):
         return cls(tuple(claim["measures"]), tuple(claim.get("runs") or ()))
 
     @classmethod
-    def of_module(cls, module: ModuleType) -> "Unit":
+    def of_exhibit(cls, exhibit: Exhibit) -> "Unit":
         """Of a figure or table."""
-        return cls(tuple(module.MEASURES), tuple(getattr(module, "PARTS", ())), tuple(getattr(module, "ALSO", ())))
+        return cls(exhibit.measures, tuple(exhibit.parts), tuple(exhibit.also))
 
 
 def units(study: str) -> Iterator[Unit]:
     """Everything of a study that is judged or drawn."""
     yield from (Unit.of_claim(claim) for claim in studies.ledger(study) if claim["test"])
-    for kind in ("figures", "tables"):
-        yield from (Unit.of_module(studies.module(study, f"{kind}.{name}")) for name in studies.names(study, kind))
+    yield from map(Unit.of_exhibit, exhibits.of(study, "figures").values())
+    yield from map(Unit.of_exhibit, exhibits.of(study, "tables").values())
 
 
 def lasting(run: Run) -> str:

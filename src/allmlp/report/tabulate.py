@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pandas as pd
 
 from allmlp import paths, studies
-from allmlp.report import evidence, levels
+from allmlp.report import evidence, exhibits, levels
 from allmlp.report.evidence import Evidence
+from allmlp.report.exhibits import Exhibit
 
 TABLES = Path("results/tables")
 
@@ -49,16 +49,15 @@ def columns_table() -> pd.DataFrame:
     rows = []
     for study in studies.STUDIES:
         shared = (*studies.SHARED, *studies.FROM_LONG) if studies.has_runs(study) else ()
-        for measure in [*studies.names(study, "measures"), *shared]:
+        for measure in [*studies.measures(study), *shared]:
             for name, column in studies.measure(study, measure).COLUMNS.items():
                 rows.append((study, measure, name, column.kind, column.rtol, column.atol, column.meaning))
     return pd.DataFrame(rows, columns=["study", "measure", "column", "kind", "rtol", "atol", "meaning"])
 
 
-def _entry(module: ModuleType, found: Evidence) -> dict[str, Any]:
-    about = {"title": module.TITLE, "caption": module.CAPTION, "paper": module.PAPER, "claims": module.CLAIMS}
-    about |= {"scale": found.scale, "recorded": found.recorded, "seeds": found.seeds_of(module.MEASURES[0])}
-    return {**about, **evidence.extension(found)}
+def _entry(exhibit: Exhibit, found: Evidence) -> dict[str, Any]:
+    about = {"scale": found.scale, "recorded": found.recorded, "seeds": found.seeds_of(exhibit.measures[0])}
+    return {**exhibit.about(), **about, **evidence.extension(found)}
 
 
 def tabulate() -> None:
@@ -66,12 +65,11 @@ def tabulate() -> None:
     content, written = evidence.selected(), {TABLES / "runs", TABLES / "columns"}
     for study in studies.STUDIES:
         index = {}
-        for kind in studies.names(study, "tables"):
-            module = studies.module(study, f"tables.{kind}")
-            for suffix, found in evidence.sources(study, module, content).items():
+        for kind, exhibit in exhibits.of(study, "tables").items():
+            for suffix, found in evidence.sources(study, exhibit, content).items():
                 name = f"{kind}{suffix}"
-                _write(TABLES / study / name, module.tabulate(found.tables(module.MEASURES)))
-                index[name] = _entry(module, found)
+                _write(TABLES / study / name, found.shown(exhibit))
+                index[name] = _entry(exhibit, found)
                 written.add(TABLES / study / name)
         if index:
             written.add(TABLES / study / "index")

@@ -1,11 +1,13 @@
 """The five papers' studies, one folder each, in the order of their numbers, and the crossover of all.
 
-A study's folder holds `runs` (its settings and its runs: a file or a folder), `measures/`, `figures/` and `tables/` (a
-file each, found by being there), `claims.yaml`, `errata.yaml` and `verdicts`. A new paper is a new folder and one name
-in STUDIES.
+A study's folder holds `claims.yaml`, `errata.yaml`, `runs` (its settings and its runs), `measures/` (a file each),
+`figures`, `tables` and `verdicts` (functions in a file or in files of a folder). All are found by being there. A new
+paper is a new folder and one name in STUDIES.
 """
 
 import importlib
+import re
+from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -55,9 +57,37 @@ def measure(study: str, name: str) -> ModuleType:
     return importlib.import_module(measure_module(study, name))
 
 
-def names(study: str, kind: str) -> list[str]:
-    """The measures, figures or tables of a study: one per file of that folder."""
-    return sorted(path.stem for path in (_folder(study) / kind).glob("*.py") if path.stem != "__init__")
+def measures(study: str) -> list[str]:
+    """The measures of a study: one per file of that folder."""
+    return sorted(path.stem for path in (_folder(study) / "measures").glob("*.py") if path.stem != "__init__")
+
+
+def files(study: str, kind: str) -> dict[str, Path]:
+    """module -> file of a study's figures, tables or verdicts: one file, or those of a folder."""
+    single, name = _folder(study) / f"{kind}.py", f"allmlp.studies.{study}.{kind}"
+    if single.is_file():
+        return {name: single}
+    files = sorted((_folder(study) / kind).glob("*.py"))
+    return {f"{name}.{path.stem}": path for path in files if path.stem != "__init__"}
+
+
+def verdict_module(study: str, test: str) -> str:
+    """The module of a study's verdicts that defines a claim's test. UserError unless exactly one does."""
+    defines = re.compile(rf"^def {test}\(", re.MULTILINE)
+    found = [dotted for dotted, path in files(study, "verdicts").items() if defines.search(path.read_text("utf-8"))]
+    if len(found) != 1:
+        where = "none" if not found else " and ".join(found)
+        raise UserError(
+            f"{_folder(study) / 'claims.yaml'}: test: {test} must be a function of one module of the study's verdicts. "
+            f"It is one of {where}."
+        )
+    return found[0]
+
+
+def verdict(study: str, test: str) -> Callable[..., Any]:
+    """The function that judges a claim, by the name that the claim gives as its `test`."""
+    found: Callable[..., Any] = getattr(importlib.import_module(verdict_module(study, test)), test)
+    return found
 
 
 def about(study: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which rows of a measurement are of some of a study's parts, by the label `part` of their runs."""
+"""Which rows of a measurement are of some of a study's parts or of a corpus, by the labels of their runs."""
 
 import pandas as pd
 
@@ -11,3 +11,10 @@ def of_part(rows: pd.DataFrame, *parts: str) -> pd.DataFrame:
     if found.empty:
         raise NotPlannedError(f"needs runs of {' and '.join(parts)}, which are not planned")
     return found
+
+
+def of_corpus(rows: pd.DataFrame, corpus: str) -> pd.DataFrame:
+    """The rows, which must all be of one corpus. NotPlannedError, naming it, where some are of another."""
+    if (rows["corpus"] != corpus).any():
+        raise NotPlannedError(f"needs runs on {corpus}, which are not planned")
+    return rows

@@ -1,5 +1,6 @@
-"""What rules in claims.yaml say besides `better`: below a limit, several numbers, a verdict withheld, runs it needs."""
+"""What rules in claims.yaml say besides `better`: exact, below a limit, several numbers, withheld, runs it needs."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -22,6 +23,16 @@ def require_models(evidence: Evidence, measure: str, models: Iterable[str]) -> N
     planned = {evidence.content["runs"][run]["labels"].get("model") for run in evidence.planned(measure)}
     if missing := [model for model in models if model not in planned]:
         raise NotPlannedError(f"needs runs of {', '.join(missing)}, which are not planned")
+
+
+def exact(holds: bool, value: float, unit: str, text: str, n: int = 1) -> Finding:
+    """What is counted or calculated, not sampled: reproduced where it `holds`, else contradicted."""
+    return Finding("reproduced" if holds else "contradicted", value, value, value, n, unit, text)
+
+
+def undecided(text: str, n: int = 0, unit: str = "") -> Finding:
+    """A part that has no number here. The text says why."""
+    return Finding("undecided", math.nan, math.nan, math.nan, n, unit, text)
 
 
 def below(values: Values, limit: float, unit: str = "") -> Finding:
@@ -76,3 +87,9 @@ def withheld(finding: Finding, verdict: Verdict, reason: str, *, when: bool) -> 
     if finding.verdict != verdict:
         return finding
     return replace(finding, verdict="undecided", text=f"{finding.text}; not {verdict}: {reason}")
+
+
+def withheld_either(finding: Finding, reason: str, *, when: bool) -> Finding:
+    """The finding, undecided for the `reason` where it would say anything and `when` holds."""
+    finding = withheld(finding, "reproduced", reason, when=when)
+    return withheld(finding, "contradicted", reason, when=when)

@@ -33,3 +33,24 @@ def curve(rows: pd.DataFrame, value: str) -> pd.DataFrame:
     by_step = rows.dropna(subset=value).groupby("step")["run"].transform("nunique")
     everywhere = rows.dropna(subset=value)[by_step == rows["run"].nunique()]
     return over_seeds(everywhere, ["step"], value)
+
+
+def summary(rows: pd.DataFrame, by: list[str], **columns: str | tuple[str, str]) -> pd.DataFrame:
+    """One row per group, for a table: columns `by`, then `columns` in their order.
+
+    A column is a pair as of pandas' `agg`, such as ("run", "nunique"), or the name of a value: its mean over seeds, and
+    name_low and name_high for the 95 % t interval. Values are one per run and group.
+    """
+    groups, found = rows.groupby(by), {}
+    for name, of in columns.items():
+        if isinstance(of, tuple):
+            found[name] = groups[of[0]].agg(of[1])
+        else:
+            means = over_seeds(rows, by, of).set_index(by)
+            found |= {name: means["mean"], f"{name}_low": means["low"], f"{name}_high": means["high"]}
+    return pd.DataFrame(found).reset_index()
+
+
+def at_end(rows: pd.DataFrame) -> pd.DataFrame:
+    """The last kept step of each run."""
+    return rows[rows["step"] == rows.groupby("run")["step"].transform("max")]

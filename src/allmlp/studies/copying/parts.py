@@ -1,9 +1,12 @@
-"""Which rows of a measurement belong together: the study's parts, and an ablation beside what it ablates."""
+"""Which rows of a measurement belong together: the study's parts, an ablation beside what it ablates, ends of text."""
+
+import math
 
 import pandas as pd
 
 from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.seeds import at_end
 
 PUBLISHED = "published"  # the variant that is CausalRN as the paper has it
 
@@ -26,6 +29,13 @@ def variants(rows: pd.DataFrame, *names: str) -> pd.DataFrame:
     )
 
 
+def with_one_head(rows: pd.DataFrame) -> pd.DataFrame:
+    """The Transformer with several heads, after the sweep's own run with one head at the same learning rate."""
+    heads, sweep = of_part(rows, "heads"), of_part(rows, "sweep")
+    one = sweep[(sweep["model"] == "transformer") & sweep["learning_rate"].isin(heads["learning_rate"])]
+    return pd.concat([one, heads], ignore_index=True)
+
+
 def with_operations(falls: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     """`falls` with the counted operations up to 99 %: iterations times what a step of the run costs."""
     by_run = cost.set_index("run")
@@ -37,3 +47,9 @@ def sharpness(falls: pd.DataFrame) -> pd.Series:
     """As `convergence.sharpness`, of rows of the measure `falls`: steps of the fall over steps before it."""
     took = (falls["to_10_steps"] - falls["to_90_steps"]).where(falls["fell"], falls["budget"])
     return took / falls["to_90_steps"].clip(lower=1)
+
+
+def text_ends(rows: pd.DataFrame) -> pd.DataFrame:
+    """The last row of each run on text: its held-out loss after the last step, also as nats_per_byte."""
+    last = at_end(rows).dropna(subset="validation_nats")
+    return last.assign(nats_per_byte=last["validation_bits_per_byte"] * math.log(2))

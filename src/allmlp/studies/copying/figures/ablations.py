@@ -3,22 +3,11 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from allmlp.report import style
+from allmlp.report import plots, style
+from allmlp.report.exhibits import figure
 from allmlp.studies.copying.convergence import plateau
 from allmlp.studies.copying.parts import PUBLISHED, variants
 from allmlp.studies.seeds import curve
-
-MEASURES = ["learning_curve"]
-PARTS = ["comparison", "ablation"]
-PAPER = "Figure 2"
-CLAIMS = ["002-1", "002-2", "002-3"]
-TITLE = "What each part of CausalRN is for"
-CAPTION = (
-    "Loss on each training batch before its update, against iterations, of CausalRN as published and with one "
-    "part changed: left without the norm after the reduction, in the middle with the approximate norm before "
-    "the activation or none, right with another activation. Mean over seeds and 95 % t interval. Black "
-    "dotted: the plateau, the loss of guessing the letters. Variants that this scale leaves out are not drawn."
-)
 
 PANELS = {
     "after the reduction": ["no-post-norm"],
@@ -28,9 +17,19 @@ PANELS = {
 POINTS = 120  # steps drawn per line: the file stays small
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """A panel per kind of ablation; tables["learning_curve"] with run, seed, part, variant, string_length."""
-    rows = variants(tables["learning_curve"])
+@figure(
+    title="What each part of CausalRN is for",
+    where="Figure 2",
+    claims=["002-1", "002-2", "002-3"],
+    parts=["comparison", "ablation"],
+    caption="Loss on each training batch before its update, against iterations, of CausalRN as published and with one "
+    "part changed: left without the norm after the reduction, in the middle with the approximate norm before the "
+    "activation or none, right with another activation. Mean over seeds and 95 % t interval. Black dotted: the "
+    "plateau, the loss of guessing the letters. Variants that this scale leaves out are not drawn.",
+)
+def ablations(learning_curve: pd.DataFrame) -> Figure:
+    """A panel per kind of ablation; rows with run, seed, part, variant, string_length."""
+    rows = variants(learning_curve)
     there = set(rows["variant"])
     panels = {title: [name for name in names if name in there] for title, names in PANELS.items()}
     panels = {title: names for title, names in panels.items() if names}
@@ -39,10 +38,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     for axis, (title, names) in zip(axes[0], panels.items(), strict=True):
         for position, name in enumerate([PUBLISHED, *names]):
             line = curve(rows[rows["variant"] == name], "loss_nats")
-            line = line.iloc[:: max(1, len(line) // POINTS)]
             colour = style.COLOURS["causal-rn"] if name == PUBLISHED else style.NEUTRAL[position]
-            axis.fill_between(line["step"], line["low"], line["high"], color=colour, alpha=0.2, linewidth=0)
-            axis.plot(line["step"], line["mean"], color=colour, label=name)
+            plots.band(axis, line.iloc[:: max(1, len(line) // POINTS)], color=colour, label=name)
         axis.axhline(height, color="black", linestyle=":", linewidth=1.0)
         axis.set_ylim(0, 1.6 * height)  # room for the legend above the plateau
         axis.set_title(title)

@@ -5,38 +5,51 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from allmlp.report import style
+from allmlp.report import plots, style
+from allmlp.report.exhibits import figure
 from allmlp.studies.copying.centre import central
 
-MEASURES = ["heat_maps"]
-PAPER = "Figure 8"
-CLAIMS = ["002-9"]
-TITLE = "What the class token gathers"
-CAPTION = (
-    "Images of the test split, drawn once and not chosen for their looks, and the heat of their patches in one seed: "
-    "the norm over features of exp(a_CLS + b_i), as the layer forms it with all its normalisations, over the image's "
-    "sum; black is no heat, the palest patch the image's largest. Dashed: the middle of the image, whose share of the "
-    "area stands beside the images, and its share of the heat under each map. The published code leaves out the "
-    "normalisation of the layer's input, and the paper shows images that it chose."
+
+@figure(
+    title="What the class token gathers",
+    where="Figure 8",
+    claims=["002-9"],
+    caption="Images of the test split, drawn once and not chosen for their looks, and the heat of their patches in one "
+    "seed: the norm over features of exp(a_CLS + b_i), as the layer forms it with all its normalisations, over the "
+    "image's sum; black is no heat, the palest patch the image's largest. Dashed: the middle of the image, whose share "
+    "of the area stands beside the images, and its share of the heat under each map. The published code leaves out the "
+    "normalisation of the layer's input, and the paper shows images that it chose.",
 )
+def heat_maps(heat_maps: pd.DataFrame) -> Figure:
+    """A column per image, a row per model below the images; of the first seed."""
+    rows = heat_maps[heat_maps["seed"] == heat_maps["seed"].min()]
+    models, images = sorted(rows["model"].unique()), sorted(rows["image"].unique())
+    figure, axes = style.canvas(columns=len(images), rows=1 + len(models), height=1.35)
+    for across, image in enumerate(images):
+        of_image = rows[rows["image"] == image]
+        axes[0, across].imshow(_image(of_image[of_image["model"] == models[0]]), cmap="gray", interpolation="nearest")
+        axes[0, across].set_title(f"class {of_image['label'].iloc[0]}", fontsize=8)
+        for down, model in enumerate(models, 1):
+            _map(axes[down, across], of_image[of_image["model"] == model])
+    for axis in axes.ravel():
+        plots.bare(axis, frame=False)
+    shape = rows["patch_row"].max() + 1, rows["patch_column"].max() + 1
+    for down, model in enumerate(models, 1):
+        layer = rows.loc[rows["model"] == model, "layer"].iloc[0]
+        axes[down, 0].set_ylabel(f"{model}\nlayer {layer}", fontsize=8)
+    axes[0, 0].set_ylabel(f"{rows['corpus'].iloc[0]}\nmiddle: {central(*shape).mean():.2f}\nof the area", fontsize=8)
+    return figure
 
 
 def _image(rows: pd.DataFrame) -> np.ndarray:
     """One image's pixels from those of its patches: (height, width) or (height, width, 3) uint8."""
-    R, C = rows["patch_row"].max() + 1, rows["patch_column"].max() + 1
-    data = [
-        np.frombuffer(bytes.fromhex(text), np.uint8)
-        for text in rows.sort_values(["patch_row", "patch_column"])["pixels"]
-    ]
-    values = np.stack(data)
-    channels = int(rows["channels"].iloc[0])
+    R, C, channels = rows["patch_row"].max() + 1, rows["patch_column"].max() + 1, int(rows["channels"].iloc[0])
+    texts = rows.sort_values(["patch_row", "patch_column"])["pixels"]
+    values = np.stack([np.frombuffer(bytes.fromhex(text), np.uint8) for text in texts])
     patch = round((values.shape[1] / channels) ** 0.5)
     image = values.reshape(R, C, patch, patch, channels).transpose(0, 2, 1, 3, 4)
-    return (
-        image.reshape(R * patch, C * patch, channels).squeeze(-1)
-        if channels == 1
-        else image.reshape(R * patch, C * patch, 3)
-    )
+    image = image.reshape(R * patch, C * patch, channels)
+    return image[..., 0] if channels == 1 else image
 
 
 def _map(axes: Axes, rows: pd.DataFrame) -> None:
@@ -48,33 +61,3 @@ def _map(axes: Axes, rows: pd.DataFrame) -> None:
     corners = ([left, right, right, left, left], [top, top, bottom, bottom, top])
     axes.plot(*(np.array(ends) - 0.5 for ends in corners), color="white", linestyle="--", linewidth=0.8)
     axes.set_xlabel(f"{heat_RC[inside].sum():.2f}", fontsize=8)
-
-
-def _bare(axes: Axes) -> None:
-    axes.grid(visible=False)
-    axes.set_xticks([])
-    axes.set_yticks([])
-    for side in axes.spines.values():
-        side.set_visible(False)
-
-
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """A column per image, a row per model below the images; the first seed of tables["heat_maps"]."""
-    rows = tables["heat_maps"]
-    rows = rows[rows["seed"] == rows["seed"].min()]
-    models, images = sorted(rows["model"].unique()), sorted(rows["image"].unique())
-    figure, axes = style.canvas(columns=len(images), rows=1 + len(models), height=1.35)
-    for across, image in enumerate(images):
-        of_image = rows[rows["image"] == image]
-        axes[0, across].imshow(_image(of_image[of_image["model"] == models[0]]), cmap="gray", interpolation="nearest")
-        axes[0, across].set_title(f"class {of_image['label'].iloc[0]}", fontsize=8)
-        for down, model in enumerate(models, 1):
-            _map(axes[down, across], of_image[of_image["model"] == model])
-    for axis in axes.ravel():
-        _bare(axis)
-    shape = rows["patch_row"].max() + 1, rows["patch_column"].max() + 1
-    for down, model in enumerate(models, 1):
-        layer = rows.loc[rows["model"] == model, "layer"].iloc[0]
-        axes[down, 0].set_ylabel(f"{model}\nlayer {layer}", fontsize=8)
-    axes[0, 0].set_ylabel(f"{rows['corpus'].iloc[0]}\nmiddle: {central(*shape).mean():.2f}\nof the area", fontsize=8)
-    return figure

@@ -5,7 +5,8 @@ import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, Verdict
+from allmlp.report.statistics import Finding
+from allmlp.studies.rules import exact
 
 LINEAR = "linear-causal-rn"
 
@@ -35,14 +36,12 @@ def _at_most(rows: pd.DataFrame, limit: float) -> Finding:
     """Is the largest difference, over forms and sizes of inputs, at most `limit`?"""
     worst = rows.sort_values("difference_1").iloc[-1]
     value = float(worst["difference_1"])
-    verdict: Verdict = "reproduced" if value <= limit else "contradicted"
     text = f"largest difference {value:.2g} ({worst['form']}, inputs of size {worst['size_1']:g}), limit {limit:g}"
-    return Finding(verdict, value, value, value, 1, "largest difference", text)
+    return exact(value <= limit, value, "largest difference", text)
 
 
 def _grows(rows: pd.DataFrame, column: str, exponent: float, margin: float) -> Finding:
     """Is the slope of log operations over log length within `margin` of the claimed exponent?"""
     slope = float(np.polyfit(np.log(rows["length"]), np.log(rows[column]), 1)[0])
-    verdict: Verdict = "reproduced" if abs(slope - exponent) <= margin else "contradicted"
     text = f"exponent {slope:.3f} from {rows['length'].min()} to {rows['length'].max()} tokens; claimed {exponent:g}"
-    return Finding(verdict, slope, slope, slope, 1, "exponent of the length", text)
+    return exact(abs(slope - exponent) <= margin, slope, "exponent of the length", text)

@@ -7,7 +7,9 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better, equal
-from allmlp.studies.rules import NotPlannedError, every, require_models
+from allmlp.studies.parts import of_corpus
+from allmlp.studies.rules import every, require_models
+from allmlp.studies.seeds import at_end
 
 LINEAR, OTHERS = "linear-birn", ("transformer-classifier", "linear-transformer-classifier")
 EXACT = "birn"
@@ -18,8 +20,7 @@ NUMBERS = {"test_nats": ("loss_nats", "nats"), "test_accuracy_1": ("accuracy_1",
 def images_end_alike(evidence: Evidence) -> Finding:
     """002-8: on CIFAR-5m Linear BiRN ends as the two Transformers do, in test loss and accuracy."""
     require_models(evidence, "image_curve", (LINEAR, *OTHERS))
-    rows = ends(evidence.table("image_curve"))
-    _require(rows, PAPER)
+    rows = of_corpus(at_end(evidence.table("image_curve")), PAPER)
     loss, accuracy = (_alike(evidence, rows, column, LINEAR, OTHERS) for column in NUMBERS)
     return whole({"(a) test loss": loss, "(b) test accuracy": accuracy})
 
@@ -27,8 +28,7 @@ def images_end_alike(evidence: Evidence) -> Finding:
 def digits_end_alike(evidence: Evidence) -> Finding:
     """002-own-3: on digits Linear BiRN ends as the two Transformers do, and BiRN as Linear BiRN does."""
     require_models(evidence, "image_curve", (EXACT, LINEAR, *OTHERS))
-    rows = ends(evidence.table("image_curve"))
-    _require(rows, SMALL)
+    rows = of_corpus(at_end(evidence.table("image_curve")), SMALL)
     names = {"test_nats": "test loss", "test_accuracy_1": "test accuracy"}
     linear = {names[column]: _alike(evidence, rows, column, LINEAR, OTHERS) for column in NUMBERS}
     exact = {f"{names[column]} of BiRN": _alike(evidence, rows, column, EXACT, (LINEAR,)) for column in NUMBERS}
@@ -43,8 +43,7 @@ def heat_in_the_centre(evidence: Evidence) -> Finding:
     beside it what BiRN does, where it is planned.
     """
     require_models(evidence, "heat_shares", (LINEAR,))
-    rows = evidence.table("heat_shares")
-    _require(rows, PAPER)
+    rows = of_corpus(evidence.table("heat_shares"), PAPER)
     excess = (rows["centre_share_1"] - rows["area_share_1"]).groupby([rows["model"], rows["seed"]]).mean()
     finding = better(excess[LINEAR].to_numpy(), evidence.margin["heat_share_1"], unit="of the heat beyond the area")
     layers = ", ".join(str(layer) for layer in sorted(rows["layer"].unique()))
@@ -52,16 +51,6 @@ def heat_in_the_centre(evidence: Evidence) -> Finding:
     if EXACT in excess.index.get_level_values("model"):
         text += f"; {EXACT}: mean {excess[EXACT].mean():.3g}"
     return replace(finding, text=text)
-
-
-def _require(rows: pd.DataFrame, corpus: str) -> None:
-    if (rows["corpus"] != corpus).any():
-        raise NotPlannedError(f"needs runs on {corpus}, which are not planned")
-
-
-def ends(rows: pd.DataFrame) -> pd.DataFrame:
-    """The last row of each run: test loss and accuracy after the last step."""
-    return rows[rows["step"] == rows.groupby("run")["step"].transform("max")]
 
 
 def _alike(evidence: Evidence, rows: pd.DataFrame, column: str, model: str, others: tuple[str, ...]) -> Finding:

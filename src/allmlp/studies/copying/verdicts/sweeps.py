@@ -19,9 +19,10 @@ from allmlp.report.statistics import (
     share_interval,
     t_interval,
 )
+from allmlp.studies.copying.parts import with_one_head
 from allmlp.studies.copying.verdicts.common import faster
 from allmlp.studies.parts import of_part
-from allmlp.studies.rules import every, require_models, withheld
+from allmlp.studies.rules import every, exact, require_models, undecided, withheld
 
 CELL = ["d_model", "n_blocks", "learning_rate"]
 TWO = {"causal-rn": "causal_rn", "transformer": "transformer"}  # architecture -> how the paper's values name it
@@ -38,14 +39,12 @@ def sizes_and_sweeps(evidence: Evidence) -> Finding:
         model: _is_best(sweep[sweep["model"] == model], "learning_rate", paper[f"best_rate_{name}_1"], speed)
         for model, name in TWO.items()
     }
-    one_head = sweep[(sweep["model"] == "transformer") & sweep["learning_rate"].isin(_common_rate(rows))]
-    heads = pd.concat([one_head, of_part(rows, "heads")], ignore_index=True)
     return whole(
         {
             "(a) parameter counts": _counts(evidence.table("parameter_counts"), paper, margin["count_millions"]),
             "(b) copies without an error": every(perfect),
             "(c) best learning rates": every(rates),
-            "(d) one head is best": _is_best(heads, "n_heads", paper["best_heads_count"], speed),
+            "(d) one head is best": _is_best(with_one_head(rows), "n_heads", paper["best_heads_count"], speed),
         }
     )
 
@@ -81,11 +80,9 @@ def _leads_somewhere(rows: pd.DataFrame, fast: str, slow: str, margin: float) ->
 def _counts(rows: pd.DataFrame, paper: dict[str, float], margin: float) -> Finding:
     """Do the counts of blocks and head round to the paper's?"""
     counts = rows.drop_duplicates("model").set_index("model")["blocks_and_head"]
-    off = {model: abs(counts[model] / 1e6 - paper[f"{name}_parameters_millions"]) for model, name in TWO.items()}
-    verdict: Verdict = "reproduced" if max(off.values()) <= margin else "contradicted"
+    worst = max(abs(counts[model] / 1e6 - paper[f"{name}_parameters_millions"]) for model, name in TWO.items())
     text = ", ".join(f"{model} {counts[model]:,}" for model in TWO)
-    worst = max(off.values())
-    return Finding(verdict, worst, worst, worst, len(rows["seed"].unique()), "millions from the paper's", text)
+    return exact(worst <= margin, worst, "millions from the paper's", text, rows["seed"].nunique())
 
 
 def _all_perfect(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
@@ -97,18 +94,13 @@ def _all_perfect(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
     return judged(rule, perfect.to_numpy(), share_interval(k, n), "share of seeds", text, p, p_against)
 
 
-def _common_rate(rows: pd.DataFrame) -> list[float]:
-    """The learning rate of the runs with several heads, which the run with one head must share."""
-    return of_part(rows, "heads")["learning_rate"].unique().tolist()
-
-
 def _is_best(rows: pd.DataFrame, by: str, claimed: float, margin: float) -> Finding:
     """Is `claimed` first by mean steps to half the plateau, or at most `margin` (log2) behind the first?"""
     steps = rows.pivot(index="seed", columns=by, values="to_half_steps").clip(lower=1).apply(np.log2)
     first = steps.mean().idxmin()
     if claimed not in steps:
         text = f"{by} {claimed:g} was not tried; the first of {', '.join(f'{v:g}' for v in steps)} is {first:g}"
-        return Finding("undecided", float("nan"), float("nan"), float("nan"), len(steps), "log2", text)
+        return undecided(text, len(steps), "log2")
     differences = (steps[claimed] - steps[first]).to_numpy()
     behind = t_interval(differences)
     text = f"{by}: the first of {', '.join(f'{v:g}' for v in steps)} is {first:g}; {claimed:g} takes "

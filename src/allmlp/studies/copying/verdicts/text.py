@@ -1,13 +1,12 @@
 """The rules on text as tests (002-7, 002-own-2): held-out losses of study 002 -> findings. The unit is the seed."""
 
-import math
 from dataclasses import replace
-
-import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, equal
-from allmlp.studies.rules import NotPlannedError, every, require_models
+from allmlp.studies.copying.parts import text_ends
+from allmlp.studies.parts import of_corpus
+from allmlp.studies.rules import every, require_models
 
 PAPER, STORIES = "wikitext-bytes", "stories-bytes"  # the corpora of 002-7 and 002-own-2
 LINEAR, OTHERS = "linear-causal-rn", ("transformer", "linear-transformer")
@@ -23,18 +22,10 @@ def text_of_stories(evidence: Evidence) -> Finding:
     return _alike(evidence, STORIES)
 
 
-def ends(rows: pd.DataFrame) -> pd.DataFrame:
-    """The last row of each run: its held-out loss after the last step, also as nats_per_byte."""
-    last = rows[rows["step"] == rows.groupby("run")["step"].transform("max")].dropna(subset="validation_nats")
-    return last.assign(nats_per_byte=last["validation_bits_per_byte"] * math.log(2))
-
-
 def _alike(evidence: Evidence, corpus: str) -> Finding:
     """TOST of the loss at the end, Linear CausalRN minus each other model."""
     require_models(evidence, "text_curve", (LINEAR, *OTHERS))
-    rows = ends(evidence.table("text_curve"))
-    if (rows["corpus"] != corpus).any():
-        raise NotPlannedError(f"needs runs on {corpus}, which are not planned")
+    rows = of_corpus(text_ends(evidence.table("text_curve")), corpus)
     losses = rows.pivot(index="seed", columns="model", values="nats_per_byte")
     differences = {f"minus {other}": (losses[LINEAR] - losses[other]).to_numpy() for other in OTHERS}
     margin = evidence.margin["loss_nats"]

@@ -1,23 +1,15 @@
 """Held-out loss against steps of the study's variants, a panel per question (004-2 to -5, own claims)."""
 
+from typing import Any
+
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from allmlp.report import style
+from allmlp.report import plots, style
+from allmlp.report.exhibits import figure
 from allmlp.studies.seeds import curve
 from allmlp.studies.triangular.parts import COMPARISON, RATES_OF_VARIANTS
 
-MEASURES = ["loss_curve"]
-PARTS = [COMPARISON]
-PAPER = "Figures 1, 4 and 5, which show the variants and no loss"
-CLAIMS = ["004-2", "004-3", "004-4", "004-5", "004-own-1", "004-own-2"]
-TITLE = "Masks, triangles, activations and forms"
-CAPTION = (
-    "Loss on held-out documents in nats per token against training steps, mean over seeds and 95 % t interval; with "
-    f"one seed all variants see the same batches. {RATES_OF_VARIANTS} Left of the grey line is what the rules call "
-    "early. Variants that a scale leaves out are not drawn. The paper names the variants and prints no loss."
-)
 EARLY = 0.25  # share of the steps
 PANELS = {
     "mask and triangles": ["one-plain", "one-averaging", "two-plain", "two-averaging", "one-discounted"],
@@ -33,37 +25,33 @@ NAMES = {
     "gradient-mask": "mask on the gradient",
 }
 STYLES = ("o-", "s--", "^-.", "d:", "v-")  # lines may lie upon each other
+FINE: dict[str, Any] = {"markersize": 2.5, "linewidth": 1.0, "capsize": 1.5}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """A panel per question that has two variants at least; tables["loss_curve"] with run, seed, variant."""
-    rows = tables["loss_curve"].dropna(subset="validation_nats")
+@figure(
+    title="Masks, triangles, activations and forms",
+    where="Figures 1, 4 and 5, which show the variants and no loss",
+    claims=["004-2", "004-3", "004-4", "004-5", "004-own-1", "004-own-2"],
+    parts=[COMPARISON],
+    caption="Loss on held-out documents in nats per token against training steps, mean over seeds and 95 % t interval; "
+    f"with one seed all variants see the same batches. {RATES_OF_VARIANTS} Left of the grey line is what the rules "
+    "call early. Variants that a scale leaves out are not drawn. The paper names the variants and prints no loss.",
+)
+def loss_curves(loss_curve: pd.DataFrame) -> Figure:
+    """A panel per question that has two variants at least; rows with run, seed, variant."""
+    rows = loss_curve.dropna(subset="validation_nats")
     there = set(rows["variant"])
     panels = {title: [name for name in names if name in there] for title, names in PANELS.items()}
     panels = {title: names for title, names in panels.items() if len(names) > 1} or {"": sorted(there)}
     figure, axes = style.canvas(columns=len(panels), height=3.4)
     for axis, (title, names) in zip(axes[0], panels.items(), strict=True):
         for position, name in enumerate(names):
-            _line(axis, rows[rows["variant"] == name], name, position)
+            line = curve(rows[rows["variant"] == name], "validation_nats")
+            mark, colour = STYLES[position % len(STYLES)], style.NEUTRAL[position % len(style.NEUTRAL)]
+            plots.bars(axis, line, fmt=mark, color=colour, label=NAMES.get(name, name), **FINE)
         style.mark_paper(axis, EARLY * float(rows["step"].max()), along="x", label="_early")
         axis.set_title(title)
         axis.set_xlabel("training step")
         axis.legend(loc="upper right")
     axes[0, 0].set_ylabel("held-out loss (nats per token)")
     return figure
-
-
-def _line(axes: Axes, rows: pd.DataFrame, name: str, position: int) -> None:
-    line = curve(rows, "validation_nats")
-    half = line["high"] - line["mean"]
-    axes.errorbar(
-        line["step"],
-        line["mean"],
-        yerr=None if half.isna().all() else half,
-        fmt=STYLES[position % len(STYLES)],
-        markersize=2.5,
-        linewidth=1.0,
-        capsize=1.5,
-        color=style.NEUTRAL[position % len(style.NEUTRAL)],
-        label=NAMES.get(name, name),
-    )

@@ -2,7 +2,8 @@
 
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, Verdict
+from allmlp.report.statistics import Finding
+from allmlp.studies.rules import exact
 from allmlp.studies.triangular.printed import READING
 
 
@@ -11,10 +12,9 @@ def parameter_count(evidence: Evidence) -> Finding:
     counts = evidence.table("parameter_counts").set_index("reading")["parameters"]
     printed, margin = evidence.paper["parameters_millions"], evidence.margin["count_millions"]
     millions = float(counts[READING]) / 1e6
-    verdict: Verdict = "reproduced" if abs(millions - printed) <= margin else "contradicted"
     others = "; ".join(f"{reading} {count:,}" for reading, count in counts.items() if reading != READING)
     text = f"{counts[READING]:,} weights, printed {printed:g} million (other readings: {others})"
-    return Finding(verdict, millions, millions, millions, 1, "million weights", text)
+    return exact(abs(millions - printed) <= margin, millions, "million weights", text)
 
 
 def causal_without_bias(evidence: Evidence) -> Finding:
@@ -28,7 +28,6 @@ def causal_without_bias(evidence: Evidence) -> Finding:
     findings = {}
     for name, (column, most) in parts.items():
         worst = float(rows[column].max())
-        verdict: Verdict = "reproduced" if worst <= most else "contradicted"
         text = f"at most {worst:g} over {len(rows)} forms, numbers of triangles and masks"
-        findings[name] = Finding(verdict, worst, worst, worst, 1, "largest", text)
+        findings[name] = exact(worst <= most, worst, "largest", text)
     return whole(findings)

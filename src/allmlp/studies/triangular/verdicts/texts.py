@@ -4,23 +4,22 @@ import math
 from dataclasses import replace
 from itertools import combinations
 
-import numpy as np
 import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better
 from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotPlannedError, below
+from allmlp.studies.rules import NotPlannedError, below, undecided
 from allmlp.studies.triangular.parts import ALONE, FINE_TUNING, PRETRAINING, SHAKESPEARE
 from allmlp.studies.triangular.printed import OF_THE_PAPER
 
-# part -> (column, margin, the paper's iteration)
+# part -> (column and margin, the paper's iteration)
 MILESTONES = {
-    "(a) words": ("word_share_1", "word_share_1", "words_iterations"),
-    "(b) phrases": ("pair_share_1", "pair_share_1", "phrases_iterations"),
-    "(c) sentences": ("four_word_share_1", "four_word_share_1", "sentences_iterations"),
-    "(d) context": ("context_nats", "context_nats", "understanding_iterations"),
+    "(a) words": ("word_share_1", "words_iterations"),
+    "(b) phrases": ("pair_share_1", "phrases_iterations"),
+    "(c) sentences": ("four_word_share_1", "sentences_iterations"),
+    "(d) context": ("context_nats", "understanding_iterations"),
 }
 
 
@@ -28,17 +27,13 @@ def milestones(evidence: Evidence) -> Finding:
     """004-6: words, phrases, sentences and the use of context at the paper's iterations, and in this order."""
     rows = of_part(evidence.table("milestones"), PRETRAINING)
     findings = {}
-    for name, (column, margin, iterations) in MILESTONES.items():
-        step, limit = int(evidence.paper[iterations]), evidence.margin[margin]
+    for name, (column, iterations) in MILESTONES.items():
+        step, limit = int(evidence.paper[iterations]), evidence.margin[column]
         values = rows[rows["step"] == step].set_index("seed")[column]
         every = values.reindex(rows["seed"].unique()).to_numpy()  # a seed that diverged before has none, and counts
-        findings[name] = better(every, limit) if len(values) else _not_there(step, rows)
+        missing = f"not judged at this scale: no samples at iteration {step:,}, the last is {rows['step'].max():,}"
+        findings[name] = better(every, limit) if len(values) else undecided(missing)
     return whole({**findings, "(e) in this order": _trend(rows, evidence.margin)})
-
-
-def _not_there(step: int, rows: pd.DataFrame) -> Finding:
-    text = f"not judged at this scale: no samples at iteration {step:,}, the last is {rows['step'].max():,}"
-    return Finding("undecided", math.nan, -math.inf, math.inf, 0, "", text)
 
 
 def _trend(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
@@ -56,9 +51,8 @@ def _trend(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
 
 def _reached(of_seed: pd.DataFrame, margin: dict[str, float]) -> list[float]:
     """The first kept steps of one seed at which words, phrases and sentences reach their margins; inf for none."""
-    firsts = [
-        of_seed.loc[of_seed[column] >= margin[key], "step"].min() for column, key, _ in list(MILESTONES.values())[:3]
-    ]
+    columns = [column for column, _ in MILESTONES.values()][:3]
+    firsts = [of_seed.loc[of_seed[column] >= margin[column], "step"].min() for column in columns]
     return [math.inf if pd.isna(step) else float(step) for step in firsts]
 
 
@@ -75,23 +69,14 @@ def _order(steps: list[float]) -> str:
 
 def fine_tuning(evidence: Evidence) -> Finding:
     """004-7: does fine-tuning end lower on held-out Shakespeare than training on it alone, in words of its own?"""
-    rows = of_part(evidence.table("learning"), ALONE, FINE_TUNING)
+    rows, margin = of_part(evidence.table("learning"), ALONE, FINE_TUNING), evidence.margin
     if not set(rows["corpus"]) <= set(SHAKESPEARE):
         raise NotPlannedError(f"needs runs on {' or '.join(SHAKESPEARE)}, which are not planned")
     losses = rows.pivot(index="seed", columns="part", values="end_nats_per_character")
+    lower = better((losses[ALONE] - losses[FINE_TUNING]).to_numpy(), margin["loss_nats"], unit="nats per character")
     samples = of_part(evidence.table("samples"), FINE_TUNING)
-    ours = samples[samples["sample"] != OF_THE_PAPER].groupby("seed")["copied_words"].mean()
-    theirs = samples.loc[samples["sample"] == OF_THE_PAPER, "copied_words"].max()
-    copied = below(np.asarray(ours, dtype=float), evidence.margin["copied_words"], unit="words")
-    return whole(
-        {
-            "(a) held-out loss": better(
-                (losses[ALONE] - losses[FINE_TUNING]).to_numpy(),
-                evidence.margin["loss_nats"],
-                unit="nats per character",
-            ),
-            "(b) longest copied run": replace(
-                copied, text=f"{copied.text}; the paper's sample has {theirs:g} words in a row"
-            ),
-        }
-    )
+    printed = samples["sample"] == OF_THE_PAPER
+    ours = samples[~printed].groupby("seed")["copied_words"].mean()
+    copied = below(ours.to_numpy(dtype=float), margin["copied_words"], unit="words")
+    text = f"{copied.text}; the paper's sample has {samples.loc[printed, 'copied_words'].max():g} words in a row"
+    return whole({"(a) held-out loss": lower, "(b) longest copied run": replace(copied, text=text)})

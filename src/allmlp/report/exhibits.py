@@ -1,0 +1,114 @@
+"""Figures and tables as functions of measurements.
+
+    @table(title="Weights", caption="All weights of each model.", where="Appendix D", claims=["002-10"])
+    def weights(parameter_counts: pd.DataFrame) -> pd.DataFrame:
+        return parameter_counts[["model", "total"]]
+
+Each parameter is named like a measure. It receives the rows of that measure, with the labels of their runs as columns.
+A parameter `paper` receives the numbers that the paper prints. The function's name is the name of the figure or table.
+"""
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Literal
+
+from allmlp import studies
+from allmlp.errors import UserError
+
+Kind = Literal["figures", "tables"]
+Paper = Mapping[str, Mapping[str, float]]  # claim -> key -> the number that the paper prints
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A figure or a table of a study.
+
+    `where`: in the paper, empty if it shows own claims only. `parts`: the parts of the study whose runs it needs (none:
+    all runs). `also`: parts whose runs it takes too where they are planned.
+    """
+
+    kind: Kind
+    make: Callable[..., Any]
+    measures: tuple[str, ...]
+    title: str
+    caption: str
+    where: str
+    claims: Sequence[str]
+    parts: Sequence[str]
+    also: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """As it is called in the report's files."""
+        return self.make.__name__
+
+    def about(self) -> dict[str, Any]:
+        """What the report prints beside it."""
+        return {"title": self.title, "caption": self.caption, "paper": self.where, "claims": self.claims}
+
+    def __call__(self, **tables: Any) -> Any:
+        """The figure or table made of `tables`, by the names of their measures. It ignores those it does not need."""
+        return self.make(**{name: tables[name] for name in inspect.signature(self.make).parameters})
+
+
+class _Decorator:
+    """Marks a function as a figure or a table."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+
+    def __call__(
+        self,
+        *,
+        title: str,
+        caption: str,
+        where: str = "",
+        claims: Sequence[str] = (),
+        parts: Sequence[str] = (),
+        also: Sequence[str] = (),
+    ) -> Callable[[Callable[..., Any]], Exhibit]:
+        def marked(make: Callable[..., Any]) -> Exhibit:
+            measures = tuple(name for name in inspect.signature(make).parameters if name != "paper")
+            return Exhibit(self.kind, make, measures, title, caption, where, claims, parts, also)
+
+        return marked
+
+
+figure, table = _Decorator("figures"), _Decorator("tables")
+
+
+def of(study: str, kind: Kind) -> dict[str, Exhibit]:
+    """name -> each figure or table of a study. UserError where two have one name."""
+    found: dict[str, Exhibit] = {}
+    for dotted, path in studies.files(study, kind).items():
+        module = importlib.import_module(dotted)
+        for exhibit in [*vars(module).values(), _with_constants(module, kind)]:
+            if isinstance(exhibit, Exhibit) and exhibit.kind == kind and exhibit.make.__module__ == dotted:
+                if exhibit.name in found:
+                    raise UserError(f"{path}: another of the {kind} of {study} is called {exhibit.name!r}. Rename one.")
+                found[exhibit.name] = exhibit
+    return dict(sorted(found.items()))
+
+
+def _with_constants(module: ModuleType, kind: Kind) -> Exhibit | None:
+    """A module in the older form, which mixers and quadrature have."""
+    if not hasattr(module, "TITLE"):
+        return None
+
+    def make(**tables: Any) -> Any:
+        import pandas as pd
+
+        if "paper" in tables:
+            rows = [(claim, key, value) for claim, of in tables["paper"].items() for key, value in of.items()]
+            tables["paper"] = pd.DataFrame(rows, columns=["claim", "key", "value"])
+        return (module.draw if kind == "figures" else module.tabulate)(tables)
+
+    make.__name__, make.__module__ = module.__name__.rpartition(".")[2], module.__name__
+    parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in (*module.MEASURES, "paper")]
+    make.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    parts, also = getattr(module, "PARTS", ()), getattr(module, "ALSO", ())
+    about = (module.TITLE, module.CAPTION, module.PAPER, module.CLAIMS)
+    return Exhibit(kind, make, tuple(module.MEASURES), *about, parts, also)

@@ -1,1 +1,0 @@
-"""Tables of study 002: measurements -> a table, one file each."""

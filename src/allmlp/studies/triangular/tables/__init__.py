@@ -1,1 +1,0 @@
-"""Tables of study 004: measurements -> a table, one file each."""

@@ -1,0 +1,53 @@
+"""How tests make figures and tables: as the report does, of made-up measurements."""
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib
+import pandas as pd
+
+from allmlp.report import evidence, exhibits, style
+from allmlp.report.exhibits import Exhibit, Paper
+
+
+def paper(study: str) -> Paper:
+    """The numbers that the paper prints."""
+    return evidence.printed(study)
+
+
+def shown(exhibit: Exhibit, tables: Mapping[str, Any]) -> Any:
+    """A figure or table of the exhibit's own parts of the measurements."""
+    parts = [*exhibit.parts, *exhibit.also]
+    given = {
+        name: rows[rows["part"].isin(parts)] if parts and "part" in rows else rows
+        for name, rows in tables.items()
+        if name in exhibit.measures
+    }
+    with matplotlib.rc_context(style.RC):
+        return exhibit(**{name: rows.copy() for name, rows in given.items()}, paper=tables.get("paper", {}))
+
+
+def svg(exhibit: Exhibit, tables: Mapping[str, Any]) -> bytes:
+    """A figure as the bytes of an SVG."""
+    buffer = io.BytesIO()
+    figure = shown(exhibit, tables)
+    with matplotlib.rc_context(style.RC):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
+
+
+def figure(study: str, name: str) -> Exhibit:
+    """A study's figure by its name."""
+    return exhibits.of(study, "figures")[name]
+
+
+def table(study: str, name: str, tables: Mapping[str, Any]) -> pd.DataFrame:
+    """A study's table, made of these measurements."""
+    return shown(exhibits.of(study, "tables")[name], tables)
+
+
+def paper_values(study: str) -> pd.DataFrame:
+    """The numbers that the paper prints, as figures and tables in the older form read them."""
+    rows = [(claim, key, value) for claim, of in paper(study).items() for key, value in of.items()]
+    return pd.DataFrame(rows, columns=["claim", "key", "value"])
