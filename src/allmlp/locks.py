@@ -90,12 +90,13 @@ def _holder(path: Path) -> dict[str, Any] | None:
     try:
         named = json.loads(path.read_text(encoding="utf-8"))
         named = {"pid": int(named["pid"]), "host": named["host"], "since": named["since"]}
-        return named if named["host"] != socket.gethostname() or _alive(named["pid"]) else None
+        return named if named["host"] != socket.gethostname() or alive(named["pid"]) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _alive(pid: int) -> bool:
+def alive(pid: int) -> bool:
+    """Does a process of that number run on this host?"""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

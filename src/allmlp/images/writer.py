@@ -1,7 +1,6 @@
 """Images in, a folder of arrays out: streaming, whole or not at all."""
 
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,9 +9,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.lib import format as npy
 
-from allmlp import paths
 from allmlp.errors import UserError
-from allmlp.tokens.folders import partial_folder, publish
+from allmlp.tokens.folders import partial_folder, publish, seal
 from allmlp.tokens.shards import writing
 
 SPLITS = ("train", "test")
@@ -85,7 +83,16 @@ def write_images(pieces: Iterable[Images], source: Source, folder: Path, *, desc
             for split in splits.values():
                 split.close()
         _check(splits)
-        meta = _meta(partial, splits, source, moments, left_out, describe)
+        meta = {
+            "images": sum(split.count for split in splits.values()),
+            "splits": {name: split.count for name, split in splits.items()},
+            "left_out": left_out,
+            "size": source.size,
+            "classes": source.classes,
+            **moments,
+            "source": describe,
+        }
+        meta = seal(partial, meta)
         publish(partial, folder)
     return meta
 
@@ -135,28 +142,3 @@ def _check(splits: dict[str, _Split]) -> None:
                 f"no {name} image among {sum(other.count for other in splits.values()):,}. A corpus of images "
                 "needs both splits: give it more images, a test split of its own, or another `held_out:`."
             )
-
-
-def _meta(
-    partial: Path,
-    splits: dict[str, _Split],
-    source: Source,
-    moments: dict[str, list[float]],
-    left_out: int,
-    describe: dict[str, Any],
-) -> dict[str, Any]:
-    """Write `meta.json` into `partial`."""
-    files = sorted(partial.iterdir())
-    meta = {
-        "images": sum(split.count for split in splits.values()),
-        "splits": {name: split.count for name, split in splits.items()},
-        "left_out": left_out,
-        "size": source.size,
-        "classes": source.classes,
-        **moments,
-        "source": describe,
-        "sizes": {path.name: path.stat().st_size for path in files},
-        "sha256": {path.name: paths.file_sha256(path) for path in files},
-    }
-    (partial / "meta.json").write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
-    return meta

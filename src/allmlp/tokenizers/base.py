@@ -62,10 +62,6 @@ class Tokenizer(ABC):
         """The text of `ids`; bytes that are not UTF-8 become U+FFFD."""
 
     @abstractmethod
-    def token_strings(self) -> list[str]:
-        """The text of each id, for people: a leading space is a space; incomplete characters are U+FFFD."""
-
-    @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Kind and settings as JSON: the same on every machine, no paths."""
 

@@ -43,13 +43,6 @@ class LibraryTokenizer(Tokenizer):
         """The bytes of the tokens read as UTF-8."""
         return self._inner.decode([int(i) for i in ids if i != self.eod], skip_special_tokens=False)
 
-    def token_strings(self) -> list[str]:
-        """Each token's bytes read as UTF-8."""
-        decoder = self._inner.decoder
-        assert decoder is not None  # every way to build one sets it
-        names = [self._inner.id_to_token(i) for i in range(self.vocabulary)]
-        return [name if name == EOD else decoder.decode([name]) for name in names]
-
     def describe(self) -> dict[str, Any]:
         """Kind and settings."""
         return self._description

@@ -46,10 +46,6 @@ class PieceTokenizer(Tokenizer):
         """The text that the model makes of its pieces; where it normalises, not the original."""
         return self._model.decode([int(i) for i in ids if i != self.eod])
 
-    def token_strings(self) -> list[str]:
-        """The pieces, with a space where they begin a word."""
-        return [self._model.id_to_piece(i).replace("▁", " ") for i in range(self.vocabulary)]
-
     def describe(self) -> dict[str, Any]:
         """The kind; which model it is, the file beside the tokens says."""
         return {"kind": "sentencepiece"}

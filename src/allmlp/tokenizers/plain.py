@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from allmlp.errors import UserError
-from allmlp.tokenizers.base import EOD, Tokenizer
+from allmlp.tokenizers.base import Tokenizer
 
 BLOCK = 1 << 20  # bytes looked up at once
 MOST_CHUNKS = 1 << 20
@@ -31,10 +31,6 @@ class ByteTokenizer(Tokenizer):
         """The bytes read as UTF-8."""
         values = np.asarray(ids)
         return values[values != self.eod].astype(np.uint8).tobytes().decode("utf-8", "replace")
-
-    def token_strings(self) -> list[str]:
-        """ASCII characters as themselves, the others as `<0xE2>`."""
-        return [*(chr(i) if i < 128 else f"<0x{i:02X}>" for i in range(256)), EOD]
 
     def describe(self) -> dict[str, Any]:
         """Nothing but the kind."""
@@ -131,10 +127,6 @@ class ChunkTokenizer(Tokenizer):
     def decode(self, ids: Sequence[int] | np.ndarray) -> str:
         """The chunks joined."""
         return "".join(self.chunks[i] for i in ids if i < len(self.chunks))
-
-    def token_strings(self) -> list[str]:
-        """The chunks in order, unused ids as empty strings, then the end of a document."""
-        return [*self.chunks, *[""] * (self.eod - len(self.chunks)), EOD]
 
     def describe(self) -> dict[str, Any]:
         """Kind, length and declared vocabulary; which chunks there are follows from the corpus."""

@@ -1,14 +1,20 @@
-"""Folders of prepared data: written beside their place and named in one step, and checked when they are read."""
+"""Folders of prepared data: written beside their place and named in one step, and checked when they are read.
 
+`meta.json` in each says what is in it, with the size and the sha256 of every other file.
+"""
+
+import json
 import os
 import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from allmlp import paths
 from allmlp.errors import UserError
+from allmlp.locks import alive
 from allmlp.tokens.shards import writing
 
 _verified: set[tuple[str, int, int]] = set()  # path, size, time of the files found sound in this process
@@ -22,7 +28,7 @@ def partial_folder(folder: Path) -> Iterator[Path]:
     """
     host = socket.gethostname()
     for left in folder.parent.glob(f".{folder.name}.{host}.*"):
-        if left.suffix[1:].isdigit() and not _runs(int(left.suffix[1:])):
+        if left.suffix[1:].isdigit() and (left.suffix[1:] == str(os.getpid()) or not alive(int(left.suffix[1:]))):
             shutil.rmtree(left, ignore_errors=True)
     partial = folder.parent / f".{folder.name}.{host}.{os.getpid()}"
     try:
@@ -33,14 +39,16 @@ def partial_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return process != os.getpid()
+def seal(partial: Path, meta: dict[str, Any]) -> dict[str, Any]:
+    """Write `meta.json` into `partial`, with the size and the sha256 of every file there; returns its content."""
+    files = sorted(partial.iterdir())
+    meta = {
+        **meta,
+        "sizes": {path.name: path.stat().st_size for path in files},
+        "sha256": {path.name: paths.file_sha256(path) for path in files},
+    }
+    (partial / "meta.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return meta
 
 
 def publish(partial: Path, folder: Path) -> None:
@@ -56,22 +64,45 @@ def publish(partial: Path, folder: Path) -> None:
             raise UserError(f"{folder}: is there already, with other tokens. Delete it and run again.") from None
 
 
-def check_file(path: Path, size: int, expected: str, way_out: str, *, verify: bool = True) -> None:
-    """Is a file what was written, by its size and, with `verify`, its sha256? Once per process.
+class Folder:
+    """A folder of prepared data, opened. `verify`: its files are compared with the sha256 in `meta.json`.
 
-    Raises:
-        UserError: with the `way_out`, when it is missing, truncated or changed.
+    Files are compared once per process. Raises UserError when the folder is not there, or a file in it is missing,
+    truncated or changed.
     """
-    if not path.is_file():
-        raise UserError(f"{path}: is missing. {way_out}")
-    status = path.stat()
-    key = (str(path.resolve()), status.st_size, status.st_mtime_ns)
-    if status.st_size == size and (key in _verified or not verify):
-        return
-    found = paths.file_sha256(path)
-    if status.st_size != size or found != expected:
-        raise UserError(
-            f"{path}: not what was written: {status.st_size:,} bytes with sha256 {found}, "
-            f"but meta.json has {size:,} bytes with sha256 {expected}. {way_out}"
-        )
-    _verified.add(key)
+
+    def __init__(self, folder: Path | str, *, verify: bool = True) -> None:
+        self.folder = Path(folder)
+        path = self.folder / "meta.json"
+        try:
+            self.meta: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            self._read_meta()
+            sizes, digests = self.meta["sizes"], self.meta["sha256"]
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read ({error.strerror}). {self._way_out()}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{path}: damaged, or of other data ({error!r}). {self._way_out()}") from error
+        for name in sorted(digests):
+            self._check(self.folder / name, sizes[name], digests[name], verify)
+
+    def _read_meta(self) -> None:
+        """Take attributes from `meta`; may raise KeyError, ValueError or TypeError."""
+
+    def _way_out(self) -> str:
+        corpus = self.folder.name.rpartition("-")[0] or self.folder.name
+        return f"Delete the folder {self.folder} and run `allmlp tokenize {corpus}`."
+
+    def _check(self, path: Path, size: int, expected: str, verify: bool) -> None:
+        if not path.is_file():
+            raise UserError(f"{path}: is missing. {self._way_out()}")
+        status = path.stat()
+        key = (str(path.resolve()), status.st_size, status.st_mtime_ns)
+        if status.st_size == size and (key in _verified or not verify):
+            return
+        found = paths.file_sha256(path)
+        if status.st_size != size or found != expected:
+            raise UserError(
+                f"{path}: not what was written: {status.st_size:,} bytes with sha256 {found}, "
+                f"but meta.json has {size:,} bytes with sha256 {expected}. {self._way_out()}"
+            )
+        _verified.add(key)

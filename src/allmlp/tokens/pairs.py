@@ -8,7 +8,6 @@ Row i of the queries is about row i of the texts. A text is there once, with its
 share of a query's content words that occur in its text.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -18,13 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from allmlp import paths
 from allmlp.errors import UserError
 from allmlp.tokenizers.base import Tokenizer
 from allmlp.tokens.folders import partial_folder, publish
 from allmlp.tokens.reader import TokenFile
 from allmlp.tokens.shards import SplitWriter, writing
-from allmlp.tokens.writer import SHARD_TOKENS, SPLITS, hashed
+from allmlp.tokens.writer import SHARD_TOKENS, SPLITS, hashed, sealed
 
 RECIPE = 1
 SIDES = ("queries", "texts")
@@ -98,7 +96,8 @@ def write_pairs(
         with writing(partial, folder):
             for split, values in shares.items():
                 _write_shares(partial / f"words-{split}.arrow", values)
-            meta = _meta(partial, writers, shares, prepared.left_out, tokenizer, describe)
+            counts = {"documents": sum(map(len, shares.values())), "left_out": prepared.left_out}
+            meta = sealed(partial, counts, writers, tokenizer, describe)
             publish(partial, folder)
     return meta
 
@@ -125,37 +124,6 @@ def _write_shares(path: Path, values: list[float]) -> None:
     batch = pa.record_batch({"shared_words": pa.array(values, pa.float64())})
     with path.open("wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
         writer.write_batch(batch)
-
-
-def _meta(
-    partial: Path,
-    writers: dict[str, SplitWriter],
-    shares: dict[str, list[float]],
-    left_out: int,
-    tokenizer: Tokenizer,
-    describe: dict[str, Any],
-) -> dict[str, Any]:
-    tokenizer.save(partial)
-    files = sorted(partial.iterdir())
-    meta = {
-        "documents": sum(map(len, shares.values())),
-        "left_out": left_out,
-        "tokens": sum(writer.tokens for writer in writers.values()),
-        "bytes": sum(writer.bytes for writer in writers.values()),
-        "splits": {
-            name: {"documents": w.documents, "tokens": w.tokens, "bytes": w.bytes, "shards": w.shards}
-            for name, w in writers.items()
-        },
-        "vocabulary": tokenizer.vocabulary,
-        "eod": tokenizer.eod,
-        "dtype": tokenizer.dtype.name,
-        "tokenizer": tokenizer.describe(),
-        "source": describe,
-        "sizes": {path.name: path.stat().st_size for path in files},
-        "sha256": {path.name: paths.file_sha256(path) for path in files},
-    }
-    (partial / "meta.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return meta
 
 
 class PairFile:

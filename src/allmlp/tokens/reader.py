@@ -1,16 +1,14 @@
 """A folder of tokens, memory-mapped: documents without a copy, disjoint windows of a split, text again."""
 
-import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
 from allmlp.errors import UserError
 from allmlp.tokenizers import Tokenizer, load
-from allmlp.tokens.folders import check_file
+from allmlp.tokens.folders import Folder
 
 Array = np.ndarray
 
@@ -92,34 +90,13 @@ class Sequences:
         return self[:] if dtype is None else self[:].astype(dtype)
 
 
-class TokenFile:
-    """One folder of tokens, opened and verified.
+class TokenFile(Folder):
+    """One folder of tokens, opened and verified."""
 
-    `verify` compares every file with the sha256 in `meta.json`, once per process.
-
-    Raises:
-        UserError: when the folder is not there, or a file in it is missing, truncated or changed.
-    """
-
-    def __init__(self, folder: Path | str, *, verify: bool = True) -> None:
-        self.folder = Path(folder)
-        path = self.folder / "meta.json"
-        try:
-            self.meta: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            self.vocabulary: int = self.meta["vocabulary"]
-            self.eod: int = self.meta["eod"]
-            self.dtype = np.dtype(self.meta["dtype"])
-            sizes, digests = self.meta["sizes"], self.meta["sha256"]
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read ({error.strerror}). {self._way_out()}") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{path}: damaged ({error!r}). {self._way_out()}") from error
-        for name in sorted(digests):
-            check_file(self.folder / name, sizes[name], digests[name], self._way_out(), verify=verify)
-
-    def _way_out(self) -> str:
-        corpus = self.folder.name.rpartition("-")[0] or self.folder.name
-        return f"Delete the folder {self.folder} and run `allmlp tokenize {corpus}`."
+    def _read_meta(self) -> None:
+        self.vocabulary: int = self.meta["vocabulary"]
+        self.eod: int = self.meta["eod"]
+        self.dtype = np.dtype(self.meta["dtype"])
 
     def _batches(self, split: str) -> list[tuple[Array, Array, Array]]:
         """(values, offsets, hashes) of each piece of a split, memory-mapped."""

@@ -1,7 +1,6 @@
 """Documents in, a folder of tokens out: streaming, on all cores, whole or not at all."""
 
 import hashlib
-import json
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,10 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from allmlp import paths
 from allmlp.errors import UserError
 from allmlp.tokenizers.base import Tokenizer
-from allmlp.tokens.folders import partial_folder, publish
+from allmlp.tokens.folders import partial_folder, publish, seal
 from allmlp.tokens.shards import SplitWriter, writing
 
 SHARD_TOKENS = 1 << 27  # 256 MiB of uint16
@@ -55,8 +53,11 @@ def write_tokens(
             encoded.close()
             for writer in writers.values():
                 writer.abandon()
+        count = sum(writer.documents for writer in writers.values())
+        if not count:
+            raise UserError("the corpus has no documents: nothing to tokenize. Check its files and `limit:`.")
         with writing(partial, folder):
-            meta = _meta(partial, writers, tokenizer, describe)
+            meta = sealed(partial, {"documents": count}, writers, tokenizer, describe)
             publish(partial, folder)
     return meta
 
@@ -110,29 +111,22 @@ def _encoded(documents: Iterable[str], tokenizer: Tokenizer) -> Generator[tuple[
         pool.shutdown(cancel_futures=True)
 
 
-def _meta(
-    partial: Path, writers: dict[str, SplitWriter], tokenizer: Tokenizer, describe: dict[str, Any]
+def sealed(
+    partial: Path, counts: dict[str, int], writers: dict[str, SplitWriter], tokenizer: Tokenizer, source: dict[str, Any]
 ) -> dict[str, Any]:
     """Write the tokenizer and `meta.json` into `partial`; `bytes` are those of the UTF-8 text."""
-    splits = {
-        split: {"documents": w.documents, "tokens": w.tokens, "bytes": w.bytes, "shards": w.shards}
-        for split, w in writers.items()
-    }
-    totals = {key: sum(getattr(w, key) for w in writers.values()) for key in ("documents", "tokens", "bytes")}
-    if not totals["documents"]:
-        raise UserError("the corpus has no documents, so there is nothing to tokenize. Check its files and `limit:`.")
     tokenizer.save(partial)
-    files = sorted(partial.iterdir())
     meta = {
-        **totals,
-        "splits": splits,
+        **counts,
+        **{key: sum(getattr(writer, key) for writer in writers.values()) for key in ("tokens", "bytes")},
+        "splits": {
+            name: {"documents": w.documents, "tokens": w.tokens, "bytes": w.bytes, "shards": w.shards}
+            for name, w in writers.items()
+        },
         "vocabulary": tokenizer.vocabulary,
         "eod": tokenizer.eod,
         "dtype": tokenizer.dtype.name,
         "tokenizer": tokenizer.describe(),
-        "source": describe,
-        "sizes": {path.name: path.stat().st_size for path in files},
-        "sha256": {path.name: paths.file_sha256(path) for path in files},
+        "source": source,
     }
-    (partial / "meta.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return meta
+    return seal(partial, meta)

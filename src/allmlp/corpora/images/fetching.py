@@ -1,12 +1,14 @@
 """A file from a URL, fetched once: what a broken connection left is continued, what is wrong is refused."""
 
-import contextlib
 import hashlib
 import urllib.error
 import urllib.request
 from http.client import HTTPException
 from pathlib import Path
 
+from filelock import FileLock
+
+from allmlp import paths
 from allmlp.corpora.local import remembered_sha256
 from allmlp.errors import UserError
 
@@ -26,7 +28,8 @@ def fetch(url: str, sha256: str | None, root: Path) -> Path:
     path = root / "work" / "downloads" / name
     if not path.is_file():
         partial = path.with_name(f"{name}.part")
-        with _one_writer(partial):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(partial.with_suffix(".lock")):  # one process fetches, others wait
             if not path.is_file():
                 _complete(url, partial)
                 _check(url, partial, sha256, remembered=None)
@@ -34,16 +37,6 @@ def fetch(url: str, sha256: str | None, root: Path) -> Path:
             return path
     _check(url, path, sha256, remembered=root)
     return path
-
-
-@contextlib.contextmanager
-def _one_writer(partial: Path):  # type: ignore[no-untyped-def]
-    import fcntl
-
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    with partial.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _complete(url: str, partial: Path) -> None:
@@ -92,11 +85,7 @@ def _fetch_rest(url: str, partial: Path) -> bool:
 def _check(url: str, path: Path, expected: str | None, remembered: Path | None) -> None:
     if expected is None:
         return
-    if remembered is not None:
-        found = remembered_sha256(path, remembered)
-    else:
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+    found = remembered_sha256(path, remembered) if remembered is not None else paths.file_sha256(path)
     if found != expected:
         path.unlink()
         raise UserError(

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from allmlp.corpora.stories import summaries
-from allmlp.corpora.stories.engine import Bindings, parses, sample
+from allmlp.corpora.stories.engine import Bindings, sample
 from allmlp.corpora.stories.grammar import compiled
 from allmlp.corpora.stories.lexicon import load_lexicon
 from allmlp.errors import UserError
@@ -69,13 +69,6 @@ def story(seed: int, index: int) -> Story:
 def documents(seed: int, count: int) -> Iterator[str]:
     """The texts of stories 0 to count - 1 of `seed`."""
     return (_derive(seed, index)[1] for index in range(count))
-
-
-def derivations(text: str) -> list[Story]:
-    """Every way in which the grammar gives `text`, found from the text alone: one for a story, none for other texts."""
-    prior = math.log(len(topics()))
-    found = ((topic, *parse) for topic in topics() for parse in parses(compiled(topic), text))
-    return [_told(topic, text, bound, prior + nats) for topic, nats, bound in found]
 
 
 def _derive(seed: int, index: int) -> tuple[str, str, Bindings, float]:
