@@ -101,13 +101,14 @@ def audit(
     """Does any architecture see the future, its padding or its batch? Status 1 if one does that does not say so."""
     from allmlp import audit as auditor
     from allmlp import models
+    from allmlp.audit.findings import show
     from allmlp.training.trained import Trained
 
     findings = auditor.audit(architectures or ([] if run else models.REGISTRY))
     if run:
         current = _plan(params, scale, device)
         findings += [finding for name in run for finding in auditor.audit_run(Trained(current.run(name)))]
-    raise typer.Exit(1 if auditor.show(findings, format) else 0)
+    raise typer.Exit(1 if show(findings, format) else 0)
 
 
 @app.command()

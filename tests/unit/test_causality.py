@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from allmlp import audit, models
-from allmlp.audit import TINY, tiny
+from allmlp.audit.checks import from_embeddings
+from allmlp.audit.subject import TINY, tiny
 from allmlp.errors import UserError
 
 CAUSAL = [name for name in models.REGISTRY if models.load(name).causal]
@@ -49,7 +50,7 @@ def test_every_position_sees_all_of_its_past(name):
 def test_no_gradient_comes_back_from_the_future(name, options):
     subject = audit.Subject(tiny(name, **options), pad=None)
     audit.later_gradients(subject)
-    embedded, logits = audit.from_embeddings(subject)
+    embedded, logits = from_embeddings(subject)
     logits[0, 6].square().sum().backward()
     assert embedded.grad[0, 7:].eq(0).all()
     assert embedded.grad[0, 6].abs().amin() > 0

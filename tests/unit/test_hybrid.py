@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from allmlp import audit, models, tasks
+from allmlp.audit.subject import differs
 from allmlp.errors import UserError
 from allmlp.models.hybrid_as_published import packed
 from allmlp.models.rope_attention import left_padding
@@ -79,9 +80,9 @@ def test_the_published_hybrid_sees_as_many_tokens_ahead_as_there_is_padding(befo
     for source in range(before + 1, 12):
         changed = row.clone()
         changed[0, source] = (row[0, source] + 1) % PAD
-        seen = audit.differs(published(row)[0], published(changed)[0]).tolist()
+        seen = differs(published(row)[0], published(changed)[0]).tolist()
         assert seen == [position >= source - before for position in range(12)]
-        assert audit.differs(mended(row)[0], mended(changed)[0]).tolist() == [p >= source for p in range(12)]
+        assert differs(mended(row)[0], mended(changed)[0]).tolist() == [p >= source for p in range(12)]
 
 
 def test_the_published_hybrid_learns_what_it_must_not_know():

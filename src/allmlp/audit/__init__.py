@@ -6,7 +6,7 @@ kept as published declares in LEAKS which checks it fails: the audit is in order
 
     subject     the model, its rows, and how they are altered
     checks      what is changed, and what must not follow
-    findings    who passes, told to people and to machines
+    findings    the results, as a table or as JSON
 """
 
 import copy
@@ -16,57 +16,13 @@ from typing import Any
 import torch
 
 from allmlp import models
-from allmlp.audit.checks import (
-    CHECKS,
-    LeakError,
-    NotApplicableError,
-    batch_neighbours,
-    from_embeddings,
-    inputs_matter,
-    later_gradients,
-    later_tokens,
-    left_padding,
-    more_padding,
-    right_padding,
-)
-from allmlp.audit.findings import Finding, Result, examine, show
-from allmlp.audit.subject import MOST_POSITIONS, PAD, TINY, TOLERANCE, Subject, differs, loud, spaced, tiny
+from allmlp.audit.checks import LeakError, NotApplicableError, later_gradients, later_tokens
+from allmlp.audit.findings import Finding, examine
+from allmlp.audit.subject import PAD, Subject, loud, tiny
 from allmlp.models.base import SequenceModel
 from allmlp.protocols import Trained
 
-__all__ = [
-    "CHECKS",
-    "MOST_POSITIONS",
-    "PAD",
-    "TINY",
-    "TOLERANCE",
-    "VARIANTS",
-    "Finding",
-    "LeakError",
-    "NotApplicableError",
-    "Result",
-    "Subject",
-    "audit",
-    "audit_architecture",
-    "audit_run",
-    "batch_neighbours",
-    "differs",
-    "examine",
-    "from_embeddings",
-    "inputs_matter",
-    "later_gradients",
-    "later_tokens",
-    "leak",
-    "left_padding",
-    "loud",
-    "more_padding",
-    "right_padding",
-    "show",
-    "spaced",
-    "tiny",
-]
-
-# What an architecture is audited with besides: options that change which token reads which.
+# Further options that an architecture is audited with: those that change which token reads which.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "causal-rn": [{"activation": "relu", "pre_norm": "none"}, {"pre_norm": "approximate"}],
     "masked-mixer": [

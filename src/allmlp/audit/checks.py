@@ -1,4 +1,4 @@
-"""What is changed, and what must not follow: later tokens, their gradients, padding, the other rows of the batch.
+"""The checks: a change of later tokens, padding or other rows of the batch must not alter a prediction.
 
 Each check takes a `Subject`, and raises LeakError at the first offending position, or NotApplicableError where it does
 not concern the model.

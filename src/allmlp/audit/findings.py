@@ -1,4 +1,4 @@
-"""Who passes: the findings of every check on a model, and how they are told to people and to machines."""
+"""The result of every check on a model, printed as a table or as JSON."""
 
 import json
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def examine(name: str, subject: Subject) -> Iterator[Finding]:
 
 
 def show(findings: list[Finding], format: str) -> int:
-    """Print findings for people or for machines. Returns how many are not in order."""
+    """Print findings as a table or as JSON. Returns how many are not in order."""
     wrong = [finding for finding in findings if not finding.in_order]
     if format == "json":
         rows = [{**asdict(finding), "in_order": finding.in_order} for finding in findings]

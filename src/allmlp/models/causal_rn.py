@@ -10,14 +10,7 @@ from torch.nn import functional as F
 from allmlp.errors import UserError
 from allmlp.models.backbone import Backbone, Sizes
 from allmlp.models.base import TokenMixer
-from allmlp.models.layers import (
-    PlainNorm,
-    check_choice,
-    check_eps,
-    check_positive,
-    in_single_precision,
-    own_precision,
-)
+from allmlp.models.layers import PlainNorm, check_choice, check_eps, check_positive, in_single_precision, own_precision
 from allmlp.models.linear_relation import exp_over_largest, linear_causal_relation_sum, log_sums
 from allmlp.models.relation import ACTIVATIONS, causal_relation_sum
 from allmlp.models.rows import Rows

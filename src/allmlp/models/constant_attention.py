@@ -29,11 +29,7 @@ class ConstantAttention(SequenceModel):
     causal: ClassVar[bool] = False
     predicts: ClassVar[Literal["all", "last"]] = "last"
     family: ClassVar[str] = "all-MLP"
-    EMBEDDINGS: ClassVar[dict[str, str]] = {
-        "token_embedding": "W_E",
-        "positions": "W_pos",
-        "unembedding": "W_U",
-    }
+    EMBEDDINGS: ClassVar[dict[str, str]] = {"token_embedding": "W_E", "positions": "W_pos", "unembedding": "W_U"}
 
     def __init__(
         self, vocabulary: int, d_model: int = 128, n_heads: int = 4, d_mlp: int = 512, context: int = 2

@@ -30,9 +30,7 @@ class HybridBlock(RopeBlock):
 
     def forward(self, x_BTD: Tensor, padding_BT: Tensor | None = None) -> Tensor:
         return self._arranged(
-            x_BTD,
-            lambda x: self.attention(self.norm(x), padding_BT),
-            lambda x: self.mixing(self.mixing_norm(x)),
+            x_BTD, lambda x: self.attention(self.norm(x), padding_BT), lambda x: self.mixing(self.mixing_norm(x))
         )
 
     def start(self, like_BD: Tensor) -> Any:
@@ -78,14 +76,7 @@ class Hybrid(RopeBackbone):
         **sizes: Unpack[Sizes],
     ) -> None:
         check_choice("order", order, ORDERS)
-        super().__init__(
-            n_heads=n_heads,
-            d_mlp=d_mlp,
-            fused=fused,
-            padding=pad,
-            embedding_std=1.0,
-            **sizes,
-        )
+        super().__init__(n_heads=n_heads, d_mlp=d_mlp, fused=fused, padding=pad, embedding_std=1.0, **sizes)
         for block in self.blocks:
             assert isinstance(block, HybridBlock)
             block.order = order

@@ -9,13 +9,7 @@ from torch.nn import functional as F
 
 from allmlp.models.attention import Transformer
 from allmlp.models.base import TokenMixer
-from allmlp.models.layers import (
-    check_heads,
-    heads_join,
-    heads_split,
-    in_single_precision,
-    own_precision,
-)
+from allmlp.models.layers import check_heads, heads_join, heads_split, in_single_precision, own_precision
 
 RECIPE = 1
 

@@ -55,15 +55,8 @@ class LinearCausalRN(Backbone):
     causal: ClassVar[bool] = True
     family: ClassVar[str] = "all-MLP"
 
-    def __init__(
-        self,
-        d_relation: int | None = None,
-        eps: float = 1e-5,
-        **sizes: Unpack[Sizes],
-    ) -> None:
+    def __init__(self, d_relation: int | None = None, eps: float = 1e-5, **sizes: Unpack[Sizes]) -> None:
         check_eps(eps)
         super().__init__(
-            mixer=partial(LinearCausalRelation, d_relation=d_relation, eps=eps),
-            norm=partial(PlainNorm, eps),
-            **sizes,
+            mixer=partial(LinearCausalRelation, d_relation=d_relation, eps=eps), norm=partial(PlainNorm, eps), **sizes
         )

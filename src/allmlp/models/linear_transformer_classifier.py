@@ -6,10 +6,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from allmlp.models.base import Bidirectional, TokenMixer
-from allmlp.models.layers import (
-    heads_join,
-    own_precision,
-)
+from allmlp.models.layers import heads_join, own_precision
 from allmlp.models.linear_attention import LinearAttention
 from allmlp.models.transformer_classifier import TransformerClassifier
 

@@ -135,14 +135,7 @@ class Llama(RopeBackbone):
         pad: int | None = None,
         **sizes: Unpack[Sizes],
     ) -> None:
-        super().__init__(
-            n_heads=n_heads,
-            d_mlp=d_mlp,
-            fused=fused,
-            padding=pad,
-            embedding_std=0.02,
-            **sizes,
-        )
+        super().__init__(n_heads=n_heads, d_mlp=d_mlp, fused=fused, padding=pad, embedding_std=0.02, **sizes)
         self.pad = pad
 
 

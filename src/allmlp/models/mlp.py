@@ -48,10 +48,7 @@ class LastTokenMLP(SequenceModel):
     causal: ClassVar[bool] = False
     predicts: ClassVar[Literal["all", "last"]] = "last"
     family: ClassVar[str] = "all-MLP"
-    EMBEDDINGS: ClassVar[dict[str, str]] = {
-        "token_embedding": "embedding.weight",
-        "unembedding": "unembedding.weight",
-    }
+    EMBEDDINGS: ClassVar[dict[str, str]] = {"token_embedding": "embedding.weight", "unembedding": "unembedding.weight"}
 
     def __init__(
         self,

@@ -20,10 +20,7 @@ class Windows:
     def __init__(self, tokens: Path, context: int, batch_size: int) -> None:
         file = TokenFile(tokens)
         self.vocabulary, self.context, self.batch_size = file.vocabulary, context, batch_size
-        self.train, self.held_out = (
-            file.sequences("train", context + 1),
-            file.sequences("validation", context + 1),
-        )
+        self.train, self.held_out = (file.sequences("train", context + 1), file.sequences("validation", context + 1))
         self.batches_per_epoch = len(self.train) // batch_size
         if not self.batches_per_epoch:
             raise UserError(

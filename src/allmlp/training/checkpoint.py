@@ -62,11 +62,7 @@ def _published(run: Run) -> bool:
 
 def _seal(training: Training, folder: Path) -> None:
     run = training.run
-    ending = {
-        "steps_done": training.step,
-        "diverged": training.diverged,
-        "validation_loss": training.final_validation,
-    }
+    ending = {"steps_done": training.step, "diverged": training.diverged, "validation_loss": training.final_validation}
     described: dict[str, Any] = {"id": run.id, "settings": run.settings_digest, "run": run.identity, "ending": ending}
     if training.choice:
         described["learning_rate"] = training.choice.learning_rate
@@ -75,10 +71,7 @@ def _seal(training: Training, folder: Path) -> None:
     paths.write_whole(folder / "log.parquet", training.work.log().to_parquet(index=False, compression="zstd"))
     if run.keeps_state and not training.diverged:
         training.kept[STATE] = write_tensors(folder / STATE, tensors_of(training.model, training.optimiser))
-    files = {
-        **training.kept,
-        **{name: paths.file_sha256(folder / name) for name in ("run.json", "log.parquet")},
-    }
+    files = {**training.kept, **{name: paths.file_sha256(folder / name) for name in ("run.json", "log.parquet")}}
     write_json(folder / MANIFEST, files)
     write_json(TIMINGS / f"{run.id}.json", {"seconds": training.seconds, **provenance(run.device)})
     (folder / "complete").touch()

@@ -136,13 +136,7 @@ class Training:
                 scores[name] = scores.get(name, 0.0) + score * (len(part.tokens) / len(tokens))
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), run.optimiser["clip"] or math.inf)
         rate = learning_rate(self.step, run.steps, self.settings)
-        row = {
-            "step": self.step,
-            "loss": total.item(),
-            "learning_rate": rate,
-            "gradient_norm": norm.item(),
-            **scores,
-        }
+        row = {"step": self.step, "loss": total.item(), "learning_rate": rate, "gradient_norm": norm.item(), **scores}
         if not math.isfinite(row["loss"]) or not math.isfinite(row["gradient_norm"]):
             self.diverged = True
             return row

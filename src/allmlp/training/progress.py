@@ -14,10 +14,7 @@ class Progress:
     def __init__(self, run: Run, step: int) -> None:
         self.run, self.first = run, step
         self.start = self.last = time.monotonic()
-        print(
-            f"{run.id}: " + (f"going on at step {step} of {run.steps}" if step else f"{run.steps} steps"),
-            flush=True,
-        )
+        print(f"{run.id}: " + (f"going on at step {step} of {run.steps}" if step else f"{run.steps} steps"), flush=True)
 
     def show(self, step: int, loss: float) -> None:
         """Print a line if the last one is ten seconds old."""

@@ -34,18 +34,12 @@ class WorkFolder:
         folder.mkdir(parents=True, exist_ok=True)
 
     def save(
-        self,
-        step: int,
-        model: torch.nn.Module,
-        optimiser: torch.optim.Optimizer,
-        seconds: float,
-        kept: dict[str, str],
+        self, step: int, model: torch.nn.Module, optimiser: torch.optim.Optimizer, seconds: float, kept: dict[str, str]
     ) -> None:
         """Save the state before update number `step`; `kept`: sha256 of the weights kept so far."""
         sha256 = write_tensors(self.folder / f"state-{step}.safetensors", tensors_of(model, optimiser))
         write_json(
-            self.folder / f"state-{step}.json",
-            {"step": step, "sha256": sha256, "seconds": seconds, "kept": kept},
+            self.folder / f"state-{step}.json", {"step": step, "sha256": sha256, "seconds": seconds, "kept": kept}
         )
         for old in self._steps()[:-2]:
             (self.folder / f"state-{old}.json").unlink()
@@ -60,9 +54,7 @@ class WorkFolder:
             try:
                 found = read_json(self.folder / f"state-{step}.json")
                 tensors = read_tensors(
-                    self.folder / f"state-{step}.safetensors",
-                    found["sha256"],
-                    "going back to an earlier step.",
+                    self.folder / f"state-{step}.safetensors", found["sha256"], "going back to an earlier step."
                 )
             except UserError as error:
                 print(error, flush=True)
