@@ -1,5 +1,6 @@
 """From checkpoints to measurements: one tidy Parquet file per run and measure, and their comparison."""
 
+import inspect
 import io
 import json
 from pathlib import Path
@@ -22,7 +23,8 @@ def take(run: Run, measure: str, trained: protocols.Trained | None = None) -> Pa
     from allmlp.training.trained import Trained  # PyTorch: what only reads measurements starts without it
 
     module = studies.measure(run.study, measure)
-    rows = module.measure(trained or Trained(run))
+    needs_run = bool(inspect.signature(module.measure).parameters)  # facts of formulae need none
+    rows = module.measure(trained or Trained(run)) if needs_run else module.measure()
     if list(rows.columns) != list(module.COLUMNS):
         raise ValueError(f"{module.__file__}: returns {list(rows.columns)}, declares {list(module.COLUMNS)}")
     rows = rows.assign(run=run.id, seed=run.seed)[["run", "seed", *rows.columns]]

@@ -200,15 +200,15 @@ def test_the_sweep_finds_the_best_rate_and_number_of_heads():
 
 
 def test_the_exact_forms_are_exact_and_a_wrong_scale_would_show():
-    rows = exact_forms.measure(None)
+    rows = exact_forms.measure()
     assert (rows["difference_1"] < 1e-10).all()
     assert judged("002-6", {"exact_forms": rows}).verdict == "reproduced"
     assert judged("002-6", {"exact_forms": rows.assign(difference_1=1e-3)}).verdict == "contradicted"
 
 
 def test_linear_relations_cost_in_proportion_to_length_and_quadratic_ones_do_not():
-    rows = operations.measure(None).assign(run="r")
-    tables = {"exact_forms": exact_forms.measure(None), "operations": rows}
+    rows = operations.measure().assign(run="r")
+    tables = {"exact_forms": exact_forms.measure(), "operations": rows}
     assert judged("002-11", tables).verdict == "reproduced"
     quadratic = {**tables, "operations": rows[rows["model"] == "causal-rn"].assign(model="linear-causal-rn")}
     assert [part.verdict for part in judged("002-11", quadratic).parts][1:] == ["contradicted", "contradicted"]

@@ -316,7 +316,7 @@ def test_measures_of_a_run(planning: Any, tmp_path: Any, monkeypatch: pytest.Mon
     assert cost["kept_bytes_per_token"] > 0
     assert cost["training_tokens_per_s"] > 0
     assert (cost["learning_rate_1"], cost["largest_rate_1"]) == (0.003, 0.003)
-    table = abilities.measure(trained)
+    table = abilities.measure()
     assert len(table) == len(models.REGISTRY) * len(TASKS)
     for module, rows in ((score, score.measure(trained)), (abilities, table), (resources, resources.measure(trained))):
         assert list(rows.columns) == list(module.COLUMNS)

@@ -147,7 +147,7 @@ def test_rules_need_their_runs():
 
 
 def test_identities_hold_and_a_wrong_basis_fails(monkeypatch):
-    rows = dct_identities.measure(None)
+    rows = dct_identities.measure()
     assert list(rows) == list(dct_identities.COLUMNS)
     assert verdicts.neuron_identities(evidence(rows, "dct_identities")).verdict == "reproduced"
     neuron_of = DCTNeuron.__init__
@@ -159,7 +159,7 @@ def test_identities_hold_and_a_wrong_basis_fails(monkeypatch):
         self.basis.copy_(self.basis.new_tensor(wrong))
 
     monkeypatch.setattr(DCTNeuron, "__init__", shifted)
-    found = verdicts.neuron_identities(evidence(dct_identities.measure(None), "dct_identities"))
+    found = verdicts.neuron_identities(evidence(dct_identities.measure(), "dct_identities"))
     assert [part.verdict for part in found.parts] == ["contradicted", "contradicted", "reproduced"]
     counted = verdicts.neuron_identities(evidence(rows.assign(weights=rows["weights"] + 1), "dct_identities"))
     assert counted.parts[2].verdict == "contradicted"
@@ -217,7 +217,7 @@ def test_figures_and_tables_draw_what_they_are_given(rows):
         assert len(buffer.getvalue()) < 300_000
     shown = studies.module("language", "tables.perplexities").tabulate(tables)
     assert len(shown) == 3 + 4 + 4
-    identities = {"dct_identities": dct_identities.measure(None)}
+    identities = {"dct_identities": dct_identities.measure()}
     assert len(studies.module("language", "tables.dct_identities").tabulate(identities)) == 7
 
 

@@ -296,7 +296,7 @@ def tables():
     patch.setattr(hand_coded_grids, "P", 31)
     patch.setattr(hand_coded_grids, "DRAWS", 2)
     found = {
-        name: module.measure(None).assign(run="h", seed=0)
+        name: module.measure().assign(run="h", seed=0)
         for name, module in (("hand_coded_law", hand_coded_law), ("hand_coded_grids", hand_coded_grids))
     }
     patch.setattr(angle_controls, "DRAWS", 40)

@@ -70,7 +70,7 @@ def test_an_expansion_of_two_leaves_528_of_2048_weights_a_layer():
 
 def test_measures_of_the_formulae_give_their_columns_and_the_verdicts_follow():
     tables = {"masking": masking, "hidden_units": hidden_units, "dimensions": dimensions}
-    rows = {name: module.measure(None) for name, module in tables.items()}
+    rows = {name: module.measure() for name, module in tables.items()}
     for name, module in tables.items():
         assert list(rows[name].columns) == list(module.COLUMNS)
     assert judged("001-1", formulae, masking=rows["masking"]) == ["reproduced"] * 3
@@ -84,10 +84,10 @@ def test_measures_of_the_formulae_give_their_columns_and_the_verdicts_follow():
 
 def test_the_slip_is_shown():
     """1,312 is ln(10^570); 8 of them are 10,500 (E001-1)."""
-    rows = dimensions.measure(None).set_index("key")
+    rows = dimensions.measure().set_index("key")
     assert rows.loc["sentences_dimensions", "dimensions"] == pytest.approx(8 * 570 * math.log(10))
     assert round(rows.loc["sentences_dimensions", "logarithm_nats"]) == 1312
-    made = dimensions_table.tabulate({"dimensions": dimensions.measure(None), "paper": exhibits.paper_values("mixers")})
+    made = dimensions_table.tabulate({"dimensions": dimensions.measure(), "paper": exhibits.paper_values("mixers")})
     assert made["paper_over_logarithm"].iloc[0] == 1
     assert made["paper_over_8_logarithm"].iloc[1:].between(0.98, 1.02).all()
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-from types import SimpleNamespace
 
 import matplotlib
 import pandas as pd
@@ -30,7 +29,7 @@ def tables() -> dict[str, pd.DataFrame]:
         )
         for module in OF_NEURONS
     }
-    return {**found, "keywords": near(0.2, 0.1), "constructed_neurons": constructed_neurons.measure(SimpleNamespace())}
+    return {**found, "keywords": near(0.2, 0.1), "constructed_neurons": constructed_neurons.measure()}
 
 
 def given(name: str, tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:

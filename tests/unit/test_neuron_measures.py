@@ -161,7 +161,7 @@ def _gram(w: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def test_one_reading_sorts_constructed_neurons_at_every_width() -> None:
-    rows = constructed_neurons.measure(SimpleNamespace())
+    rows = constructed_neurons.measure()
     assert list(rows.columns) == list(constructed_neurons.COLUMNS)
     relative = rows[(rows["rows"] == "max-row") & (rows["slices"] == "rms-row") & (rows["variance"] == "scaled")]
     assert (relative["right_share_1"] >= 0.95).all()

@@ -147,7 +147,7 @@ def test_the_table_prints_one_line_per_prompt_and_model() -> None:
 
 
 def test_weights_beyond_the_context_are_the_same_at_every_length() -> None:
-    rows = context_parameters.measure(None)  # type: ignore[arg-type]
+    rows = context_parameters.measure()
     at_paper = rows.query("context == 15").set_index("reading")["parameters"]
     assert at_paper.to_dict() == {"all": 37_589_504, "without norms": 37_520_896, "matrices": 37_486_592}
     assert judge_context(evidence("000-14", {"context_parameters": rows})).verdict == "reproduced"  # type: ignore[arg-type]
@@ -168,7 +168,7 @@ def test_the_figure_draws_measured_perplexity_and_counted_weights() -> None:
         ]
     )  # fmt: skip
     paper = pd.DataFrame([("000-14", "constant_parameters_millions", 33.6)], columns=["claim", "key", "value"])
-    figure = contexts.draw({"cost": cost, "context_parameters": context_parameters.measure(None), "paper": paper})  # type: ignore[arg-type]
+    figure = contexts.draw({"cost": cost, "context_parameters": context_parameters.measure(), "paper": paper})
     left, right = figure.axes
     np.testing.assert_allclose(left.lines[0].get_ydata(), np.exp([2.61, 2.21]), rtol=1e-3)
     assert right.lines[0].get_ydata()[4] == pytest.approx(37.589504)

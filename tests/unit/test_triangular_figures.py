@@ -42,8 +42,8 @@ def tables() -> dict[str, pd.DataFrame]:
         for ending in ("", "-continued")
     ]
     return {
-        "reach": reach.measure(None),  # type: ignore[arg-type]
-        "parameter_counts": parameter_counts.measure(None),  # type: ignore[arg-type]
+        "reach": reach.measure(),
+        "parameter_counts": parameter_counts.measure(),
         "learning": ends,
         "loss_curve": curves,
         "milestones": pd.DataFrame(marks),

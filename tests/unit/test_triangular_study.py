@@ -143,16 +143,16 @@ def test_settings_that_fit_nothing_are_refused(parameters, change, said) -> None
 
 
 def test_what_no_training_alters() -> None:
-    rows = causality.measure(None)  # type: ignore[arg-type]
+    rows = causality.measure()
     assert list(rows.columns) == list(causality.COLUMNS)
     assert (rows[["leak_1", "masked_gradient_1", "time_biases", "above_diagonal_1"]] == 0).all(axis=None)
     assert rows["in_sequence_1"].max() < 1e-10
-    counts = parameter_counts.measure(None).set_index("reading")["parameters"]  # type: ignore[arg-type]
+    counts = parameter_counts.measure().set_index("reading")["parameters"]
     assert counts.iloc[0] == 36_297_036
 
 
 def test_the_published_code_hears_seventeen_tokens_back_or_none() -> None:
-    rows = reach.measure(None)  # type: ignore[arg-type]
+    rows = reach.measure()
     assert list(rows.columns) == list(reach.COLUMNS)
     farthest = rows[rows["heard"]].groupby(["form", "context"])["tokens_back"].max()
     assert farthest["reshape", 430] == PRINTED.n_blocks

@@ -113,8 +113,8 @@ def test_fine_tuning_is_judged_on_shakespeare_in_two_parts(corpus) -> None:
 
 
 def test_counts_and_causality_are_judged_exactly() -> None:
-    counts = parameter_counts.measure(None)  # type: ignore[arg-type]
+    counts = parameter_counts.measure()
     assert judged("004-1", parameter_counts=counts).verdict == "reproduced"
-    rows = causality.measure(None)  # type: ignore[arg-type]
+    rows = causality.measure()
     assert judged("004-8", causality=rows).verdict == "reproduced"
     assert judged("004-8", causality=rows.assign(leak_1=1e-300)).verdict == "partly"

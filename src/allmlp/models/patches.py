@@ -1,21 +1,25 @@
 """Image classifiers: patches in, a class out, through the residual blocks of any token mixer."""
 
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypedDict
 
 import torch
 from torch import Tensor, nn
 
 from allmlp.errors import UserError
-from allmlp.models.backbone import Block, Mixer, Norm, Sizes
+from allmlp.models.backbone import Block, Mixer, Norm
 from allmlp.models.base import SequenceModel
 from allmlp.models.layers import FeedForward, check_positive, initialise_normal
 
 
-class PatchSizes(Sizes):
-    """`Sizes`, and the numbers of a patch."""
+class PatchSizes(TypedDict):
+    """The hyperparameters that every `PatchClassifier` takes; `features`: the numbers of a patch."""
 
+    vocabulary: int
+    context: int
     features: int
+    d_model: int
+    n_blocks: int
 
 
 class PatchClassifier(SequenceModel):

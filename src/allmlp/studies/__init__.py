@@ -53,7 +53,7 @@ def measure_module(study: str, name: str) -> str:
 
 
 def measure(study: str, name: str) -> ModuleType:
-    """A measure of a study: RECIPE, COLUMNS and `measure(trained)`."""
+    """A measure of a study: RECIPE, COLUMNS and `measure(trained)`, or `measure()` if it needs no run."""
     return importlib.import_module(measure_module(study, name))
 
 

@@ -44,6 +44,17 @@ class StudySettings(Strict):
             "runs_per_process": self.runs_per_process,
         }
 
+    def untrained(self, device: str = "cpu") -> dict[str, Any]:
+        """Of a run without training steps, which only carries measures. No setting of a scale alters its id."""
+        return {
+            **self.machine(device),
+            "precision": "float32",
+            "compile": False,
+            "optimiser": Optimiser(learning_rate=1.0).model_dump(),
+            "steps": 0,
+            "seed": 0,
+        }
+
 
 class LearningRateSearch(Strict):
     """All that is compared is trained `steps` steps at each rate: one budget for all, on seeds of their own.

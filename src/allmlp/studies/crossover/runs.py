@@ -21,7 +21,6 @@ from allmlp.studies import SHARED
 from allmlp.studies.crossover.fits import fits, told
 from allmlp.studies.crossover.rows import Row
 from allmlp.studies.crossover.settings import Settings
-from allmlp.studies.settings import Optimiser
 
 __all__ = ["Cell", "Settings", "cells", "columns", "runs"]
 
@@ -158,9 +157,6 @@ def _abilities(settings: Settings) -> Run:
         hyperparameters={"vocabulary": 2, "context": 2, "d_model": 1, "n_blocks": 1},
         task="copying",
         task_parameters={"string_length": 1, "batch_size": 1},
-        optimiser=Optimiser(learning_rate=1.0).model_dump(),  # takes no part
-        steps=0,
-        seed=0,
         measures=("abilities",),
-        **{**settings.machine("cpu"), "precision": "float32", "compile": False},
+        **settings.untrained(),
     )

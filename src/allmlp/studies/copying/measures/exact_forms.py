@@ -7,7 +7,6 @@ from torch.nn import functional as F
 
 from allmlp.columns import exact, numeric
 from allmlp.models.linear_relation import exp_over_largest, linear_causal_relation_sum
-from allmlp.protocols import Trained
 
 RECIPE = 1
 SHAPE = (2, 256, 64)  # B, T, D
@@ -22,7 +21,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per form and size of inputs."""
     rows = []
     for size in SIZES:

@@ -10,7 +10,6 @@ from torch.utils.flop_counter import FlopCounterMode
 from allmlp import models
 from allmlp.columns import exact
 from allmlp.models.backbone import Backbone
-from allmlp.protocols import Trained
 
 RECIPE = 1
 MODELS = ("causal-rn", "linear-causal-rn")
@@ -58,7 +57,7 @@ class Operations(TorchDispatchMode):
         return self.written + self._products.get_total_flops()
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per architecture and length; every width is small, for only the growth is asked for."""
     rows = []
     for name in MODELS:

@@ -16,7 +16,7 @@ class Settings(strings.StringSettings):
 
 def runs(settings: Settings, context: Context) -> list[Run]:
     """Every run of the study at one scale."""
-    found = [*strings.runs(settings, context), formulae.run(settings, context)]
+    found = [*strings.runs(settings, context), formulae.run(settings)]
     if settings.text:
         found += text.runs(settings.text, settings, context)
     if settings.images:

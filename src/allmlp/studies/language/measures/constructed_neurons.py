@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
-from allmlp.protocols import Trained
 from allmlp.studies.language.classification import PAPER_WIDTH, Reading, RowScale, SliceScale, classify
 from allmlp.studies.language.constructed import kinds
 
@@ -26,7 +25,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per width, kind and reading; no weight of the run takes part."""
     rows = []
     for width in WIDTHS:

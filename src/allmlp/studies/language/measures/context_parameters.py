@@ -5,7 +5,6 @@ import torch
 
 from allmlp import models
 from allmlp.columns import exact
-from allmlp.protocols import Trained
 from allmlp.training import flops
 
 RECIPE = 1
@@ -21,7 +20,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per reading and context; nothing of the run itself."""
     rows = []
     for reading, options in READINGS.items():

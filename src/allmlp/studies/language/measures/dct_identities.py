@@ -6,7 +6,6 @@ from torch import Tensor
 
 from allmlp.columns import exact, numeric
 from allmlp.models.dct import DCTNeuron
-from allmlp.protocols import Trained
 
 RECIPE = 1
 LENGTH, SEQUENCES = 64, 8
@@ -26,7 +25,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per identity and size."""
     rows = []
     for frequencies, d_model in SIZES:

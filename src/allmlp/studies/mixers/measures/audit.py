@@ -4,7 +4,6 @@ import pandas as pd
 
 from allmlp import audit, models
 from allmlp.columns import exact
-from allmlp.protocols import Trained
 
 RECIPE = 1
 
@@ -19,7 +18,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per architecture and check; fresh tiny weights, so that the run itself plays no part."""
     found = audit.audit(models.REGISTRY)
     return pd.DataFrame([{name: getattr(finding, name) for name in COLUMNS} for finding in found])

@@ -5,7 +5,6 @@ import math
 import pandas as pd
 
 from allmlp.columns import exact, numeric
-from allmlp.protocols import Trained
 
 RECIPE = 1
 POINTS = {  # what is counted -> (the key of its printed number in claims.yaml, mantissa, power of ten)
@@ -24,7 +23,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per number of points. Arithmetic; the run takes no part."""
     rows = []
     for points, (key, mantissa, power) in POINTS.items():

@@ -3,7 +3,6 @@
 import pandas as pd
 
 from allmlp.columns import exact
-from allmlp.protocols import Trained
 from allmlp.studies.mixers.structure import used
 
 RECIPE = 1
@@ -20,7 +19,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per expansion, at a context of 32."""
     rows = [(expansion, *used(expansion)) for expansion in EXPANSIONS]
     return pd.DataFrame(rows, columns=list(COLUMNS))

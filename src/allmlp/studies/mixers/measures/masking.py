@@ -3,7 +3,6 @@
 import pandas as pd
 
 from allmlp.columns import exact
-from allmlp.protocols import Trained
 from allmlp.studies.mixers.structure import FORMS, example, future, masked_gradients
 
 RECIPE = 1
@@ -15,7 +14,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per form and property."""
     rows = [("worked example", name, difference) for name, difference in example().items()]
     for form, options in FORMS.items():

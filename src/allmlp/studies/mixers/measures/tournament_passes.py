@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
-from allmlp.protocols import Trained
 from allmlp.studies.mixers.tournament import passes, search
 
 RECIPE = 1
@@ -20,7 +19,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per size of groups and number of texts. No training alters it."""
     rows = []
     for group in GROUPS:

@@ -12,7 +12,7 @@ from allmlp.models import REGISTRY
 from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.strict import Strict, refuse_unknown_names
-from allmlp.studies.settings import Optimiser, StudySettings
+from allmlp.studies.settings import StudySettings
 
 WITHOUT_TRAINING = ("audit", "dimensions", "hidden_units", "masking", "tournament_passes")
 FORMULAE, MEMORY, SPEED = "formulae", "memory", "speed"  # the label `part`
@@ -61,9 +61,6 @@ def _untrained(
         hyperparameters={"vocabulary": VOCABULARY, **sizes},
         task="copying",
         task_parameters={"string_length": sizes["context"] // 2 - 1, "batch_size": 1},
-        optimiser=Optimiser(learning_rate=1.0).model_dump(),  # takes no part, and no setting of it alters the id
-        steps=0,
-        seed=0,
         measures=measures,
-        **{**settings.machine(device), "precision": "float32", "compile": False},
+        **settings.untrained(device),
     )

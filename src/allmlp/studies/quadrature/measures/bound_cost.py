@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from allmlp.columns import exact, timing
-from allmlp.protocols import Trained
 from allmlp.studies.quadrature import bounds, errors, moments, operations
 from allmlp.studies.quadrature.frequencies import wrap
 from allmlp.studies.quadrature.operations import BRUTE_FORCE, MOMENT_BOUND, PAPER_BOUND
@@ -37,7 +36,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per procedure, p and number of neurons; phases and widths are drawn, no weight takes part."""
     rows = []
     for neurons in (*NEURONS, *LARGE):

@@ -5,7 +5,6 @@ import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.models.angles import GRIDS, fill, place
-from allmlp.protocols import Trained
 from allmlp.studies.quadrature.hand_coded import forward_scores, wobble
 
 RECIPE = 1
@@ -27,7 +26,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per grid, number of frequencies, number of angles and draw; nothing of the run takes part."""
     rows = []
     for number, grid in enumerate(GRIDS):

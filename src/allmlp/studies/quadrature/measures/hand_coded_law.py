@@ -8,7 +8,6 @@ import pandas as pd
 from allmlp.columns import exact, numeric
 from allmlp.models.angles import fill, place
 from allmlp.primes import odd_primes
-from allmlp.protocols import Trained
 from allmlp.studies.quadrature.hand_coded import forward_scores, scores, wobble
 
 RECIPE = 1
@@ -33,7 +32,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per number of angles, offset and prime; nothing of the run takes part."""
     rows, every_p = [], odd_primes(LARGEST)
     for n in COUNTS:

@@ -3,7 +3,6 @@
 import pandas as pd
 
 from allmlp.columns import exact, numeric
-from allmlp.protocols import Trained
 from allmlp.studies.quadrature.printed import checks
 
 RECIPE = 1
@@ -17,6 +16,6 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per number; nothing of the run takes part."""
     return pd.DataFrame(checks(), columns=list(COLUMNS))

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from allmlp.columns import exact, numeric
 from allmlp.models.triangular_mixing import FORMS, MASKS, TriangularMixing
-from allmlp.protocols import Trained
 
 RECIPE = 1
 B, CONTEXT, WIDTH = 2, 24, 20  # no multiple of each other: rows of "reshape" cross tokens
@@ -25,7 +24,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per form, number of triangles and mask; nothing of the run is read."""
     rows = [_row(form, layers, mask) for form, layers, mask in product(FORMS, (1, 2), MASKS)]
     return pd.DataFrame(rows, columns=list(COLUMNS))

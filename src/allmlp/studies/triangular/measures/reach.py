@@ -8,7 +8,6 @@ import torch
 from allmlp.columns import exact, numeric
 from allmlp.models.triangular import Triangular
 from allmlp.models.triangular_mixing import FORMS
-from allmlp.protocols import Trained
 from allmlp.studies.triangular.printed import MULTIPLE, PRINTED, Size
 
 RECIPE = 1
@@ -25,7 +24,7 @@ COLUMNS = {
 }
 
 
-def measure(trained: Trained) -> pd.DataFrame:
+def measure() -> pd.DataFrame:
     """One row per form, size and token, of models with fresh weights; nothing of the run is read."""
     parts = [_reach(form, size) for size, form in product((PRINTED, MULTIPLE), FORMS)]
     return pd.concat(parts, ignore_index=True)[list(COLUMNS)]

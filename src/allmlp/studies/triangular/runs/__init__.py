@@ -10,4 +10,4 @@ __all__ = ["Settings", "runs"]
 
 def runs(settings: Settings, context: Context) -> list[Run]:
     """Every run of the study at one scale."""
-    return [*training.runs(settings, context), formulae.run(settings, context)]
+    return [*training.runs(settings, context), formulae.run(settings)]

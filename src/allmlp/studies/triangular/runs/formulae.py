@@ -3,15 +3,14 @@
 Its own weights are few: the measures build the sizes that they speak of.
 """
 
-from allmlp.protocols import Context
 from allmlp.run import Run
-from allmlp.studies.settings import Optimiser, StudySettings
+from allmlp.studies.settings import StudySettings
 
 WITHOUT_TRAINING = ("causality", "parameter_counts", "reach")
 SHORTEST = 4  # letters of the strings that the untrained model could copy: what a run must have, and no measure reads
 
 
-def run(settings: StudySettings, context: Context) -> Run:
+def run(settings: StudySettings) -> Run:
     """The run that these measures are taken of."""
     return Run(
         study="triangular",
@@ -21,9 +20,6 @@ def run(settings: StudySettings, context: Context) -> Run:
         hyperparameters={"vocabulary": 29, "context": 2 * SHORTEST + 2, "d_model": 12, "n_blocks": 1},
         task="copying",
         task_parameters={"string_length": SHORTEST, "batch_size": 1},
-        optimiser=Optimiser(learning_rate=1.0).model_dump(),  # takes no part, and no setting of it alters the id
-        steps=0,
-        seed=0,
         measures=WITHOUT_TRAINING,
-        **{**settings.machine("cpu"), "precision": "float32", "compile": False},
+        **settings.untrained(),
     )
