@@ -9,16 +9,13 @@ import pytest
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from allmlp import studies
-from allmlp.report import style
-from allmlp.studies.crossover import families, verdicts
-from allmlp.studies.crossover.figures import matrix
+from allmlp.studies.crossover import families, tables, verdicts
+from allmlp.studies.crossover.figures.matrix import _cells, matrix
 from allmlp.studies.crossover.fits import TASKS, fits
 from allmlp.studies.crossover.measures import abilities
-from allmlp.studies.crossover.tables import abilities as abilities_table
-from allmlp.studies.crossover.tables import costs, distances
-from allmlp.studies.crossover.tables import retrieval as retrieval_table
 from allmlp.studies.rules import NotPlannedError
 from tests.conftest import PROJECT
+from tests.exhibits import shown
 
 SKILLS = {  # family -> task -> mean skill
     "attention": {"copying": 0.9, "stories": 0.50, "multi-recall": 0.8},
@@ -148,7 +145,7 @@ def test_of_a_family_the_best_variant_counts_on_each_task() -> None:
 
 
 def tabled(rows: pd.DataFrame) -> pd.DataFrame:
-    return distances.tabulate({"score": rows, "resources": spent(rows)})
+    return tables.distances(score=rows, resources=spent(rows))
 
 
 def test_distances_are_differences_of_skill_least_behind_first() -> None:
@@ -207,14 +204,13 @@ def told() -> pd.DataFrame:
 def test_the_table_of_retrieval_says_what_was_read() -> None:
     rows = scores({"attention": {"stories": 0.5, "retrieval": 0.4}, "masked mixing": {"retrieval": 0.2}})
     rows = rows.assign(value=0.4, guess=1 / 32, cut_stories=0.9, cut_summaries=0.1)
-    table = retrieval_table.tabulate({"score": rows})
+    table = tables.retrieval(score=rows)
     assert table["family"].tolist() == ["attention", "masked mixing"]
     assert table[["cut_stories", "cut_summaries", "seeds"]].to_numpy().tolist() == [[0.9, 0.1, 5]] * 2
 
 
 def test_the_matrix_says_who_cannot_and_why() -> None:
-    with style.matplotlib.rc_context(style.RC):
-        figure = matrix.draw({"score": scores(), "abilities": told()})
+    figure = shown(matrix, {"score": scores(), "abilities": told()})
     texts = [text.get_text().replace("\n", " ") for text in figure.axes[0].texts]
     assert sum(text.startswith("cannot: It gives one answer per sequence, not one per token.") for text in texts) == 3
     assert sum(text == "not planned" for text in texts) == 4  # who could do addition and was not asked to
@@ -225,27 +221,26 @@ def test_the_matrix_says_who_cannot_and_why() -> None:
 
 def test_worse_than_blind_is_no_share_of_the_best() -> None:
     rows = scores({"attention": {"recall": -0.4}, "masked mixing": {"recall": 0.1}})
-    with style.matplotlib.rc_context(style.RC):
-        figure = matrix.draw({"score": rows, "abilities": told()})
+    figure = shown(matrix, {"score": rows, "abilities": told()})
     assert "below 0" in [text.get_text() for text in figure.axes[0].texts]
 
 
 def test_what_nobody_learnt_is_compared_with_nothing() -> None:
     rows = scores({"attention": {"copying": 0.01}, "masked mixing": {"copying": 0.02}})
-    cells = matrix._cells(rows)
+    cells = _cells(rows)
     assert cells["share"].isna().all()
     assert tabled(rows).empty
 
 
 def test_tables_have_a_row_for_each() -> None:
-    table = abilities_table.tabulate({"abilities": told()})
+    table = tables.abilities(abilities=told())
     assert list(table["architecture"]) == ["transformer", "causal-rn", "constant-attention"]
     assert table.set_index("architecture").loc["constant-attention", "recall"] == (
         "cannot: It reads sequences of 2 tokens only."
     )
     rows = spent(scores())
     cost = rows[["run"]].assign(steps_done=7, counted_flops=70)
-    assert len(costs.tabulate({"resources": rows, "cost": cost})) == len(rows)
+    assert len(tables.costs(resources=rows, cost=cost)) == len(rows)
 
 
 def findings(table: pd.DataFrame | None, **others: pd.DataFrame) -> str:
@@ -255,7 +250,7 @@ def findings(table: pd.DataFrame | None, **others: pd.DataFrame) -> str:
     filters = ("slug", "number", "rounded", "scientific", "duration")
     environment.filters |= dict.fromkeys(filters, str)  # of the report's other parts, which are loaded with `count`
     made = {**({} if table is None else {"distances": table}), **others}
-    tables = [
+    listed = [
         {
             "name": name,
             "rows": rows.map(lambda cell: f"{cell:.6g}" if isinstance(cell, float) else str(cell)),
@@ -263,7 +258,7 @@ def findings(table: pd.DataFrame | None, **others: pd.DataFrame) -> str:
         }
         for name, rows in made.items()
     ]
-    study = {"name": "crossover", "tables": tables}
+    study = {"name": "crossover", "tables": listed}
     return environment.get_template("findings-crossover.html.j2").render(study=study)
 
 
@@ -294,13 +289,13 @@ def test_few_seeds_have_no_interval_in_table_matrix_and_findings(seeds: int) -> 
     rows = scores(seeds=seeds)
     table = tabled(rows)
     assert table[["low", "high"]].isna().to_numpy().all()
-    assert matrix._cells(rows)["half"].isna().all()
+    assert _cells(rows)["half"].isna().all()
     page = findings(table)
     assert "nan" not in page
     assert f"Means over {seeds} seed{'s' if seeds > 1 else ''} at scale workstation,\nwhich gives no interval" in page
     enough = scores(seeds=3)
     assert tabled(enough)[["low", "high"]].notna().to_numpy().all()
-    assert matrix._cells(enough)["half"].notna().all()
+    assert _cells(enough)["half"].notna().all()
 
 
 def test_the_findings_say_what_retrieval_read() -> None:
@@ -312,7 +307,7 @@ def test_the_findings_say_what_retrieval_read() -> None:
 def test_the_findings_say_how_short_the_trainings_were() -> None:
     rows = spent(scores())
     cost = rows[["run"]].assign(steps_done=range(900, 900 + len(rows)), counted_flops=70)
-    page = " ".join(findings(tabled(scores()), costs=costs.tabulate({"resources": rows, "cost": cost})).split())
+    page = " ".join(findings(tabled(scores()), costs=tables.costs(resources=rows, cost=cost)).split())
     highest = (rows["family"] == "attention").sum()
     assert f"The budgets pay for 900 to {899 + len(rows)} steps of training" in page
     assert f"the largest of those tried in {highest} of {len(rows)} cases" in page
@@ -320,7 +315,7 @@ def test_the_findings_say_how_short_the_trainings_were() -> None:
 
 def test_it_is_said_that_the_sizes_of_recall_favour_attention() -> None:
     (claim,) = [row for row in studies.ledger("crossover") if row["id"] == "all-own-2"]
-    for text in (claim["reason"], matrix.CAPTION):
+    for text in (claim["reason"], matrix.caption):
         assert "chosen by trials of attention alone" in text
 
 

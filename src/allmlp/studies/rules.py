@@ -65,6 +65,20 @@ def every(findings: Mapping[str, Finding]) -> Finding:
     return replace(weakest, verdict=verdict, text=text, rests=rests, p_against=p_against)
 
 
+def one_of(findings: Mapping[str, Finding], best: str, text: str) -> Finding:
+    """One part that the `best` of several numbers decides, each judged at a level of 1 - 0.05 / their number.
+
+    Contradicted where all refute it. p is corrected for the choice (Bonferroni).
+    """
+    found, chosen = list(findings.values()), findings[best]
+    verdict: Verdict = "reproduced" if chosen.verdict == "reproduced" else "undecided"
+    if all(finding.verdict == "contradicted" for finding in found):
+        verdict = "contradicted"
+    p = None if chosen.p is None else min(1.0, chosen.p * len(found))
+    p_against = at_least((finding.p_against for finding in found), len(found))
+    return replace(chosen, verdict=verdict, text=text, p=p, p_against=p_against)
+
+
 def counted(findings: Iterable[Finding], *, tolerated: int = 0, refuting: int = 1) -> tuple[Verdict, dict[str, Rests]]:
     """The verdict of several numbers as one part, and what it rests on: see `deciding.together`."""
     found = list(findings)

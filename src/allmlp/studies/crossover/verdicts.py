@@ -10,7 +10,7 @@ from allmlp.report.deciding import Rule, on
 from allmlp.report.multiplicity import at_least
 from allmlp.report.statistics import Finding, Verdict, better
 from allmlp.studies.crossover.families import all_mlp, attention_learnt, behind, best_variants, distances, scored
-from allmlp.studies.rules import NotPlannedError, every, withheld
+from allmlp.studies.rules import NotPlannedError, every, one_of, withheld_either
 
 UNIT = "of skill"
 
@@ -22,16 +22,8 @@ def stories_alike(evidence: Evidence) -> Finding:
     level = 1 - 0.05 / len(differences)
     found = {family: _near(values, margin, level) for family, values in differences.items()}
     nearest = min(found, key=lambda family: found[family].value)
-    verdict: Verdict = "undecided"
-    if all(finding.verdict == "contradicted" for finding in found.values()):
-        verdict = "contradicted"
-    elif found[nearest].verdict == "reproduced":
-        verdict = "reproduced"
     text = f"least behind of {len(found)} families: {nearest}, behind attention by {found[nearest].text}"
-    p_against = at_least((finding.p_against for finding in found.values()), len(found))  # no family is near
-    p = _for_many(found[nearest].p, len(found))
-    decided = replace(found[nearest], verdict=verdict, text=text, p=p, p_against=p_against)
-    return _where_attention_learnt(decided, rows, "stories")
+    return _where_attention_learnt(one_of(found, nearest, text), rows, "stories")
 
 
 def recall_apart(evidence: Evidence) -> Finding:
@@ -61,8 +53,8 @@ def none_near_everywhere(evidence: Evidence) -> Finding:
 
 def _where_attention_learnt(finding: Finding, rows: pd.DataFrame, task: str) -> Finding:
     """The finding, undecided where attention is not shown to have learnt the task: to be near it says nothing then."""
-    reason, unlearnt = f"attention is not shown to have learnt {task}", not attention_learnt(rows, task)
-    return withheld(withheld(finding, "reproduced", reason, when=unlearnt), "contradicted", reason, when=unlearnt)
+    reason = f"attention is not shown to have learnt {task}"
+    return withheld_either(finding, reason, when=not attention_learnt(rows, task))
 
 
 def _behind(rows: pd.DataFrame, task: str) -> dict[str, np.ndarray]:
@@ -81,19 +73,14 @@ def _somewhere_behind(of_tasks: dict[str, np.ndarray], margin: float, learnt: se
     level = 1 - 0.05 / len(of_tasks)
     found = {task: better(values, margin, level, UNIT) for task, values in of_tasks.items()}
     worst = max(found, key=lambda task: found[task].low)
-    verdict: Verdict = "undecided"
     nearness = [_near(values, margin) for values in of_tasks.values()]
     near = all(finding.verdict == "reproduced" for finding in nearness)
     shown = len(learnt & set(of_tasks))
-    if near and shown > 1:
-        verdict = "contradicted"
-    elif found[worst].verdict == "reproduced":
-        verdict = "reproduced"
     where = f"near on all {len(found)} tasks, {shown} of which attention learnt, most" if near else "most"
-    text = f"{where} behind on {worst}: {found[worst].text}"
-    p_against = at_least((finding.p for finding in nearness), len(nearness))
-    p = _for_many(found[worst].p, len(found))
-    return replace(found[worst], verdict=verdict, text=text, p=p, p_against=p_against)
+    finding = one_of(found, worst, f"{where} behind on {worst}: {found[worst].text}")
+    holds: Verdict = "reproduced" if finding.verdict == "reproduced" else "undecided"
+    p_against = at_least((near.p for near in nearness), len(nearness))
+    return replace(finding, verdict="contradicted" if near and shown > 1 else holds, p_against=p_against)
 
 
 def _near(values: np.ndarray, margin: float, level: float = 0.95) -> Finding:
@@ -105,8 +92,3 @@ def _near(values: np.ndarray, margin: float, level: float = 0.95) -> Finding:
     rests = {"": on(Rule("below", margin, margin, level), values)}
     said = better(values, margin, level, UNIT)
     return replace(said, verdict=mirrored.verdict, p=mirrored.p, rests=rests, p_against=mirrored.p_against)
-
-
-def _for_many(p: float | None, tests: int) -> float | None:
-    """A p value corrected for the number of tests from which it was chosen (Bonferroni)."""
-    return None if p is None else min(1.0, p * tests)

@@ -1,13 +1,11 @@
 """Sizes, learning rates, heads, and where CausalRN is faster (002-10, own-1). The unit is the seed."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.deciding import Rule
-from allmlp.report.multiplicity import at_least, whole
+from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import (
     FEWEST_SEEDS,
     Finding,
@@ -22,7 +20,7 @@ from allmlp.report.statistics import (
 from allmlp.studies.copying.parts import with_one_head
 from allmlp.studies.copying.verdicts.common import faster
 from allmlp.studies.parts import of_part
-from allmlp.studies.rules import every, exact, require_models, undecided, withheld
+from allmlp.studies.rules import every, exact, one_of, require_models, undecided, withheld
 
 CELL = ["d_model", "n_blocks", "learning_rate"]
 TWO = {"causal-rn": "causal_rn", "transformer": "transformer"}  # architecture -> how the paper's values name it
@@ -63,18 +61,16 @@ def faster_somewhere(evidence: Evidence) -> Finding:
 
 def _leads_somewhere(rows: pd.DataFrame, fast: str, slow: str, margin: float) -> Finding:
     """The cell with the best case for `fast`, after Bonferroni's correction over the cells."""
-    cells = [of_cell for _, of_cell in rows.groupby(CELL)]
+    cells = {
+        ", ".join(f"{name} {value:g}" for name, value in zip(CELL, cell, strict=True)): of_cell
+        for cell, of_cell in rows.groupby(CELL)
+    }
     level = 1 - 0.05 / len(cells)
-    found = [faster(of_cell, fast, slow, margin, level=level) for of_cell in cells]
-    leads = [finding for finding in found if finding.verdict == "reproduced"]
-    refuted = all(finding.verdict == "contradicted" for finding in found)
-    best = max(leads or found, key=lambda finding: finding.low)
-    at = ", ".join(f"{name} {cells[found.index(best)][name].iloc[0]:g}" for name in CELL)
-    verdict: Verdict = "reproduced" if leads else "contradicted" if refuted else "undecided"
-    p = None if best.p is None else min(1.0, best.p * len(cells))
-    p_against = at_least((finding.p_against for finding in found), len(found))  # all cells refute, or none does
-    text = f"in {len(leads)} of {len(cells)} cells; the clearest, {at}: {best.text}"
-    return replace(best, verdict=verdict, text=text, p=p, p_against=p_against)
+    found = {at: faster(of_cell, fast, slow, margin, level=level) for at, of_cell in cells.items()}
+    leads = [at for at, finding in found.items() if finding.verdict == "reproduced"]
+    best = max(leads or found, key=lambda at: found[at].low)
+    text = f"in {len(leads)} of {len(cells)} cells; the clearest, {best}: {found[best].text}"
+    return one_of(found, best, text)
 
 
 def _counts(rows: pd.DataFrame, paper: dict[str, float], margin: float) -> Finding:

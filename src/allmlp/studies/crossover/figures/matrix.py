@@ -8,25 +8,49 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from allmlp.report import style
+from allmlp.report.exhibits import figure
 from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, LEARNT, scored
 from allmlp.studies.seeds import over_seeds
 
-MEASURES = ["score", "abilities"]
-PAPER = ""
-CLAIMS = ["all-own-1", "all-own-2", "all-own-3"]
-TITLE = "Every family on every task"
-CAPTION = (
-    "Skill at the end of training as a share of the best skill on that task; the best in bold. From "
-    f"{FEWEST_OF_INTERVAL} seeds on with half the width of its 95 % t interval over seeds. Skill is 0 for the best "
-    "answer that does not read its input, of recall for the best that looks up no key, and 1 for no error; of a "
-    "text's loss, the share of the entropy of its token frequencies that was learnt. All models of a task were given "
-    "the same number of counted operations, and the same search of learning rates. Retrieval is no training of its "
-    "own: it is measured on what learnt the stories, which reads the last tokens of a text that is longer than its "
-    "context. Hatched: an architecture that cannot do the task, and why, as its class says. Grey: a task that nobody "
-    "learnt within its budget. The sizes of the recall tasks were chosen by trials of attention alone."
-)
-
 LINE = 15  # letters of a reason in one line of a cell
+
+
+@figure(
+    title="Every family on every task",
+    claims=["all-own-1", "all-own-2", "all-own-3"],
+    caption="Skill at the end of training as a share of the best skill on that task; the best in bold. From "
+    f"{FEWEST_OF_INTERVAL} seeds on with half the width of its 95 % t interval over seeds. Skill is 0 for the best "
+    "answer that does not read its input, of recall for the best that looks up no key, and 1 for no error; of a text's "
+    "loss, the share of the entropy of its token frequencies that was learnt. All models of a task were given the same "
+    "number of counted operations, and the same search of learning rates. Retrieval is no training of its own: it is "
+    "measured on what learnt the stories, which reads the last tokens of a text that is longer than its context. "
+    "Hatched: an architecture that cannot do the task, and why, as its class says. Grey: a task that nobody learnt "
+    "within its budget. The sizes of the recall tasks were chosen by trials of attention alone.",
+)
+def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
+    """One row per task, one column per family (or architecture)."""
+    rows = scored(score)
+    cells = _cells(rows).set_index(["task", "column"])
+    tasks = [task for task in abilities["task"].unique() if task in set(rows["task"])]
+    rank = {family: place for place, family in enumerate(rows["family"].unique())}
+    columns = list(rows.sort_values("family", key=lambda of: of.map(rank), kind="stable")["column"].unique())
+    members = rows.groupby("column")["model"].agg(set)
+    figure, ((axes,),) = style.canvas(width=max(6.0, 1.4 + 0.75 * len(columns)), height=0.9 + 0.62 * len(tasks))
+    shares = np.array([[cells["share"].get((task, column), np.nan) for column in columns] for task in tasks])
+    axes.imshow(style.shades(np.clip(shares, 0, 1)), cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    axes.set_facecolor("#f2f2f2")
+    for y, task in enumerate(tasks):
+        for x, column in enumerate(columns):
+            cell = cells.loc[task, column] if (task, column) in cells.index else None
+            _say(axes, x, y, cell, _reason(abilities, members[column], task))
+    axes.set_xticks(range(len(columns)), [textwrap.fill(column, 12) for column in columns], fontsize=7)
+    axes.set_yticks(range(len(tasks)), tasks, fontsize=8)
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    axes.xaxis.tick_top()
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+    return figure
 
 
 def _cells(rows: pd.DataFrame) -> pd.DataFrame:
@@ -66,29 +90,3 @@ def _say(axes: Axes, x: int, y: int, cell: pd.Series | None, reason: str) -> Non
         text = text if cell["share"] >= 0 else "below 0"
         weight = "bold" if cell["best"] else "normal"
         axes.text(x, y, text, ha="center", va="center", fontsize=7, weight=weight, color="white" if dark else "black")
-
-
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """One row per task, one column per family (or architecture): tables["score"] and tables["abilities"]."""
-    rows, abilities = scored(tables["score"]), tables["abilities"]
-    cells = _cells(rows).set_index(["task", "column"])
-    tasks = [task for task in abilities["task"].unique() if task in set(rows["task"])]
-    rank = {family: place for place, family in enumerate(rows["family"].unique())}
-    columns = list(rows.sort_values("family", key=lambda of: of.map(rank), kind="stable")["column"].unique())
-    members = rows.groupby("column")["model"].agg(set)
-    figure, ((axes,),) = style.canvas(width=max(6.0, 1.4 + 0.75 * len(columns)), height=0.9 + 0.62 * len(tasks))
-    shares = np.array([[cells["share"].get((task, column), np.nan) for column in columns] for task in tasks])
-    axes.imshow(style.shades(np.clip(shares, 0, 1)), cmap="Blues", vmin=0, vmax=1, aspect="auto")
-    axes.set_facecolor("#f2f2f2")
-    for y, task in enumerate(tasks):
-        for x, column in enumerate(columns):
-            cell = cells.loc[task, column] if (task, column) in cells.index else None
-            _say(axes, x, y, cell, _reason(abilities, members[column], task))
-    axes.set_xticks(range(len(columns)), [textwrap.fill(column, 12) for column in columns], fontsize=7)
-    axes.set_yticks(range(len(tasks)), tasks, fontsize=8)
-    axes.tick_params(length=0)
-    axes.grid(visible=False)
-    axes.xaxis.tick_top()
-    for side in ("left", "bottom"):
-        axes.spines[side].set_visible(False)
-    return figure

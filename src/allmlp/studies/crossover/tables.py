@@ -1,0 +1,121 @@
+"""Tables of the crossover."""
+
+from collections.abc import Collection
+
+import numpy as np
+import pandas as pd
+
+from allmlp.report.exhibits import table
+from allmlp.report.statistics import t_interval
+from allmlp.studies.crossover import families
+from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, REFERENCE
+
+
+@table(
+    title="What each architecture can do",
+    caption="By what its class says: whether it is causal, which tokens it predicts, whether it reads tokens or "
+    "patches, and what it must be given besides a width and a depth. Every architecture of the registry has a row.",
+)
+def abilities(abilities: pd.DataFrame) -> pd.DataFrame:
+    """One row per architecture, one column per task: `yes`, or `cannot: ` and the reason."""
+    said = abilities["reason"].map(lambda reason: f"cannot: {reason}" if reason else "yes")
+    shown = abilities.assign(said=said).pivot(index="architecture", columns="task", values="said")
+    return shown.loc[abilities["architecture"].unique(), list(abilities["task"].unique())].reset_index()
+
+
+@table(
+    title="What each architecture costs",
+    caption="At the size of the matrix. Operations are forward and backward, counted; kept bytes are what a forward "
+    "pass holds for the backward pass, without the head, each storage once. Speeds are of the machine named, tokens a "
+    "second: of training, and of one continuation, token after token, half a context after half a context. Steps are "
+    "what the task's budget of operations paid for. Learning rate: as the search chose it, beside the largest that it "
+    "tried; where the two are one, a larger may or may not have been better.",
+)
+def costs(resources: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
+    """One row per task and architecture, of its first seed."""
+    rows = resources.merge(cost[["run", "steps_done", "counted_flops"]], on="run")
+    rows = rows.assign(kept_bytes_per_token=rows["kept_bytes_per_token"].round().astype(int))
+    names = {"steps_done": "steps", "learning_rate_1": "learning_rate", "largest_rate_1": "largest_rate"}
+    sizes = ["task", "family", "model", "parameters", "flops_per_token", "kept_bytes_per_token"]
+    spent = ["steps", "counted_flops", "learning_rate", "largest_rate"]
+    return rows.rename(columns=names)[[*sizes, *spent, "training_tokens_per_s", "generation_tokens_per_s", "hardware"]]
+
+
+@table(
+    title="Retrieval by what learnt the stories",
+    caption="Share of held-out summaries whose own story is the nearest of its group of candidates, mean over seeds; "
+    "guessed: the same of a guess. Every model is shown the same pairs, in the same groups. Of a text that is longer "
+    "than the context the last tokens are read. Cut: the share of such texts, the same for all, as context and "
+    "tokenizer are.",
+)
+def retrieval(score: pd.DataFrame) -> pd.DataFrame:
+    """One row per column of the matrix that learnt the stories."""
+    rows = families.scored(score).query("task == 'retrieval'")
+    return rows.groupby(["family", "model"], sort=False, as_index=False).agg(
+        found_1=("value", "mean"),
+        guessed_1=("guess", "first"),
+        skill_1=("skill_1", "mean"),
+        seeds=("run", "nunique"),
+        cut_stories=("cut_stories", "first"),
+        cut_summaries=("cut_summaries", "first"),
+    )
+
+
+RATIOS = {
+    "parameters": "parameters",
+    "flops_per_token": "operations",
+    "kept_bytes_per_token": "kept_bytes",
+    "training_tokens_per_s": "training_speed",
+    "generation_tokens_per_s": "generation_speed",
+}
+# tasks in the order in which costs are compared; retrieval is no training and has none
+COSTED = ("stories", "bytes", "copying", "recall", "multi-recall", "addition", "digits")
+COLUMNS = ["family", "tasks", "common", "behind", "low", "high", "seeds", "best_on", "best", "worst_on", "worst"]
+
+
+@table(
+    title="How far each family is behind attention",
+    claims=["all-own-1", "all-own-2", "all-own-3"],
+    caption="Of each all-MLP family its best variant on a task, least behind first. Behind: attention's skill minus "
+    "the family's, below zero where it is ahead, the mean over the common tasks, which somebody learnt and all ranked "
+    f"families can do; from {FEWEST_OF_INTERVAL} seeds on with a 95 % t interval over seeds, paired. A family that has "
+    "one such task with attention is not ranked, where others have more. Best and worst are of all tasks that it has "
+    "with attention. The other numbers are ratios to attention on the task named at the end, a common one: above one "
+    "it needs more, or is faster. Speeds are of one timing each.",
+)
+def distances(score: pd.DataFrame, resources: pd.DataFrame) -> pd.DataFrame:
+    """One row per all-MLP family that has a task with attention; `common` is empty for one that is not ranked."""
+    rows = families.best_variants(families.scored(score))
+    of_families = {family: families.distances(rows, family) for family in families.all_mlp(rows)}
+    of_families = {family: of_tasks for family, of_tasks in of_families.items() if of_tasks}
+    ranked, common = families.compared(of_families)
+    found = []
+    for family, of_tasks in of_families.items():
+        on = common if family in ranked else []
+        means = {task: float(behind.mean()) for task, behind in of_tasks.items()}
+        best, worst = min(means, key=lambda task: means[task]), max(means, key=lambda task: means[task])
+        extremes = {"best_on": best, "best": means[best], "worst_on": worst, "worst": means[worst]}
+        row = {"family": family, **_behind(of_tasks, on), **extremes}
+        found.append({**row, **_ratios(rows, resources, family, on or of_tasks)})
+    shown = pd.DataFrame(found, columns=[*COLUMNS, *RATIOS.values(), "costs_on"])
+    return shown.sort_values("behind", kind="stable", ignore_index=True)
+
+
+def _behind(of_tasks: dict[str, np.ndarray], common: list[str]) -> dict[str, object]:
+    """The mean over the common tasks, nan where there is none, and its interval, nan where seeds are too few."""
+    seeds = min(map(len, of_tasks.values()))
+    behind = np.mean([of_tasks[task] for task in common], axis=0) if common else np.full(seeds, np.nan)
+    interval = t_interval(behind)
+    low, high = (interval.low, interval.high) if common and seeds >= FEWEST_OF_INTERVAL else (np.nan, np.nan)
+    about = {"tasks": len(of_tasks), "common": ", ".join(common), "seeds": seeds}
+    return {**about, "behind": interval.mean, "low": low, "high": high}
+
+
+def _ratios(rows: pd.DataFrame, resources: pd.DataFrame, family: str, tasks: Collection[str]) -> dict[str, object]:
+    """What the family's variant needs over what attention's needs, on the first of `tasks` in the order of COSTED."""
+    best = rows.drop_duplicates(["family", "task"]).set_index(["family", "task"])["column"]
+    at = resources.drop_duplicates(["column", "task"]).set_index(["column", "task"])
+    for task in (task for task in COSTED if task in tasks):
+        own, other = (at.loc[(best[name, task], task), list(RATIOS)].astype(float) for name in (family, REFERENCE))
+        return {**{RATIOS[str(name)]: ratio for name, ratio in (own / other).items()}, "costs_on": task}
+    return {"costs_on": ""}

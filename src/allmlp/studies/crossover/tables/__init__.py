@@ -1,1 +1,0 @@
-"""Tables of the crossover: measurements -> a table, one file each."""
