@@ -24,7 +24,8 @@ class Model(Strict):
     """One model of the comparison: an architecture with hyperparameters, and perhaps a width and a batch of its own.
 
     `longer`: its steps over the study's, so that it lasts as long as slower models do, which equal time and equal
-    FLOPs ask for. `learning_rate`: null where the search chooses it.
+    FLOPs ask for. `learning_rate`: null where the search chooses it. `further_seeds`: besides the study's, for a rule
+    whose margin is small; pairs of models are compared on the seeds that both have.
     """
 
     architecture: str
@@ -35,12 +36,21 @@ class Model(Strict):
     d_model: int | None = Field(default=None, gt=0)
     batch_size: int | None = Field(default=None, gt=0)
     learning_rate: float | None = Field(default=None, gt=0)
+    further_seeds: list[Annotated[int, Field(ge=0)]] = Field(default=[])
 
     @field_validator("architecture")
     @classmethod
     def _known(cls, architecture: str) -> str:
         refuse_unknown_names("architecture", [architecture], REGISTRY)
         return architecture
+
+
+class Search(LearningRateSearch):
+    """The search of rates. `in_proportion`: a size that is trained for less than the study's steps (`longer` below 1)
+    is searched for as much less, so that a search takes the same share of the time of every size.
+    """
+
+    in_proportion: bool = False
 
 
 class TrainingSettings(StudySettings):
@@ -65,13 +75,14 @@ class TrainingSettings(StudySettings):
     models: dict[str, Model] = Field(min_length=1)
     compared: list[str] | None = None
     windows: list[str] = Field(default=[])
-    search: LearningRateSearch | None = None
+    search: Search | None = None
 
     @model_validator(mode="after")
     def _named(self) -> Self:
         refuse_unknown_names("model", [*(self.compared or []), *self.windows], self.models)
         if self.search:
-            refuse_searched_seeds(self.search.seeds, self.seeds, "search.seeds")
+            further = [seed for model in self.models.values() for seed in model.further_seeds]
+            refuse_searched_seeds(self.search.seeds, [*self.seeds, *further], "search.seeds")
         return self
 
     def base(self, model: Model) -> Size:

@@ -39,8 +39,13 @@ def runs(settings: TrainingSettings, context: Context) -> list[Run]:
     """The search of every model, then seed after seed: one seed already tells something of everything."""
     searched = [(training, _search(settings, context, training)) for training in _trainings(settings)]
     found = list({run.id: run for _, of_training in searched for run in of_training}.values())
-    for seed in settings.seeds:
-        found += [_run(settings, context, training, seed, of_training) for training, of_training in searched]
+    further = [seed for model in settings.chosen.values() for seed in model.further_seeds]
+    for seed in dict.fromkeys([*settings.seeds, *further]):
+        found += [
+            _run(settings, context, training, seed, of_training)
+            for training, of_training in searched
+            if seed in settings.seeds or (_is_base(training) and seed in training.model.further_seeds)
+        ]
     return found
 
 
@@ -89,6 +94,11 @@ def _trainings(settings: TrainingSettings) -> Iterator[Training]:
         yield Training(name, model, settings.base(model).model_copy(update={"longer": 1.0}), windows=True)
 
 
+def _is_base(training: Training) -> bool:
+    """The comparison's own size, padded on the right: what a model's further seeds are for."""
+    return training.size not in training.model.sizes and training.padding == "right" and not training.windows
+
+
 def _embedding(
     model: str, settings: TrainingSettings, padding: Padding, d_model: int | None, n_blocks: int | None
 ) -> Training:
@@ -108,12 +118,14 @@ def _search(settings: TrainingSettings, context: Context, training: Training) ->
     if settings.search is None or training.model.learning_rate is not None:
         return []
     optimiser = settings.optimiser.model_dump()
+    shorter = min(1.0, training.size.longer) if settings.search.in_proportion else 1.0
+    steps = round(settings.search.steps * shorter)
     return [
         Run(
             study="mixers",
             **_network(settings, context, training, SEARCH, rate),
             optimiser={**optimiser, "learning_rate": rate},
-            steps=settings.search.steps,
+            steps=steps,
             seed=seed,
             measures=SHARED,
             **settings.machine(context.device),
