@@ -1,7 +1,8 @@
 """Models at equal steps, equal time and equal FLOPs: one loss per seed, read from curves of held-out losses.
 
-A budget is what the model that stopped first has spent: in steps, in seconds on the device that trained both (a
-model's seconds per step are the median over its seeds, since runs share a machine), or in counted FLOPs. Between two
+A budget is what the model that stopped first has spent: in steps, in seconds, or in counted FLOPs. A model's seconds
+per step are the median of the rounds of a benchmark that timed all models side by side (step_times.py); where it did
+not time all of them, the median over its seeds of what trainings took on the device that trained both. Between two
 tested steps a loss is read linearly in the logarithm of the steps. Where the learning rate decays to the end, a loss on
 the way is no loss of a finished training: each run then counts with its end, and runs whose ends lie further apart than
 NEARLY are not compared. Nor are equal steps of different batch sizes, which are different amounts of text.
@@ -10,19 +11,39 @@ NEARLY are not compared. Nor are equal steps of different batch sizes, which are
 import numpy as np
 import pandas as pd
 
+from allmlp.studies.mixers import step_times
 from allmlp.studies.rules import NotComparableError
 
 UNITS = {"steps": "steps", "seconds": "time", "flops": "FLOPs"}  # unit -> how a table names it
 MODEL = ["variant", "size", "padding"]
+TRAININGS = "the trainings, which shared machines"  # where no benchmark timed all models
+NO_CLOCK = "none"
+NEEDS_BENCHMARK = (
+    "needs seconds per step of every model from one benchmark: "
+    "`python -m allmlp.studies.mixers.step_times --write` on an idle machine"
+)
 NEARLY = 1.1  # ends of schedules that decay: the most that the longest may have spent over the shortest
 
 
 def curves(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `learning_curve` with `steps`, and with `seconds` as the median over seeds of the model's."""
+    """Rows of `learning_curve` with `steps`, and `seconds` by one clock for all: the benchmark's or trainings'."""
+    if (timed := benchmark(rows)) is not None:
+        medians = {name: float(np.median(seconds)) for name, seconds in timed.seconds.items()}
+        per_step = [medians[step_times.name_of(labels)] for labels in rows.to_dict("records")]
+        return rows.assign(
+            steps=rows["step"], seconds=rows["step"] * per_step, clock=f"a benchmark on {timed.hardware}"
+        )
     per_run = rows.drop_duplicates("run")
     median = per_run.groupby(MODEL)["seconds_per_step"].median().rename("median_s")
     found = rows.drop(columns="seconds").merge(median, left_on=MODEL, right_index=True)
-    return found.assign(steps=found["step"], seconds=found["step"] * found["median_s"]).drop(columns="median_s")
+    found = found.assign(steps=found["step"], seconds=found["step"] * found["median_s"], clock=TRAININGS)
+    return found.drop(columns="median_s")
+
+
+def benchmark(rows: pd.DataFrame) -> step_times.Benchmark | None:
+    """The benchmark that timed every model of these rows of `learning_curve`; None where one is missing."""
+    after = rows[rows["step"].gt(0)]
+    return step_times.of_models(after.assign(flops_per_step=(after["flops"] / after["step"]).round()))
 
 
 def spent(rows: pd.DataFrame, unit: str) -> float:
@@ -34,10 +55,14 @@ def spent(rows: pd.DataFrame, unit: str) -> float:
 def budget(rows: list[pd.DataFrame], unit: str) -> float:
     """The largest budget in `unit` that all of these models have reached.
 
+    Seconds that are not known (`without_clock`) raise NotComparableError, too.
+
     Raises NotComparableError, which names them, for equal steps of different batch sizes, and where a learning rate
     decays and the runs' ends differ by more than NEARLY in `unit`: the longer ones would count half-way down.
     """
     amounts = [spent(of_model, unit) for of_model in rows]
+    if unit == "seconds" and any(of_model["clock"].eq(NO_CLOCK).any() for of_model in rows if "clock" in of_model):
+        raise NotComparableError(NEEDS_BENCHMARK)
     if unit == "steps":
         _refuse_other_batches(rows)
     if any(_decays(of_model) for of_model in rows):
@@ -96,9 +121,19 @@ def _read(of_seed: pd.DataFrame, unit: str, amount: float, value: str) -> float:
 
 
 def compared(first: pd.DataFrame, second: pd.DataFrame, unit: str, value: str = "validation_nats") -> np.ndarray:
-    """The first model's loss minus the second's at their common budget, one number per seed that either has."""
+    """The first model's loss minus the second's at their common budget, one number per seed that both were given."""
     amount = budget([first, second], unit)
-    return (at(first, unit, amount, value) - at(second, unit, amount, value)).to_numpy()
+    return paired(at(first, unit, amount, value), at(second, unit, amount, value)).to_numpy()
+
+
+def paired(first: pd.Series, second: pd.Series) -> pd.Series:
+    """first minus second by seed, of the seeds that both were given: a model may have further ones."""
+    return (first - second).reindex(first.index.intersection(second.index))
+
+
+def without_clock(rows: pd.DataFrame) -> pd.DataFrame:
+    """The same rows, of which nothing is known at equal time: for a scale whose rules ask for the benchmark."""
+    return rows.assign(seconds=float("nan"), clock=NO_CLOCK)
 
 
 def ends(rows: pd.DataFrame, value: str = "validation_nats") -> pd.Series:

@@ -42,4 +42,4 @@ def _difference(of_model: pd.DataFrame, flat: pd.DataFrame, unit: str) -> pd.Ser
         amount = budgets.budget([of_model, flat], unit)
     except NotComparableError:
         return pd.Series(float("nan"), index=sorted(of_model["seed"].unique()))
-    return budgets.at(of_model, unit, amount) - budgets.at(flat, unit, amount)
+    return budgets.paired(budgets.at(of_model, unit, amount), budgets.at(flat, unit, amount))

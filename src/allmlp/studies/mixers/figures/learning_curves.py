@@ -18,12 +18,13 @@ PAPER = "tables of Scaling Properties"
 CLAIMS = ["001-6", "001-7", "001-8", "001-own-1"]
 TITLE = "Learning at equal steps, equal time and equal operations"
 CAPTION = (
-    "Loss on held-out documents, padding left out, against training steps, against seconds on the device that trained "
-    "all of them (a model's seconds per step are the median over its seeds, for runs share the machine), and against "
-    "counted operations forward and backward. Mean over seeds and 95 % t interval; models of one width and depth, each "
-    "at the learning rate that its own search chose, where the scale searches. Where the rate stays constant after "
-    "warm-up, losses on the way compare; where it decays, only the ends do. The article's unit of compute is the "
-    "middle column, in hours of one graphics card; its losses belong to those, so there is no grey mark."
+    "Loss on held-out documents, padding left out, against training steps, against seconds (a model's seconds per step "
+    "are those of one benchmark where that timed all of them, else the median over its seeds on the device that "
+    "trained all of them, for runs share the machine), and against counted operations forward and backward. Mean over "
+    "seeds and 95 % t interval; models of one width and depth, each at the learning rate that its own search chose, "
+    "where the scale searches. Where the rate stays constant after warm-up, losses on the way compare; where it "
+    "decays, only the ends do. The article's unit of compute is the middle column, in hours of one graphics card; its "
+    "losses belong to those, so there is no grey mark."
 )
 
 AXES = {"steps": "training step", "seconds": "seconds of training", "flops": "counted FLOPs"}

@@ -18,11 +18,20 @@ from allmlp.studies.rules import NotComparableError, counted
 
 NATS = "nats per token"
 PAPER_SCALE = "paper"
+BENCHMARKED = "long"  # the scale whose trainings share machines for hours
+TIMED = "at equal time"  # in the name of a part
 
 
 def trainings(evidence: Evidence, part: str = TRAINING) -> pd.DataFrame:
-    """The curves of the comparison, with what each step has cost."""
-    return budgets.curves(of_part(evidence.table("learning_curve"), part))
+    """The curves of the comparison, with what each step has cost; at BENCHMARKED, seconds of the benchmark or none."""
+    rows = budgets.curves(of_part(evidence.table("learning_curve"), part))
+    timed = not rows["clock"].eq(budgets.TRAININGS).any()
+    return rows if timed or evidence.scale != BENCHMARKED else budgets.without_clock(rows)
+
+
+def by_clock(finding: Finding, rows: pd.DataFrame) -> Finding:
+    """The finding, which says whose seconds per step it counts with."""
+    return replace(finding, text=f"{finding.text}; seconds per step of {rows['clock'].iloc[0]}")
 
 
 def not_judged(reason: str, seeds: int = 0, unit: str = "") -> Finding:
@@ -30,16 +39,17 @@ def not_judged(reason: str, seeds: int = 0, unit: str = "") -> Finding:
     return Finding("undecided", math.nan, math.nan, math.nan, seeds, unit, f"not judged: {reason}")
 
 
-def of_parts(parts: Mapping[str, Callable[[], Finding]]) -> Finding:
-    """A claim in parts, each judged for itself: one whose runs nothing holds equal is named, and not judged.
+def of_parts(parts: Mapping[str, Callable[[], Finding]], rows: pd.DataFrame | None = None) -> Finding:
+    """A claim in parts, each judged for itself: runs that are not comparable are named, and their part is not judged.
 
-    Raises NotComparableError where that leaves no part judged.
+    rows: the curves, where parts compare at equal time; these say by which clock. Raises NotComparableError where that
+    leaves no part judged.
     """
     found: dict[str, Finding] = {}
     refused: list[NotComparableError] = []
     for name, judge in parts.items():
         try:
-            found[name] = judge()
+            found[name] = judge() if rows is None or TIMED not in name else by_clock(judge(), rows)
         except NotComparableError as error:
             refused.append(error)
             found[name] = not_judged(str(error))

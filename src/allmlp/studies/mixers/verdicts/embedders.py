@@ -9,7 +9,17 @@ import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, better, t_interval
-from allmlp.studies.mixers.matching import LARGE, OTHER_WORDS, as_printed, by_side, differences, gains, of_setting
+from allmlp.studies.mixers.matching import (
+    LARGE,
+    OTHER_WORDS,
+    POSITIONS,
+    Setting,
+    as_printed,
+    by_side,
+    differences,
+    gains,
+    of_setting,
+)
 from allmlp.studies.mixers.verdicts.sides import (
     AUTOENCODER,
     MIXER,
@@ -18,6 +28,7 @@ from allmlp.studies.mixers.verdicts.sides import (
     UNTRAINED,
     UNTRAINED_TRANSFORMER,
     embeds_better,
+    of_scale,
     of_what_was_read,
     on_sides,
     printed_losses,
@@ -30,7 +41,7 @@ from allmlp.studies.rules import NotPlannedError, below, every
 def mixer_embeds_better(evidence: Evidence) -> Finding:
     """001-22: the matcher ends lower on a mixer's embeddings than on a transformer's, 32 at a time."""
     rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
-    mixer, transformer = as_printed(rows, MIXER, TRANSFORMER)
+    mixer, transformer = as_printed(rows, *of_scale(evidence, MIXER, TRANSFORMER))
     printed = {
         "mixer_test_loss_nats": (mixer, "lowest_nats"),
         "transformer_test_loss_nats": (transformer, "lowest_nats"),
@@ -45,7 +56,7 @@ def mixer_embeds_better(evidence: Evidence) -> Finding:
 def gap_widens(evidence: Evidence) -> Finding:
     """001-23: with 128 at a time the mixer's lead is larger, and the transformer's matcher overfits."""
     rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
-    mixer, transformer = as_printed(rows, MIXER, TRANSFORMER)
+    mixer, transformer = as_printed(rows, *of_scale(evidence, MIXER, TRANSFORMER))
     of_mixer, of_transformer = mixer._replace(context=LARGE), transformer._replace(context=LARGE)
     at_small = differences(rows, transformer, mixer, "lowest_nats")
     at_large = differences(rows, of_transformer, of_mixer, "lowest_nats")
@@ -70,56 +81,61 @@ def gap_widens(evidence: Evidence) -> Finding:
 def transformer_teaches_nothing(evidence: Evidence) -> Finding:
     """001-24: nothing from the lowest-loss transformer, much from an equal mixer, more with more pairs."""
     rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
-    positions = {"before the end": TRANSFORMER, "at the end": TRANSFORMER._replace(position="last")}
-    of_mixer = gains(rows, MIXER)
+    mixer, transformer = of_scale(evidence, MIXER, TRANSFORMER)
+    other = {"at the end": TRANSFORMER._replace(position="last")}
+    positions = {POSITIONS[transformer.position]: transformer}
+    positions |= other if transformer == TRANSFORMER else {POSITIONS[TRANSFORMER.position]: TRANSFORMER}
+    of_mixer = gains(rows, mixer)
     learnt = {
         name: where_learnt(gains(rows, setting), lambda gain: below(gain, margin, NATS), "reproduced", margin, of_mixer)
         for name, setting in positions.items()
     }
     printed = {
-        "mixer_test_loss_nats": (MIXER._replace(fewer=True), "lowest_nats"),
-        "mixer_550k_test_loss_nats": (MIXER, "lowest_nats"),
-        "mixer_550k_c128_test_loss_nats": (MIXER._replace(context=LARGE), "lowest_nats"),
+        "mixer_test_loss_nats": (mixer._replace(fewer=True), "lowest_nats"),
+        "mixer_550k_test_loss_nats": (mixer, "lowest_nats"),
+        "mixer_550k_c128_test_loss_nats": (mixer._replace(context=LARGE), "lowest_nats"),
     }
     parts = {
         "(a) chance minus the transformer's": every(learnt),
-        "(b) transformer's minus mixer's": embeds_better(rows, TRANSFORMER, MIXER, margin),
-        "(c) mixer's, fewer minus more pairs": embeds_better(rows, MIXER._replace(fewer=True), MIXER, margin),
+        "(b) transformer's minus mixer's": embeds_better(rows, transformer, mixer, margin),
+        "(c) mixer's, fewer minus more pairs": embeds_better(rows, mixer._replace(fewer=True), mixer, margin),
         "(d) printed test losses": printed_losses(evidence, printed, refuting=2),
     }
-    return of_what_was_read(parts, rows, MIXER, *positions.values())
+    return of_what_was_read(parts, rows, mixer, *positions.values())
 
 
 def untrained_embeds_nothing(evidence: Evidence) -> Finding:
     """001-25: an untrained mixer's embeddings teach nothing at 128 and little at 32."""
     rows, margin = evidence.table("retrieval"), evidence.margin
-    many, few = gains(rows, UNTRAINED._replace(context=LARGE)), gains(rows, UNTRAINED)
-    trained = gains(rows, MIXER._replace(context=LARGE)), gains(rows, MIXER)
+    untrained, mixer, transformer = of_scale(evidence, UNTRAINED, MIXER, UNTRAINED_TRANSFORMER)
+    many, few = gains(rows, untrained._replace(context=LARGE)), gains(rows, untrained)
+    trained = gains(rows, mixer._replace(context=LARGE)), gains(rows, mixer)
     none_nats, little_nats = margin["none_nats"], margin["little_nats"]
     none = where_learnt(many, lambda gain: below(gain, none_nats, NATS), "reproduced", none_nats, trained[0])
     little = where_learnt(few, lambda gain: below(gain, little_nats, NATS), "reproduced", little_nats, trained[1])
-    overlap = of_setting(rows, UNTRAINED)["shared_words_1"].mean()
-    said = f"{overlap:.0%} of a query's content words are in its text, of both what is read{_beside(rows)}"
+    overlap = of_setting(rows, untrained)["shared_words_1"].mean()
+    said = f"{overlap:.0%} of a query's content words are in its text, of both what is read{_beside(rows, transformer)}"
     parts = {
         "(a) nothing at 128": none,
         "(b) little at 32": replace(little, text=f"{little.text}; {said}"),
     }
-    return of_what_was_read(parts, rows, UNTRAINED._replace(context=LARGE), UNTRAINED)
+    return of_what_was_read(parts, rows, untrained._replace(context=LARGE), untrained)
 
 
 def autoencoder_embeds_no_better(evidence: Evidence) -> Finding:
     """001-26: an encoder that gives its input back embeds no better for retrieval than an untrained mixer."""
     rows, margin = evidence.table("retrieval"), evidence.margin
-    entropy, gap = by_side(rows, AUTOENCODER, "embedder_nats"), differences(rows, UNTRAINED, AUTOENCODER, "lowest_nats")
+    untrained, autoencoder = of_scale(evidence, UNTRAINED, AUTOENCODER)
+    entropy, gap = by_side(rows, autoencoder, "embedder_nats"), differences(rows, untrained, autoencoder, "lowest_nats")
     limit, loss = margin["cross_entropy_nats"], margin["loss_nats"]
-    of = gains(rows, UNTRAINED), gains(rows, AUTOENCODER)
+    of = gains(rows, untrained), gains(rows, autoencoder)
     parts = {
         "(a) its own loss": on_sides(entropy, lambda nats: below(nats, limit, "nats per token")),
         "(b) untrained minus autoencoder": where_learnt(
             gap, lambda nats: below(nats, loss, NATS), "reproduced", loss, *of
         ),
     }
-    return of_what_was_read(parts, rows, UNTRAINED, AUTOENCODER)
+    return of_what_was_read(parts, rows, untrained, autoencoder)
 
 
 def shared_words(evidence: Evidence) -> Finding:
@@ -157,10 +173,10 @@ def mean_embeds_better(evidence: Evidence) -> Finding:
     return of_what_was_read(parts, rows, MIXER, TRANSFORMER)
 
 
-def _beside(rows: pd.DataFrame) -> str:
+def _beside(rows: pd.DataFrame, transformer: Setting) -> str:
     """The untrained transformer's gain, where it was run."""
     try:
-        found = {side: t_interval(gain.to_numpy()) for side, gain in gains(rows, UNTRAINED_TRANSFORMER).items()}
+        found = {side: t_interval(gain.to_numpy()) for side, gain in gains(rows, transformer).items()}
     except NotPlannedError:
         return ""
     said = ", ".join(

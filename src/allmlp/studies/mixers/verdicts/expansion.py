@@ -1,6 +1,7 @@
 """The expanded mixer beside Llama and the flat mixer (001-3, -4, -7, -8, -31). The unit is the seed."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,10 +9,22 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better, equal
-from allmlp.studies.mixers import budgets
+from allmlp.studies.mixers import budgets, step_times
 from allmlp.studies.mixers.parts import EXPANDED, FLAT, of_model, widths, with_half_the_width
-from allmlp.studies.mixers.verdicts.common import NATS, both, of_parts, only_on_paper, smallest, trainings, within
+from allmlp.studies.mixers.step_times import name_of
+from allmlp.studies.mixers.verdicts.common import (
+    BENCHMARKED,
+    NATS,
+    both,
+    by_clock,
+    of_parts,
+    only_on_paper,
+    smallest,
+    trainings,
+    within,
+)
 from allmlp.studies.parts import of_part
+from allmlp.studies.rules import NotComparableError
 
 MANY_HEADS = "llama-16"
 PRINTED_WIDTH = 256  # of the expanded mixer whose losses the article's training section prints
@@ -44,7 +57,8 @@ def llama_of_half_the_width(evidence: Evidence) -> Finding:
             "(d) Llama's memory over the mixer's": lambda: better(
                 (_of_seed(memory, llama) / _of_seed(memory, mixer)).to_numpy(), margin["memory_ratio_1"]
             ),
-        }
+        },
+        rows,
     )
 
 
@@ -68,7 +82,8 @@ def flat_against_expanded(evidence: Evidence) -> Finding:
         {
             f"(a) flat ahead at equal time, widths {', '.join(map(str, shared))}": ahead,
             "(b) printed losses": lambda: only_on_paper(evidence, known or None, refuting=2),
-        }
+        },
+        rows,
     )
 
 
@@ -76,15 +91,19 @@ def expanded_at_equal_samples(evidence: Evidence) -> Finding:
     """001-8: the flat mixer is ahead after the same samples, too, and the expanded one 20 to 50 % slower."""
     rows, margin = trainings(evidence), evidence.margin
     flat, expanded = of_model(rows, FLAT), of_model(rows, EXPANDED)
-    slower = 1 - _seconds_per_step(flat) / _seconds_per_step(expanded)
     range_ = margin["slower_low_share_1"], margin["slower_high_share_1"]
     losses = {**both(expanded, "expanded_"), **both(flat, "flat_")}
+
+    def slower() -> Finding:
+        of_flat, of_expanded = (_per_step(rows, of_one) for of_one in (flat, expanded))
+        return by_clock(within(1 - of_flat / of_expanded, *range_, "of the throughput"), rows)
+
     return of_parts(
         {
             "(a) flat ahead at equal samples": lambda: better(
                 budgets.compared(expanded, flat, "steps"), margin["loss_nats"], unit=NATS
             ),
-            "(b) throughput lost by expansion": lambda: within(slower.to_numpy(), *range_, "of the throughput"),
+            "(b) throughput lost by expansion": slower,
             "(c) printed losses": lambda: only_on_paper(evidence, losses, refuting=2),
         }
     )
@@ -92,9 +111,8 @@ def expanded_at_equal_samples(evidence: Evidence) -> Finding:
 
 def speed(evidence: Evidence) -> Finding:
     """001-31: seconds per step of a Llama of half the width over those of the expanded mixer."""
-    rows, margin = of_part(evidence.table("learning_curve"), "training"), evidence.margin
-    mixer, llama = with_half_the_width(rows, EXPANDED, MANY_HEADS)
-    ratio = np.log((_seconds_per_step(llama) / _seconds_per_step(mixer)).to_numpy(dtype=float))
+    margin = evidence.margin
+    ratio, where = _of_printed_size() if evidence.scale == BENCHMARKED else _of_planned_size(evidence)
     claimed, factor = evidence.paper["speed_ratio_1"], margin["factor_1"]
     limits = {
         "(a) 10 to 20 times": (margin["speed_low_ratio_1"], margin["speed_high_ratio_1"]),
@@ -102,7 +120,25 @@ def speed(evidence: Evidence) -> Finding:
     }
     unit = "log of the ratio of seconds per step"
     parts = {name: within(ratio, math.log(low), math.log(high), unit) for name, (low, high) in limits.items()}
-    return whole(parts)
+    said = f"the ratio {math.exp(ratio.mean()):.2f}, {where}"
+    return whole({name: replace(part, text=f"{part.text}; {said}") for name, part in parts.items()})
+
+
+def _of_printed_size() -> tuple[np.ndarray, str]:
+    """Logarithms of the ratio in each round of the benchmark, of the article's own two models, and of what they are."""
+    table = next((found for device in ("cuda", "cpu") if (found := step_times.read(device))), None)
+    if table is None:
+        raise NotComparableError(budgets.NEEDS_BENCHMARK)
+    mixer, llama = (np.array(table.printed[name].seconds) for name in step_times.PRINTED)
+    return np.log(llama / mixer), f"of the article's own sizes, a benchmark on {table.hardware}"
+
+
+def _of_planned_size(evidence: Evidence) -> tuple[np.ndarray, str]:
+    """The same of the trainings at this scale's widths, one per seed."""
+    rows = of_part(evidence.table("learning_curve"), "training")
+    pair = with_half_the_width(rows, EXPANDED, MANY_HEADS)
+    mixer, llama = (_of_trainings(of_one) for of_one in pair)
+    return np.log(llama / mixer), f"of the widths planned here, {budgets.TRAININGS}"
 
 
 def _of_seed(per_run: pd.Series, rows: pd.DataFrame) -> pd.Series:
@@ -110,5 +146,15 @@ def _of_seed(per_run: pd.Series, rows: pd.DataFrame) -> pd.Series:
     return runs.map(per_run).sort_index()
 
 
-def _seconds_per_step(rows: pd.DataFrame) -> pd.Series:
-    return rows.drop_duplicates("run").set_index("seed")["seconds_per_step"].sort_index()
+def _per_step(rows: pd.DataFrame, of_one: pd.DataFrame) -> np.ndarray:
+    """Seconds per step of one model: in each round of the benchmark that timed all, else of each seed's training."""
+    if (timed := budgets.benchmark(rows)) is not None:
+        return timed.seconds[name_of(of_one.iloc[0].to_dict())]
+    if of_one["clock"].eq(budgets.NO_CLOCK).any():
+        raise NotComparableError(budgets.NEEDS_BENCHMARK)
+    return _of_trainings(of_one)
+
+
+def _of_trainings(rows: pd.DataFrame) -> np.ndarray:
+    """Seconds per step of the trainings themselves, by seed."""
+    return rows.drop_duplicates("run").sort_values("seed")["seconds_per_step"].to_numpy(dtype=float)

@@ -24,7 +24,7 @@ def unit_decides(evidence: Evidence) -> Finding:
         "(b) the mixer ahead at equal time": (llama, flat, "seconds"),
         "(c) the mixer ahead at equal FLOPs": (llama, flat, "flops"),
     }
-    return of_parts({name: partial(_gap, *pair, margin) for name, pair in pairs.items()})
+    return of_parts({name: partial(_gap, *pair, margin) for name, pair in pairs.items()}, rows)
 
 
 def where_a_document_begins(evidence: Evidence) -> Finding:

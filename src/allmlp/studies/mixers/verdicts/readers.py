@@ -17,6 +17,7 @@ from allmlp.studies.mixers.verdicts.sides import (
     NATS,
     SHARE,
     TRANSFORMER,
+    of_scale,
     of_what_was_read,
     on_sides,
     where_learnt,
@@ -31,7 +32,7 @@ METRICS = {"cosine": "(a) cosine", "l1": "(b) L1", "l2": "(c) L2"}
 def distances_are_poor(evidence: Evidence) -> Finding:
     """001-21: nearest neighbours lose to a matcher on the same embeddings of a mixer, where no word is shared."""
     distances, margin = evidence.table("distances"), evidence.margin["accuracy_gap_1"]
-    setting = MIXER._replace(words=OTHER_WORDS)
+    (setting,) = of_scale(evidence, MIXER._replace(words=OTHER_WORDS))
     matched = of_setting(evidence.table("retrieval"), setting).set_index("run")["top_1"]
     learnt, found = gains(evidence.table("retrieval"), setting), {}
     for metric, name in METRICS.items():

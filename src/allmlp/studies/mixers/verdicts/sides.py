@@ -9,13 +9,20 @@ from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, Values, Verdict, better
 from allmlp.studies.mixers.matching import Setting, by_side, differences, gains, of_setting
-from allmlp.studies.mixers.verdicts.common import PAPER_SCALE, only_on_paper
+from allmlp.studies.mixers.verdicts.common import BENCHMARKED, PAPER_SCALE, only_on_paper
 from allmlp.studies.rules import NotPlannedError, every, withheld
 
 MIXER, TRANSFORMER, AUTOENCODER = Setting("mixer"), Setting("transformer"), Setting("autoencoder")
 UNTRAINED, UNTRAINED_TRANSFORMER = Setting("untrained-mixer"), Setting("untrained-transformer")
 NATS, SHARE = "nats", "share of queries"
 NO_SIDE = "needs the same padding side in all of its settings, which is not planned"
+
+
+def of_scale(evidence: "Evidence", *settings: Setting) -> tuple[Setting, ...]:
+    """The settings as a scale has them: at `long` the mean over a text's tokens embeds it, for every embedder."""
+    if evidence.scale != BENCHMARKED:
+        return settings
+    return tuple(setting._replace(position="mean") for setting in settings)
 
 
 def on_sides(values: Mapping[str, pd.Series], rule: Callable[[Values], Finding]) -> Finding:

@@ -44,7 +44,8 @@ def heads(evidence: Evidence) -> Finding:
                 budgets.compared(two, sixteen, "steps"), margin, unit=NATS
             ),
             "(c) printed losses": lambda: only_on_paper(evidence, losses, refuting=2),
-        }
+        },
+        rows,
     )
 
 
@@ -86,7 +87,8 @@ def early_gpt(evidence: Evidence) -> Finding:
         {
             f"(a) {', '.join(names)}{better_of} behind at equal time": behind,
             "(b) printed losses": lambda: _printed_of(evidence, gpts, mixer),
-        }
+        },
+        rows,
     )
 
 

@@ -30,7 +30,8 @@ def parallel(evidence: Evidence) -> Finding:
             "(c) four not ahead at equal time": lambda: below(
                 budgets.compared(one, four, "seconds", trained), margin, unit=NATS
             ),
-        }
+        },
+        rows,
     )
 
 
@@ -58,7 +59,8 @@ def kernel(evidence: Evidence) -> Finding:
                 budgets.compared(llama, mixer, "seconds"), evidence.margin["loss_nats"], refuted_below=0.0
             ),
             "(b) printed losses": lambda: only_on_paper(evidence, losses, refuting=2),
-        }
+        },
+        rows,
     )
 
 
@@ -72,7 +74,8 @@ def two_heads(evidence: Evidence) -> Finding:
                 budgets.compared(one, heads, "seconds"), evidence.margin["loss_nats"], refuted_below=0.0
             ),
             "(b) printed losses": lambda: only_on_paper(evidence, both(heads, "")),
-        }
+        },
+        rows,
     )
 
 
@@ -100,7 +103,8 @@ def hybrids(evidence: Evidence) -> Finding:
             "(d) left padding, as published, gains": lambda: better(
                 budgets.compared(left, leaking, "seconds"), margin, unit=NATS
             ),
-        }
+        },
+        rows,
     )
 
 
