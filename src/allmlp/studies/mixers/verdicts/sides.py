@@ -18,7 +18,7 @@ NATS, SHARE = "nats", "share of queries"
 NO_SIDE = "needs the same padding side in all of its settings, which is not planned"
 
 
-def of_scale(evidence: "Evidence", *settings: Setting) -> tuple[Setting, ...]:
+def of_scale(evidence: Evidence, *settings: Setting) -> tuple[Setting, ...]:
     """The settings as a scale has them: at `long` the mean over a text's tokens embeds it, for every embedder."""
     if evidence.scale != BENCHMARKED:
         return settings

@@ -1,6 +1,5 @@
 """Which width is best, and whether width or depth matters (001-5, -6, -12). The unit is the seed."""
 
-
 import numpy as np
 import pandas as pd
 
