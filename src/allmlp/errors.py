@@ -1,15 +1,15 @@
-"""The one exception that a user is meant to read."""
+"""The exception for users."""
 
 import sys
 
 
 class UserError(Exception):
-    """Something that the user can mend. Names the file, the value and the way out, in one message.
+    """A fault that the user can correct. One message names the file, the value and the way out.
 
     The command line prints it without a traceback and exits with status 2.
     """
 
 
 def warn(message: str) -> None:
-    """Say what the user should know, and go on: a limit that is met after the work takes no result away."""
+    """Print a warning and go on: a limit met after the work does not cost its results."""
     print(f"warning: {message}", file=sys.stderr)

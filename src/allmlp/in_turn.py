@@ -1,6 +1,6 @@
-"""Open runs trained and measured without Snakemake: the same commands in the same order, a process each.
+"""Open runs trained and measured without Snakemake: the same commands in the same order, one process each.
 
-For a machine that has torch alone. A run is measured as soon as it has ended, before the next is trained.
+For a machine with torch alone. A run is measured when its training has ended, before the next one is trained.
 """
 
 import os
@@ -38,14 +38,14 @@ class Job:
 
 
 def log_of(verb: str, run: Run) -> Path:
-    """Where a job's words go."""
+    """The file of a job's output."""
     return Path("logs") / verb / f"{run.id}.log"
 
 
 def work(resolved: ResolvedPlan, apart: Path, until: float, cores: int, _: Sequence[str] = ()) -> list[Path]:
-    """Work until then, `cores` jobs at a time. Returns the logs of jobs that failed for another reason.
+    """Work until `until`, `cores` jobs at a time. Returns the logs of jobs that failed, the deadline apart.
 
-    Raises UserError where tokens are missing: nothing here makes them.
+    Raises UserError where tokens are missing, because no job here makes them.
     """
     _require_tokens(resolved)
     jobs: list[Job] = []
@@ -70,7 +70,7 @@ def work(resolved: ResolvedPlan, apart: Path, until: float, cores: int, _: Seque
 
 
 def _next(resolved: ResolvedPlan, begun: set[tuple[str, str]]) -> tuple[str, Run] | None:
-    """What comes next: what is trained is measured first, then the first whose relatives are there is trained."""
+    """The next job: measure a trained run, else train the first run with trained relatives."""
     runs, untrained = resolved.runs, resolved.untrained()
     for run in runs:
         read = [run, *([run.relatives[run.parent]] if run.parent else [])]

@@ -3,7 +3,7 @@
     with hold(Path("work/mlp-w512-3f2a9c1b/lock"), "run mlp-w512-3f2a9c1b"):
         ...  # a twin gets a UserError that names this process
 
-The lock file says who holds it. It is never deleted: two processes could then lock two files of the same name.
+The lock file names its holder. It is never deleted: otherwise two processes could lock two files of the same name.
 """
 
 import json
@@ -86,7 +86,7 @@ def _myself() -> dict[str, Any]:
 
 
 def _holder(path: Path) -> dict[str, Any] | None:
-    """Who the file says holds the lock; None until a new holder has written its name."""
+    """The holder by the file; None until a new holder has written its name."""
     try:
         named = json.loads(path.read_text(encoding="utf-8"))
         named = {"pid": int(named["pid"]), "host": named["host"], "since": named["since"]}

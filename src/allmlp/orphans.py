@@ -1,4 +1,4 @@
-"""Processes that outlived the call that started them: Snakemake and its jobs after a kill of what started it."""
+"""Processes that outlived the call that started them: Snakemake and its jobs after a kill of `allmlp`."""
 
 import os
 import signal
@@ -12,8 +12,8 @@ PID = "snakemake.pid"
 def _working(apart: Path) -> list[int]:
     """The processes of a Snakemake that was started there, by this call or an earlier one, with all its jobs.
 
-    They share the process group that it led; jobs without a Snakemake lead one each. A number that the system has given
-    to others since is not theirs.
+    They share Snakemake's process group; jobs without a Snakemake have one each. Processes outside this project are not
+    counted: the system may have reused a number.
     """
     try:
         groups = set(map(int, (apart / PID).read_text(encoding="utf-8").split()))
@@ -35,9 +35,9 @@ def _working(apart: Path) -> list[int]:
 
 
 def stop(apart: Path, grace_s: float = 0.0) -> None:
-    """End whatever still works there: Snakemake at once, each job after it has saved its state.
+    """End all processes there: Snakemake at once, each job after it has saved its state.
 
-    `grace_s`: how long jobs may take to end by themselves before they are told to.
+    `grace_s`: how long jobs may take to end before they get a signal.
     """
     if not (working := _working(apart)):
         return
@@ -54,7 +54,7 @@ def stop(apart: Path, grace_s: float = 0.0) -> None:
 
 
 def _remaining(apart: Path, seconds: float) -> list[int]:
-    """Those that still work after so long, or none as soon as none does."""
+    """The processes that are left after so long, or none as soon as all have ended."""
     until = time.monotonic() + seconds
     while (working := _working(apart)) and time.monotonic() < until:
         time.sleep(0.2)

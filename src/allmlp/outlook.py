@@ -1,4 +1,4 @@
-"""What of a scale is done, under way and next, with the claims that each run decides and the hours that it takes."""
+"""The runs of a scale that are done, under way and next, with the claims that each decides and its hours."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,23 +13,23 @@ from allmlp.run import Run
 if TYPE_CHECKING:
     from allmlp.plan import Plan
 
-SHOWN = 8  # of the runs that come next
+SHOWN = 8  # of the next runs
 NAMED = 4  # claims of a run
 
 
 def step_of(run: Run) -> int | None:
-    """The step that a begun training would go on from; None where none has begun."""
+    """The last saved step of a training; None where none has begun."""
     files = (Path("work/runs") / run.id).glob("state-*.json")
     return max((int(path.stem.removeprefix("state-")) for path in files), default=None)
 
 
 def hours_left(run: Run, hours: Mapping[str, float]) -> float:
-    """The share of a run's hours that its last state has not behind it."""
+    """The hours of a run after its last saved state."""
     return hours.get(run.id, 0.0) * (1 - (step_of(run) or 0) / max(1, run.steps))
 
 
 def resolve(plan: "Plan | ResolvedPlan") -> ResolvedPlan:
-    """The runs of a plan's scale, in order: what decides most claims per hour first."""
+    """The runs of a plan's scale, in order: most claims decided per hour first."""
     if isinstance(plan, ResolvedPlan):
         return plan
     from allmlp import costs
@@ -76,7 +76,7 @@ def _rows(plan: ResolvedPlan) -> list[tuple[str, str, str, str]]:
 
 
 def summary(plan: ResolvedPlan) -> str:
-    """One line: runs done of all, hours that are left, claims whose runs are all done."""
+    """One line: runs done, hours left, claims with all their runs done."""
     opened, untrained = plan.open(), plan.untrained()
     ids = {run.id for run in opened}
     hours = sum(hours_left(run, plan.hours) for run in opened if run.id in untrained)

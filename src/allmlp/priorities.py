@@ -1,8 +1,7 @@
-"""In which order open runs are worked through: first what decides most claims per hour.
+"""The order of open runs: most claims decided per hour first.
 
-Greedy: of the claims that are left, the one whose open runs cost fewest hours per claim that they decide comes next
-(the same runs often decide several). Within it seed by seed, and before each run what it waits for: parents and
-searches. Runs that no claim needs come last.
+Greedy: the next claim is the one with the fewest hours of open runs per claim that they decide (the same runs often
+decide several). Its runs follow seed by seed, after their parents and searches. Runs that no claim needs come last.
 """
 
 import json
@@ -15,12 +14,12 @@ from typing import Any
 from allmlp import paths
 from allmlp.run import Run
 
-ORDER = Path("work/order.json")  # what `allmlp advance` found, for the Snakefile that it starts
+ORDER = Path("work/order.json")  # written by `allmlp advance` for the Snakefile that it starts
 
 
 @dataclass(frozen=True)
 class OpenRun:
-    """What the order depends on: hours that are left, its seed, and the open runs that come before it."""
+    """The inputs of the order: hours left, the seed, and the open runs that must come before."""
 
     hours: float
     seed: int
@@ -28,10 +27,10 @@ class OpenRun:
 
 
 def order(runs: Mapping[str, OpenRun], claims: Mapping[str, frozenset[str]]) -> list[str]:
-    """The ids of the open `runs`, first things first.
+    """The ids of the open `runs`, in order.
 
-    `claims`: claim -> the runs that decide it; those that are not open count as done. Of equal ones the first stays
-    first, of runs as of claims.
+    `claims`: claim -> the runs that decide it; those that are not open count as done. Equal runs or claims keep their
+    order.
     """
     needed = {claim: _with_waits(runs, of) for claim, of in claims.items()}
     found: dict[str, None] = {}
@@ -45,7 +44,7 @@ def order(runs: Mapping[str, OpenRun], claims: Mapping[str, frozenset[str]]) -> 
 
 
 def _with_waits(runs: Mapping[str, OpenRun], wanted: frozenset[str]) -> frozenset[str]:
-    """Those that are open, and the open ones that they wait for in turn."""
+    """The open ones, and the open runs that they wait for, directly or not."""
     found: set[str] = set()
     waiting = [run for run in wanted if run in runs]
     while waiting:
@@ -65,7 +64,7 @@ def _hours_per_claim(
 
 
 def _add(found: dict[str, None], runs: Mapping[str, OpenRun], wanted: frozenset[str]) -> None:
-    """Append the wanted runs, seed by seed, each after what it waits for."""
+    """Append the wanted runs, seed by seed, each after the runs that it waits for."""
 
     def append(run: str) -> None:
         if run in runs and run not in found:
@@ -81,10 +80,10 @@ def _add(found: dict[str, None], runs: Mapping[str, OpenRun], wanted: frozenset[
 def deciding(
     ledger: list[dict[str, Any]], runs: list[Run], scales: tuple[str, ...], scale: str
 ) -> dict[str, frozenset[str]]:
-    """claim -> the runs of a study at a scale that it needs, of the claims of its `ledger` that the scale can decide.
+    """claim -> the runs of a study that it needs, for the claims of the `ledger` that the scale can decide.
 
-    That is every run with one of the claim's measures: of the parts (a label) that its `runs:` names, or of all. A
-    claim is decided where what it needs, or what a part of it needs, is met: scale, seeds, measures, runs.
+    Those are all runs with one of the claim's measures, in the parts (a label) of its `runs:` or in all. A scale can
+    decide a claim if it meets the needs of the claim, or of a part of it: scale, seeds, measures, runs.
     """
     found = {}
     for claim in ledger:

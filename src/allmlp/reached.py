@@ -1,8 +1,8 @@
 """The code that a verdict reaches, as a digest that is blind to names, docstrings, annotations, comments and layout.
 
 Read from the sources, without importing any: a function, class or constant at the top of a module of allmlp.studies or
-allmlp.report, and all of these that it names, directly or not. What it names elsewhere stands by its full name. In the
-digest each stands as a number, in the order in which they are met, so that to rename one alters nothing.
+allmlp.report, and all of these that it uses, directly or not. Names of other packages are digested as full names. In
+the digest a definition is a number, in the order of first use, so that renaming it changes nothing.
 """
 
 import ast
@@ -31,19 +31,19 @@ Token = str | Definition
 
 @dataclass(frozen=True)
 class Names:
-    """What the names of a module, or within one of its definitions, stand for: what it imports and what it defines."""
+    """The meaning of the names in a module, or in one of its definitions: imports and definitions."""
 
     module: str
     imports: dict[str, str]  # name -> dotted, of modules and of what is in them
     defined: dict[str, list[ast.stmt]]
 
     def dotted(self, name: str) -> str:
-        """The full name of a name; the name itself where nothing here binds it (Python's own)."""
+        """The full name of a name; the name itself if it is Python's own."""
         return f"{self.module}.{name}" if name in self.defined else self.imports.get(name, name)
 
 
 def digest(module: str, name: str) -> str:
-    """Of all that a function reaches. UserError where its module has no such function."""
+    """The digest of all code that a function reaches. UserError for an unknown function."""
     root = _definition(f"{module}.{name}")
     if not isinstance(root, Definition):
         raise UserError(f"{recipes.source(module)}: defines and imports no {name!r}.")
@@ -70,7 +70,7 @@ def _names(module: str) -> Names:
 
 
 def _top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a module, and those within its conditions, except what is for types alone."""
+    """The statements of a module, also in conditions, except those for types alone."""
     for statement in body:
         if isinstance(statement, ast.If | ast.Try) and "TYPE_CHECKING" not in ast.dump(statement):
             yield from _top([inner for inner in ast.walk(statement) if isinstance(inner, ast.stmt)][1:])
@@ -96,7 +96,7 @@ def _bound(statement: ast.stmt) -> list[str]:
 
 @cache
 def _definition(dotted: str) -> Definition | str:
-    """Where a full name is defined, through whatever imports it again; the name itself where that is not WITHIN."""
+    """The definition of a full name, through re-exports; the name itself if it is not WITHIN."""
     module, _, name = dotted.rpartition(".")
     if not dotted.startswith(WITHIN) or not recipes.source(module).is_file() or recipes.source(dotted).is_file():
         return dotted
@@ -108,7 +108,7 @@ def _definition(dotted: str) -> Definition | str:
 
 @cache
 def _tokens(of: Definition) -> tuple[Token, ...]:
-    """A definition's own code: words, and the definitions that it names."""
+    """A definition's own code: words, and the definitions that it uses."""
     names = _names(of.module)
     tokens: list[Token] = []
     for statement in names.defined[of.name]:
@@ -120,7 +120,7 @@ def _tokens(of: Definition) -> tuple[Token, ...]:
 
 
 def _local(statement: ast.stmt, names: Names) -> Names:
-    """The names as they are within a definition: what it binds itself hides what its module knows."""
+    """The names within a definition: its own bindings hide those of the module."""
     inner = list(ast.walk(statement))[1:]
     own = {node.id for node in inner if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     own |= {node.arg for node in inner if isinstance(node, ast.arg)}
@@ -153,7 +153,7 @@ def _shape(node: ast.AST, names: Names, top: bool = False) -> Iterator[Token]:
 
 
 def _chain(node: ast.AST, names: Names) -> str | None:
-    """The full name that a name, or a name of a module with a dot, stands for; None for anything else."""
+    """The full name of a name, or of an attribute of a module; None for other nodes."""
     if isinstance(node, ast.Name):
         dotted = names.dotted(node.id)
         return dotted if dotted != node.id or isinstance(node.ctx, ast.Load) else None

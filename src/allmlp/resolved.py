@@ -1,6 +1,6 @@
-"""A plan as plain values: what a machine without pydantic trains and measures, brought there by a bundle.
+"""A plan as plain values, which a bundle brings to a machine without pydantic.
 
-work/plan.json    the open runs in the order in which they are worked through, what they need, hours and claims
+work/plan.json    the open runs in their order, the runs that they need, hours and claims
 """
 
 import json
@@ -29,7 +29,7 @@ def described(run: Run) -> dict[str, Any]:
 
 
 def _run(values: Mapping[str, Any]) -> Run:
-    """The run again. UserError where this code would give it another id: its results would be others."""
+    """The run of plain values. UserError where this code gives it another id, and so other results."""
     given = {key: value for key, value in values.items() if key != "id"}
     kept: dict[str, Any] = {key: tuple(value) if key in TUPLES else value for key, value in given.items()}
     try:
@@ -43,10 +43,10 @@ def _run(values: Mapping[str, Any]) -> Run:
 
 @dataclass(frozen=True)
 class ResolvedPlan:
-    """The open runs of a scale, in order, and everything that a scheduler and a table say of them."""
+    """The open runs of a scale, in order, with the data of schedulers and tables."""
 
     scale: str
-    known: list[Run]  # those to be done, and those that they need
+    known: list[Run]  # to be done, or needed by those
     order: list[str]
     hours: Mapping[str, float]  # of a whole run
     claims: Mapping[str, frozenset[str]]
@@ -58,7 +58,7 @@ class ResolvedPlan:
 
     @property
     def runs(self) -> list[Run]:
-        """The runs to be done, first things first."""
+        """The runs to be done, in order."""
         return [self._by_id[run] for run in self.order]
 
     def run(self, run_id: str) -> Run:
@@ -71,16 +71,16 @@ class ResolvedPlan:
         return self._by_id[run_id]
 
     def untrained(self) -> set[str]:
-        """The runs whose weights are still to be made."""
+        """The runs without weights."""
         return to_train(self.known, filter(unmeasured, self.runs))
 
     def open(self) -> list[Run]:
-        """The runs to be trained or measured, first things first."""
+        """The runs to be trained or measured, in order."""
         untrained = self.untrained()
         return [run for run in self.runs if run.id in untrained or unmeasured(run)]
 
     def to_json(self) -> str:
-        """As it is kept: only what is still open, with what that needs."""
+        """As JSON: the open runs and the runs that they need."""
         wanted = [run.id for run in self.open()]
         needed, waiting = set(wanted), list(wanted)
         while waiting:
@@ -98,7 +98,7 @@ class ResolvedPlan:
 
 
 def from_json(text: str) -> ResolvedPlan:
-    """What `to_json` kept. UserError for anything else."""
+    """The plan from `to_json`. UserError for other content."""
     try:
         content = json.loads(text)
         if content["format"] != FORMAT:

@@ -1,4 +1,4 @@
-"""Token after token from any architecture: a prompt in, its continuations out, each drawn from a seed of its own.
+"""Sampling from any architecture: a prompt in, its continuations out, each drawn with its own seed.
 
 >>> from allmlp import models
 >>> model = models.build("linear-causal-rn", vocabulary=29, context=34, d_model=48, n_blocks=2)
@@ -18,7 +18,7 @@ from allmlp.models.base import SequenceModel
 
 
 class Reader(Protocol):
-    """What reads a growing text: logits (B, V) of the token after `tokens` (B, t), t larger at every call."""
+    """Reads a growing text: logits (B, V) of the token after `tokens` (B, t), t larger at every call."""
 
     def __call__(self, tokens_BT: Tensor) -> Tensor: ...
 
@@ -58,7 +58,7 @@ def generate(
 
 
 def draw(logits_BV: Tensor, temperature: float, generators: Sequence[torch.Generator]) -> Tensor:
-    """One token a row, (B,) int64: where a uniform number falls in the sums of softmax(logits / temperature)."""
+    """One token per row, (B,) int64: the place of a uniform number in the sums of softmax(logits / temperature)."""
     if temperature == 0:
         return logits_BV.argmax(dim=-1)
     below_BV = (logits_BV - logits_BV.amax(dim=-1, keepdim=True)) / temperature
@@ -68,11 +68,11 @@ def draw(logits_BV: Tensor, temperature: float, generators: Sequence[torch.Gener
 
 
 class StepReader:
-    """Reads with the model's memory, a step a token (`start`, `step`).
+    """Reads with the model's memory, one step per token (`start`, `step`).
 
-    A learned position is of one place in the context, so a full memory cannot slide: when the context is
-    exceeded, its last half is read anew, at two steps a token on average, and each token is predicted from
-    between half a context and a whole one. A prompt longer than the context is read in the same way.
+    Learned positions do not allow a full memory to slide. When the context is exceeded, its last half is read again:
+    two steps per token on average, and each token is predicted from half a context to a whole one. A prompt longer
+    than the context is read in the same way.
     """
 
     def __init__(self, model: Any) -> None:
@@ -91,10 +91,10 @@ class StepReader:
 
 
 class WindowReader:
-    """Reads the last `context` tokens anew for each token, as models without a memory must.
+    """Reads the last `context` tokens again for each token, for models without a memory.
 
-    A model that predicts the last token only is given a whole window, as in training: what a shorter text
-    lacks is `pad` on the left.
+    A model that predicts only the last token gets a whole window, as in training: a shorter text is filled with
+    `pad` on the left.
     """
 
     def __init__(self, model: SequenceModel, pad: int | None) -> None:

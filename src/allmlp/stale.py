@@ -1,7 +1,7 @@
 """A killed Snakemake leaves its lock behind: the next call on the same host names it and lifts it.
 
-Snakemake's lock does not say whose it is. Every Snakemake that works here holds a lock of the kernel's too, shared with
-all others, which no kill leaves behind: who gets it for itself alone knows that nobody else is alive.
+Snakemake's lock does not name its owner. So every Snakemake here also holds a shared lock of the kernel, which ends
+with its process: a call that gets this lock exclusively knows that no other Snakemake is alive.
 """
 
 import fcntl
@@ -18,9 +18,9 @@ _held: list[int] = []  # open until this process ends
 
 
 def lift() -> None:
-    """Lift the lock of a dead Snakemake of this host and folder, and hold this process's own until it ends.
+    """Lift the lock of a dead Snakemake of this host and folder, and hold this process's lock until it ends.
 
-    What a file system without locks, or another host, leaves behind stays: `snakemake --unlock --cores 1` lifts it.
+    Locks of other hosts, or on a file system without locks, stay: `snakemake --unlock --cores 1` lifts it.
     """
     with suppress(OSError):
         NOTE.parent.mkdir(exist_ok=True)

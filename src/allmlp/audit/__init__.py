@@ -1,11 +1,11 @@
-"""Causality audit: does a prediction depend on what it must not see, or ignore what it was given?
+"""Causality audit: does a prediction depend on later tokens, padding or other rows, or ignore its inputs?
 
-Every check alters an input and looks at predictions, on fresh weights drawn so large that every path matters, or on the
-weights of a trained run, in float64. A check that does not concern an architecture is not applicable. An architecture
-kept as published declares in LEAKS which checks it fails: the audit is in order if these fail and no others do.
+Every check alters an input and compares predictions in float64, on fresh weights large enough that every path matters,
+or on the weights of a trained run. A check that does not concern an architecture is not applicable. An architecture
+kept as published declares in LEAKS which checks it fails: the audit passes if these fail and no others do.
 
-    subject     the model, its rows, and how they are altered
-    checks      what is changed, and what must not follow
+    subject     the model, its rows, and their alterations
+    checks      the changes, and the predictions that must not follow
     findings    the results, as a table or as JSON
 """
 
@@ -46,7 +46,7 @@ def audit(names: Iterable[str]) -> list[Finding]:
 def audit_architecture(name: str) -> list[Finding]:
     """Every check of an architecture of the registry and its VARIANTS, tiny, with fresh weights.
 
-    Padding is handled where that can be asked for. UserError, with the right names, for a wrong one.
+    With padding where the architecture has the option. UserError, with the right names, for an unknown one.
     """
     padded = {"pad": PAD} if "pad" in models.hyperparameters(name) else {}
     findings: list[Finding] = []
@@ -67,7 +67,7 @@ def audit_run(trained: Trained) -> list[Finding]:
 
 
 def leak(model: SequenceModel) -> str | None:
-    """What a causal model of that form sees of later tokens in full rows without padding; None if nothing."""
+    """A leak of later tokens in full rows without padding, in words; None if there is none."""
     subject = Subject(loud(copy.deepcopy(model)), None)
     try:
         with torch.no_grad():

@@ -1,6 +1,6 @@
 """The checks: a change of later tokens, padding or other rows of the batch must not alter a prediction.
 
-Each check takes a `Subject`, and raises LeakError at the first offending position, or NotApplicableError where it does
+Each check takes a `Subject`. It raises LeakError at the first offending position, or NotApplicableError where it does
 not concern the model.
 """
 
@@ -34,7 +34,7 @@ def later_tokens(subject: Subject) -> None:
 
 @torch.enable_grad()
 def later_gradients(subject: Subject) -> None:
-    """No gradient comes back from a prediction to a later token's embedding."""
+    """No prediction has a gradient at a later token's embedding."""
     _needs_causal(subject)
     embedded, logits = from_embeddings(subject)
     weights_V = torch.randn(logits.shape[-1], dtype=logits.dtype, generator=torch.Generator().manual_seed(1))
@@ -48,7 +48,7 @@ def later_gradients(subject: Subject) -> None:
 
 
 def left_padding(subject: Subject) -> None:
-    """No prediction changes with a later token where rows begin with padding, little of it or much."""
+    """No prediction changes with a later token in rows that begin with padding."""
     _needs_causal(subject)
     _needs_padding(subject)
     T = subject.model.context
@@ -60,7 +60,7 @@ def left_padding(subject: Subject) -> None:
 
 
 def more_padding(subject: Subject) -> None:
-    """The same text after more padding gets the same predictions, from a model that says so (`pad`)."""
+    """More padding before a text alters none of its predictions, for a model with `pad`."""
     if subject.model.pad is None:
         raise NotApplicableError("it does not say that it ignores padding")
     T = subject.model.context
@@ -74,7 +74,7 @@ def more_padding(subject: Subject) -> None:
 
 
 def right_padding(subject: Subject) -> None:
-    """A text followed by padding gets the same predictions as alone."""
+    """Padding after a text alters none of its predictions."""
     _needs_causal(subject)
     _needs_padding(subject)
     T = subject.model.context
@@ -147,7 +147,7 @@ def from_embeddings(subject: Subject) -> tuple[Tensor, Tensor]:
 
 
 def _look_for_the_future(subject: Subject, row: Tensor, first: int) -> None:
-    """Alter tokens `first` and later of a row, one at a time: nothing before them may change."""
+    """Alter tokens `first` and later of a row, one at a time: no earlier prediction may change."""
     known = subject.model(row)[0]
     for source in spaced(max(1, first), row.shape[1]):
         seen = differs(known, subject.model(subject.altered(row, source))[0])[:source]

@@ -15,8 +15,8 @@ Result = Literal["pass", "fail", "not applicable"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found. Of a failure, `source` is the altered position and `position` the first prediction, of the
-    same row, that shows it (or does not, where it should); -1 where a whole row or its one prediction is meant."""
+    """The result of one check. Of a failure, `source`: the altered position, and `position`: the first wrong prediction
+    of the same row; -1 for a whole row or its one prediction."""
 
     architecture: str
     check: str

@@ -1,4 +1,4 @@
-"""What is audited: a model in float64, rows of inputs for it, and the ways in which a row can be altered."""
+"""The subject of an audit: a model in float64, rows of inputs for it, and alterations of a row."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +11,13 @@ from allmlp.models.base import SequenceModel
 
 TINY = {"vocabulary": 11, "context": 12, "d_model": 8, "n_blocks": 2, "n_heads": 2, "d_mlp": 16, "features": 4}
 PAD = 10  # the last token of the tiny vocabulary
-TOLERANCE = 1e-9  # of the largest prediction: what float64 rounds is far less, what leaks far more
-MOST_POSITIONS = 12  # that are altered, or asked for gradients, evenly spaced
+TOLERANCE = 1e-9  # of the largest prediction: rounding in float64 is far less, a leak far more
+MOST_POSITIONS = 12  # positions that are altered or differentiated, evenly spaced
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A model in float64 and eval mode, and the token that pads its rows; None: it was built without one."""
+    """A model in float64 and eval mode, and the token that pads its rows, if any."""
 
     model: SequenceModel
     pad: int | None
@@ -54,7 +54,7 @@ class Subject:
 
 
 def loud(model: SequenceModel) -> SequenceModel:
-    """The model itself in float64 and eval mode, its weights drawn so large that every path through it matters."""
+    """The same model in float64 and eval mode, with weights so large that every path through it matters."""
     torch.manual_seed(0)
     for weight in model.double().eval().parameters():
         torch.nn.init.normal_(weight, std=weight.shape[-1] ** -0.5)
@@ -62,14 +62,14 @@ def loud(model: SequenceModel) -> SequenceModel:
 
 
 def tiny(name: str, **options: Any) -> SequenceModel:
-    """`name` at a size for checks, `loud`."""
+    """The architecture `name` at a size for checks, `loud`."""
     takes = models.hyperparameters(name)
     sizes = {key: TINY[key] for key in takes if key in TINY and (key != "context" or takes[key] != 2)}
     return loud(models.build(name, **{**sizes, **options}))
 
 
 def spaced(start: int, end: int) -> list[int]:
-    """At most MOST_POSITIONS of start .. end - 1, evenly spaced, both ends among them."""
+    """At most MOST_POSITIONS of start .. end - 1, evenly spaced, with both ends."""
     count = min(MOST_POSITIONS, end - start)
     return sorted({start + round(i * (end - 1 - start) / max(1, count - 1)) for i in range(count)})
 

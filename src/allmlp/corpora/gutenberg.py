@@ -3,8 +3,8 @@
     corpora:
       gutenberg-shakespeare: {source: gutenberg, books: [100]}
 
-`gutenberg.lock` (in git) pins every file's sha256. One that is null there, because nobody of this project has fetched
-the file yet, is filled in by the first download (commit it then); a file that differs from its pin is refused.
+`gutenberg.lock` (in git) pins every file's sha256. A null pin is filled in by the first download: commit it then. A
+file that differs from its pin is refused.
 """
 
 import json
@@ -23,7 +23,7 @@ from allmlp.strict import Strict
 RECIPE = 1
 LOCK = "gutenberg.lock"
 URL = "https://www.gutenberg.org/cache/epub/{book}/pg{book}.txt"
-START, END = "*** START OF TH", "*** END OF TH"  # lines that stand around a book; the licence is outside them
+START, END = "*** START OF TH", "*** END OF TH"  # lines around a book; the licence is outside
 PLAIN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "—": "--", "–": "-", "…": "...", "\r": None})
 
 
@@ -38,7 +38,7 @@ class GutenbergCorpus(Strict):
         """The passages, typographic quotes and dashes in ASCII; a book is fetched when its turn comes.
 
         Raises:
-            UserError: without a network, for a file that is not its pin's, and one without Gutenberg's marks.
+            UserError: without a network, for a file that differs from its pin, and one without Gutenberg's marks.
         """
         for book in self.books:
             text = _inside(fetched(URL.format(book=book), root)).translate(PLAIN)
@@ -46,7 +46,7 @@ class GutenbergCorpus(Strict):
 
 
 def fetched(url: str, root: Path) -> Path:
-    """The file of a URL, as `gutenberg.lock` pins it; pinned there now if it was not. UserError where they differ."""
+    """The file of a URL, pinned in `gutenberg.lock` from now on. UserError where it differs from its pin."""
     pins = read_lock(root)
     path = fetch(url, None, root)
     found = paths.file_sha256(path)
@@ -64,7 +64,7 @@ def fetched(url: str, root: Path) -> Path:
 
 
 def read_lock(root: Path) -> dict[str, str | None]:
-    """`gutenberg.lock`: URL -> sha256, null where it was never fetched. UserError where it is no such thing."""
+    """`gutenberg.lock`: URL -> sha256, null where it was never fetched. UserError for other content."""
     path = root / LOCK
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -76,7 +76,7 @@ def read_lock(root: Path) -> dict[str, str | None]:
 
 
 def _inside(path: Path) -> str:
-    """What stands between Gutenberg's two marks."""
+    """The text between Gutenberg's two marks."""
     text = "".join(reading.text(path))
     start, end = text.find(START), text.find(END)
     if start < 0 or end < start:

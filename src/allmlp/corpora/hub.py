@@ -7,7 +7,7 @@
         split: train
         revision: <the 40 digits of the commit>
 
-The revision is a commit, so that these fields say which bytes are meant: they are the corpus's identity.
+The revision is a commit, so that these fields determine the bytes: they are the corpus's identity.
 """
 
 import re
@@ -51,7 +51,7 @@ class HubCorpus(Strict):
 
         Raises:
             UserError: without a network, for a data set, split, configuration or column that is not there,
-                for a row without text, and when nothing at all arrives.
+                for a row without text, and for a corpus without any text.
         """
         empty = True
         for text in islice(self._texts(), self.limit):
@@ -81,7 +81,7 @@ class HubCorpus(Strict):
                 yield value
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        """The rows of the data set. Whatever the network or the library raises becomes one readable error."""
+        """The rows of the data set. Errors of the network or the library become a UserError."""
         import datasets
 
         try:
@@ -98,7 +98,7 @@ class HubCorpus(Strict):
                 f"download the files and use `source: local`."
             ) from error
         except Exception as error:
-            # the library has no common class for a wrong split, a wrong configuration or a failed request
+            # wrong splits, wrong configurations and failed requests have no common class
             raise UserError(f"{self._where()}: {type(error).__name__}: {_short(error)}") from error
 
 

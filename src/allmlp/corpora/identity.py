@@ -1,7 +1,7 @@
-"""What a corpus is: the digest of its parameters, its files and the code that reads them, and `corpora.lock`.
+"""The identity of a corpus: the digest of its parameters, its files and the code that reads them; `corpora.lock`.
 
-The lock (in git) keeps each corpus's identity, so that a clone without the user's own files, or without a network,
-still computes every plan. It is written by `allmlp tokenize`. What a user's own corpora are stays on this machine, in
+The lock (in git) keeps each corpus's identity, so that every clone can compute every plan without a network and the
+user's files. `allmlp tokenize` writes it. Identities of a user's own corpora stay on this machine, in
 `corpora.local.lock`, which git ignores.
 """
 
@@ -27,12 +27,12 @@ FILE_KEYS = (
     "key_variable",
     "requests_per_minute",
     "parallel",
-)  # where something lies, and how it is fetched, says nothing of what it is
+)  # where data are and how they are fetched is not part of their identity
 COUNTS = ("documents", "tokens", "bytes", "vocabulary", "images", "splits", "left_out", "classes")  # meta.json's
 
 
 def read_lock(root: Path, committed: bool = False) -> dict[str, dict[str, Any]]:
-    """Corpus name -> {spec, content, id, counts...}: `corpora.lock`, over it this machine's own unless `committed`."""
+    """Corpus name -> {spec, content, id, counts...}: `corpora.lock`, and this machine's lock unless `committed`."""
     return {**_entries(root / LOCK), **({} if committed else _entries(root / LOCAL_LOCK))}
 
 
@@ -41,14 +41,14 @@ def _entries(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _locked(name: str, spec: CorpusSpec, root: Path, committed: bool) -> dict[str, Any]:
-    """What a lock says of a corpus with these parameters, this machine's own first; empty where none knows it."""
+    """The lock's entry of a corpus with these parameters, this machine's lock first; empty without one."""
     files = [LOCK] if committed else [LOCAL_LOCK, LOCK]
     entries = (_entries(root / file).get(name, {}) for file in files)
     return next((entry for entry in entries if entry.get("spec") == described(spec)), {})
 
 
 def described(spec: CorpusSpec) -> dict[str, Any]:
-    """A corpus's parameters, without the places where its files lie, and with the recipes of the code that reads it."""
+    """A corpus's parameters, without the paths of its files, and with the recipes of the code that reads it."""
     source = spec.source.model_dump()
     if spec.tokenizer is None:
         read = recipes.of(type(spec.source).__module__)
@@ -73,9 +73,9 @@ def described(spec: CorpusSpec) -> dict[str, Any]:
 
 
 def content(name: str, spec: CorpusSpec, root: Path, committed: bool = False) -> dict[str, str]:
-    """sha256 of what the user's files hold: of the files, or as locked where they are not on this machine.
+    """sha256 of the user's files: of the files, or as locked where they are not on this machine.
 
-    `committed`: as `corpora.lock` has it, whatever files lie here.
+    `committed`: as `corpora.lock` has it, whatever files are here.
     """
     parts = {
         part: partial(value.sha256, root)  # type: ignore[union-attr]
@@ -110,9 +110,9 @@ def token_id(name: str, spec: CorpusSpec, root: Path, committed: bool = False) -
 
 
 def lock(name: str, spec: CorpusSpec, root: Path, meta: dict[str, Any], own: bool = False) -> None:
-    """Record what a corpus turned out to be; refuse tokens that differ from those recorded under the same id.
+    """Record a corpus's identity and counts; refuse tokens that differ from those recorded under the same id.
 
-    A user's `own` corpus, and other text under a committed corpus's name, is recorded beside what git has.
+    A user's `own` corpus, and other text under a committed corpus's name, goes to the local lock.
     """
     entry: dict[str, Any] = {
         "id": token_id(name, spec, root),
@@ -138,7 +138,7 @@ def lock(name: str, spec: CorpusSpec, root: Path, meta: dict[str, Any], own: boo
 
 
 def vocabulary(name: str, spec: CorpusSpec, root: Path, committed: bool = False) -> int:
-    """How many token types a corpus has, the end of a document included; from the lock where only the text can tell."""
+    """The number of token types, with the end of a document; from the lock where it depends on the text."""
     if spec.tokenizer is None:
         raise UserError(f"corpus '{name}': holds images, which have no tokens. Name a corpus of text.")
     known: dict[str, int] = {"bytes": 257, "gpt2": 50257}

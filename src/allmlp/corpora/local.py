@@ -6,9 +6,9 @@
         files: [data/tinystories/*.txt.xz]
         separator: "<|endoftext|>"
 
-.txt: with `separator`, the documents stand between separators, stripped; without one, a file is one text and
-is cut into passages, each a document (so memory stays flat, and one long text still has a validation split).
-.jsonl and .parquet: one document per row. Blank documents are left out. Compression is told by the name.
+.txt: with `separator`, the text between separators, stripped, is a document. Without one a file is one text, cut into
+passages, each a document: memory stays flat, and one long text has a validation split too.
+.jsonl and .parquet: one document per row. Blank documents are left out. The name shows the compression.
 """
 
 import contextlib
@@ -51,7 +51,7 @@ class LocalCorpus(Strict):
         return found
 
     def _check_settings(self, paths: list[Path]) -> None:
-        """Each kind of file has the setting that it needs, and none is idle, which would be a mistake."""
+        """Each kind of file has the setting that it needs, and no setting is unused."""
         kinds = {reading.kind(path): path for path in paths}
         settings = {".jsonl": ("field", self.field), ".parquet": ("column", self.column)}
         for kind, (name, value) in settings.items():
@@ -65,10 +65,10 @@ class LocalCorpus(Strict):
             raise UserError("drop_last: needs `separator:`; without one there is no last document to drop.")
 
     def documents(self, root: Path) -> Iterator[str]:
-        """The documents, one after the other; what is held at a time is one document or a MB of text.
+        """The documents, one after the other; memory holds one document or a MB of text.
 
         Raises:
-            UserError: for a file that cannot be read as what its name says, and a corpus without any text.
+            UserError: for a file that is not of the kind of its name, and a corpus without any text.
         """
         empty = True
         paths = self.paths(root)
@@ -97,7 +97,7 @@ class LocalCorpus(Strict):
             yield from reading.passages(iter([document]), self.passage)
 
     def _separated(self, path: Path) -> Iterator[str]:
-        """Stripped; one behind, because only the end of the file tells which document was the last."""
+        """Stripped; yielded one late, because the last one is known only at the end of the file."""
         before: str | None = None
         for document in reading.separated(path, str(self.separator)):
             if before is not None:
@@ -109,14 +109,14 @@ class LocalCorpus(Strict):
     def sha256(self, root: Path) -> str:
         """Digest of the stored bytes: of one line `<sha256>  <.txt, .jsonl or .parquet>` per file.
 
-        Where the files lie and when they were written does not change it.
+        Paths and times do not change it.
         """
         lines = [f"{remembered_sha256(path, root)}  {reading.kind(path)}\n" for path in self.paths(root)]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def matches(files: list[str] | str, root: Path) -> list[Path]:
-    """The files that paths and globs, relative to `root`, name, each once. UserError for one that matches nothing."""
+    """The files of paths and globs relative to `root`, each once. UserError for a pattern without a match."""
     patterns = [files] if isinstance(files, str) else files
     if not patterns:
         raise UserError("files: the list is empty. Name at least one file of this corpus.")

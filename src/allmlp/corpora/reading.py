@@ -1,7 +1,7 @@
-"""Bytes and text out of files, as a stream: plain or as .xz, .gz, .zst.
+"""Streams of bytes and text from files: plain or as .xz, .gz, .zst.
 
-Nothing here holds a whole file: bytes come in pieces of a MB or so, and a caller keeps one document.
-Every fault of a file (truncated, corrupt, not UTF-8) is one `UserError` that names the place.
+No whole file is in memory: bytes come in pieces of about a MB, and a caller keeps one document.
+Every fault of a file (truncated, corrupt, not UTF-8) is a `UserError` that names the place.
 """
 
 import codecs
@@ -15,11 +15,11 @@ from allmlp.errors import UserError
 CHUNK = 1 << 20  # bytes read at once
 COMPRESSIONS = (".xz", ".gz", ".zst")
 KINDS = (".txt", ".jsonl", ".parquet")
-LONGEST = 1 << 26  # characters of one separated document: more means that the separator is wrong
+LONGEST = 1 << 26  # characters of one document; more means a wrong separator
 
 
 def kind(path: Path) -> str:
-    """`.txt`, `.jsonl` or `.parquet`: what the name says the file is, under its compression.
+    """`.txt`, `.jsonl` or `.parquet`: the kind by the file's name, without its compression.
 
     Raises:
         UserError: for any other name, and for a compressed .parquet (its pages are compressed already).
@@ -35,7 +35,7 @@ def kind(path: Path) -> str:
 
 
 def _zst(file: IO[bytes]) -> Iterator[bytes]:
-    """The bytes of all frames; unlike the library's own reader, a truncated last frame is an error."""
+    """The bytes of all frames; unlike the library's reader, a truncated last frame is an error."""
     import zstandard
 
     frame = zstandard.ZstdDecompressor().decompressobj()
@@ -100,7 +100,7 @@ def text(path: Path) -> Iterator[str]:
 
 
 def separated(path: Path, separator: str) -> Iterator[str]:
-    """What stands before, between and after the separators of a .txt file, unstripped; the last may be empty.
+    """The texts before, between and after the separators of a .txt file, unstripped; the last may be empty.
 
     Raises:
         UserError: when the separator never occurs, or not within 64 M characters.
@@ -126,9 +126,9 @@ def separated(path: Path, separator: str) -> Iterator[str]:
 
 
 def passages(pieces: Iterator[str], size: int) -> Iterator[str]:
-    """A text cut into passages of `size / 2` to `size` characters, after a line end if it can, else a space.
+    """A text cut into passages of `size / 2` to `size` characters, after a line end if possible, else a space.
 
-    The passages joined are the text, and where they end does not depend on how `pieces` cut it.
+    The joined passages are the text. Their ends do not depend on the ends of `pieces`.
     """
     rest = ""
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""Texts out of tables, row by row: one field of a .jsonl file, one column of a .parquet file."""
+"""Texts from tables, row by row: one field of a .jsonl file, one column of a .parquet file."""
 
 import json
 from collections.abc import Iterator

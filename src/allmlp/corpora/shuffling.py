@@ -1,10 +1,10 @@
-"""Text without one of its structures: sentences dealt anew among documents, or words shuffled within each.
+"""Text without one of its structures: sentences shuffled among documents, or words shuffled within each.
 
     corpora:
       stories-words: {source: stories, documents: 30000, seed: 0, shuffle: words, tokenizer: {...}}
 
-What a model learns from the one and not from the other is what the structure taught it. "sentences": no document
-keeps its topic, and every sentence its order of words. "words": every document keeps its words, and no order.
+A model's gain from the plain text over the shuffled one is due to that structure. "sentences": documents lose their
+topics, sentences keep their order of words. "words": documents keep their words, and lose their order.
 Spaces become single; a document keeps its number of sentences, or of words.
 
 >>> list(shuffled(["One two. Three?", "Four! Five six."], "sentences"))
@@ -20,12 +20,12 @@ import numpy as np
 
 RECIPE = 1
 Shuffle = Literal["sentences", "words"]
-DEALT = 10_000  # documents among which sentences are dealt: what memory holds
+DEALT = 10_000  # documents among which sentences are shuffled: all are in memory
 SENTENCE = re.compile(r".+?(?:[.!?]+[\"'”’)]*(?=\s)|$)", re.DOTALL)
 
 
 def shuffled(documents: Iterable[str], what: Shuffle) -> Iterator[str]:
-    """The documents, streamed, in the order that they came in; the same text gives the same order everywhere."""
+    """The documents, streamed in their order; the same text gives the same result everywhere."""
     if what == "words":
         for number, text in enumerate(documents):
             yield " ".join(_permuted(text.split(), number))

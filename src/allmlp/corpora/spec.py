@@ -1,4 +1,4 @@
-"""One corpus as params.yaml describes it: its source, its tokenizer, and the other corpora that it is made with."""
+"""One corpus of the parameters: its source, its tokenizer, and the other corpora that it uses."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,8 +33,8 @@ class CorpusSpec(Strict):
     source: Source
     tokenizer: TokenizerSpec | None
     shuffle: Shuffle | None = None
-    teacher: "CorpusSpec | None" = None  # whose tokenizer a shared one is: `taught` fills it in, no user
-    summarised: "CorpusSpec | None" = None  # whose texts a corpus of summaries is about: the same
+    teacher: "CorpusSpec | None" = None  # the corpus of a shared tokenizer: `taught` fills it in
+    summarised: "CorpusSpec | None" = None  # the corpus of the summarised texts: likewise
 
     @model_validator(mode="before")
     @classmethod
@@ -77,13 +77,13 @@ class CorpusSpec(Strict):
 
     @property
     def others(self) -> dict[str, str]:
-        """The corpora that it is made with: part -> name."""
+        """The corpora that it uses: part -> name."""
         shared = {"teacher": self.tokenizer.corpus} if isinstance(self.tokenizer, Shared) else {}
         return shared | ({"texts": self.source.texts_of} if isinstance(self.source, SummaryPairs) else {})
 
     @property
     def fitted(self) -> tuple["CorpusSpec", Fitting]:
-        """The corpus that the tokenizer is fitted to, and what is fitted. UserError for images, or without `taught`."""
+        """The corpus that the tokenizer is fitted to, and its kind. UserError for images, or without `taught`."""
         teacher = self.teacher or self
         if teacher.tokenizer is None or isinstance(teacher.tokenizer, Shared):
             raise UserError(f"a corpus of source {self.source.source} has no tokenizer of a corpus of text")
@@ -91,7 +91,7 @@ class CorpusSpec(Strict):
 
 
 def taught(specs: dict[str, CorpusSpec]) -> dict[str, CorpusSpec]:
-    """The corpora, those that share another's tokenizer, or summarise another's texts, with that corpus in them."""
+    """The corpora; those that share a tokenizer or summarise texts refer to that corpus."""
     texts = sorted(name for name, spec in specs.items() if spec.tokenizer and not isinstance(spec.tokenizer, Shared))
     found = dict(specs)
     for name, spec in specs.items():

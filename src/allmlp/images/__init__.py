@@ -1,12 +1,12 @@
-"""Images on disk: `results/tokens/<corpus>-<digest>/`, written once, memory-mapped ever after.
+"""Images on disk: `results/tokens/<corpus>-<digest>/`, written once, then memory-mapped.
 
     meta.json                              counts, size, mean and deviation of the training pixels, source, sha256
     train-images.npy, test-images.npy      uint8 (N, height, width, channels)
     train-labels.npy, test-labels.npy      uint8 (N,)
 
-Without a test split of the source's own, an image's hash chooses its split: the first 8 bytes, big-endian, of the
+If the source has no test split, an image's hash chooses its split: the first 8 bytes, big-endian, of the
 sha256 of its pixels; a multiple of `held_out` makes it a test image. So equal images share a split. Images of the
-training split that the source's own test split also holds are left out, and counted in meta.json.
+training split that are also in the source's test split are left out, and counted in meta.json.
 """
 
 from allmlp.images.reader import ImageFile, patches_of

@@ -26,7 +26,7 @@ class Images(NamedTuple):
 
 
 class Source(Protocol):
-    """What the writer asks of a source: the form of its images, and how many its hash holds out."""
+    """The form of a source's images; one in `held_out` is a test image."""
 
     @property
     def size(self) -> list[int]: ...
@@ -37,7 +37,7 @@ class Source(Protocol):
 
 
 class _Split:
-    """One split's two files, appended to; the headers, which name the number of images, are written last."""
+    """The two files of a split. The headers hold the number of images, so they are written last."""
 
     def __init__(self, folder: Path, name: str, size: list[int]) -> None:
         self.count, self._shapes = 0, {"images": tuple(size), "labels": ()}
@@ -64,14 +64,14 @@ class _Split:
 
 
 def write_images(pieces: Iterable[Images], source: Source, folder: Path, *, describe: dict[str, Any]) -> dict[str, Any]:
-    """Write `pieces` into `folder`; returns what its `meta.json` says. Memory holds one piece and the test hashes.
+    """Write `pieces` into `folder`; returns the content of its `meta.json`. Memory holds one piece and the test hashes.
 
-    A source with a test split of its own gives it first. The same images give the same bytes. A `folder` already
-    there with the same content is left as it is.
+    A source with a test split gives it first. The same images give the same bytes. An existing `folder` with the same
+    content is left as it is.
 
     Raises:
         UserError: for a label out of range, a split without images, a full or read-only disk, and a `folder` with
-            other content. None of them leaves anything behind.
+            other content. No failure leaves files behind.
     """
     with partial_folder(folder) as partial, writing(partial, folder):
         splits = {name: _Split(partial, name, source.size) for name in SPLITS}

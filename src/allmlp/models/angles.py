@@ -1,4 +1,4 @@
-"""Angles of a hand-coded sum: boxes of given widths laid end to end round the circle, one angle in each.
+"""Angles of a hand-coded sum: boxes of given widths cover the circle, and each holds one angle.
 
     regular   the middle of each box; n equal boxes: offset + 2 pi j / n
     jittered  a uniformly random point of each box
@@ -36,7 +36,7 @@ def fill(n: int, given: Sequence[float] | None = None) -> Floats:
 def place(width_N: NDArray, grid: str, offset: float = 0.0, rng: np.random.Generator | None = None) -> Floats:
     """One angle per width, (n,) in rad. `offset` is the middle of the first box; `rng` draws all but a regular grid.
 
-    Raises ValueError for an unknown grid, and for one that needs an rng and has none.
+    Raises ValueError for an unknown grid, or without an rng for a grid that draws.
     """
     if grid not in GRIDS or (grid != "regular" and rng is None):
         raise ValueError(f"grid {grid!r}: choose one of {', '.join(GRIDS)}; all but regular need an rng")

@@ -158,7 +158,7 @@ class Backbone(Chain):
         scaled: bool = True,
         d_block: int | None = None,
     ) -> None:
-        """`d_block` is the width of the blocks, d_model unless `embed` widens what they are given."""
+        """`d_block`: the width of the blocks, d_model unless `embed` widens their input."""
         super().__init__()
         check_positive(vocabulary=vocabulary, context=context, d_model=d_model, n_blocks=n_blocks)
         d_block = d_model if d_block is None else d_block

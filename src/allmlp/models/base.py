@@ -1,4 +1,4 @@
-"""What training, measures and the audit may ask of any architecture, and of any token mixer in a backbone."""
+"""The interface of every architecture, and of every token mixer in a backbone."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal
@@ -11,11 +11,10 @@ from allmlp.errors import UserError
 class SequenceModel(nn.Module, ABC):
     """tokens (B, T) int64 -> logits: (B, T, V) if it predicts "all" positions, (B, V) if only the "last".
 
-    Where `features` is a number, T patches of so many floats stand in place of tokens: (B, T, features).
-    EMBEDDINGS names the weights whose size grows with vocabulary or context, by part
-    ("token_embedding", "positions", "unembedding"), so that counts can leave them out or in.
-    Where `pad` is a token, any number of it at the left of a row alters no prediction for the rest. LEAKS names the
-    checks of the audit that an architecture kept as published fails, and why.
+    Where `features` is a number, the input is T patches of that many floats: (B, T, features).
+    EMBEDDINGS: part ("token_embedding", "positions", "unembedding") -> the weights that grow with vocabulary or
+    context, so that counts can leave them out. Where `pad` is a token, padding at the left of a row alters no
+    prediction for the rest. LEAKS: the audit's checks that an architecture fails as published, and why.
     """
 
     causal: ClassVar[bool]
@@ -31,7 +30,7 @@ class SequenceModel(nn.Module, ABC):
 
     @abstractmethod
     def hidden(self, tokens_BT: Tensor) -> Tensor:
-        """What the unembedding reads: (B, T, D), or (B, D) where only the last token is predicted."""
+        """The input of the unembedding: (B, T, D), or (B, D) where only the last token is predicted."""
 
     def check_length(self, length: int, exactly: bool = False) -> None:
         """UserError unless a sequence of `length` tokens fits the context (fills it, with `exactly`)."""
@@ -44,11 +43,10 @@ class SequenceModel(nn.Module, ABC):
 
 
 class TokenMixer(nn.Module, ABC):
-    """What lets one position know of another: x (B, T, D) -> (B, T, D), T <= context.
+    """A layer through which one position reads others: x (B, T, D) -> (B, T, D), T <= context.
 
-    Every mixer is built as `Mixer(d_model, context, **options)`; its last linear map is named `out`, which
-    the backbone initialises smaller. A causal mixer also generates: `state = start(x_BD)`, then `step`, once
-    a token.
+    Every mixer is built as `Mixer(d_model, context, **options)`. Its last linear map is named `out`: the backbone
+    initialises it smaller. A causal mixer also generates: `state = start(x_BD)`, then `step` once a token.
     """
 
     causal: bool = True
@@ -72,7 +70,7 @@ class TokenMixer(nn.Module, ABC):
 
 
 class Bidirectional(TokenMixer):
-    """A mixer in which every position sees all: it generates nothing."""
+    """A mixer in which every position reads all positions; it cannot generate."""
 
     causal = False
 

@@ -1,7 +1,7 @@
 """The reduction of bidirectional relation networks: a sum over all pairs, earlier and later (002, eq. 6).
 
-What precedes a token and what follows it are two causal sums, the second over the sequence read backwards; the
-pair of a token with itself is in both. So memory, blocks, kernels and hand-written gradients are those of `relation`.
+The sums over earlier and over later tokens are two causal sums, the second over the reversed sequence. Both hold the
+pair of a token with itself. So memory, blocks, kernels and hand-written gradients are those of `relation`.
 """
 
 import torch

@@ -28,8 +28,8 @@ class CausalRelation(TokenMixer):
 
     Equation 4 of 002. Shapes: x (B, T, D) -> (B, T, D), through `d_relation` features, D unless given (d_h in
     002). psi: exp, relu or elu. pre: LN0 of each sum ("exact"), LN0(p_i) + LN0(q_j) ("approximate") or nothing
-    ("none"); post: LN0, or nothing (002-1 to 002-3). Where eq. 5 applies, to exp without exact pre-norm, the
-    same sum is taken in linear time.
+    ("none"). post: LN0 or nothing (002-1 to 002-3). For exp without exact pre-norm eq. 5 gives the same sum in
+    linear time.
     """
 
     def __init__(

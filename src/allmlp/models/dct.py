@@ -43,8 +43,8 @@ class DCTHeads(TokenMixer):
     """activation(norm(W_out [o_1 ... o_H])), o_h = sum_j W_hj^T DCT_j over head h's window of W_proj x (000 C.2).
 
     Shapes: x (B, T, D) -> (B, T, D), head by head, K = D / n_heads. Windows evenly in their logarithm from
-    `frequencies` to the context (E000-9). As the paper has it, a norm and a non-linearity follow the last
-    linear map, which attention's has not; with `activation="none"` neither does.
+    `frequencies` to the context (E000-9). As in the paper, and unlike attention, a norm and a non-linearity follow the
+    last linear map; `activation="none"` leaves out both.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class DCTHeads(TokenMixer):
         self.out = nn.Linear(d_model, d_model)
         self.norm = nn.LayerNorm(d_model, eps=eps) if activation != "none" else nn.Identity()
         if isinstance(self.norm, nn.LayerNorm):
-            # in GPT-2's scheme what writes into the residual stream starts small, and here that is the norm
+            # in GPT-2's scheme the layer that writes into the residual stream starts small: here the norm
             nn.init.constant_(self.norm.weight, FIRST_GAIN)
 
     def forward(self, x_BTD: Tensor) -> Tensor:
@@ -92,10 +92,10 @@ class DCTHeads(TokenMixer):
 
 
 class DCTMLP(Backbone):
-    """GPT-2 with DCT heads in place of attention, all else as it is: tokens (B, T) -> logits (B, T, V) (000 Sec. 5.2).
+    """GPT-2 with DCT heads in place of attention: tokens (B, T) -> logits (B, T, V) (000 Sec. 5.2).
 
     A block has 10.25 d_model^2 weights in matrices with 16 heads, 4 frequencies and d_mlp 4 d_model; biases
-    and norms come on top. No weight of a head depends on the context; the learned positions, GPT-2's, do.
+    and norms come on top. Only the learned positions depend on the context.
     """
 
     causal: ClassVar[bool] = True

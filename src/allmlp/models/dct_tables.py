@@ -1,7 +1,7 @@
-"""Constants of sliding cosine transforms: windows, coefficients, and what carries a window's sums along (000 App. C).
+"""Constants of sliding cosine transforms: windows, coefficients, and the update of a window's sums (000 App. C).
 
-Frequencies of one parity belong together: what leaves a window of length t counts by (-1)^j. In the shapes P is the
-parity, J = ceil(k / 2) frequencies of each; where k is odd, the last one of the odd parity is zero.
+Frequencies of one parity belong together: a value that leaves a window of length t counts by (-1)^j. In the shapes P
+is the parity, with J = ceil(k / 2) frequencies each; where k is odd, the last odd one is zero.
 """
 
 import math
@@ -15,7 +15,7 @@ from allmlp.models.layers import check_positive
 
 
 def log_windows(n_heads: int, shortest: int, longest: int) -> list[int]:
-    """A window a head, evenly in their logarithm from `shortest` to `longest`, which a single head has (E000-9)."""
+    """One window per head, evenly in their logarithm from `shortest` to `longest`; one head has `longest` (E000-9)."""
     check_positive(n_heads=n_heads, shortest=shortest)
     if longest < shortest:
         raise UserError(f"a window of {shortest} tokens does not fit a context of {longest}: take fewer frequencies")
@@ -33,7 +33,7 @@ def coefficients(window: int, frequencies: int) -> np.ndarray:
 
 
 def chunk_tables(windows: list[int], frequencies: int, chunk: int, chunks: int) -> dict[str, Tensor]:
-    """What `sliding_dct` multiplies with, float64.
+    """The matrices of `sliding_dct`, float64.
 
     inside (P H, J c, c + 2 J): a chunk's e, and the past's sums (cos, then sin) at its start -> its coefficients.
     ahead (P H, 2 J, c): a chunk's e -> its own sums of e cos(w b) and e sin(w b) over its positions b.
@@ -58,7 +58,7 @@ def chunk_tables(windows: list[int], frequencies: int, chunk: int, chunks: int) 
 
 
 def step_tables(windows: list[int], frequencies: int, position: int) -> tuple[Tensor, Tensor]:
-    """What a position adds to the running sums (cos and sin of w i), and how it reads them: (P, H, 2, J) each."""
+    """A position's factors for the running sums (cos and sin of w i), and for reading them: (P, H, 2, J) each."""
     w_PHJ, s_PHJ = _scales(windows, frequencies)
     phase_PHJ = _phase(windows, frequencies, np.array([position]))[..., 0]
     read_PHJ = phase_PHJ + w_PHJ / 2

@@ -1,4 +1,4 @@
-"""The GPT-2s that 000 compares with: one that predicts after the last position alone, and the causal one."""
+"""The GPT-2s of 000: one that predicts only the token after the last position, and the causal one."""
 
 from functools import partial
 from typing import Any, ClassVar, Literal, Unpack
@@ -14,7 +14,7 @@ RECIPE = 2
 
 
 def gpt2_parts(d_model: int, d_mlp: int | None, bias: bool, eps: float) -> dict[str, Any]:
-    """A GPT-2 block but for its token mixer, as `Backbone` takes it. d_mlp: 4 d_model unless given."""
+    """A GPT-2 block without its token mixer, as `Backbone` takes it. d_mlp: 4 d_model unless given."""
     check_eps(eps)
     return {
         "norm": partial(nn.LayerNorm, d_model, eps=eps),
@@ -23,7 +23,7 @@ def gpt2_parts(d_model: int, d_mlp: int | None, bias: bool, eps: float) -> dict[
 
 
 class LastQueryAttention(SoftmaxAttention):
-    """`SoftmaxAttention` that can answer for the last position alone: keys and values of all, one query."""
+    """`SoftmaxAttention` that can compute the last position alone: all keys and values, one query."""
 
     def last(self, x_BTD: Tensor) -> Tensor:
         """`forward(x)[:, -1]`, (B, D)."""
@@ -38,11 +38,10 @@ class LastQueryAttention(SoftmaxAttention):
 class LastTokenGPT2(Backbone):
     """GPT-2 blocks (pre-norm, GELU, learned positions) without a causal mask: tokens (B, T) -> logits (B, V).
 
-    The prediction is read at the last position, and of the last block nothing is computed that it does not
-    need: with two blocks and d_mlp = 4 d, 14 T d^2 + 10 d^2 products in place of 24 T d^2. Untied
-    unembedding; GPT-2's initial weights, N(0, 0.02) also for the embeddings. 000 calls the model with d_model
-    512, 16 heads, 2 blocks and d_mlp 8,192 "20M": its matrices and its 15 positions are 18,882,048 weights;
-    biases and norms come on top (E000-8).
+    The prediction is read at the last position. The last block computes only that position: with two blocks and
+    d_mlp = 4 d, 14 T d^2 + 10 d^2 products in place of 24 T d^2. Untied unembedding; GPT-2's initial weights,
+    N(0, 0.02) also for the embeddings. 000 calls the model with d_model 512, 16 heads, 2 blocks and d_mlp 8,192
+    "20M": its matrices and its 15 positions are 18,882,048 weights; biases and norms come on top (E000-8).
     """
 
     causal: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""A network for modular addition that is written down, not trained (003 App. D.1)."""
+"""A network for modular addition with weights by formula, not trained (003 App. D.1)."""
 
 from collections.abc import Sequence
 
@@ -62,7 +62,7 @@ def _weights(p: int, frequencies: Sequence[int], phi_KN: np.ndarray, width_KN: n
     """The weights that are not zero, float64; cos(kx + phi) = cos kx cos phi - sin kx sin phi, so with k z."""
     keys, n = phi_KN.shape
     wave_PR = np.stack([f(2 * np.pi * k * np.arange(p) / p) for k in frequencies for f in (np.cos, np.sin)], axis=1)
-    own = np.kron(np.eye(keys), np.ones(n))  # which neuron is whose, (K, K n)
+    own = np.kron(np.eye(keys), np.ones(n))  # the neurons of each frequency, (K, K n)
     into_RM = np.stack([own * np.cos(phi_KN).ravel(), -own * np.sin(phi_KN).ravel()], 1).reshape(2 * keys, -1)
     psi, width = 2 * phi_KN.ravel(), width_KN.ravel()
     out_RM = np.stack([own * width * np.cos(psi), -own * width * np.sin(psi)], 1).reshape(2 * keys, -1)

@@ -60,8 +60,8 @@ class HybridBlock(RopeBlock):
 class Hybrid(RopeBackbone):
     """`Llama` with masked mixing before, beside or after the attention of each block (001-19, E001-10).
 
-    Embeddings are N(0, 1): with Llama's 0.02 a token drowns in what is mixed into it. `pad`: leading tokens of this id
-    are not attended. The mixing, whose weights belong to positions, reads them: more of them alter predictions.
+    Embeddings are N(0, 1): with Llama's 0.02 the mixed tokens outweigh a position's own. `pad`: leading tokens of this
+    id are not attended. The mixing reads them, as its weights belong to positions: more padding alters predictions.
     """
 
     BLOCK: ClassVar[type[Block]] = HybridBlock

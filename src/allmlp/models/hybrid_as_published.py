@@ -14,7 +14,7 @@ RECIPE = 1
 
 
 def packed(x_BTD: Tensor, padding_BT: Tensor) -> Tensor:
-    """Every row turned left until its left padding stands at its end: (B, T, D), (B, T) bool -> (B, T, D)."""
+    """Every row rotated left until its left padding is at its end: (B, T, D), (B, T) bool -> (B, T, D)."""
     B, T, _ = x_BTD.shape
     rows_B1 = torch.arange(B, device=x_BTD.device)[:, None]
     from_BT = (torch.arange(T, device=x_BTD.device) + padding_BT.sum(1, keepdim=True)) % T
@@ -24,8 +24,8 @@ def packed(x_BTD: Tensor, padding_BT: Tensor) -> Tensor:
 class RepackingBlock(HybridBlock):
     """Attention, then masked mixing of the row as attention re-packed it, added to the row as it was given.
 
-    Row t of what is mixed is text token t, which stands at position t + p after p tokens of padding: below a causal
-    mask that starts at position 0, position t reads up to t + p, and so the p tokens that it is to predict.
+    After p tokens of padding, text token t is at position t + p, and at row t of the re-packed row. So with a causal
+    mask that starts at row 0, position t reads up to t + p: the p tokens that it must predict.
     """
 
     order = "after"
@@ -41,12 +41,12 @@ class RepackingBlock(HybridBlock):
 class HybridAsPublished(Hybrid):
     """`Hybrid` with the mixing after attention, which re-packs rows that begin with the token `pad`.
 
-    The article retracts its gain from hybrids: the attention library moves left padding to the right, to save work,
-    and the triangular mask of the mixing does not match any more. It says that only left padding does it, that short
-    texts reach a loss of 0, and that the other order, and mixing beside attention, gain nothing (E001-10). We found no
-    code of the hybrids. This is the least mechanism that does all of that: attention itself is right; mixing after it
-    is given the re-packed row, and a mask and places for the padded one; before or beside attention nothing is
-    re-packed yet. Without `pad`, or without padding on the left, it is `Hybrid(order="after")`.
+    The article retracts its gain from hybrids. Its attention library moves left padding to the right, to save work, and
+    then the triangular mask of the mixing does not fit. Only left padding has this effect, short texts reach a loss of
+    0, and mixing before or beside attention gains nothing (E001-10). We found no code of the hybrids. This is the
+    smallest mechanism with all these effects: attention is right, the mixing after it gets the re-packed row with the
+    mask and places of the padded row, and before or beside attention nothing is re-packed. Without padding on the
+    left it is `Hybrid(order="after")`.
     """
 
     BLOCK: ClassVar[type[Block]] = RepackingBlock
@@ -65,7 +65,7 @@ class HybridAsPublished(Hybrid):
         super().__init__("after", n_heads, d_mlp, fused, pad, **sizes)
 
     def start(self, batch: int) -> State:
-        """The memory before the first token. UserError with `pad`: it would read tokens that are not there yet."""
+        """The memory before the first token. UserError with `pad`: it would read later tokens."""
         if self.padding is not None:
             raise UserError(
                 f"hybrid-as-published with pad={self.padding} cannot generate: below left padding it reads tokens "

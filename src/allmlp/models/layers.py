@@ -14,7 +14,7 @@ from allmlp.errors import UserError
 class PlainNorm(nn.Module):
     """LN0(x) = (x - mean) / sqrt(variance + eps) over the features, with no parameters (002, "LN0").
 
-    eps = 0 is what 002 published; then features that are all equal give NaN (E002-5).
+    eps = 0 is published in 002; equal features then give NaN (E002-5).
     """
 
     def __init__(self, eps: float) -> None:
@@ -52,7 +52,7 @@ def heads_join(x_BHTK: Tensor) -> Tensor:
 
 
 def in_single_precision(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Half precision as float32; anything else as it is."""
+    """Half precision as float32, other types unchanged."""
     return tuple(x.float() if x.dtype in (torch.bfloat16, torch.float16) else x for x in tensors)
 
 

@@ -34,9 +34,9 @@ def exp_over_largest(s: Tensor) -> Tensor:
 def log_sums(p_BTD: Tensor) -> Tensor:
     """L_j = log sum_{i<=j} exp(p_i) for p of any size: (B, T, D) -> (B, T, D), in O(T).
 
-    What `torch.logcumsumexp` does, in a third to an eighth of its time on a CPU (benchmarks/linear_relation.py);
-    on a GPU its forward pass is taken. Each position's exponentials are relative to the largest so far, never to
-    a later one, so nothing underflows that counts and no later token alters a bit.
+    As `torch.logcumsumexp`, in a third to an eighth of its time on a CPU (benchmarks/linear_relation.py); on a GPU
+    that function is the forward pass. Exponentials are relative to the largest so far, never to a later one: no
+    relevant term underflows, and no later token alters a bit.
     """
     return _log_sums(*in_single_precision(p_BTD))
 
@@ -47,7 +47,7 @@ def _log_sums(p_BTD: Tensor) -> Tensor:
 
 
 def _scan(p_BTD: Tensor) -> Tensor:
-    """The chunks' own sums, their scan, then position by position of all chunks at once from what precedes each."""
+    """Sums of each chunk, their scan, then position by position in all chunks at once."""
     T = p_BTD.shape[1]
     sums_BTD, earlier = torch.empty_like(p_BTD), (T - 1) // CHUNK  # chunks that another follows
     sums_BTD[:, 0] = p_BTD[:, 0]
@@ -69,7 +69,7 @@ def _gradient(g_BTD: Tensor, p_BTD: Tensor, sums_BTD: Tensor) -> Tensor:
 
 
 def _decayed_sums(g_BTD: Tensor, sums_BTD: Tensor) -> Tensor:
-    """h_i = g_i + exp(L_i - L_{i+1}) h_{i+1}: each chunk by itself, then with what follows it."""
+    """h_i = g_i + exp(L_i - L_{i+1}) h_{i+1}: within each chunk, then over the chunks after it."""
     T = g_BTD.shape[1]
     h_BTD, later = g_BTD.clone(), (T - 1) // CHUNK
     decays_BTD = (sums_BTD[:, :-1] - sums_BTD[:, 1:]).exp_()

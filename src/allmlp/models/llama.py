@@ -1,4 +1,4 @@
-"""Llama, with which 001 compares its mixers, and the backbone that its hybrids with masked mixing share."""
+"""Llama as 001 compares it, and the backbone that its hybrids with masked mixing share."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -124,7 +124,7 @@ class Llama(RopeBackbone):
 
     With vocabulary 4,096 and 8 blocks: 3,147,904 weights at d_model 128, 10,490,112 at 256, 37,757,440 at 512 and
     142,623,744 at 1,024, whatever the heads and context (001-4, 001-5). `pad`: a row's leading tokens of this id are
-    not attended, and more of them alter no prediction. `fused`: scaled_dot_product_attention, else softmax written out.
+    not attended, and more of them alter no prediction. `fused`: scaled_dot_product_attention, else an explicit softmax.
     """
 
     def __init__(

@@ -18,12 +18,12 @@ POSITIONS = ("none", "first", "every")
 class MaskedMixer(Backbone):
     """Pre-norm blocks of `Mixing` and a GELU layer of 4 x, no final norm: tokens (B, T) -> logits (B, T, V) (001).
 
-    Untied unembedding without bias. Weights at first are PyTorch's own, as published: embeddings N(0, 1), all else
+    Untied unembedding without bias. Initial weights are PyTorch's, as published: embeddings N(0, 1), all others
     uniform within 1 / sqrt(inputs). Flat with a context of 512, 4,096 tokens and 8 blocks it has 23,109,632 weights at
-    d_model 512: those above a triangle's diagonal are counted, and take no part.
+    d_model 512: unused weights above a triangle's diagonal are counted.
 
     `positions` "first" appends to each embedding its position, counted from -context / 2, as one more feature of the
-    blocks; "every" sets it anew after each block (001-11). `extra_linear` follows the embedding (001-17).
+    blocks; "every" sets it again after each block (001-11). `extra_linear` follows the embedding (001-17).
     `Mixing` has the other options.
     """
 

@@ -15,19 +15,19 @@ from allmlp.models.triangles import token_product, widened
 
 
 class Memory(NamedTuple):
-    """Tokens read, and what each layer of weights reads of them, (B, H, t, F + K - 1) each."""
+    """The number of tokens read, and the input of each layer so far, (B, H, t, F + K - 1) each."""
 
     t: int
     read: tuple[Rows, ...]
-    last: Tensor | None = None  # what the last layer reads, as one array
+    last: Tensor | None = None  # the input of the last layer, as one array
 
 
 class TokenWeights(nn.Module):
     """y_t = b_t + sum over taps k and tokens s, s <= t where causal, of W_k[t, s] (x_s moved by k features).
 
-    One layer: `made` tokens of `read` tokens, by H heads of their own, of K taps over the features, the sum of P
-    parallel sets. (B, S, H, F) -> (B, T, H, F). Weights and biases are at first as in PyTorch's Conv1d(read, made, K),
-    uniform within 1 / sqrt(read K); above the diagonal they are there, are counted, and take no part.
+    One layer: `read` tokens in, `made` tokens out, by H heads with K taps over the features, the sum of P parallel
+    sets. (B, S, H, F) -> (B, T, H, F). Initial weights and biases are those of PyTorch's Conv1d(read, made, K),
+    uniform within 1 / sqrt(read K); those above the diagonal are counted, and unused.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class TokenWeights(nn.Module):
         return token_product(x_BSHF, self._together(weight), bias_HT, self.causal)
 
     def row(self, t: int, seen_BHtP: Tensor) -> Tensor:
-        """Token t of `forward` of what was seen up to t, widened: (B, H, t + 1 or less, F + K - 1) -> (B, H, 1, F)."""
+        """Token t of `forward` from the input up to t, widened: (B, H, t + 1 or less, F + K - 1) -> (B, H, 1, F)."""
         weight_HKt = self._together(self.weight[..., t, : seen_BHtP.shape[2]])
         K = weight_HKt.shape[1]
         features = seen_BHtP.shape[-1] - K + 1
@@ -59,7 +59,7 @@ class TokenWeights(nn.Module):
         return y_BH1F if self.bias is None else y_BH1F + self._together(self.bias[..., t])[:, None, None]
 
     def _together(self, parallel: Tensor) -> Tensor:
-        """Linear maps side by side are one, whose weights are their sum: the product is taken once."""
+        """Parallel linear maps are one map with the sum of their weights: one product."""
         return parallel.squeeze(0) if len(parallel) == 1 else parallel.sum(0)
 
 
@@ -73,8 +73,8 @@ class Mixing(TokenMixer):
     of expansion x context, both lower triangular (001-3, 001-9): of it only the first `context` are ever read, and only
     they are computed; of the input, with a factor below 1, only the first expansion x context tokens (E001-16).
 
-    A step is O(t D) and O(D^2) more with heads, with what the triangles read as its memory. The expanded form's too:
-    under both masks token t's hidden value is final once x_t is known.
+    A step is O(t D), and O(D^2) more with heads; its memory is the input of the triangles. This holds for the expanded
+    form too: under both masks the hidden value of token t is final once x_t is known.
     """
 
     def __init__(

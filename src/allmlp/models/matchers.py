@@ -1,4 +1,4 @@
-"""Matchers of 001: of C - 1 embedded texts, which one belongs to the embedded query before them?"""
+"""Matchers of 001: which of C - 1 embedded texts belongs to the embedded query before them?"""
 
 from functools import partial
 from typing import ClassVar, Literal
@@ -19,8 +19,8 @@ RECIPE = 1
 class Matcher(SequenceModel):
     """Embeddings (B, C, features), the query first, -> one logit per candidate, (B, C - 1).
 
-    So a context of 32 has 31 candidates, chance ln 31 (001-22 to 001-27). The head is one vector: a bias would add the
-    same to all candidates and so nothing. `hidden` is what it reads, (B, C - 1, features).
+    A context of 32 has 31 candidates, and chance is ln 31 (001-22 to 001-27). The head is one vector: a bias would add
+    the same to all candidates. `hidden` is its input, (B, C - 1, features).
     """
 
     causal: ClassVar[bool] = False
@@ -68,7 +68,7 @@ class MatcherMixer(Matcher):
 
 
 class MatcherTransformer(Matcher):
-    """A bidirectional transformer that attends across the candidates: 001's matcher, mended (001-27).
+    """A bidirectional transformer that attends across the candidates: 001's matcher, corrected (001-27).
 
     The published layers, PyTorch's TransformerDecoderLayer given its input twice (self-attention, attention to the
     layer's input, ReLU MLP of 4 x), with three changes: batch_first is set, a learned vector tells the query from the
@@ -111,8 +111,8 @@ class MatcherTransformer(Matcher):
 class MatcherTransformerAsPublished(MatcherTransformer):
     """001's bidirectional transformer as published: batch_first is unset, so that it attends across the batch.
 
-    Given (B, C, features), the layers take the first axis for the sequence: candidate c of a query sees candidate c of
-    the other queries, and never its own query, which alters none of its scores: there is nothing to learn (001-27).
+    The layers take the first axis of (B, C, features) for the sequence. So candidate c of a query reads candidate c of
+    the other queries, never its own query: no score depends on the query, and there is nothing to learn (001-27).
     """
 
     ACROSS_BATCH: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""001's autoencoder: what a mixer's last hidden state holds of all tokens before it."""
+"""001's autoencoder: how much a mixer's last hidden state holds of all tokens before it."""
 
 from functools import partial
 from typing import ClassVar, Literal
@@ -20,9 +20,9 @@ class MixerAutoencoder(SequenceModel):
     code     the last position's hidden state, which has seen every token: `embedding(tokens)`, (B, D)
     decoder  the code at every position, `n_blocks` masked mixers, unembedding without bias
 
-    As in the published code, the decoder's mask is triangular too, and nothing but position tells its rows apart. It is
-    not causal: every prediction may depend on every token. Trained by the task `autoencode`, whose targets are the
-    inputs; every sequence must be of the same length as in training, for the code is read at the last position.
+    As in the published code the decoder's mask is triangular too, and its rows differ by position alone. The model is
+    not causal: every prediction may depend on every token. The task `autoencode` trains it with its inputs as targets.
+    Every sequence must have the length of training, because the code is read at the last position.
     """
 
     causal: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""The early GPT that 001 compares its mixers with: post-norm, learned positions, dropout (GPT-1, 2018)."""
+"""GPT-1 (2018) as 001 compares it: post-norm, learned positions, dropout."""
 
 from typing import ClassVar
 
@@ -64,8 +64,8 @@ class OpenAIGPT(Chain):
     Hugging Face's OpenAIGPTLMHeadModel, which the article calls: post-norm and therefore no final norm, GELU by tanh,
     dropout of 0.1 on embeddings, attention weights and both residual branches, weights N(0, 0.02), biases zero. The
     unembedding is the token embedding, as that class ties them and the published trainer leaves them tied: with 4,096
-    tokens and d_model 512 an eighth fewer weights than untied. Dropout draws from PyTorch's generator, which the
-    training loop seeds from (seed, step) at each step: a resumed training draws what an uninterrupted one draws.
+    tokens and d_model 512 an eighth fewer weights than untied. Dropout draws from PyTorch's generator; the
+    training loop seeds it from (seed, step) at each step, so that a resumed training draws the same numbers.
     """
 
     causal: ClassVar[bool] = True

@@ -26,7 +26,7 @@ class PatchClassifier(SequenceModel):
     """Linear patch embedding, CLS after the last patch, positions, residual blocks, final norm, head on CLS (002 C).
 
     patches (B, T, F) of floats, T = context exactly, F = `features` (numbers of a patch) -> logits (B, `vocabulary`),
-    one per class. CLS stands last, so that a causal mixer lets it see every patch. Weights as in `Backbone`: linear
+    one per class. CLS is last, so a causal mixer lets it read every patch. Weights as in `Backbone`: linear
     maps N(0, 0.02), residual writers smaller, biases zero; CLS and positions N(0, 1), and so are embedded patches of
     standardised pixels: their map is N(0, 1 / sqrt(F)).
     """
@@ -75,7 +75,7 @@ class PatchClassifier(SequenceModel):
         return [block for block in self.blocks if isinstance(block, Block)]  # a ModuleList does not know their type
 
     def hidden(self, patches_BTF: Tensor) -> Tensor:
-        """What the head reads, the normed stream at CLS: (B, D)."""
+        """The input of the head, the normed stream at CLS: (B, D)."""
         return self.norm(self.residual(patches_BTF)[:, -1])
 
     def forward(self, patches_BTF: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
-"""The reduction of causal relation networks: a sum over pairs of a token and what precedes it (002, eq. 4).
+"""The reduction of causal relation networks: a sum over pairs of a token and an earlier token (002, eq. 4).
 
-The general sum is quadratic in the length; what factorises (eq. 5) is in `linear_relation`. Names: p_i comes from
+The general sum is quadratic in the length; `linear_relation` has the sums that factorise (eq. 5). Names: p_i comes from
 the earlier token i, q_j from the current token j; T positions, B sequences, D features.
 """
 
@@ -29,9 +29,9 @@ BLOCK = 2**18  # numbers in a buffer of pairs: 1 MB in single precision, which t
 def causal_relation_sum(p_BTD: Tensor, q_BTD: Tensor, activation: str, pre_norm: str, eps: float) -> Tensor:
     """y_j = sum_{i<=j} activation(norm(p_i + q_j)): (B, T, D), (B, T, D) -> (B, T, D), not divided by j.
 
-    norm is LN0 over the D features for pre_norm "exact", absent for "none"; nothing else is taken here. Pairs
-    with i > j are never formed, so no fill value can leak through an activation. No (T, T, D) array is held:
-    memory is O(B T D + B T^2), of which O(B T D) is kept for the backward pass, which computes the pairs again.
+    norm is LN0 over the D features for pre_norm "exact", absent for "none"; no other value is allowed. Pairs with
+    i > j are never formed, so no fill value can leak through an activation. No (T, T, D) array is held: memory is
+    O(B T D + B T^2). The backward pass keeps O(B T D) of it and computes the pairs again.
     On a GPU, in single precision, with triton installed, the kernels of `relation_triton` do the same.
     """
     exact = pre_norm == "exact"
@@ -104,7 +104,7 @@ def _block(p_TBD: Tensor) -> Tensor:
 def _spans(p_TBD: Tensor, q_TBD: Tensor, r_jiB1: Tensor | None, *others: Tensor) -> Iterator[tuple[Any, ...]]:
     """Each block of earlier tokens with each current token j after its start.
 
-    (start, length, q_j, r of the block's pairs with j, then what `others` hold for j).
+    (start, length, q_j, r of the block's pairs with j, then the entries of `others` for j).
     """
     T, rows = p_TBD.shape[0], _rows(p_TBD)
     factors = [None] * T if r_jiB1 is None else r_jiB1.unbind()

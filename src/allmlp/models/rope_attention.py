@@ -1,4 +1,4 @@
-"""Causal softmax attention with rotary positions (RoPE), as in Llama, and which tokens of a row are left padding."""
+"""Causal softmax attention with rotary positions (RoPE) as in Llama; left padding is not attended."""
 
 import math
 
@@ -23,8 +23,8 @@ class RopeAttention(TokenMixer):
     """y_j = W_out sum over i <= j of softmax_i(R_j q_j . R_i k_i / sqrt(K)) v_i, head by head, without biases.
 
     R_t turns features f and f + K/2 of a head by the angle t base^(-2f/K) (RoFormer; Llama), so a score depends on
-    j - i alone. Shapes: x (B, T, D) -> (B, T, D), K = D / n_heads, even. Padding, (B, T) bool, is seen by nothing but
-    itself. `fused=False` writes the T x T softmax out: it is what memory tables compare with (001-14).
+    j - i alone. Shapes: x (B, T, D) -> (B, T, D), K = D / n_heads, even. Only padding reads padding,
+    (B, T) bool. `fused=False` computes the T x T softmax explicitly, as memory tables compare it (001-14).
     """
 
     def __init__(self, d_model: int, context: int, *, n_heads: int = 4, fused: bool = True, base: float = 1e4) -> None:
@@ -47,7 +47,7 @@ class RopeAttention(TokenMixer):
         q, k, v = self._project(x_BTD, first=0)
         T = x_BTD.shape[1]
         allowed: Tensor | None = None
-        if padding_BT is not None:  # a padded position sees itself: a softmax over nothing would be NaN
+        if padding_BT is not None:  # padding attends to itself: a softmax over no position would be NaN
             own_TT = torch.eye(T, dtype=torch.bool, device=x_BTD.device)
             allowed = (~padding_BT[:, None, None] & own_TT.new_ones(T, T).tril()) | own_TT
         elif not self.fused:
@@ -59,7 +59,7 @@ class RopeAttention(TokenMixer):
         return Rows(empty), Rows(empty)
 
     def step(self, x_BD: Tensor, state: Cache, padding_BT: Tensor | None = None) -> tuple[Tensor, Cache]:
-        """One more token in O(t D + D^2); padding (B, t) of all tokens so far, this one included."""
+        """One more token in O(t D + D^2). padding (B, t): of all tokens so far, this one included."""
         q, k, v = self._project(x_BD[:, None], first=state[0].length)
         (k, keys), (v, values) = state[0].append(k), state[1].append(v)
         allowed: Tensor | None = None

@@ -1,11 +1,11 @@
-"""The memory of a generating layer whose past grows: appending costs a row, not a copy of the past."""
+"""The growing memory of a generating layer: appending costs one row, not a copy of the past."""
 
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-SMALLEST = 16  # rows of a first store; a full one is followed by one twice as large
+SMALLEST = 16  # rows of the first store; a full store is replaced by one twice as large
 
 
 @dataclass
@@ -16,7 +16,7 @@ class _Store:
 
 @dataclass(frozen=True)
 class Rows:
-    """The first `length` rows of a store. A store may be shared: what another continuation wrote is not overwritten."""
+    """The first `length` rows of a store. Continuations may share a store: none overwrites another's rows."""
 
     like: Tensor  # (..., 0, D): shape, device and type
     length: int = 0
@@ -25,7 +25,7 @@ class Rows:
     def append(self, row: Tensor) -> tuple[Tensor, "Rows"]:
         """Row (..., 1, D) -> (all rows, (..., length + 1, D), to be read only; the memory that follows).
 
-        Where gradients are asked for, the past is copied instead, so that they are right.
+        With gradients the past is copied instead, so that they are right.
         """
         store, length = self._store, self.length + 1
         if row.requires_grad and torch.is_grad_enabled():

@@ -2,14 +2,13 @@
 
 Coefficient j of the last t positions is a sum over lags l of s_j (-1)^j cos(w (l + 1/2)) x_{i-l}, w = pi j / t. As the
 phase turns by pi j from one end of the window to the other, it is also the sum over the whole past of
-e_{i-l} cos(w (l + 1/2)), e_i = x_i - (-1)^j x_{i-t}: what enters the window, less what leaves it. That past is carried
-from chunk to chunk as 2 k running sums, and inside a chunk it is one matrix product.
+e_{i-l} cos(w (l + 1/2)), e_i = x_i - (-1)^j x_{i-t}: the value that enters the window less the one that leaves it. That
+past is carried from chunk to chunk as 2 k running sums, and inside a chunk it is one matrix product.
 
-The running sums, and what is added to them, are float64: what a position adds is taken away t positions later up to
-1e-16 of it, so that a large value leaves nothing behind and the error is that of the direct sum. In float32 it would
-grow with the length, and a spike would stay for good.
-The backward pass is written out, for it has the same sums, from the end; PyTorch's own takes longer, keeps more, and
-takes differences of sums over the whole future in float32.
+The running sums and their terms are float64: a term is subtracted t positions later up to 1e-16 of it, so that the
+error is that of the direct sum. In float32 it would grow with the length, and a spike would stay.
+The backward pass has the same sums, from the end. It is written by hand: PyTorch's takes longer, keeps more, and takes
+differences of sums over the whole future in float32.
 """
 
 from typing import Any
@@ -32,7 +31,7 @@ class SlidingDCT(nn.Module):
     """y_i = sum_j W_j^T DCT_j(x_{i-t+1}, ..., x_i), a window t for each head, zeros before the first position.
 
     Shapes: x (B, T, H, K), weights W (H, k, K, K) -> y (B, T, H K), T <= context. Orthonormal coefficients
-    j = 0..k-1. Half precision, which differences of what enters and leaves do not bear, is taken in single.
+    j = 0..k-1. Half precision is computed in single: it cannot hold the differences.
     """
 
     def __init__(self, windows: list[int], frequencies: int, context: int) -> None:
@@ -99,7 +98,7 @@ class _Sliding(torch.autograd.Function):
         e_PHcNBK = now_BTHK.new_empty(P, H, CHUNK, N, B, K)
         for sign, e_HcNBK in zip((-1, 1), e_PHcNBK.unbind(0), strict=False):
             torch.add(_chunked(now_BTHK), _chunked(left_BTHK), alpha=sign, out=e_HcNBK)
-        given = x_BTHK.new_empty(P * H, CHUNK + 2 * J, N, B * K)  # what `inside` takes: e, and the past's sums
+        given = x_BTHK.new_empty(P * H, CHUNK + 2 * J, N, B * K)  # the input of `inside`: e, and the past's sums
         given[:, :CHUNK] = e_PHcNBK.view(P * H, CHUNK, N, B * K)
         past = given[:, CHUNK:].unflatten(1, (2, J))
         past[..., 0, :] = 0
@@ -128,7 +127,7 @@ class _Sliding(torch.autograd.Function):
             g_weights[:, j] = torch.bmm(dct[j % 2, :, j // 2].mT, g_HRK)
             torch.bmm(g_HRK, weights[:, j].mT, out=g_dct[j % 2, :, j // 2])
         if k < P * J:
-            g_dct[-1, :, -1] = 0  # no such frequency
+            g_dct[-1, :, -1] = 0  # the odd parity has no last frequency
         g_given = torch.bmm(inside.mT, g_dct.view(P * H, J * CHUNK, -1))
         g_e = g_given[:, :CHUNK].double()
         if N > 1:

@@ -1,4 +1,4 @@
-"""Products that mix tokens, y_t = sum over s of W[t, s] x_s, in blocks of rows that leave out the upper triangle.
+"""Products that mix tokens, y_t = sum over s of W[t, s] x_s, in blocks of rows without the upper triangle.
 
 Names: B sequences, S tokens read, T tokens made, H heads of F features, K taps over the features, P = F + K - 1
 features with the zeros around them; of a block: R rows, s the tokens that it reads.
@@ -19,8 +19,8 @@ def token_product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, c
     """y[b, t, h, f] = bias[h, t] + sum over k and s of weight[h, k, t, s] x[b, s, h, f + k - (K - 1) // 2].
 
     (B, S, H, F) -> (B, T, H, F); x is 0 outside its F features ("same" padding). `causal`: over s <= t only, S <= T;
-    what lies above the diagonal is neither multiplied, but for a triangle a block, nor given a gradient. Products are
-    of autocast's type where it is on, but of doubles.
+    weights above the diagonal are not multiplied, except for one triangle per block, and get no gradient. Products
+    have autocast's type where it is on, except those of doubles.
     """
     halved = x_BSHF.dtype != torch.float64 and not x_BSHF.is_meta
     if halved and torch.is_autocast_enabled(x_BSHF.device.type):
@@ -51,7 +51,7 @@ def _product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal
 def _gradients(
     g_BTHF: Tensor, x_BSHF: Tensor, weight_HKTS: Tensor, causal: bool, wanted: list[bool]
 ) -> tuple[Tensor, Tensor]:
-    """Of the input and of the weights; empty where it is not wanted."""
+    """Of the input and of the weights; empty where not wanted."""
     H, K, T, S = weight_HKTS.shape
     lower_HKTS, wide_BSHP = _lower(weight_HKTS, causal), widened(x_BSHF, K)
     dw_HKTS = weight_HKTS.new_zeros(weight_HKTS.shape if wanted[1] else 0)
@@ -85,7 +85,7 @@ def _mixed(wide_BsP: Tensor, weight_KRs: Tensor, bias_R: Tensor | None) -> Tenso
 
 
 def _block_gradients(g_BRF: Tensor, wide_BsP: Tensor, weight_KRs: Tensor, wanted: list[bool]) -> tuple[Tensor, Tensor]:
-    """Of the input and of the weights that `_mixed` takes; undefined where it is not wanted."""
+    """Of the input and of the weights that `_mixed` takes; undefined where not wanted."""
     K, R, _ = weight_KRs.shape
     if g_BRF.device.type in CONVOLVING_DEVICES:
         weight_RsK = weight_KRs.permute(1, 2, 0)
@@ -106,7 +106,7 @@ def _block_gradients(g_BRF: Tensor, wide_BsP: Tensor, weight_KRs: Tensor, wanted
 
 
 def _blocks(made: int, read: int, causal: bool) -> list[tuple[slice, slice]]:
-    """Rows of tokens made, and the tokens that they read; one block where no triangle can be left out."""
+    """Rows of output tokens, and the input tokens that they read; one block if not causal."""
     if not causal:
         return [(slice(made), slice(read))]
     ends = [min(start + BLOCK, made) for start in range(0, made, BLOCK)]
@@ -114,7 +114,7 @@ def _blocks(made: int, read: int, causal: bool) -> list[tuple[slice, slice]]:
 
 
 def _narrowed(x: Tensor, taps: int) -> Tensor:
-    """Without the zeros that `widened` put around."""
+    """Without the zeros of `widened`."""
     return x if taps == 1 else x[..., (taps - 1) // 2 : x.shape[-1] - taps // 2].contiguous()
 
 
@@ -151,7 +151,7 @@ def _(g_BTHF: Tensor, x_BSHF: Tensor, weight_HKTS: Tensor, causal: bool, wanted:
 
 def _save(ctx, inputs, output) -> None:  # type: ignore[no-untyped-def]
     x_BSHF, weight_HKTS, _, ctx.causal = inputs
-    x_BSHF = x_BSHF if ctx.needs_input_grad[1] else None  # what no gradient needs is not kept
+    x_BSHF = x_BSHF if ctx.needs_input_grad[1] else None  # kept only if a gradient needs it
     ctx.save_for_backward(x_BSHF, weight_HKTS)
 
 
@@ -173,7 +173,7 @@ torch.library.register_autograd("allmlp::token_product", _backward, setup_contex
 
 @register_flop_formula(torch.ops.allmlp.token_product)
 def _flops(x_shape, weight_shape, *_, **__) -> int:  # type: ignore[no-untyped-def]
-    """Of all T S pairs, as PyTorch counts attention: the triangle left out would else favour mixers in comparisons."""
+    """Of all T S pairs, as PyTorch counts attention, so that comparisons do not favour mixers."""
     B, _, _, features = x_shape
     H, K, T, S = weight_shape
     return 2 * B * H * K * T * S * features

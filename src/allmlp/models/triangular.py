@@ -13,7 +13,7 @@ from allmlp.models.triangular_mixing import Mask, TriangularMixing
 
 RECIPE = 1
 
-# leaky ReLU is what the published code had before the sine; GELU and ReLU are what others take
+# leaky ReLU: the published code before the sine; GELU and ReLU: the usual choices
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "sine": torch.sin,
     "gelu": F.gelu,
@@ -60,7 +60,7 @@ class Triangular(Chain):
     `layers` triangles over time in a row, with `mask`, `discount` and `form` as in `TriangularMixing`. `d_vocabulary`
     is the width of the embeddings before the first linear map, 4/3 d_model unless given, and d_mlp is that width too,
     both as printed: 1092 tokens, context 430, widths 1024 and 768 and 17 blocks are 36,297,036 weights (004-1).
-    Embeddings N(0, 1), linear maps as nn.Linear begins.
+    Embeddings N(0, 1); linear maps begin as nn.Linear.
     """
 
     causal: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The triangular feed-forward over time: one linear map, or two in a row, that no token hears the future through."""
+"""The triangular feed-forward over time: one causal linear map, or two in a row."""
 
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ class Triangle(nn.Module):
 
     mask "averaging": the trained weights times `averaging_mask` (the text, and the code of October 2023); "plain": the
     weights alone; "gradient": the weights alone, and the mask on their gradient (the code since December 2023). Above
-    the diagonal nothing takes part, no value and no gradient. Weights begin as those of nn.Linear.
+    the diagonal there is no value and no gradient. Weights begin as those of nn.Linear.
     """
 
     averaging: Tensor
@@ -55,13 +55,12 @@ class Triangle(nn.Module):
 class TriangularMixing(TokenMixer):
     """y_t = sum over s <= t of P[t, s] x_s, one matrix for all features: (B, T, D) -> (B, T, D), T <= context.
 
-    P is one triangle, or the product of two: two linear triangles in sequence are one in what they can express
-    (E004-2), so they are multiplied first, which costs T^3 products in place of B T^2 D.
+    P is one triangle, or the product of two. Two linear triangles in sequence express no more than one (E004-2), so
+    they are multiplied first, which costs T^3 products in place of B T^2 D.
 
-    form "transpose" is the text's: time is the axis that P acts on. "reshape" is the published code's, which reads the
-    same memory, token after token, as rows of `context` numbers and lets P act inside each row (E004-1): still causal,
-    but a number hears only those before it in its row. A sequence shorter than the context fills fewer rows, so that
-    what follows never alters what was read.
+    form "transpose" is the text's: P acts on the time axis. "reshape" is the published code's: it reads the same
+    memory, token after token, as rows of `context` numbers, and P acts inside each row (E004-1). It is causal, but a
+    number reads only earlier ones of its row. A shorter sequence fills fewer rows, so no later token alters the result.
     """
 
     def __init__(
@@ -106,7 +105,7 @@ class TriangularMixing(TokenMixer):
         return (rows_BRT @ product_TT.T).flatten(1)[:, : x_BN.shape[1]]
 
     def start(self, like_BD: Tensor) -> Any:
-        """(P, the past): all tokens, or with "reshape" the numbers of the row that is not full yet."""
+        """(P, the past): all tokens, or with "reshape" the numbers of the unfinished row."""
         product_TT, B = self.matrix(), like_BD.shape[0]
         if self.form == "transpose":
             return product_TT, Rows(like_BD.new_empty(B, 0, self.d_model))

@@ -1,8 +1,8 @@
-"""Giving back the input (001-26): pieces of documents in, the same tokens out.
+"""Reproducing the input (001-26): pieces of documents in, the same tokens out.
 
 document      a b c d e f .        (. its end), context 4
 pieces        a b c d | e f .      those of `documents`, at most `context` tokens of each
-padding right e f . .              targets  e f . -    (- takes no part in the loss)
+padding right e f . .              targets  e f . -    (- is not in the loss)
 padding left  . e f .              targets  - e f .
 """
 
@@ -18,7 +18,7 @@ RECIPE = 2
 
 
 class Autoencode(Documents):
-    """`Documents`, whose order, splits and parameters it shares, with every token of the input as its own target."""
+    """`Documents` with every token of the input as its own target; order, splits and parameters are the same."""
 
     def _batch(self, pieces: Sequence[np.ndarray]) -> Batch:
         tokens = padded([piece[: self.context] for piece in pieces], self.context, self.eod, self.padding)

@@ -2,7 +2,7 @@
 
 document      a b c d e f .        (. its end), context 4
 pieces        a b c d e | e f .    overlapping by one token, so that each token after the first is a target once
-padding right e f . . .            targets  f . - -    (- takes no part in the loss)
+padding right e f . . .            targets  f . - -    (- is not in the loss)
 padding left  . . e f .            targets  - - f .
 """
 
@@ -26,8 +26,8 @@ Side = Literal["left", "right"]
 class Documents(Task):
     """Pieces of `context` + 1 tokens at most, each visited once an epoch, in an order drawn from (seed, epoch).
 
-    A document's end is supervised; what fills a row up is the end's token too, and is not. The same tokens are
-    supervised whatever the side of the padding. Held out are `validation_documents` documents at most.
+    A document's end is supervised. Padding has the same token and is not. The supervised tokens do not depend on the
+    side of the padding. Held out are `validation_documents` documents at most.
 
     Raises:
         UserError: for a corpus with fewer pieces than one batch, and an unknown side.
@@ -70,14 +70,14 @@ class Documents(Task):
         )
 
     def validation(self) -> list[Batch]:
-        """Every piece of the first held-out documents, as many at once as in training: more would leave the caches."""
+        """Every piece of the first held-out documents, as many at once as in training: more would exceed the caches."""
         most = self._held_out[: self._validation_documents]
         pieces = [piece for document in most for piece in cut(document, self.context)]
         size = self.batch_size
         return [self._batch(pieces[i : i + size]) for i in range(0, len(pieces), size)]
 
     def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
-        """Share of supervised tokens whose largest logit is the right one."""
+        """Share of supervised tokens with the largest logit."""
         return {"token_accuracy": accuracy(logits, batch.targets)}
 
     def _batch(self, pieces: Sequence[np.ndarray]) -> Batch:
@@ -110,6 +110,6 @@ def shifted(pieces: Sequence[np.ndarray], context: int, pad: int, side: Side) ->
 
 
 def _first_pieces(documents: Sequence[np.ndarray], context: int) -> np.ndarray:
-    """The number of each document's first piece among all of them, and at the end how many there are: int64."""
+    """The number of each document's first piece among all pieces, then the number of pieces: int64."""
     lengths = np.fromiter(map(len, documents), np.int64, len(documents))
     return np.concatenate([[0], np.cumsum(np.maximum(0, -(-(lengths - 1) // context)))])

@@ -1,15 +1,14 @@
-"""Embeddings of texts: what a language model's last hidden layer holds of each (001-21 to 001-26).
+"""Embeddings of texts by the last hidden layer of a language model (001-21 to 001-26).
 
-A causal model is trained to predict every token and the end of a text; nothing is asked of it after that end:
+A causal model is trained to predict every token and the end of a text, but no token after that end:
 
-    position       what is read                      trained to say
-    before_last    the text's last token             that the text ends
-    last           the end token itself              nothing: no target ever stood there
-    mean           the mean over the text's tokens   the next token, each
+    position       is read at                        trained to predict
+    before_last    the text's last token             the end of the text
+    last           the end token itself              nothing
+    mean           the mean over the text's tokens   the next token of each
 
-Both are laid out as the model's training laid its texts out, padded left or right with the end token. Of a text that is
-longer than the context the last tokens are read. A model with an `embedding` of its own (the autoencoder's) has no
-positions.
+Texts are padded with the end token on the side of the model's training. The last tokens are read of a text that is
+longer than the context. A model with its own `embedding` (the autoencoder) has no positions.
 """
 
 from collections.abc import Sequence
@@ -32,7 +31,7 @@ AT_ONCE = 1 << 14  # tokens of one pass: the hidden layers of more would fill th
 
 @runtime_checkable
 class Embedder(Protocol):
-    """A model that says itself what its embedding of a sequence is."""
+    """A model with its own embedding of a sequence."""
 
     def embedding(self, tokens_BT: Tensor) -> Tensor:
         """(B, T) -> (B, D)."""
@@ -40,9 +39,9 @@ class Embedder(Protocol):
 
 
 def as_read(texts: Sequence[Tokens], context: int, position: Position) -> list[Tokens]:
-    """What is read of each text besides its end: its last tokens, one fewer where the end itself takes a place.
+    """The tokens of each text that are read besides its end: the last ones, one fewer where the end is read too.
 
-    texts: ids without an end. A text that comes back shorter was truncated.
+    texts: ids without an end. A shorter result means that the text was truncated.
     """
     most = context - 1 if position == "last" else context
     return [text[max(0, len(text) - most) :] for text in texts]
@@ -51,9 +50,9 @@ def as_read(texts: Sequence[Tokens], context: int, position: Position) -> list[T
 def laid_out(
     texts: Sequence[Tokens], context: int, padding: Padding, position: Position, end: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Token rows (B, context), the index in each of the last token that is read (B,), and how many tokens it has (B,).
+    """Token rows (B, context), the index of the last token read in each (B,), and its number of tokens (B,).
 
-    texts: ids without an end. Raises UserError for a text without tokens, whose embedding could be of nothing.
+    texts: ids without an end. Raises UserError for a text without tokens.
     """
     read = as_read(texts, context, position)
     kept = [np.append(text, end) for text in read] if position == "last" else read
@@ -85,10 +84,10 @@ def embed(
 
 
 def _read(model: SequenceModel, tokens_BT: Tensor, at_B: NDArray[np.int64], count_B: NDArray[np.int64]) -> Tensor:
-    """The mean of the hidden layer over `count_B` positions, of which `at_B` is the last: (B, D)."""
+    """The mean of the hidden layer over `count_B` positions up to `at_B`: (B, D)."""
     if isinstance(model, Embedder):
         return model.embedding(tokens_BT)
-    # a causal model's position knows nothing of later ones: those that are all padding are left out
+    # a causal model reads no later position: columns of padding alone are left out
     hidden_BTD = model.hidden(tokens_BT[:, : int(at_B.max()) + 1])
     places_T = np.arange(hidden_BTD.shape[1])
     read_BT = (places_T <= at_B[:, None]) & (places_T > (at_B - count_B)[:, None])
@@ -104,7 +103,7 @@ def device_here(device: str) -> str:
 def normalised(embedded_ND: Tensor, normalisation: Normalisation, like_ND: Tensor | None = None) -> Tensor:
     """none: as they are; unit: of length 1; standardised: mean 0, deviation 1 of each feature over `like_ND`.
 
-    like_ND (None: the embeddings themselves) are the training split's, so that nothing is learnt from held-out ones.
+    like_ND (None: the embeddings themselves) are those of the training split: no statistics of held-out texts.
     """
     if normalisation == "none":
         return embedded_ND

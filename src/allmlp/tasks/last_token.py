@@ -12,13 +12,13 @@ from allmlp.tasks.windows import Windows, read
 
 RECIPE = 2
 VALIDATION_WINDOWS = 8192
-AT_ONCE = 1 << 13  # windows whose order is computed at once: many small arrays take ten times as long
+AT_ONCE = 1 << 13  # windows in one computation of their order: many small ones take ten times as long
 
 
 class LastToken(Task):
     """Disjoint windows of `context` + 1 tokens; an epoch visits each once, in an order drawn from (seed, epoch).
 
-    The order is computed, not kept: memory is that of some batches, whatever the corpus.
+    The order is computed, not kept: memory does not grow with the corpus.
     """
 
     reads_logits: ClassVar[bool] = False
@@ -40,7 +40,7 @@ class LastToken(Task):
         return _split(read(self._windows.train, np.sort(self._drawn(seed, epoch, position))))
 
     def _drawn(self, seed: int, epoch: int, position: int) -> np.ndarray:
-        """The windows of one batch, whose order is computed for some batches at once."""
+        """The windows of one batch. The order is computed for several batches at once."""
         size = self._windows.batch_size
         together = max(1, AT_ONCE // size)
         block, within = divmod(position, together)
@@ -55,7 +55,7 @@ class LastToken(Task):
         return [_split(block) for block in self._windows.held_out_blocks(VALIDATION_WINDOWS, 1024)]
 
     def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
-        """Nothing beside the loss."""
+        """The loss alone is logged."""
         return {}
 
 

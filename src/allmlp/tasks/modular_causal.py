@@ -1,4 +1,4 @@
-"""Addition modulo p (003) for models that predict every token: x says nothing, y answers with the sum."""
+"""Addition modulo p (003) for models that predict every token: the sum is predicted after y."""
 
 import torch
 from torch import Tensor

@@ -11,14 +11,14 @@ from allmlp.tasks.task import Batch, Task, accuracy
 from allmlp.tasks.windows import Windows, read
 
 RECIPE = 1
-AT_ONCE = 1 << 14  # tokens of a validation batch: the logits of more would be what fills the memory
+AT_ONCE = 1 << 14  # tokens of a validation batch: the logits of more would fill the memory
 
 
 class NextToken(Task):
     """Disjoint windows of `context` + 1 tokens; an epoch visits each once, in an order drawn from (seed, epoch).
 
     Documents follow one another: a window may hold the end of one and the beginning of the next. The order is
-    computed, not kept: memory is that of a batch and of `validation_tokens`, whatever the corpus.
+    computed, not kept: memory is that of a batch and of `validation_tokens`.
     """
 
     def __init__(self, tokens: Path, context: int, batch_size: int, validation_tokens: int = 1 << 16) -> None:
@@ -44,7 +44,7 @@ class NextToken(Task):
         return [_shifted(block) for block in self._windows.held_out_blocks(most, at_once)]
 
     def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
-        """Share of tokens whose largest logit is the right one."""
+        """Share of tokens with the largest logit."""
         return {"token_accuracy": accuracy(logits, batch.targets)}
 
 

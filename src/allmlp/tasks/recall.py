@@ -1,10 +1,10 @@
-"""Long-range recall: keys with their values early in a sequence of fillers, asked for again at its end.
+"""Long-range recall: keys with values early in a sequence of fillers, queried at its end.
 
     f f k3 v7 f f k1 v2 f f f f f f f f f f f f k1 f f k3     24 tokens, two pairs, two queries
     pairs in the first half, queries in the last quarter      targets: v2 at the second k1, v7 at the second k3
 
-One query is the single form (the last token asks), several are the multi-query form (MQAR, Arora et al. 2023, whose
-fillers are one token; here they are drawn, so that no position gives itself away).
+One query, the last token, is the single form; several are the multi-query form (MQAR, Arora et al. 2023). MQAR has one
+filler token; here fillers are drawn, so that no position is marked.
 Vocabulary: fillers 0 to 15, then `symbols` keys, then as many values.
 """
 
@@ -23,7 +23,7 @@ HELD_OUT_BATCHES = 8
 
 
 class Recall(Task):
-    """Fresh sequences at every step: each key occurs once with a value drawn anew, so nothing can be learnt by heart.
+    """Fresh sequences at every step: each key occurs once with a newly drawn value, so memorising is impossible.
 
     tokens (B, context); targets (B, context), supervised at the queries alone, or (B,) with `predicts="last"`, for
     which the only query is the last token. Between a value and its query lie at least a quarter of the context.
@@ -75,11 +75,11 @@ class Recall(Task):
         return Batch(torch.from_numpy(tokens), torch.from_numpy(np.ascontiguousarray(last)))
 
     def validation(self) -> list[Batch]:
-        """Batches of a seed that no training has."""
+        """Batches of a seed that no run has."""
         return [self.batch(HELD_OUT, number) for number in range(HELD_OUT_BATCHES)]
 
     def without_keys(self, batch: Batch) -> float:
-        """Accuracy of the best answer that looks up no key: of the values in a sequence, the one that occurs most."""
+        """Accuracy of the best answer without a look-up: the most frequent value of a sequence."""
         first = FILLERS + self.symbols
         shown = torch.stack([(batch.tokens == first + value).sum(1) for value in range(self.symbols)])
         return (shown.max(0).values / self.n_pairs).double().mean().item()

@@ -1,4 +1,4 @@
-"""Retrieval (001): which of C - 1 texts does a query belong to, by the embeddings that a frozen model gives of them."""
+"""Retrieval (001): which of C - 1 texts does a query belong to, by the embeddings of a frozen model?"""
 
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
@@ -15,7 +15,7 @@ from allmlp.tasks.task import Batch, Task, generator
 from allmlp.tokens.pairs import PairFile
 
 RECIPE = 1
-HELD_OUT_SEED = 2**41  # no training has this seed: its draws are of the held-out pairs
+HELD_OUT_SEED = 2**41  # of the draws of held-out pairs; no training has this seed
 
 Split = Literal["train", "validation"]
 Rows = NDArray[np.int64]
@@ -54,7 +54,7 @@ class Sides(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """Queries (B,), the texts that each is shown (B, C - 1), and which place among these is its own (B,)."""
+    """Queries (B,), the candidate texts of each (B, C - 1), and the place of its own among them (B,)."""
 
     queries: Rows
     candidates: Rows
@@ -64,8 +64,8 @@ class Draw(NamedTuple):
 class Retrieval(Task):
     """Embeddings of a query and of C - 1 candidates in (B, C, D), the place of the query's own text out (B,).
 
-    Other texts are drawn without replacement, the own one stands at a random place. All embeddings are computed once,
-    by the parent's last weights, padded as the parent was trained, and never change. Held out: `validation_draws`
+    Other texts are drawn without replacement; the query's own is at a random place. All embeddings are computed once by
+    the parent's last weights, padded as in its training. Held out: `validation_draws`
     draws among pairs of documents that no training batch has, in batches of the same size.
     """
 
@@ -154,13 +154,13 @@ def _others(rng: np.random.Generator, own_B: Rows, count: int, k: int) -> Rows:
     return chosen_BK + (chosen_BK >= own_B[:, None])
 
 
-# embeddings by embedder, pairs and position, those asked for last at the end: runs of one embedder are near one another
+# embeddings by embedder, pairs and position, the last used at the end: runs of one embedder follow one another
 _KEPT: dict[tuple[str, Path, str], dict[Split, Sides]] = {}
-MOST_KEPT = 1 << 30  # bytes, besides those just made
+MOST_KEPT = 1 << 30  # bytes, besides the newest
 
 
 def _embedded(parent: Embedder, pairs: PairFile, position: Position) -> dict[Split, Sides]:
-    """Every pair's embeddings as the parent gives them; those asked for last are kept."""
+    """Every pair's embeddings by the parent; the last used are kept."""
     key = (parent.run.id, pairs.folder, position)
     if key not in _KEPT:
         while sum(side.nbytes for kept in _KEPT.values() for sides in kept.values() for side in sides) > MOST_KEPT:

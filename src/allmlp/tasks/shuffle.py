@@ -1,7 +1,7 @@
-"""Random order without an array: a permutation of 0 .. n - 1 that is computed where it is asked for.
+"""Random order without an array: a permutation of 0 .. n - 1, computed index by index.
 
-A Feistel network over pairs of half-words permutes the next power of four; indices that it sends beyond n - 1
-are sent on until they come back (Black & Rogaway 2002, "cycle walking"). Memory does not grow with n.
+A Feistel network over pairs of half-words permutes the next power of four. Indices beyond n - 1 are permuted again
+until they are below n (Black & Rogaway 2002, "cycle walking"). Memory does not grow with n.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ Words = NDArray[np.uint64]
 
 
 def shuffled(positions: NDArray[np.int64], n: int, *key: int) -> NDArray[np.int64]:
-    """Where each of `positions` (0 .. n - 1) stands in a random order of n things that `key` (two integers) draws."""
+    """The place of each of `positions` (0 .. n - 1) in a random order of n; `key`, two integers, is its seed."""
     half = np.uint64(max(1, ((n - 1).bit_length() + 1) // 2))
     keys = generator(*key).integers(0, 1 << 64, ROUNDS, dtype=np.uint64)
     words = np.asarray(positions).astype(np.uint64)
@@ -25,7 +25,7 @@ def shuffled(positions: NDArray[np.int64], n: int, *key: int) -> NDArray[np.int6
 
 
 def _feistel(words: Words, keys: Words, half: np.uint64) -> Words:
-    """One pass over words of two halves of `half` bits: a bijection whatever `_mixed` is."""
+    """One pass over words of two halves of `half` bits: a bijection for any `_mixed`."""
     mask = (np.uint64(1) << half) - np.uint64(1)
     left, right = words >> half, words & mask
     for key in keys:

@@ -1,4 +1,4 @@
-"""What every task is: a pure source of batches, and what is logged of a model's answers."""
+"""The interface of every task: a pure source of batches, and the scores that are logged."""
 
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple, Protocol
@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from torch import Tensor
 
-IGNORED = -1  # a target that takes no part in the loss
+IGNORED = -1  # a target outside the loss
 
 
 class Batch(NamedTuple):

@@ -1,4 +1,4 @@
-"""Disjoint windows of a corpus, for tasks that predict its tokens: which there are, and which are held out."""
+"""Disjoint windows of a corpus, for tasks that predict its tokens; some are held out."""
 
 from pathlib import Path
 

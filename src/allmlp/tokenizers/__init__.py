@@ -1,8 +1,8 @@
-"""Tokenizers: what a user asks for (`BPE`, `Bytes`, `Chunks`, `GPT2`, `SentencePiece`, `Shared`), `fit` and `load`.
+"""Tokenizers: their specifications (`BPE`, `Bytes`, `Chunks`, `GPT2`, `SentencePiece`, `Shared`), `fit` and `load`.
 
-Importing this costs nothing: the libraries behind the kinds are imported when one is fitted or loaded, and pydantic,
-which a machine that only trains need not have, when a user's wish is asked for.
-Every kind reserves one id, `eod`, for the end of a document; no text is ever encoded to it.
+The libraries behind the kinds are imported when a tokenizer is fitted or loaded, and pydantic with the specifications:
+a machine that only trains need not have it. Every kind reserves one id, `eod`, for the end of a document; no text is
+encoded to it.
 """
 
 import json
@@ -35,7 +35,7 @@ RECIPE = 1
 
 
 def __getattr__(name: str) -> Any:
-    """What `specs` holds, imported when it is asked for."""
+    """The names of `specs`, imported on first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from allmlp.tokenizers import specs
@@ -44,11 +44,11 @@ def __getattr__(name: str) -> Any:
 
 
 def fit(spec: "Fitting", documents: Iterable[str], root: Path = Path()) -> Tokenizer:
-    """The tokenizer that `spec` asks for; `documents` are read only by the kinds that learn from the corpus.
+    """The tokenizer of `spec`. Only kinds that learn from the corpus read `documents`.
 
     Raises:
         UserError: for a corpus too small for the vocabulary or not made of ASCII (chunks), and given files
-            that are missing or not what they should be.
+            that are missing or of another kind.
     """
     from allmlp.tokenizers.specs import GPT2, Bytes, Chunks, SentencePiece
 
@@ -68,7 +68,7 @@ def fit(spec: "Fitting", documents: Iterable[str], root: Path = Path()) -> Token
 
 
 def load(folder: Path, description: dict[str, Any] | None = None) -> Tokenizer:
-    """The tokenizer that `save` left in `folder`, described as then. Raises UserError when it is missing or damaged."""
+    """The tokenizer that `save` wrote into `folder`. Raises UserError when it is missing or damaged."""
     model, described = folder / "tokenizer.model", folder / "tokenizer.json"
     if model.is_file():
         from allmlp.tokenizers.pieces import PieceTokenizer

@@ -1,4 +1,4 @@
-"""What every tokenizer can do."""
+"""The interface of every tokenizer."""
 
 import re
 from abc import ABC, abstractmethod
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-LONG = 1 << 18  # characters above which a text is encoded in parts: for all cores, and for a library's memory
-EOD = "<|endoftext|>"  # how the end of a document is written where a token must have a name
+LONG = 1 << 18  # characters: longer texts are encoded in parts, on all cores and in less memory
+EOD = "<|endoftext|>"  # the name of the end of a document
 
 
 def in_parts(
@@ -17,7 +17,7 @@ def in_parts(
 ) -> list[np.ndarray]:
     """Encode `texts`, long ones in parts that end where `cut` first matches after `LONG` characters.
 
-    The next part starts at the end of the match: what is matched (rather than looked at) is in neither part.
+    The next part starts at the end of the match: matched characters are in neither part.
     """
     parts = [_parts(text, cut) for text in texts]
     ids = encode([part for text in parts for part in text])
@@ -41,8 +41,8 @@ def _parts(text: str, cut: re.Pattern[str]) -> list[str]:
 class Tokenizer(ABC):
     """Text to ids in 0 .. vocabulary - 1 and back.
 
-    `vocabulary` counts all types, `eod` included: the reserved id that ends a document. `encode_batch` never
-    gives it and `decode` leaves it out.
+    `vocabulary` counts all types, with `eod`, the reserved id that ends a document. `encode_batch` never returns it,
+    and `decode` leaves it out.
     """
 
     vocabulary: int
@@ -55,7 +55,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """One array of ids, of type `dtype`, per text. Raises UserError for what it cannot encode."""
+        """One array of ids, of type `dtype`, per text. Raises UserError for text that it cannot encode."""
 
     @abstractmethod
     def decode(self, ids: Sequence[int] | np.ndarray) -> str:
@@ -67,4 +67,4 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def save(self, folder: Path) -> Path:
-        """Write one file into `folder` from which `load` makes this tokenizer again; returns its path."""
+        """Write one file into `folder`, which `load` reads; returns its path."""

@@ -32,7 +32,7 @@ class LibraryTokenizer(Tokenizer):
             raise UserError(f"tokenizer: {self.vocabulary:,} tokens, but ids beyond. Its ids must be 0, 1, 2, ...")
 
     def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """By the library's threads. Offsets are not computed: nothing here needs them."""
+        """By the library's threads, without offsets."""
         return in_parts(self._encode, texts, CUT)
 
     def _encode(self, texts: list[str]) -> list[np.ndarray]:
@@ -106,7 +106,7 @@ def from_gpt2(vocab_file: Path, merges_file: Path) -> LibraryTokenizer:
 
 
 def from_json(path: Path, description: dict[str, Any] | None = None) -> LibraryTokenizer:
-    """The library's own file, described as when it was made. Raises UserError when it is missing or damaged."""
+    """From the library's own file. Raises UserError when it is missing or damaged."""
     from tokenizers import Tokenizer as Library
 
     try:

@@ -12,7 +12,7 @@ from allmlp.errors import UserError
 from allmlp.tokenizers.base import Tokenizer, in_parts
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-CUT = re.compile(r"(?<=[a-zA-Z]) (?=[a-zA-Z])")  # the space is in neither part: the model adds it again
+CUT = re.compile(r"(?<=[a-zA-Z]) (?=[a-zA-Z])")  # the space is in neither part: the model adds it
 
 
 class PieceTokenizer(Tokenizer):
@@ -43,11 +43,11 @@ class PieceTokenizer(Tokenizer):
         return [np.array(ids, self.dtype) for ids in found]
 
     def decode(self, ids: Sequence[int] | np.ndarray) -> str:
-        """The text that the model makes of its pieces; where it normalises, not the original."""
+        """The text of the pieces; not the original where the model normalises."""
         return self._model.decode([int(i) for i in ids if i != self.eod])
 
     def describe(self) -> dict[str, Any]:
-        """The kind; which model it is, the file beside the tokens says."""
+        """The kind; the model itself is the file beside the tokens."""
         return {"kind": "sentencepiece"}
 
     def save(self, folder: Path) -> Path:

@@ -33,7 +33,7 @@ class ByteTokenizer(Tokenizer):
         return values[values != self.eod].astype(np.uint8).tobytes().decode("utf-8", "replace")
 
     def describe(self) -> dict[str, Any]:
-        """Nothing but the kind."""
+        """The kind alone."""
         return {"kind": "bytes"}
 
     def save(self, folder: Path) -> Path:
@@ -44,10 +44,10 @@ class ByteTokenizer(Tokenizer):
 class ChunkTokenizer(Tokenizer):
     """Consecutive chunks of `length` ASCII characters; a document's last chunk may be shorter (004).
 
-    Text is put in the published code's form first: characters outside ASCII are left out, runs of spaces and
-    of newlines become one. `decode` gives that form back. With length 2, "to be" becomes "to", " b", "e".
+    Text is first put in the published code's form: without characters outside ASCII, and with single spaces and
+    newlines. `decode` returns that form. With length 2, "to be" becomes "to", " b", "e".
 
-    `declared` is a vocabulary asked for beforehand: chunks beyond it are left out, ids without a chunk stay unused.
+    `declared`: a vocabulary of fixed size. Chunks beyond it are left out, ids without a chunk stay unused.
     """
 
     def __init__(self, chunks: Sequence[str], length: int, declared: int | None = None) -> None:
@@ -100,8 +100,8 @@ class ChunkTokenizer(Tokenizer):
     def encode_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
         """The chunks of each text.
 
-        Raises UserError where over 10 % of all characters are outside ASCII, and naming the chunks that the fitted
-        corpus does not have: any, or too many where some may.
+        Raises UserError where over 10 % of all characters are outside ASCII, or for chunks that the fitted corpus does
+        not have (over 10 % of them with a declared vocabulary).
         """
         characters = sum(map(len, texts))
         _refuse_foreign(characters - sum(len(text.encode("ascii", "ignore")) for text in texts), characters)
@@ -129,7 +129,7 @@ class ChunkTokenizer(Tokenizer):
         return "".join(self.chunks[i] for i in ids if i < len(self.chunks))
 
     def describe(self) -> dict[str, Any]:
-        """Kind, length and declared vocabulary; which chunks there are follows from the corpus."""
+        """Kind, length and declared vocabulary; the corpus gives the chunks."""
         declared = {} if self.declared is None else {"vocabulary": self.declared}
         return {"kind": "chunks", "length": self.length, **declared}
 

@@ -1,4 +1,4 @@
-"""What a user may ask for as a corpus's `tokenizer:`, strictly checked."""
+"""A corpus's `tokenizer:`, strictly checked."""
 
 import hashlib
 from pathlib import Path
@@ -28,8 +28,8 @@ class Bytes(Strict):
 class Chunks(Strict):
     """Consecutive chunks of `length` ASCII characters; the vocabulary is the set of chunks (004).
 
-    With `vocabulary` it is the commonest of them, and the rarer ones are left out of the text: its size is then known
-    before the text is.
+    With `vocabulary` it is the commonest chunks, and rarer ones are left out of the text: then its size is known in
+    advance.
     """
 
     kind: Literal["chunks"] = "chunks"
@@ -38,7 +38,7 @@ class Chunks(Strict):
 
 
 class Shared(Strict):
-    """The tokenizer of another corpus: what a model learns of one text it can then go on with on the other."""
+    """The tokenizer of another corpus, so that a model can be trained on both texts."""
 
     kind: Literal["shared"] = "shared"
     corpus: str = Field(min_length=1, description="the corpus that the tokenizer is fitted to")

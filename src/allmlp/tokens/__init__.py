@@ -1,4 +1,4 @@
-"""Tokens on disk: `results/tokens/<corpus>-<digest>/`, written once, memory-mapped ever after.
+"""Tokens on disk: `results/tokens/<corpus>-<digest>/`, written once, then memory-mapped.
 
     meta.json                 counts, tokenizer, source, sha256 of every other file
     tokenizer.json / .model   turns ids back into text
@@ -6,8 +6,8 @@
     validation-00000.arrow ...
 
 A document's hash is the first 8 bytes, big-endian, of the sha256 of its UTF-8 text; a multiple of 20 puts it
-into the validation split. So equal documents share a split, whatever else the corpus holds. A document is a
-row and ends with `eod`.
+into the validation split. So equal documents share a split in every corpus. A document is a row and ends with
+`eod`.
 """
 
 from allmlp.tokens.reader import Documents, Sequences, TokenFile

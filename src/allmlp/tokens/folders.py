@@ -1,6 +1,6 @@
 """Folders of prepared data: written beside their place and named in one step, and checked when they are read.
 
-`meta.json` in each says what is in it, with the size and the sha256 of every other file.
+`meta.json` in each describes it, with the size and the sha256 of every other file.
 """
 
 import json
@@ -17,14 +17,14 @@ from allmlp.errors import UserError
 from allmlp.locks import alive
 from allmlp.tokens.shards import writing
 
-_verified: set[tuple[str, int, int]] = set()  # path, size, time of the files found sound in this process
+_verified: set[tuple[str, int, int]] = set()  # path, size, time of the files verified in this process
 
 
 @contextmanager
 def partial_folder(folder: Path) -> Iterator[Path]:
-    """A hidden folder beside `folder` to write in; it is gone afterwards, after a failure too.
+    """A hidden folder beside `folder` to write in; it is removed afterwards, after a failure too.
 
-    What a killed process left here earlier is removed; what one that still runs is writing is not.
+    Leftovers of killed processes are removed first, those of live processes are not.
     """
     host = socket.gethostname()
     for left in folder.parent.glob(f".{folder.name}.{host}.*"):
@@ -52,7 +52,7 @@ def seal(partial: Path, meta: dict[str, Any]) -> dict[str, Any]:
 
 
 def publish(partial: Path, folder: Path) -> None:
-    """Give `partial` its name in one step, unless the same is there already (from a twin, or from before)."""
+    """Give `partial` its name in one step, unless a folder with the same content is there already."""
     try:
         partial.rename(folder)
     except OSError:

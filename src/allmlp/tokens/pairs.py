@@ -3,8 +3,8 @@
     meta.json, tokenizer.json
     queries-train-00000.arrow, texts-train-00000.arrow, words-train.arrow; the same of validation
 
-Row i of the queries is about row i of the texts. A text is there once, with its first query; one whose hash (the first
-8 bytes of its sha256) is a multiple of `held_out` is for validation, so no text is in both splits. `words` holds the
+Row i of the queries is about row i of the texts. Each text occurs once, with its first query. If its hash (the first
+8 bytes of its sha256) is a multiple of `held_out`, it is for validation: no text is in both splits. `words` holds the
 share of a query's content words that occur in its text.
 """
 
@@ -63,9 +63,9 @@ def shared_words(query: str, text: str) -> float:
 def write_pairs(
     pairs: Iterable[tuple[str, str]], tokenizer: Tokenizer, folder: Path, *, held_out: int, describe: dict[str, Any]
 ) -> dict[str, Any]:
-    """Encode both sides into `folder`; returns what its `meta.json` says. The same pairs give the same bytes.
+    """Encode both sides into `folder`; returns the content of its `meta.json`. The same pairs give the same bytes.
 
-    Blank sides and texts that were there before are left out. Raises UserError as `write_tokens` does, and where a
+    Blank sides and repeated texts are left out. Raises UserError as `write_tokens` does, and where a
     split stays empty.
     """
     with partial_folder(folder) as partial:
@@ -103,7 +103,7 @@ def write_pairs(
 
 
 class _Prepare:
-    """Pairs with their split and what is counted of them; `left_out` counts those that are passed over."""
+    """Pairs with their split and their counts. `left_out`: the number of skipped pairs."""
 
     def __init__(self, held_out: int) -> None:
         self.held_out, self.left_out = held_out, 0

@@ -1,4 +1,4 @@
-"""A folder of tokens, memory-mapped: documents without a copy, disjoint windows of a split, text again."""
+"""A folder of tokens, memory-mapped: documents without a copy, disjoint windows of a split, decoded text."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -14,7 +14,7 @@ Array = np.ndarray
 
 
 class Documents(Sequence[Array]):
-    """The documents of a split, each a read-only array of ids that ends with `eod`; nothing is copied."""
+    """The documents of a split, each a read-only array of ids that ends with `eod`, without a copy."""
 
     def __init__(self, batches: list[tuple[Array, Array]]) -> None:
         self._batches = batches  # (values, where each document begins and the last one ends)
@@ -45,9 +45,9 @@ class Documents(Sequence[Array]):
 class Sequences:
     """Disjoint windows of `length` tokens, cut one after the other from a split's documents joined in order.
 
-    A window may hold the end of one document (`eod`) and the beginning of the next; what is left at the very
-    end is in none. `windows[i]` is (length,), `windows[a:b]` and `windows[array of indices]` are (k, length),
-    copies of the file's type. Only what is asked for is read.
+    A window may hold the end of one document (`eod`) and the beginning of the next; the rest at the end is in no
+    window. `windows[i]` is (length,), `windows[a:b]` and `windows[array of indices]` are (k, length),
+    copies of the file's type. Only these are read.
     """
 
     def __init__(self, values: list[Array], length: int, dtype: np.dtype) -> None:

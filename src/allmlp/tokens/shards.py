@@ -12,7 +12,7 @@ import numpy as np
 
 from allmlp.errors import UserError
 
-ROWS = 1 << 20  # tokens gathered before they are written: what a split holds in memory
+ROWS = 1 << 20  # tokens that a split holds in memory before they are written
 FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
@@ -20,7 +20,7 @@ class SplitWriter:
     """Gathers documents and writes `<split>-00000.arrow`, ... into `partial`, each of `shard_tokens` tokens.
 
     No file's end cuts a document, so a file may be longer by a batch of `ROWS` tokens and a document.
-    `folder` is what the user knows the place as. Raises UserError when the disk is full.
+    `folder` is the final place, for messages. Raises UserError when the disk is full.
     """
 
     def __init__(self, partial: Path, folder: Path, split: str, end: np.ndarray, shard_tokens: int) -> None:
@@ -47,7 +47,7 @@ class SplitWriter:
                 self._write()
 
     def finish(self) -> None:
-        """Write what is gathered and close the last file."""
+        """Write the gathered documents and close the last file."""
         with writing(self.partial, self.folder):
             if self._ids:
                 self._write()
@@ -78,7 +78,7 @@ class SplitWriter:
         self._in_shard = 0
 
     def abandon(self) -> None:
-        """Let go of the open file, whatever state it is in: its folder is about to be removed."""
+        """Close the open file in any state: its folder is about to be removed."""
         for resource in (self._writer, self._file):
             with contextlib.suppress(OSError):  # the full disk again
                 if resource is not None:
@@ -88,7 +88,7 @@ class SplitWriter:
 
 @contextlib.contextmanager
 def writing(partial: Path, folder: Path) -> Iterator[None]:
-    """What fails to be written inside becomes one error that names `folder`."""
+    """A failed write inside becomes one error that names `folder`."""
     try:
         yield
     except OSError as error:
@@ -97,7 +97,7 @@ def writing(partial: Path, folder: Path) -> Iterator[None]:
 
 
 def cannot_write(folder: Path, written: int, error: OSError) -> UserError:
-    """The error for a folder of tokens that could not be written; `written` bytes were, and are removed."""
+    """The error for a folder that could not be written; `written`: bytes written before, and removed."""
     reason = os.strerror(error.errno) if error.errno else str(error)
     if error.errno not in FULL:
         return UserError(f"{folder}: cannot be written ({reason}). Nothing half-written is left there.")

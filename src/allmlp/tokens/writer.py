@@ -30,14 +30,14 @@ def write_tokens(
     shard_tokens: int = SHARD_TOKENS,
     describe: dict[str, Any],
 ) -> dict[str, Any]:
-    """Encode `documents` in order, each ended by `eod`, into `folder`; returns what its `meta.json` says.
+    """Encode `documents` in order, each ended by `eod`, into `folder`; returns the content of its `meta.json`.
 
-    Memory holds a few batches, whatever the corpus. The same documents give the same bytes. `describe` says
-    in JSON where the documents come from. A `folder` already there with the same content is left as it is.
+    Memory holds a few batches. The same documents give the same bytes. `describe`: the source of the documents, as
+    JSON. An existing `folder` with the same content is left as it is.
 
     Raises:
-        UserError: for a corpus without documents, text that is not Unicode, what the tokenizer cannot encode,
-            a full or read-only disk, and a `folder` with other content. None of them leaves anything behind.
+        UserError: for a corpus without documents, text that is not Unicode or that the tokenizer cannot encode,
+            a full or read-only disk, and a `folder` with other content. No failure leaves files behind.
     """
     with partial_folder(folder) as partial:
         end = np.array([tokenizer.eod], tokenizer.dtype)
@@ -96,7 +96,7 @@ def _batches(documents: Iterable[str]) -> Iterator[list[Document]]:
 
 
 def _encoded(documents: Iterable[str], tokenizer: Tokenizer) -> Generator[tuple[Document, np.ndarray], None, None]:
-    """Each document with its ids, in order, encoded a few batches ahead of the one that is being written."""
+    """Each document with its ids, in order, encoded a few batches ahead of the writer."""
     waiting: deque[tuple[list[Document], Future[list[np.ndarray]]]] = deque()
     pool = ThreadPoolExecutor(AHEAD, thread_name_prefix="tokenize")
     try:

@@ -1,4 +1,4 @@
-"""What a run is trained on."""
+"""The task of a run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,9 +10,9 @@ from allmlp.tasks.task import Task
 
 
 def build_task(run: Run, parent: Any = None, chosen: Mapping[str, Any] | None = None) -> Task:
-    """The run's task; one that reads tokens is given their folder, one that reads the parent `parent`, trained.
+    """The run's task, with the folder of its tokens and, if it reads one, the trained `parent`.
 
-    `chosen` are parameters that the run leaves to its search.
+    `chosen`: the task's parameters from the run's search.
     """
     where: dict[str, Any] = {"tokens": Path("results/tokens") / run.tokens} if run.tokens else {}
     if tasks.load(run.task).reads_parent:

@@ -5,7 +5,7 @@
     step-<n>.safetensors, final.safetensors
     final-state.safetensors    weights and optimiser, for a longer twin; only of runs that ask for it
     manifest.json      sha256 of each of these
-Nothing in them tells the time: the same run gives the same bytes.
+They hold no time: the same run gives the same bytes.
 """
 
 import shutil
@@ -43,7 +43,7 @@ def produce(run: Run) -> None:
 
 
 def _prepared(run: Run, folder: Path) -> Training:
-    """The run's training, with what it takes from its parent and its search."""
+    """The run's training, with its parent's weights and its search's settings."""
     parent = Trained(run).parent
     weights = continued(run, parent) if run.continues and parent else None
     begin_where_twin_ended(run, folder, TIMINGS)
@@ -53,7 +53,7 @@ def _prepared(run: Run, folder: Path) -> Training:
 
 
 def _published(run: Run) -> bool:
-    """Are all its files there, as its manifest says?"""
+    """Are all its files there, with the digests of its manifest?"""
     manifest = run.folder / MANIFEST
     files: dict[str, str] = read_json(manifest) if manifest.is_file() else {}
     there = all((run.folder / name).is_file() for name in files) and "final.safetensors" in files
@@ -78,7 +78,7 @@ def _seal(training: Training, folder: Path) -> None:
 
 
 def _publish(work: Path, published: Path) -> None:
-    """Copy a complete run to its place, the file that stands for the whole last."""
+    """Copy a complete run to its place, final.safetensors last: it marks a complete folder."""
     published.mkdir(parents=True, exist_ok=True)
     files = sorted(read_json(work / MANIFEST), key=lambda name: name == "final.safetensors")
     for name in [MANIFEST, *files]:
@@ -88,6 +88,6 @@ def _publish(work: Path, published: Path) -> None:
 
 
 def forget(run: Run) -> None:
-    """Remove a published run's work folder: nothing of it is needed any more."""
+    """Remove the work folder of a published run."""
     with hold(WORK / run.id / "lock", f"run {run.id}"):
         shutil.rmtree(WORK / run.id, ignore_errors=True)

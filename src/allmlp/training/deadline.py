@@ -1,7 +1,7 @@
 """A moment at which trainings save their state and leave: ALLMLP_DEADLINE, in seconds since 1970.
 
-`allmlp advance` sets it for its jobs. What began before is left at the next step, what would begin
-after leaves at once.
+`allmlp advance` sets it for its jobs. A training under way leaves at the next step; a job that would start later leaves
+at once.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import NoReturn
 from allmlp.errors import UserError
 
 VARIABLE = "ALLMLP_DEADLINE"
-STATUS = 75  # sysexits.h: nothing is wrong, the same command goes on later
+STATUS = 75  # sysexits.h: a temporary end; the same command goes on later
 WORDS = "left at the deadline"
 
 
@@ -31,12 +31,12 @@ def passed() -> bool:
 
 
 def leave(what: str) -> NoReturn:
-    """End this process, with words and a status that `allmlp advance` knows."""
+    """End this process with the words and the status that `allmlp advance` looks for."""
     print(f"{what}: {WORDS}; the same command goes on later", flush=True)
     raise SystemExit(STATUS)
 
 
 def leave_if_passed(what: str) -> None:
-    """For a job that starts late, or is between two pieces of work."""
+    """For a job at its start, or between two runs."""
     if passed():
         leave(what)

@@ -1,11 +1,11 @@
-"""One GPU for one job: `snakemake --resources gpu=4` counts jobs, it gives none of them a device of its own.
+"""One GPU for one job: `snakemake --resources gpu=4` only counts jobs and assigns no device.
 
     with lease("cuda") as device:     # waits until a GPU is free, then hides the others from CUDA
-        model.to(device.name)         # always "cuda:0": the one that CUDA still sees
+        model.to(device.name)         # always "cuda:0": the only one that CUDA sees
 
 The training process itself holds the lease, a lock on one file per device in a folder of the machine, so that
 the kernel frees the device the moment the process ends, SIGKILL included. Where a batch system or the user
-has chosen a device, that choice stands. Two environment variables:
+has chosen a device, that choice is kept. Two environment variables:
 
     ALLMLP_DEVICES_FOLDER   the folder of the locks, for users who share GPUs (default: one per user in /tmp)
     ALLMLP_FAKE_DEVICES=4   devices named 0 to 3 in place of the machine's own, for tests without a GPU
@@ -35,7 +35,7 @@ _used: str | None = None  # the device leased last: once CUDA has started, this 
 
 @dataclass(frozen=True)
 class Device:
-    """What torch is to be given ("cpu" or "cuda:0"), and where it comes from, for the log."""
+    """The device for torch ("cpu" or "cuda:0"), and how it was chosen, for the log."""
 
     name: str
     note: str
@@ -46,7 +46,7 @@ def lease(kind: str, *, folder: Path | None = None, visible: str | None = None) 
     """A device of this process's own while the block runs; call it before anything starts CUDA.
 
     kind: "cpu" or "cuda". folder: of the locks. visible: devices to choose from (comma-separated numbers or
-    UUIDs of `nvidia-smi -L`) in place of CUDA_VISIBLE_DEVICES. Waits while all are in use, saying so once on
+    UUIDs of `nvidia-smi -L`) in place of CUDA_VISIBLE_DEVICES. Waits while all are in use, with one line on
     stderr. A process that has started CUDA gets the device of its last lease again. Raises UserError for
     another kind or a machine without a CUDA device, RuntimeError when CUDA started before any lease.
     """
@@ -81,7 +81,7 @@ def require(kind: str, runs: int, visible: str | None = None) -> None:
 
 
 def _chosen_elsewhere(listed: str | None) -> str | None:
-    """What shows that a batch system has chosen; a user's own list only says which devices there are to lease."""
+    """The variable by which a batch system has chosen. A user's own list only names devices to lease."""
     batch = next((name for name in BATCH_GPUS if os.environ.get(name)), None)
     if listed is None or batch:
         return batch

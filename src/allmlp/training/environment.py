@@ -1,4 +1,4 @@
-"""Where and with what a training was done: hardware, versions, the commit of this project."""
+"""The environment of a training: hardware, versions, the commit of this project."""
 
 import platform
 import shutil
@@ -27,7 +27,7 @@ def _commit() -> str:
 
 
 def provenance(device: str) -> dict[str, str]:
-    """{hardware, versions}: shown in the report, compared with nothing."""
+    """{hardware, versions}: shown in the report, never compared."""
     hardware = torch.cuda.get_device_name() if device == "cuda" else _processor()
     numbers = f"Python {platform.python_version()}, torch {torch.__version__}, NumPy {numpy.__version__}"
     return {"hardware": hardware, "versions": f"{numbers}, commit {_commit()}"}

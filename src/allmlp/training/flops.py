@@ -1,4 +1,4 @@
-"""What a model costs: its parameters, the usual estimate 6 N D, and counted operations."""
+"""The costs of a model: parameters, the usual estimate 6 N D, and counted operations."""
 
 import torch
 from torch.func import functional_call
@@ -33,7 +33,7 @@ def counted_flops(model: SequenceModel, batch_size: int) -> int:
     Matrix products as PyTorch counts them (2 per multiply and add; attention over all T^2 pairs, as if
     unmasked), and the pairs of causal relations by `relation.FLOPS_PER_PAIR_AND_FEATURE`; the backward pass
     as twice the forward. Norms, activations and sums over single tokens are left out. Runs on the meta
-    device: nothing is computed, and nothing allocated.
+    device, without computing or allocating.
     """
     weights = {name: torch.empty_like(weight, device="meta") for name, weight in model.named_parameters()}
     weights |= {name: torch.empty_like(buffer, device="meta") for name, buffer in model.named_buffers()}

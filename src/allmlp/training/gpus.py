@@ -14,8 +14,8 @@ Listing = list[tuple[str, str]]  # (number, name that CUDA takes) of each device
 def candidates(listed: str | None) -> list[str]:
     """Names of the devices `listed` (as in CUDA_VISIBLE_DEVICES; None: all), as CUDA takes them.
 
-    A number means nvidia-smi's, so that every process has one and the same name for a device. Stops, as CUDA
-    does, at the first entry that names none.
+    Numbers are nvidia-smi's, so that every process has the same name for a device. Stops, as CUDA does, at the
+    first entry that names no device.
     """
     devices = machine()
     if listed is None:
@@ -42,7 +42,7 @@ def machine() -> Listing:
 
 @functools.cache
 def _nvidia_smi() -> str:
-    """What `nvidia-smi -L` answers; nothing where there is none, or no driver."""
+    """The output of `nvidia-smi -L`; empty without that program or a driver."""
     try:
         answer = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=120)
     except (OSError, subprocess.TimeoutExpired):
@@ -51,7 +51,7 @@ def _nvidia_smi() -> str:
 
 
 def parse_listing(text: str) -> Listing:
-    """(number, UUID) of each device that `nvidia-smi -L` lists; a GPU that is cut up gives its MIG slices."""
+    """(number, UUID) of each device that `nvidia-smi -L` lists; a GPU cut into MIG slices gives its slices."""
     devices: Listing = []
     cut: set[str] = set()
     number = ""

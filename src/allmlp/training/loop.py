@@ -1,7 +1,7 @@
 """The one training loop: AdamW, warm-up and decay, clipping, accumulation, kept weights, exact resume.
 
-The same run on the same CPU type gives the same bits, killed and resumed or not: a batch is a function of (seed, step),
-the initial weights are a function of the seed, or a parent's last ones, and dropout is a function of both again.
+The same run on the same CPU type gives the same bits, killed and resumed or not. Batches and dropout are functions of
+(seed, step); the initial weights are a function of the seed, or a parent's last weights.
 """
 
 import math
@@ -29,17 +29,17 @@ from allmlp.training.state import WorkFolder
 from allmlp.training.storage import write_tensors
 
 RECIPE = 1
-SAVE_SECONDS = 30.0  # how much work a kill may cost; ALLMLP_SAVE_SECONDS overrides it
+SAVE_SECONDS = 30.0  # the most work that a kill costs; ALLMLP_SAVE_SECONDS overrides it
 
 
 def moved(batch: Batch, device: str) -> Batch:
-    """The batch on a device; the copy is waited for only where it is used."""
+    """The batch on a device; the copy is asynchronous."""
     return Batch(batch.tokens.to(device, non_blocking=True), batch.targets.to(device, non_blocking=True))
 
 
 @torch.no_grad()
 def validation_loss(model: nn.Module, loss: Loss, batches: list[Batch], device: str) -> float | None:
-    """Mean cross-entropy in nats over all held-out targets; None where nothing is held out."""
+    """Mean cross-entropy in nats over all held-out targets; None without a held-out split."""
     if not batches:
         return None
     model.eval()
@@ -66,8 +66,8 @@ def _quiet_stop() -> Iterator[list[int]]:
 class Training:
     """One run being trained in its work folder.
 
-    `task`: in place of the run's own, for a caller that has built it. `weights`: what a run that continues another
-    begins with, by name, instead of what its seed gives. `choice`: what the run's search found.
+    `task`: the run's task, if the caller has built it. `weights`: the initial weights of a run that continues another,
+    by name. `choice`: the result of the run's search.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Cross-entropy in nats, from logits, or from what the unembedding reads without ever holding all logits."""
+"""Cross-entropy in nats from logits, or from hidden states without holding all logits."""
 
 from typing import Any
 
@@ -21,8 +21,8 @@ def cross_entropy(logits: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor
 class Loss:
     """The loss of a model on a task: a batch -> (mean cross-entropy in nats, logits).
 
-    A task that reads no logits is given None in their place, and they are never held all at once; its model has
-    an `unembedding`, a linear layer without bias, that reads what `hidden` gives.
+    A task that reads no logits gets None in their place, and they are never held all at once. Its model has an
+    `unembedding`, a linear layer without bias on the output of `hidden`.
     """
 
     def __init__(self, model: SequenceModel, task: Task, dtype: torch.dtype, compiled: bool = False) -> None:
@@ -40,10 +40,9 @@ class Loss:
 def linear_cross_entropy(hidden: Tensor, weight_VD: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
     """`cross_entropy(hidden @ weight_VD.T, targets, dtype)`, without holding all logits: AT_ONCE of them at most.
 
-    hidden (..., D), targets (...) with -1 where unsupervised. The gradients are taken on the way forward, with
-    the same three products as the plain form, so that only they are kept for backward: as many numbers as
-    `hidden` and `weight_VD`, none of them a logit. Products are of autocast's type where it is on, else of
-    `hidden`'s; the softmax is of `dtype`.
+    hidden (..., D), targets (...) with -1 where unsupervised. The forward pass also takes the gradients, by the
+    same three products as the plain form. Only they are kept for backward, as many numbers as `hidden` and
+    `weight_VD`. Products have autocast's type where it is on, else that of `hidden`; the softmax has `dtype`.
     """
     kind, product = hidden.device.type, hidden.dtype
     if torch.is_autocast_enabled(kind):
@@ -52,7 +51,7 @@ def linear_cross_entropy(hidden: Tensor, weight_VD: Tensor, targets: Tensor, dty
 
 
 def _even_pieces(count: int, most: int) -> list[slice]:
-    """Slices of 0 .. count, as few and as equal as can be with `most` (at least 1) in each."""
+    """Slices of 0 .. count: as few and as equal as possible, with `most` (at least 1) in each."""
     pieces = -(-count // max(1, most))
     size = -(-count // max(1, pieces))
     return [slice(start, start + size) for start in range(0, count, max(1, size))]
@@ -103,7 +102,7 @@ def _slope(log_p_RV: Tensor, answers_R: Tensor) -> Tensor:
 
 
 def _add_product(sum_VD: Tensor, left_VR: Tensor, right_RD: Tensor) -> None:
-    """sum += left @ right; half precision is added up in the type of the sum."""
+    """sum += left @ right; half precision is accumulated in the type of the sum."""
     if sum_VD.dtype == right_RD.dtype:
         sum_VD.addmm_(left_VR, right_RD)
     else:

@@ -1,19 +1,19 @@
-"""Memory that a step frees stays with the process, for the next step to take.
+"""Memory that a step frees stays with the process for the next step.
 
-glibc gives large freed blocks back to the kernel, which fills the next ones with zeros page by page: a large
-share of a full-batch step of modular addition on a CPU. Alters no bit of any result.
+glibc returns large freed blocks to the kernel, and the kernel fills new ones with zeros page by page: a large share of
+a full-batch step of modular addition on a CPU. No result changes.
 """
 
 import ctypes
 import sys
 
-LARGEST_BLOCK = 32 * 2**20  # bytes; glibc maps larger blocks one by one, whatever it is told
-KEPT, AHEAD = 2**30, 64 * 2**20  # bytes free at the heap's end before any is given back, and asked for at a time
+LARGEST_BLOCK = 32 * 2**20  # bytes; glibc always maps larger blocks one by one
+KEPT, AHEAD = 2**30, 64 * 2**20  # bytes: free at the heap's end before any is returned; requested at a time
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # <malloc.h>
 
 
 def keep_freed_blocks() -> bool:
-    """Tell glibc to keep freed memory. Returns whether it did: False with another C library."""
+    """Make glibc keep freed memory. False with another C library."""
     if not sys.platform.startswith("linux"):
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

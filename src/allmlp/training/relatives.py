@@ -1,4 +1,4 @@
-"""What a training takes from other runs: its parent's weights, and the settings that its search found best."""
+"""Inputs of a training from other runs: its parent's weights, and the best settings of its search."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from allmlp.run import Run
 
 
 class Choice(NamedTuple):
-    """What a search found: the learning rate, and the task's parameters that the run leaves open (None)."""
+    """The result of a search: the learning rate, and the task's parameters that the run leaves open (None)."""
 
     learning_rate: float
     task_parameters: dict[str, Any]
@@ -23,7 +23,7 @@ class Choice(NamedTuple):
 def chosen(run: Run, searched: Iterable[Trained]) -> Choice:
     """The settings with the lowest loss, averaged over the seeds of a run's search.
 
-    Settings with a diverged run come last; of equal ones the lowest learning rate is chosen. Raises UserError where the
+    Settings with a diverged run come last; among equal ones the lowest learning rate wins. Raises UserError where the
     best settings lack a parameter of the task that the run leaves open.
     """
     left_open = [key for key, value in run.task_parameters.items() if value is None]
@@ -39,7 +39,7 @@ def chosen(run: Run, searched: Iterable[Trained]) -> Choice:
 
 
 def _loss(trained: Trained) -> float:
-    """The last held-out loss; where nothing is held out, the mean of the last tenth of training losses.
+    """The last held-out loss; without a held-out split, the mean of the last tenth of training losses.
 
     Infinite for a diverged run.
     """
@@ -51,7 +51,7 @@ def _loss(trained: Trained) -> float:
 
 
 def continued(run: Run, parent: Trained) -> dict[str, torch.Tensor]:
-    """The parent's last weights, for a run that begins with them. UserError where its model has other ones."""
+    """The parent's last weights, for a run that begins with them. UserError where its model has other weights."""
     weights = parent.weights()
     with torch.device("meta"):
         own = models.build(run.architecture, **run.hyperparameters).state_dict()
@@ -65,7 +65,7 @@ def continued(run: Run, parent: Trained) -> dict[str, torch.Tensor]:
 
 
 def _differences(own: Mapping[str, torch.Tensor], theirs: Mapping[str, torch.Tensor]) -> list[str]:
-    """What differs between two models' weights, a phrase for each."""
+    """The differences between two models' weights, a phrase each."""
     lines = [f"{name} is not in the parent" for name in own if name not in theirs]
     lines += [f"{name} is only in the parent" for name in theirs if name not in own]
     shapes = ((name, tuple(own[name].shape), tuple(theirs[name].shape)) for name in own if name in theirs)
@@ -73,9 +73,9 @@ def _differences(own: Mapping[str, torch.Tensor], theirs: Mapping[str, torch.Ten
 
 
 def require_relatives(runs: list[Run]) -> None:
-    """Fail at once, before any of `runs` starts, unless what each needs is on this machine or trained before it.
+    """Fail before any of `runs` starts, unless the runs that each needs are on this machine or earlier in the list.
 
-    Raises UserError, which names what is missing and the command that makes it.
+    Raises UserError with the missing runs and the command that trains them.
     """
     before: set[str] = set()
     for run in runs:

@@ -1,6 +1,6 @@
 """The resumable state of a running training, in work/<run id>/: weights, optimiser, step, log.
 
-Two states are kept, so that a damaged newer one falls back to the older.
+Two states are kept: if the newer one is damaged, the older one is used.
 """
 
 import json
@@ -22,12 +22,12 @@ def _optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tens
 
 
 def tensors_of(model: torch.nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    """Weights and optimiser, by name: all that a training has besides its log."""
+    """Weights and optimiser, by name: the state of a training besides its log."""
     return {f"model.{name}": value for name, value in model.state_dict().items()} | _optimiser_tensors(optimiser)
 
 
 class WorkFolder:
-    """work/<run id>: what a killed training needs to go on as if it had not been killed."""
+    """work/<run id>: the state from which a killed training goes on, with the same result."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -82,7 +82,7 @@ class WorkFolder:
             stream.writelines(json.dumps(row) + "\n" for row in rows)
 
     def _cut_log(self, step: int) -> None:
-        """Keep the rows of updates before `step`: later ones, and a line cut off by a kill, will be written again."""
+        """Keep the rows of updates before `step`. Later rows, and a line cut off by a kill, will be written again."""
         path = self.folder / LOG
         if path.is_file():
             lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[:step]

@@ -1,4 +1,4 @@
-"""Files of weights: written whole or not at all, with a sha256 beside them that every reader checks."""
+"""Files of weights: written whole or not at all; every reader checks their sha256."""
 
 import json
 from pathlib import Path
@@ -21,12 +21,12 @@ def write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> str:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON with one spelling for equal values, a key a line."""
+    """Write JSON, a key per line; equal values give equal bytes."""
     paths.write_whole(path, json.dumps(value, indent=1, sort_keys=True) + "\n")
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file, or say which one is missing or broken."""
+    """Read a JSON file. UserError with its path if it is missing or broken."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -36,17 +36,17 @@ class Trained:
 
     @property
     def ending(self) -> dict[str, Any]:
-        """How it ended: steps_done, diverged, validation_loss (nats, None where nothing is held out)."""
+        """How it ended: steps_done, diverged, validation_loss (nats, None without a held-out split)."""
         return self._described["ending"]
 
     @property
     def learning_rate(self) -> float:
-        """The maximum of the learning rate that it was trained with: its own, or the one that its search chose."""
+        """The maximum of its learning rate: the run's own, or the one that its search chose."""
         return self._described.get("learning_rate", self.run.optimiser["learning_rate"])
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """The parameters of the task that its search chose, where the run leaves them open."""
+        """The task's parameters that its search chose, where the run leaves them open."""
         return self._described.get("chosen", {}) if self.run.search else {}
 
     @cached_property
@@ -69,7 +69,7 @@ class Trained:
 
     @property
     def steps(self) -> list[int]:
-        """The steps whose weights are there, the last one included."""
+        """The steps with kept weights, the last step included."""
         kept = [int(name.removeprefix("step-").split(".")[0]) for name in self._manifest if name.startswith("step-")]
         return sorted({*kept, self.ending["steps_done"]})
 
@@ -91,6 +91,6 @@ class Trained:
         return build_task(self.run, self.parent, self.chosen)
 
     def timing(self) -> dict[str, Any]:
-        """Seconds and hardware of the training, where this machine did it; else empty."""
+        """Seconds and hardware of the training if this machine did it, else empty."""
         path = TIMINGS / f"{self.run.id}.json"
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

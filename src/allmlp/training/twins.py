@@ -1,7 +1,7 @@
 """A longer twin goes on where a shorter one ended, with the bits of a training from the beginning.
 
-The shorter run's published state, log and kept weights are laid into the longer one's work folder, as if it had been
-killed there. Only a twin that has all that the longer run would have made by then is used; else it begins at step 0.
+The shorter run's published state, log and kept weights are copied into the longer run's work folder, as if it had been
+killed there. A twin is used only if it has everything that the longer run would have made by then.
 """
 
 import json
@@ -24,7 +24,7 @@ FREE = ("keeps_state", "tested")
 
 
 def begin_where_twin_ended(run: Run, work: Path, timings: Path) -> None:
-    """Lay the twin's last state into `work`, unless the run has one of its own there. Says why not where it cannot."""
+    """Copy the twin's last state into `work`, unless the run has a state there. Prints why if it cannot."""
     if run.shorter is None or any(work.glob("state-*.json")):
         return
     twin = Path("results/checkpoints") / run.shorter
@@ -76,7 +76,7 @@ def _tested(identity: dict[str, Any], before: int) -> set[int]:
 
 
 def _rows(log: pd.DataFrame) -> list[dict[str, Any]]:
-    """A published log as the rows that the loop wrote: a held-out loss that was not taken is None there."""
+    """A published log as the loop's rows: None for a held-out loss that was not taken."""
     rows: list[dict[str, Any]] = log.to_dict("records")  # type: ignore[assignment]
     for row in rows:
         if "validation_loss" in row and pd.isna(row["validation_loss"]):

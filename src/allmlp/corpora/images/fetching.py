@@ -1,4 +1,4 @@
-"""A file from a URL, fetched once: what a broken connection left is continued, what is wrong is refused."""
+"""A file from a URL, fetched once. A broken transfer is continued, a file with another sha256 refused."""
 
 import hashlib
 import urllib.error
@@ -18,10 +18,10 @@ TIMEOUT = 60  # seconds without a byte
 
 
 def fetch(url: str, sha256: str | None, root: Path) -> Path:
-    """The file, in the folder work/downloads of `root`, fetched where it is not there yet.
+    """The file, in the folder work/downloads of `root`; fetched if it is not there.
 
     Raises:
-        UserError: when the server cannot be reached or ends early time after time, the disk is full, or the file has
+        UserError: when the server cannot be reached or ends early several times, the disk is full, or the file has
             another sha256; such a file is removed.
     """
     name = f"{hashlib.sha256(url.encode()).hexdigest()[:12]}-{url.rstrip('/').rpartition('/')[2]}"
@@ -40,7 +40,7 @@ def fetch(url: str, sha256: str | None, root: Path) -> Path:
 
 
 def _complete(url: str, partial: Path) -> None:
-    """Fetch what is still missing, several times if the connection breaks, each time from where it broke."""
+    """Fetch the missing bytes; continue up to TRIES times where the connection breaks."""
     reason: object = ""
     for _ in range(TRIES):
         try:
@@ -63,13 +63,13 @@ def _complete(url: str, partial: Path) -> None:
 
 
 def _fetch_rest(url: str, partial: Path) -> bool:
-    """Append what follows the bytes that are there. Is the file whole now, as far as the server says?"""
+    """Append the bytes after those that are there. Is the file whole now, by the server's length?"""
     have = partial.stat().st_size if partial.is_file() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
     try:
         response = urllib.request.urlopen(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
-        if error.code == 416 and have:  # nothing follows: it was whole
+        if error.code == 416 and have:  # no byte follows: it was whole
             return True
         raise
     with response:

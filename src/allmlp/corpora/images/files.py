@@ -1,4 +1,4 @@
-"""The user's own Parquet files of images: a row per image, encoded (PNG, JPEG, ...) or as its pixel values."""
+"""The user's Parquet files of images: a row per image, encoded (PNG, JPEG, ...) or as its pixel values."""
 
 import hashlib
 import io
@@ -47,7 +47,7 @@ class ImageFilesCorpus(Form):
     def sha256(self, root: Path) -> str:
         """Digest of the stored bytes, a line per file with its part; where the files lie does not change it.
 
-        The first time that a file is seen its first image is read, so that a plan refuses what no run could use.
+        The first image of a new file is read, so that a plan refuses files that no run could use.
         """
         parts = [("train", self.files)] + ([("test", self.test_files)] if self.test_files is not None else [])
         lines = [

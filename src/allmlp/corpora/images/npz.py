@@ -1,4 +1,4 @@
-"""Images from .npz archives at URLs, such as CIFAR-5m's: fetched once, kept, and streamed out of the archive.
+"""Images from .npz archives at URLs, such as CIFAR-5m's: fetched once, kept, and streamed from the archive.
 
 CIFAR-5m (Nakkiran, Neyshabur & Sedghi 2021) is six archives of 1,000,448 images each, `X` and `Y`.
 """
@@ -23,7 +23,7 @@ ROWS = 1 << 14  # images held at once
 
 
 class Part(Strict):
-    """One archive. Without a sha256 whatever comes is taken; corpora.lock then keeps what it was."""
+    """One archive. Without a sha256 any file is taken, and corpora.lock records it."""
 
     url: str = Field(pattern=r"^https?://")
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
@@ -39,10 +39,10 @@ class NpzCorpus(Form):
     limit: int | None = Field(None, ge=1, description="use only the first so many images")
 
     def pieces(self, root: Path) -> Iterator[Images]:
-        """The images of all parts; a part is fetched when its turn comes, and the next one not before.
+        """The images of all parts; each part is fetched when its turn comes.
 
         Raises:
-            UserError: without a network, for an archive that is not what it should be, and images of another size.
+            UserError: without a network, for a damaged archive, and images of another size.
         """
         left = self.limit
         for part in self.parts:

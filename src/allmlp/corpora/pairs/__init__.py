@@ -1,10 +1,10 @@
-"""Corpora of pairs: a short query and the text that it is about, to learn retrieval from (001).
+"""Corpora of pairs, for retrieval (001): a short query and its text.
 
     corpora:
       stories-pairs: {source: stories-pairs, documents: 5000, seed: 1, query: summary, tokenizer_of: stories}
 
-`tokenizer_of` names the corpus of text whose tokenizer both sides are read with: the one that embedders learnt on.
-One text in `held_out`, by the digest of the text, is in the validation split, so no text is in both.
+`tokenizer_of`: the corpus of text whose tokenizer reads both sides, as it read the embedders' training text.
+One text in `held_out`, by its digest, is in the validation split, so no text is in both.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Pairs out of the user's own .jsonl files, plain or compressed: two fields of a row, or of lists within a row.
+"""Pairs from the user's .jsonl files, plain or compressed: two fields of a row, or of lists within a row.
 
     corpora:
       questions: {source: local-pairs, files: data/questions.jsonl, query_field: question, text_field: passage, ...}
@@ -6,8 +6,8 @@
                   text_field: sections.text, link: [sections, section], ...}
 
 The second reads rows such as {"questions": [{"question": "Who sang?", "sections": "2"}],
-"sections": [{"section": "2", "text": "The nightingale sang."}]}: a query is about the text whose `section` equals its
-`sections`; a query that names none, or several, is left out.
+"sections": [{"section": "2", "text": "The nightingale sang."}]}: a query belongs to the text with a `section`
+equal to its `sections`; a query without one, or with several, is left out.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Pairs from the project's own story grammar: a story, and what it is about in one sentence."""
+"""Pairs from the project's story grammar: a story and its summary in one sentence."""
 
 from collections.abc import Iterator
 from pathlib import Path

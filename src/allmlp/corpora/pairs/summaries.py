@@ -33,7 +33,7 @@ SYSTEM = "You are an assistant for creating summaries for short stories."
 PROMPT = (
     "Give a brief summary of the following with no other output, do not begin with 'Here is a summary...'\n\n{text}"
 )
-SECONDS_BETWEEN = 10.0  # of lines that say how far it is
+SECONDS_BETWEEN = 10.0  # between progress lines
 
 
 class SummaryPairs(PairSource):
@@ -67,7 +67,7 @@ class SummaryPairs(PairSource):
         file.parent.mkdir(parents=True, exist_ok=True)
         with hold(file.with_suffix(".lock"), f"summaries {file.name}"), ThreadPoolExecutor(self.parallel) as pool:
             kept = Kept(file)
-            endpoint: Endpoint | None = None  # none is needed, nor a key, where every summary is there
+            endpoint: Endpoint | None = None  # not needed, and no key, if every summary is there
             chosen = islice(texts, self.limit)
             while block := list(islice(chosen, self.parallel)):
                 if missing := [text for text in dict.fromkeys(block) if text not in kept]:

@@ -1,8 +1,8 @@
-"""The grammar machine: nodes, and how a text is drawn from them. tests/derivations.py reads a text back into nodes.
+"""The grammar machine: nodes, and the drawing of texts from them. tests/derivations.py parses texts.
 
 A story is an expansion of nodes from left to right. Every node that chooses has an explicit probability for each
-alternative, so the -log p of a derivation is a sum over its choices, in nats. A `Variable` draws at its first use and
-is known from then on, which is how a hero met in the first line comes back in the last.
+alternative, so the -log p of a derivation is a sum over its choices, in nats. A variable draws at its first use and
+keeps its word, so that the hero of the first line returns in the last.
 """
 
 import math
@@ -51,7 +51,7 @@ class Choice:
 
 
 class Mark(NamedTuple):
-    """No text: binds a variable to a constant, such as the plot that was chosen."""
+    """No text: binds a variable to a constant, such as the chosen plot."""
 
     variable: str
     word: Word

@@ -1,11 +1,11 @@
 """English word forms of one lexicon entry: articles, plurals, tenses, pronouns.
 
 An entry is a bare word where English is regular, and `word/irregular[/third]` where it is not: `goose/geese`,
-`find/found`, `run/ran/running` (which also says that a final consonant doubles).
+`find/found`, `run/ran/running` (for a doubled final consonant).
 """
 
 VOWELS = "aeiou"
-AN_ALL_THE_SAME = ("honest", "hour")  # an initial h that is not heard
+AN_ALL_THE_SAME = ("honest", "hour")  # a silent initial h
 A_ALL_THE_SAME = (
     "unic",
     "useful",

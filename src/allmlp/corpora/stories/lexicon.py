@@ -1,8 +1,8 @@
 """The lexicon: general.yaml holds the words of every topic, topics/*.yaml the words that one topic alone may use.
 
 Every list is a line of words, most frequent first. `word=gloss` gives the hypernym that stands for the word in a
-paraphrase; glosses are never words of a story. One surface belongs to one entry of one list, so that a word of a text
-says by itself which entry it came from: without that, two derivations could give one text.
+paraphrase; glosses are never words of a story. Every surface belongs to one entry of one list, so that a word of a text
+has one origin: otherwise two derivations could give one text.
 """
 
 from dataclasses import dataclass

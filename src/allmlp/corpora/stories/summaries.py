@@ -1,7 +1,7 @@
 """The one-sentence summaries of a story: one in its own words, one in words that no story uses.
 
-Both are functions of what the story bound (hero, friend, treasure, place, helper, look, plot), so they say nothing that
-the story does not. The paraphrase names each by its gloss (a hypernym) and the topic by the topic's gloss:
+Both are functions of the story's variables (hero, friend, treasure, place, helper, look, plot), so they add no
+information. The paraphrase names each by its gloss (a hypernym) and the topic by the topic's gloss:
 
     summary     Mira lost the salty compass, and the captain of the harbour found it.
     paraphrase  A maritime narrative featuring a mooring: a heroine misplaces a gadget, which a commander recovers.
