@@ -35,7 +35,7 @@ def _run(values: Mapping[str, Any]) -> Run:
     try:
         run = Run(**kept)
     except TypeError as error:
-        raise UserError(f"{PLAN}: {values.get('id')} is no run of this version ({error}). {WAY_OUT}") from error
+        raise UserError(f"{PLAN}: {values.get('id')} cannot be read by this version ({error}). {WAY_OUT}") from error
     if run.id != values["id"]:
         raise UserError(f"{PLAN}: {values['id']} is {run.id} by the code that is here: recipes differ. {WAY_OUT}")
     return run

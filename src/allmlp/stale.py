@@ -45,4 +45,4 @@ def _lift_stale(note: str) -> None:
     if left and said["host"] == socket.gethostname():
         for path in left:
             path.unlink(missing_ok=True)
-        print(f"lifted the lock of a Snakemake that is no more ({whose}); going on where it was", file=sys.stderr)
+        print(f"lifted the lock of a dead Snakemake ({whose}); going on where it was", file=sys.stderr)

@@ -132,7 +132,7 @@ def test_at_the_deadline_the_state_is_saved_and_the_job_says_so(here: Path, monk
 
 def test_a_deadline_that_is_no_time_is_said(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(deadline.VARIABLE, "noon")
-    with pytest.raises(UserError, match="ALLMLP_DEADLINE=noon: is no time"):
+    with pytest.raises(UserError, match="ALLMLP_DEADLINE=noon: is not a time"):
         checkpoint.produce(tiny.run("transformer"))
 
 

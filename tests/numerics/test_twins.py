@@ -87,7 +87,7 @@ def test_without_a_usable_twin_it_begins_at_the_beginning(
         (short.folder / STATE).write_bytes(content)
     capsys.readouterr()
     checkpoint.produce(long)
-    assert "begins at step 0, for its shorter twin is of no use" in capsys.readouterr().out
+    assert "begins at step 0, because its shorter twin cannot be used" in capsys.readouterr().out
     assert contents(long.folder) == expected
 
 

@@ -196,7 +196,7 @@ def test_weights_that_do_not_fit_are_said() -> None:
     parent = tiny.run("transformer", hyperparameters={**tiny.COPYING, "d_model": 8})
     deeper = tiny.run("transformer", hyperparameters={**tiny.COPYING, "n_blocks": 2})
     for other, said in ((parent, r"\(29, 16\), the parent's \(29, 8\)"), (deeper, "is only in the parent")):
-        with pytest.raises(UserError, match=f"cannot go on from {other.id}, whose weights are others: .*{said}"):
+        with pytest.raises(UserError, match=f"cannot continue {other.id}: their weights differ: .*{said}"):
             jobs.train_runs([other, child(other, continues=True)])
 
 
@@ -245,7 +245,7 @@ def test_a_search_also_fills_what_the_task_leaves_open() -> None:
         ended(at(2e-3, task_parameters={**best, "string_length": 3}), 2.0),
     ]
     assert chosen(run, endings) == (1e-3, {"string_length": 4})
-    with pytest.raises(UserError, match=r"leaves 'string_length' to its search, whose best run .* has none"):
+    with pytest.raises(UserError, match=r"leaves .string_length. to its search, but the best run, .* has no value"):
         chosen(run, [ended(at(1e-3, task_parameters=open_), 1.0)])
 
 

@@ -44,7 +44,7 @@ def test_the_lock_of_a_dead_process_is_lifted_and_that_of_a_living_one_stays(lef
     assert left.is_file(), "the second one works on"
     others[1].kill()
     others[1].wait()
-    assert "lifted the lock of a Snakemake that is no more (pid " in lift(tmp_path)
+    assert "lifted the lock of a dead Snakemake (pid " in lift(tmp_path)
     assert not left.exists()
 
 

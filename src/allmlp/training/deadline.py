@@ -17,12 +17,12 @@ WORDS = "left at the deadline"
 
 
 def moment() -> float:
-    """The deadline; infinity where none is set. UserError for a value that is no time."""
+    """The deadline; infinity where none is set. UserError for another value."""
     said = os.environ.get(VARIABLE)
     try:
         return math.inf if not said else float(said)
     except ValueError:
-        raise UserError(f"{VARIABLE}={said}: is no time. Give seconds since 1970, or unset it.") from None
+        raise UserError(f"{VARIABLE}={said}: is not a time. Give seconds since 1970, or unset it.") from None
 
 
 def passed() -> bool:

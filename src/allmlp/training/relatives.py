@@ -34,7 +34,7 @@ def chosen(run: Run, searched: Iterable[Trained]) -> Choice:
         losses.setdefault(settings, []).append(_loss(trained))
     rate, *values = min(losses, key=lambda settings: (math.fsum(losses[settings]) / len(losses[settings]), settings[0]))
     if lacking := [key for key, value in zip(left_open, values, strict=True) if value is None]:
-        raise UserError(f"{run.id}: leaves {lacking[0]!r} to its search, whose best run at {rate:g} has none.")
+        raise UserError(f"{run.id}: leaves {lacking[0]!r} to its search, but the best run, at {rate:g}, has no value.")
     return Choice(rate, dict(zip(left_open, values, strict=True)))
 
 
@@ -57,7 +57,7 @@ def continued(run: Run, parent: Trained) -> dict[str, torch.Tensor]:
         own = models.build(run.architecture, **run.hyperparameters).state_dict()
     if differing := _differences(own, weights):
         raise UserError(
-            f"{run.id} cannot go on from {parent.run.id}, whose weights are others: {'; '.join(differing[:5])}"
+            f"{run.id} cannot continue {parent.run.id}: their weights differ: {'; '.join(differing[:5])}"
             f"{f'; and {len(differing) - 5} more' if len(differing) > 5 else ''}. "
             "Give both the same architecture and sizes."
         )

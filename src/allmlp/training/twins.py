@@ -37,7 +37,7 @@ def begin_where_twin_ended(run: Run, work: Path, timings: Path) -> None:
                 raise UserError(f"{twin / name}: is missing or damaged")
         rows = _rows(pd.read_parquet(twin / "log.parquet"))
     except (UserError, OSError) as error:
-        print(f"{run.id}: begins at step 0, for its shorter twin is of no use: {error}", flush=True)
+        print(f"{run.id}: begins at step 0, because its shorter twin cannot be used: {error}", flush=True)
         return
     for name in kept:
         shutil.copyfile(twin / name, work / name)
