@@ -141,7 +141,7 @@ def test_damaged_files_and_images_are_named(tmp_path: Path) -> None:
         tmp_path, source="images", files="mine.parquet"
     )
     parquet(tmp_path / "mine.parquet", [png(pixels[0]), None, png(pixels[2])], labels.tolist())
-    assert "row 1 lacks its image" in refused(tmp_path, source="images", files="mine.parquet")
+    assert "row 1 has no image" in refused(tmp_path, source="images", files="mine.parquet")
     parquet(tmp_path / "mine.parquet", [(pixels[n] * 1.5).tolist() for n in range(3)], labels.tolist())
     assert "whole numbers from 0 to 255" in refused(tmp_path, source="images", files="mine.parquet")
     (tmp_path / "mine.parquet").write_bytes((tmp_path / "mine.parquet").read_bytes()[:-30])

@@ -11,7 +11,7 @@ from allmlp import tasks
 from allmlp.errors import UserError
 from allmlp.tasks.next_token import NextToken
 from allmlp.tasks.shuffle import shuffled
-from allmlp.tokens import TokenFile
+from allmlp.tokens import Sequences, TokenFile
 from tests import tiny
 
 
@@ -60,19 +60,23 @@ def test_the_order_of_a_corpus_of_half_a_billion_bytes_takes_no_memory() -> None
     assert peak < 1 << 18
 
 
+def whole(windows: Sequences) -> np.ndarray:
+    return windows[np.arange(len(windows))].astype(np.int64)
+
+
 def test_targets_are_the_tokens_shifted_by_one(tokens: Path) -> None:
     task = NextToken(tokens, context=9, batch_size=4)
     batch = task.batch(0, 5)
     assert batch.tokens.shape == batch.targets.shape == (4, 9)
     assert torch.equal(batch.tokens[:, 1:], batch.targets[:, :-1])
-    windows = np.asarray(TokenFile(tokens).sequences("train", 10)).astype(np.int64)
+    windows = whole(TokenFile(tokens).sequences("train", 10))
     for row, answers in zip(batch.tokens.tolist(), batch.targets.tolist(), strict=True):
         assert [*row, answers[-1]] in windows.tolist()
 
 
 def test_an_epoch_visits_each_window_once_and_the_next_in_another_order(tokens: Path) -> None:
     task = NextToken(tokens, context=9, batch_size=4)
-    windows = np.asarray(TokenFile(tokens).sequences("train", 10)).astype(np.int64)[:, :9]
+    windows = whole(TokenFile(tokens).sequences("train", 10))[:, :9]
     epochs = [
         torch.cat([task.batch(2, start + step).tokens for step in range(task.batches_per_epoch)])
         for start in (0, task.batches_per_epoch)
@@ -88,7 +92,7 @@ def test_an_epoch_visits_each_window_once_and_the_next_in_another_order(tokens: 
 def test_held_out_windows_are_of_other_documents_and_as_many_as_asked(tokens: Path) -> None:
     held_out = TokenFile(tokens).sequences("validation", 10)
     everything = NextToken(tokens, context=9, batch_size=4).validation()
-    assert torch.equal(torch.cat([b.tokens for b in everything]), torch.from_numpy(held_out[:].astype(np.int64))[:, :9])
+    assert torch.equal(torch.cat([b.tokens for b in everything]), torch.from_numpy(whole(held_out))[:, :9])
     (some,) = NextToken(tokens, context=9, batch_size=4, validation_tokens=20).validation()
     assert some.tokens.shape == (2, 9)
     assert NextToken(tokens, context=9, batch_size=4, validation_tokens=1).validation()[0].tokens.shape == (1, 9)

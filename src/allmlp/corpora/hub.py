@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from allmlp.corpora import reading
 from allmlp.errors import UserError
 from allmlp.strict import Strict
 
@@ -53,12 +54,8 @@ class HubCorpus(Strict):
             UserError: without a network, for a data set, split, configuration or column that is not there,
                 for a row without text, and for a corpus without any text.
         """
-        empty = True
-        for text in islice(self._texts(), self.limit):
-            empty = False
-            yield text
-        if empty:
-            raise UserError(f"{self._where()}: no text arrived. Correct `split:` or `column:`.")
+        message = f"{self._where()}: no text arrived. Correct `split:` or `column:`."
+        return reading.some(islice(self._texts(), self.limit), message)
 
     def _where(self) -> str:
         config = f", config {self.config}" if self.config else ""

@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from allmlp import paths, recipes
 from allmlp.corpora.sources import StoriesCorpus
 from allmlp.corpora.spec import CorpusSpec
@@ -49,19 +51,12 @@ def _locked(name: str, spec: CorpusSpec, root: Path, committed: bool) -> dict[st
 
 def described(spec: CorpusSpec) -> dict[str, Any]:
     """A corpus's parameters, without the paths of its files, and with the recipes of the code that reads it."""
-    source = spec.source.model_dump()
+    source = _without_files(spec.source)
+    reader = type(spec.source).__module__
+    if isinstance(spec.source, StoriesCorpus):  # declared in `sources`, made in `stories`
+        reader = "allmlp.corpora.stories"
     if spec.tokenizer is None:
-        read = recipes.of(type(spec.source).__module__)
-        kept = {key: value for key, value in source.items() if key not in FILE_KEYS}
-        return {"source": kept, "recipes": [read, recipes.of("allmlp.images")]}
-    tokenizer = spec.tokenizer.model_dump()
-    for key in FILE_KEYS:
-        source.pop(key, None)
-        tokenizer.pop(key, None)
-    module = type(spec.source).__module__
-    if isinstance(spec.source, StoriesCorpus):  # declared here, made there
-        module = "allmlp.corpora.stories"
-    readers = [recipes.of(module), recipes.of("allmlp.tokenizers")]
+        return {"source": source, "recipes": [recipes.of(reader), recipes.of("allmlp.images")]}
     further: dict[str, Any] = {"teacher": described(spec.teacher)} if spec.teacher else {}
     if spec.summarised:
         further["texts"] = described(spec.summarised)
@@ -69,7 +64,12 @@ def described(spec: CorpusSpec) -> dict[str, Any]:
         further["pairs"] = recipes.of("allmlp.tokens.pairs")
     if spec.shuffle:
         further["shuffling"] = {"shuffle": spec.shuffle, "recipe": recipes.of("allmlp.corpora.shuffling")}
-    return {"source": source, "tokenizer": tokenizer, "recipes": readers, **further}
+    readers = [recipes.of(reader), recipes.of("allmlp.tokenizers")]
+    return {"source": source, "tokenizer": _without_files(spec.tokenizer), "recipes": readers, **further}
+
+
+def _without_files(part: BaseModel) -> dict[str, Any]:
+    return {key: value for key, value in part.model_dump().items() if key not in FILE_KEYS}
 
 
 def content(name: str, spec: CorpusSpec, root: Path, committed: bool = False) -> dict[str, str]:
@@ -88,12 +88,10 @@ def content(name: str, spec: CorpusSpec, root: Path, committed: bool = False) ->
     if not parts:
         return {}
     locked: dict[str, str] = _locked(name, spec, root, committed).get("content", {})
-    found: dict[str, str] = {part: locked[part] for part in parts if committed and part in locked}
+    found: dict[str, str] = {}
     for part, digest in parts.items():
-        if part in found:
-            continue
         try:
-            found[part] = digest()
+            found[part] = locked[part] if committed and part in locked else digest()
         except UserError as error:
             if part not in locked:
                 raise UserError(
@@ -101,7 +99,7 @@ def content(name: str, spec: CorpusSpec, root: Path, committed: bool = False) ->
                     "Put its files there, or name their place in corpora.local.yaml."
                 ) from error
             found[part] = locked[part]
-    return {part: found[part] for part in parts}
+    return found
 
 
 def token_id(name: str, spec: CorpusSpec, root: Path, committed: bool = False) -> str:

@@ -70,14 +70,10 @@ class LocalCorpus(Strict):
         Raises:
             UserError: for a file that is not of the kind of its name, and a corpus without any text.
         """
-        empty = True
         paths = self.paths(root)
         texts = (text for path in paths for text in self._texts(path) if text and not text.isspace())
-        for text in islice(texts, self.limit):
-            empty = False
-            yield text
-        if empty:
-            raise UserError(f"files: no text in {', '.join(map(str, paths[:5]))}. A corpus needs a document.")
+        message = f"files: no text in {', '.join(map(str, paths[:5]))}. A corpus needs a document."
+        return reading.some(islice(texts, self.limit), message)
 
     def _texts(self, path: Path) -> Iterator[str]:
         kind = reading.kind(path)

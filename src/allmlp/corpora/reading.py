@@ -6,7 +6,7 @@ Every fault of a file (truncated, corrupt, not UTF-8) is a `UserError` that name
 
 import codecs
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -123,6 +123,16 @@ def separated(path: Path, separator: str) -> Iterator[str]:
             f"or leave it out to read the file as one text."
         )
     yield rest
+
+
+def some(texts: Iterable[str], message: str) -> Iterator[str]:
+    """The texts. UserError with that message if there is none."""
+    empty = True
+    for text in texts:
+        empty = False
+        yield text
+    if empty:
+        raise UserError(message)
 
 
 def passages(pieces: Iterator[str], size: int) -> Iterator[str]:

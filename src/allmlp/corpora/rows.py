@@ -61,27 +61,36 @@ def text_of(where: str, row: dict[str, Any], field: str) -> str:
 
 def parquet_rows(path: Path, column: str) -> Iterator[str]:
     """The `column` of every row of a .parquet file, a thousand rows at a time."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import pyarrow.types as types
 
     row = 0
     try:
-        with pq.ParquetFile(path) as file:
-            schema = file.schema_arrow
-            if column not in schema.names:
-                raise UserError(
-                    f"{path}: no column {column!r}; it has {', '.join(map(repr, schema.names))}. Correct `column:`."
-                )
-            found = schema.field(column).type
-            if not (pa.types.is_string(found) or pa.types.is_large_string(found)):
+        for batch in parquet_batches(path, {"column": column}, 1000):
+            (found,) = batch.schema.types
+            if not (types.is_string(found) or types.is_large_string(found)):
                 raise UserError(f"{path}: column {column!r} holds {found}, not text. Correct `column:`.")
-            for batch in file.iter_batches(batch_size=1000, columns=[column]):
-                for value in batch.column(0):
-                    if not value.is_valid:
-                        raise UserError(f"{path}: row {row:,} of column {column!r} is null. Fill or remove it.")
-                    yield value.as_py()
-                    row += 1
+            for value in batch.column(0):
+                if not value.is_valid:
+                    raise UserError(f"{path}: row {row:,} of column {column!r} is null. Fill or remove it.")
+                yield value.as_py()
+                row += 1
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: row {row:,} of column {column!r} is not UTF-8 ({error}).") from None
+
+
+def parquet_batches(path: Path, columns: dict[str, str], rows: int) -> Iterator[Any]:
+    """Record batches of these columns, given by the key of params.yaml that names each."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            for key, column in columns.items():
+                if column not in names:
+                    raise UserError(
+                        f"{path}: no column {column!r}; it has {', '.join(map(repr, names))}. Correct `{key}:`."
+                    )
+            yield from file.iter_batches(batch_size=rows, columns=list(columns.values()))
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{path}: truncated or corrupt .parquet file ({error}). Fetch or write it again.") from error

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from allmlp.errors import UserError
 from allmlp.tasks.shuffle import shuffled
-from allmlp.tasks.task import IGNORED, Batch, Task, accuracy
+from allmlp.tasks.task import IGNORED, Batch, Task, accuracy, batches_per_epoch
 from allmlp.tokens import TokenFile
 
 RECIPE = 2
@@ -41,12 +41,8 @@ class Documents(Task):
         self.padding, self._validation_documents = padding, validation_documents
         self._train, self._held_out = file.documents("train"), file.documents("validation")
         self._first = _first_pieces(self._train, context)
-        self.batches_per_epoch = self.pieces // batch_size
-        if not self.batches_per_epoch:
-            raise UserError(
-                f"{tokens}: {self.pieces:,} pieces of documents, of {context + 1} tokens at most, are fewer than one "
-                f"batch of {batch_size}. Take a larger corpus or a smaller batch_size."
-            )
+        what = f"pieces of documents, of {context + 1} tokens at most,"
+        self.batches_per_epoch = batches_per_epoch(self.pieces, batch_size, tokens, what)
 
     @staticmethod
     def size(context: int, batch_size: int, **_: Any) -> tuple[int, int]:

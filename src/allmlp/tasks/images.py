@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from allmlp.errors import UserError
 from allmlp.images import ImageFile, patches_of
-from allmlp.tasks.task import Batch, Task, generator
+from allmlp.tasks.task import Batch, Task, batches_per_epoch, generator
 
 RECIPE = 1
 TEST_BATCH = 512
@@ -25,12 +24,7 @@ class ImageClassification(Task):
         self.file, self.patch, self.batch_size, self.test_images = ImageFile(tokens), patch, batch_size, test_images
         self.vocabulary, (self.context, self.features) = self.file.classes, patches_of(self.file.size, patch)
         self._images, self._labels = self.file.train
-        self.batches_per_epoch = len(self._labels) // batch_size
-        if not self.batches_per_epoch:
-            raise UserError(
-                f"{tokens}: {len(self._labels):,} training images are fewer than one batch of {batch_size}. "
-                "Take a larger corpus or a smaller batch_size."
-            )
+        self.batches_per_epoch = batches_per_epoch(len(self._labels), batch_size, tokens, "training images")
         self._order: tuple[tuple[int, int], np.ndarray] | None = None  # of the epoch asked for last
 
     @staticmethod

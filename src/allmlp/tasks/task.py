@@ -1,10 +1,13 @@
 """The interface of every task: a pure source of batches, and the scores that are logged."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from torch import Tensor
+
+from allmlp.errors import UserError
 
 IGNORED = -1  # a target outside the loss
 
@@ -41,6 +44,16 @@ class Task(Protocol):
 def accuracy(logits: Tensor, targets: Tensor) -> float:
     """Share of supervised targets that have the largest logit; logits (..., V), targets (...)."""
     return (logits.argmax(dim=-1) == targets)[targets != IGNORED].double().mean().item()
+
+
+def batches_per_epoch(count: int, batch_size: int, tokens: Path, what: str) -> int:
+    """The number of whole batches of `count` examples (`what` they are, for the error). UserError if there is none."""
+    if count < batch_size:
+        raise UserError(
+            f"{tokens}: {count:,} {what} are fewer than one batch of {batch_size}. "
+            "Take a larger corpus or a smaller batch_size."
+        )
+    return count // batch_size
 
 
 def generator(*key: int) -> np.random.Generator:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from allmlp.errors import UserError
+from allmlp.tasks.task import batches_per_epoch
 from allmlp.tokens import Sequences, TokenFile
 
 
@@ -21,13 +21,8 @@ class Windows:
         file = TokenFile(tokens)
         self.vocabulary, self.context, self.batch_size = file.vocabulary, context, batch_size
         self.train, self.held_out = (file.sequences("train", context + 1), file.sequences("validation", context + 1))
-        self.batches_per_epoch = len(self.train) // batch_size
-        if not self.batches_per_epoch:
-            raise UserError(
-                f"{tokens}: {len(self.train)} windows of {context + 1} tokens "
-                f"are fewer than one batch of {batch_size}. "
-                "Take a larger corpus or a smaller batch_size."
-            )
+        what = f"windows of {context + 1} tokens"
+        self.batches_per_epoch = batches_per_epoch(len(self.train), batch_size, tokens, what)
 
     def rows(self, position: int) -> slice:
         """Which of an epoch's windows, in its order, are batch number `position`."""
@@ -41,4 +36,4 @@ class Windows:
 
 def read(windows: Sequences, rows: np.ndarray) -> Tensor:
     """Those windows, (len(rows), context + 1) int64."""
-    return torch.from_numpy(np.asarray(windows[rows]).astype(np.int64))
+    return torch.from_numpy(windows[rows].astype(np.int64))

@@ -65,13 +65,12 @@ def publish(partial: Path, folder: Path) -> None:
 
 
 class Folder:
-    """A folder of prepared data, opened. `verify`: its files are compared with the sha256 in `meta.json`.
+    """A folder of prepared data, opened: its files are compared with the sha256 in `meta.json`, once per process.
 
-    Files are compared once per process. Raises UserError when the folder is not there, or a file in it is missing,
-    truncated or changed.
+    Raises UserError when the folder is not there, or a file in it is missing, truncated or changed.
     """
 
-    def __init__(self, folder: Path | str, *, verify: bool = True) -> None:
+    def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         path = self.folder / "meta.json"
         try:
@@ -83,7 +82,7 @@ class Folder:
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: damaged, or of other data ({error!r}). {self._way_out()}") from error
         for name in sorted(digests):
-            self._check(self.folder / name, sizes[name], digests[name], verify)
+            self._check(self.folder / name, sizes[name], digests[name])
 
     def _read_meta(self) -> None:
         """Take attributes from `meta`; may raise KeyError, ValueError or TypeError."""
@@ -92,12 +91,12 @@ class Folder:
         corpus = self.folder.name.rpartition("-")[0] or self.folder.name
         return f"Delete the folder {self.folder} and run `allmlp tokenize {corpus}`."
 
-    def _check(self, path: Path, size: int, expected: str, verify: bool) -> None:
+    def _check(self, path: Path, size: int, expected: str) -> None:
         if not path.is_file():
             raise UserError(f"{path}: is missing. {self._way_out()}")
         status = path.stat()
         key = (str(path.resolve()), status.st_size, status.st_mtime_ns)
-        if status.st_size == size and (key in _verified or not verify):
+        if status.st_size == size and key in _verified:
             return
         found = paths.file_sha256(path)
         if status.st_size != size or found != expected:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -46,28 +46,20 @@ class Sequences:
     """Disjoint windows of `length` tokens, cut one after the other from a split's documents joined in order.
 
     A window may hold the end of one document (`eod`) and the beginning of the next; the rest at the end is in no
-    window. `windows[i]` is (length,), `windows[a:b]` and `windows[array of indices]` are (k, length),
-    copies of the file's type. Only these are read.
+    window. `windows[rows]` is (len(rows), length): a copy of the file's type. Only these windows are read.
     """
 
     def __init__(self, values: list[Array], length: int, dtype: np.dtype) -> None:
         self._values, self.length, self.dtype = values, length, dtype
         self._first = np.cumsum([0, *map(len, values)])
-        self.shape = (int(self._first[-1]) // length, length)
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return int(self._first[-1]) // self.length
 
-    def __getitem__(self, index: int | slice | Sequence[int] | Array) -> Array:
-        if isinstance(index, slice):
-            index = np.arange(*index.indices(len(self)))
-        rows = np.asarray(index)
-        if rows.dtype == bool:
-            rows = np.flatnonzero(rows)
-        if rows.size and (rows.min() < -len(self) or rows.max() >= len(self)):
-            raise IndexError(f"window {rows.max() if rows.max() >= len(self) else rows.min()} of {len(self)}")
-        flat = np.where(rows < 0, rows + len(self), rows).reshape(-1).astype(np.int64)
-        windows, starts = np.empty((len(flat), self.length), self.dtype), flat * self.length
+    def __getitem__(self, rows: Array) -> Array:
+        if rows.size and not 0 <= rows.min() <= rows.max() < len(self):
+            raise IndexError(f"windows {rows.min()} to {rows.max()} of {len(self)}")
+        windows, starts = np.empty((len(rows), self.length), self.dtype), rows * self.length
         pieces = np.searchsorted(self._first, starts, side="right") - 1
         within = starts + self.length <= self._first[pieces + 1]
         for piece in np.unique(pieces):
@@ -76,7 +68,7 @@ class Sequences:
             windows[here] = self._values[piece][offsets]
         for crossing in np.flatnonzero(~within):
             self._read(int(starts[crossing]), int(pieces[crossing]), windows[crossing])
-        return windows.reshape(*rows.shape, self.length)
+        return windows
 
     def _read(self, start: int, piece: int, window: Array) -> None:
         """Fill `window` with the tokens from `start`, in `piece`, on, over the ends of the files' pieces."""
@@ -85,9 +77,6 @@ class Sequences:
             part = self._values[piece][offset : offset + len(window) - filled]
             window[filled : filled + len(part)] = part
             filled, piece, offset = filled + len(part), piece + 1, 0
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return self[:] if dtype is None else self[:].astype(dtype)
 
 
 class TokenFile(Folder):
@@ -98,8 +87,8 @@ class TokenFile(Folder):
         self.eod: int = self.meta["eod"]
         self.dtype = np.dtype(self.meta["dtype"])
 
-    def _batches(self, split: str) -> list[tuple[Array, Array, Array]]:
-        """(values, offsets, hashes) of each piece of a split, memory-mapped."""
+    def _batches(self, split: str) -> list[tuple[Array, Array]]:
+        """(values, offsets) of each piece of a split, memory-mapped."""
         import pyarrow as pa
 
         if split not in self.meta["splits"]:
@@ -108,20 +97,14 @@ class TokenFile(Folder):
         for name in self.meta["splits"][split]["shards"]:
             reader = pa.ipc.open_file(pa.memory_map(str(self.folder / name)))
             for number in range(reader.num_record_batches):
-                batch = reader.get_batch(number)
-                tokens = batch.column("tokens")
-                arrays = (tokens.values, tokens.offsets, batch.column("document"))
-                values, offsets, hashes = (array.to_numpy(zero_copy_only=True) for array in arrays)
-                found.append((values, offsets, hashes))
+                tokens = reader.get_batch(number).column("tokens")
+                values, offsets = (array.to_numpy(zero_copy_only=True) for array in (tokens.values, tokens.offsets))
+                found.append((values, offsets))
         return found
 
     def documents(self, split: str) -> Documents:
         """The documents of "train" or "validation" in the corpus's order."""
-        return Documents([(values, offsets) for values, offsets, _ in self._batches(split)])
-
-    def hashes(self, split: str) -> Array:
-        """The documents' hashes, uint64, in the order of `documents`."""
-        return np.concatenate([np.empty(0, np.uint64), *(hashes for _, _, hashes in self._batches(split))])
+        return Documents(self._batches(split))
 
     def sequences(self, split: str, length: int) -> Sequences:
         """Disjoint windows of `length` tokens of a split.
@@ -129,7 +112,7 @@ class TokenFile(Folder):
         Raises:
             UserError: when the split has not even one.
         """
-        windows = Sequences([values for values, _, _ in self._batches(split)], length, self.dtype)
+        windows = Sequences([values for values, _ in self._batches(split)], length, self.dtype)
         if not len(windows):
             count = self.meta["splits"][split]
             raise UserError(

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from allmlp.corpora.images.form import Form
 from allmlp.corpora.local import matches, remembered_sha256
+from allmlp.corpora.rows import parquet_batches
 from allmlp.errors import UserError
 from allmlp.images.writer import Images
 
@@ -61,36 +62,19 @@ class ImageFilesCorpus(Form):
         next(self._read(path, None, rows=1), None)
 
     def _read(self, path: Path, split: str | None, rows: int = ROWS) -> Iterator[Images]:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        import pyarrow.types as types
 
         row = 0
-        try:
-            with pq.ParquetFile(path) as file:
-                names = file.schema_arrow.names
-                for key, column in (("image", self.image), ("label", self.label)):
-                    if column not in names:
-                        raise UserError(
-                            f"{path}: no column {column!r}; it has {', '.join(map(repr, names))}. Correct `{key}:`."
-                        )
-                found = file.schema_arrow.field(self.label).type
-                if not pa.types.is_integer(found):
-                    raise UserError(
-                        f"{path}: column {self.label!r} holds {found}, not whole numbers. Correct `label:`."
-                    )
-                for batch in file.iter_batches(batch_size=rows, columns=[self.image, self.label]):
-                    labels = batch.column(self.label).to_pylist()
-                    images = batch.column(self.image).to_pylist()
-                    for number, (image, label) in enumerate(zip(images, labels, strict=True), row):
-                        if image is None or label is None:
-                            raise UserError(f"{path}: row {number:,} lacks its image or its label. Fill or remove it.")
-                    pixels = [self._pixels(image, f"{path}: row {n:,}") for n, image in enumerate(images, row)]
-                    yield Images(split, np.stack(pixels), np.array(labels, dtype=np.int64))
-                    row += len(labels)
-        except (pa.ArrowException, OSError) as error:
-            raise UserError(
-                f"{path}: truncated or corrupt .parquet file ({error}). Fetch or write it again."
-            ) from error
+        for batch in parquet_batches(path, {"image": self.image, "label": self.label}, rows):
+            images, labels = batch.column(self.image).to_pylist(), batch.column(self.label).to_pylist()
+            if not types.is_integer(found := batch.schema.field(self.label).type):
+                raise UserError(f"{path}: column {self.label!r} holds {found}, not whole numbers. Correct `label:`.")
+            for number, (image, label) in enumerate(zip(images, labels, strict=True), row):
+                if image is None or label is None:
+                    raise UserError(f"{path}: row {number:,} has no image or no label. Fill or remove it.")
+            pixels = [self._pixels(image, f"{path}: row {n:,}") for n, image in enumerate(images, row)]
+            yield Images(split, np.stack(pixels), np.array(labels, dtype=np.int64))
+            row += len(labels)
 
     def _pixels(self, image: Any, where: str) -> np.ndarray:
         """(height, width, channels) uint8."""
