@@ -1,6 +1,5 @@
 """What several kinds of tests share: the project's folder, temporary clones of it, and its commands run in them."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -17,14 +16,30 @@ if not torch.cuda.is_available():  # before anything imports triton, which reads
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared" / "data"  # real text beside the project; tests of it skip where it is absent
 
-SMALL = {  # a plan that trains in seconds: see params.yaml, `scale: smoke`
-    "recorded: [overlays/english.yaml, overlays/tinystories.yaml, overlays/classics.yaml]": "recorded: []",
-    "scale: laptop": "scale: smoke",
-    "documents: 30000": "documents: 300",
-    "    documents: 4000\n": "    documents: 300\n",
-    "documents: 4000, seed: 1": "documents: 300, seed: 1",
-    "documents: 8000": "documents: 300",
-}
+PARAMETERS = PROJECT / "tests/params"  # the tests' own: a plan that trains in seconds
+
+
+def lay(folder: Path, parameters: Path = PARAMETERS) -> Path:
+    """Parameters in a folder of a test's own. Returns the file params.yaml."""
+    shutil.rmtree(folder / "config", ignore_errors=True)
+    shutil.copytree(parameters / "config", folder / "config")
+    return Path(shutil.copy2(parameters / "params.yaml", folder / "params.yaml"))
+
+
+def only(clone: Path, study: str) -> None:
+    """Leave one study in the plan of a clone."""
+    for folder in (clone / "config").iterdir():
+        if folder.is_dir() and folder.name != study:
+            shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def published() -> Path:
+    """The project's params.yaml, for tests of the plans that it publishes; a user's own parameters are not tested."""
+    words = ("git", "diff", "--quiet", "HEAD", "--", "params.yaml", "config")
+    if subprocess.run(words, cwd=PROJECT, capture_output=True).returncode:
+        pytest.skip("params.yaml or config/ is not as git has it: commit a change to test its plan")
+    return PROJECT / "params.yaml"
 
 
 def environment(clone: Path) -> dict[str, str]:
@@ -73,8 +88,8 @@ def edit(clone: Path, file: str, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def small_clone(folder: Path) -> Path:
-    """A git repository with this project's sources, no results, and a plan that takes seconds."""
+def small_clone(folder: Path, parameters: Path = PARAMETERS) -> Path:
+    """A git repository with this project's sources and no results, under the tests' own parameters."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=PROJECT,
@@ -86,12 +101,9 @@ def small_clone(folder: Path) -> Path:
         if not name.startswith("results/") and (PROJECT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(PROJECT / name, folder / name)
-    for old, new in SMALL.items():
-        edit(folder, "params.yaml", old, new)
-    lock = folder / "corpora.lock"  # without what is smaller here; local files are known by their digest alone
-    entries = json.loads(lock.read_text()) if lock.is_file() else {}
-    local = {name: entry for name, entry in entries.items() if entry["spec"]["source"]["source"] == "local"}
-    lock.write_text(json.dumps(local))
+    if parameters != PROJECT:
+        lay(folder, parameters)
+        (folder / "corpora.lock").write_text("{}")
     git(folder, "init", "--quiet", "--initial-branch=main")
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--message=sources")

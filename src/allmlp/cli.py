@@ -19,7 +19,7 @@ Overlays = Annotated[
     typer.Option(
         "--params",
         parser=lambda text: START / text,
-        help="A file laid over params.yaml; may be given more than once.",
+        help="A file laid over params.yaml and config/; may be given more than once.",
     ),
 ]
 ScaleOption = Annotated[

@@ -24,7 +24,7 @@ class Context(Protocol):
 
     @property
     def parameters(self) -> Params:
-        """All of params.yaml."""
+        """All parameters."""
         ...
 
     @property

@@ -44,5 +44,5 @@ class Strict(BaseModel):
     @classmethod
     def _refuse_unknown_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            refuse_unknown_keys(data, cls.model_fields)
+            refuse_unknown_keys(data, [field.alias or name for name, field in cls.model_fields.items()])
         return data

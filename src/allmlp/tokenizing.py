@@ -17,7 +17,7 @@ def tokenize_corpus(plan: Plan, name: str) -> Path:
     """Write results/tokens/<corpus>-<digest>/ and, where it says something new, a lock. Returns the folder."""
     spec = plan.parameters.corpora.get(name)
     if spec is None:
-        raise UserError(f"no corpus {name!r} in params.yaml. There are: {', '.join(plan.parameters.corpora)}.")
+        raise UserError(f"no corpus {name!r}. There are: {', '.join(plan.parameters.corpora)}.")
     folder = Path("results/tokens") / corpora.token_id(name, spec, plan.root)
     if spec.tokenizer is None:
         return _prepare_images(plan, name, spec, folder)

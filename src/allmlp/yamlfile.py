@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,18 @@ def _text(path: Path, file: str) -> str:
         raise UserError(f"{file}: is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
 
 
+@cache
+def _located(text: str, file: str) -> Located:
+    """The same text is read once: a plan lays the same files under several overlays. Nobody changes the values."""
+    node, value = _parsed(text, file)
+    if not isinstance(value, dict):
+        raise UserError(f"{file}:1: must hold keys and values, and holds {type(value).__name__}")
+    located = Located(value, {(): (file, 1)})
+    if node is not None:
+        _lines(node, file, (), located.lines)
+    return located
+
+
 def _parsed(text: str, file: str) -> tuple[yaml.Node | None, Any]:
     try:
         loader = _Loader(text)
@@ -90,13 +103,14 @@ def _parsed(text: str, file: str) -> tuple[yaml.Node | None, Any]:
 def read(path: Path, shown: str | None = None) -> Located:
     """Read one YAML file. `shown`: the name that errors give it."""
     file = shown or path.name
-    node, value = _parsed(_text(path, file), file)
-    if not isinstance(value, dict):
-        raise UserError(f"{file}:1: must hold keys and values, and holds {type(value).__name__}")
-    located = Located(value)
-    if node is not None:
-        _lines(node, file, (), located.lines)
-    return located
+    return _located(_text(path, file), file)
+
+
+def at(node: Any, place: Place) -> Any:
+    """What stands at a place of a tree."""
+    for key in place:
+        node = node[key]
+    return node
 
 
 def merge(base: Located, over: Located) -> Located:
@@ -104,6 +118,17 @@ def merge(base: Located, over: Located) -> Located:
     merged = Located(_merge(base.value, over.value), dict(base.lines))
     merged.lines.update(over.lines)
     return merged
+
+
+def within(over: Located, base: Located) -> Located:
+    """The keys of `over` that `base` has too, at every depth."""
+    return Located(_within(over.value, base.value), over.lines)
+
+
+def _within(over: Any, base: Any) -> Any:
+    if not (isinstance(base, dict) and isinstance(over, dict)):
+        return over
+    return {key: _within(value, base[key]) for key, value in over.items() if key in base}
 
 
 def _merge(base: Any, over: Any) -> Any:

@@ -11,12 +11,11 @@ import pandas as pd
 import pytest
 
 from allmlp import studies
-from tests.conftest import PROJECT, call, edit, environment, git, small_clone
+from tests.conftest import PROJECT, call, edit, environment, git, only, small_clone
 from tests.workflow.asking import contents
 
 pytestmark = pytest.mark.slow
 
-SMOKE = "smoke: {seeds: [0], steps: 20, p: 7"
 ABSENT = ("datasets", "dvc", "pydantic", "rich", "snakemake", "typer")  # a machine with torch alone lacks them
 LIMIT = 64 * 2**20  # of a bundle with a tree without results
 
@@ -24,10 +23,9 @@ LIMIT = 64 * 2**20  # of a bundle with a tree without results
 def sources(folder: Path, seeds: str, steps: int) -> Path:
     """A clone whose plan is study 003 alone: a small network, trained for a while."""
     clone = small_clone(folder)
-    edit(clone, "params.yaml", SMOKE, f"smoke: {{seeds: {seeds}, steps: {steps}, p: 7")
-    text = (clone / "params.yaml").read_text(encoding="utf-8")
-    first, own, after = (text.index(head) for head in ("\nstudies:\n", "\n  quadrature:", "\n  triangular:"))
-    (clone / "params.yaml").write_text(f"{text[:first]}\nstudies:{text[own:after]}\n", encoding="utf-8")
+    edit(clone, "config/quadrature/smoke.yaml", "seeds: [0]", f"seeds: {seeds}")
+    edit(clone, "config/quadrature/smoke.yaml", "steps: 20", f"steps: {steps}")
+    only(clone, "quadrature")
     git(clone, "commit", "--quiet", "--all", "--message=one study")
     return clone
 

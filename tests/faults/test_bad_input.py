@@ -141,20 +141,15 @@ def test_a_full_disk_while_tokenizing(clone: Path) -> None:
 
 
 def test_no_gpu_is_said_before_anything_runs(clone: Path) -> None:
-    plan = json.loads(call(clone, "allmlp", "plan", "--format", "json", "--scale", "gpu").stdout)
+    plan = json.loads(call(clone, "allmlp", "plan", "--format", "json", "--device", "cuda").stdout)
     run = next(run["run"] for run in plan["runs"] if run["study"] == "copying")
-    message = refused(clone, "allmlp", "train", run, "--scale", "gpu", CUDA_VISIBLE_DEVICES="")
+    message = refused(clone, "allmlp", "train", run, "--device", "cuda", CUDA_VISIBLE_DEVICES="")
     assert "no CUDA device" in message
     assert "device=cpu" in message
 
 
 def test_a_damaged_measurement_is_said(clone: Path) -> None:
-    edit(
-        clone,
-        "params.yaml",
-        "      smoke: {seeds: [0], steps: 20, p: 7",
-        "      smoke: {seeds: [5], steps: 20, p: 7",
-    )
+    edit(clone, "config/quadrature/smoke.yaml", "seeds: [0]", "seeds: [5]")
     run = next(
         r["run"]
         for r in json.loads(call(clone, "allmlp", "plan", "--format", "json").stdout)["runs"]
@@ -166,4 +161,4 @@ def test_a_damaged_measurement_is_said(clone: Path) -> None:
     file = next((clone / "results/measurements/quadrature/neurons").glob(f"{run}-*"))
     file.write_bytes(file.read_bytes()[:-7])
     assert f"{file.relative_to(clone)}: is missing or not the file that" in refused(clone, "allmlp", "judge")
-    git(clone, "checkout", "--quiet", "params.yaml")
+    git(clone, "checkout", "--quiet", "config")

@@ -32,7 +32,7 @@ def orphans(clone: Path) -> list[str]:
 
 def longer(clone: Path) -> None:
     """Make one run long enough to be caught in the middle, and commit its results."""
-    edit(clone, "params.yaml", "smoke: {seeds: [0], steps: 20, p: 7", "smoke: {seeds: [0], steps: 4000, p: 7")
+    edit(clone, "config/quadrature/smoke.yaml", "steps: 20", "steps: 4000")
 
 
 def test_everything_is_made_again_and_nothing_committed_changes(fresh: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_failure_leaves_every_committed_file_as_it_was(fresh: Path) -> None:
 
 
 def test_a_failure_after_everything_was_measured_puts_all_back(fresh: Path) -> None:
-    edit(fresh, "params.yaml", "smoke: {seeds: [0], steps: 20, p: 7", "smoke: {seeds: [3], steps: 20, p: 7")
+    edit(fresh, "config/quadrature/smoke.yaml", "seeds: [0]", "seeds: [3]")
     (fresh / "paper/report.html.j2").write_text("{{ no_such_thing }}")
     before = contents(fresh / "results")
     done = call(fresh, "allmlp", "reproduce", "--cores", "2", ok=False)

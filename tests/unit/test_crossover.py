@@ -4,6 +4,7 @@ import json
 import re
 import textwrap
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -31,7 +32,7 @@ from tests.conftest import PROJECT
 
 
 @pytest.fixture
-def planning(monkeypatch: pytest.MonkeyPatch) -> Any:
+def planning(published: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """scale -> (settings, context)."""
     monkeypatch.chdir(PROJECT)
     plan = load_plan()
@@ -157,7 +158,7 @@ def test_every_architecture_has_the_same_search_on_another_seed(planning: Any) -
     assert len(trained) == len(settings.seeds) * len(cells)
     for run in trained:
         search = [runs[one] for one in run.search]
-        assert [one.optimiser["learning_rate"] for one in search] == settings.search.rates
+        assert [one.optimiser["learning_rate"] for one in search] == settings.search.learning_rates
         assert {one.seed for one in search} == {settings.search.seed}
         assert {one.steps for one in search} == {max(1, round(settings.search.share * run.steps))}
         same = {"name": "", "seed": 0, "steps": 0, "optimiser": {}, "search": (), "measures": (), "labels": {}}
@@ -211,7 +212,7 @@ def test_rows_state_the_vocabularies_of_their_tasks() -> None:
         ({"families": {"attention": ["transfromer"]}}, "Did you mean 'transformer'"),
         ({"families": {"a": ["transformer"], "b": ["transformer"]}}, "transformer is of two families"),
         ({"budgets": {"coyping": 1e9}}, "Did you mean 'copying'"),
-        ({"search": {"rates": [1e-3], "seed": 0, "share": 0.5}}, "is one of `seeds`"),
+        ({"search": {"learning_rates": [1e-3], "seed": 0, "share": 0.5}}, "is one of `seeds`"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(planning: Any, change: dict[str, Any], said: str) -> None:

@@ -21,7 +21,7 @@ from allmlp.studies.language.verdicts import dct as verdicts
 from allmlp.studies.rules import NotPlannedError
 from allmlp.training import checkpoint
 from tests import exhibits, tiny
-from tests.conftest import PROJECT
+from tests.conftest import PARAMETERS, PROJECT
 
 MARGIN = {"factor_log2": 0.5, "weights_log2": 0.25, "ratio_log2": 0.25, "difference_1": 1e-10}
 PAPER = {"parameters_ratio_1": 3.0, "data_ratio_1": 3.0, "parameters_ratio_more_data_1": 1.5}
@@ -166,8 +166,8 @@ def test_identities_hold_and_a_wrong_basis_fails(monkeypatch):
 
 
 @pytest.mark.parametrize("scale", ["smoke", "laptop", "workstation", "gpu", "paper"])
-def test_runs_of_each_scale_have_equal_data_but_for_those_that_have_more(scale):
-    loaded = params.load(PROJECT / "params.yaml", changes={"scale": scale})
+def test_runs_of_each_scale_have_equal_data_but_for_those_that_have_more(scale, published):
+    loaded = params.load(published, changes={"scale": scale})
     runs = [run for run in Plan(loaded, PROJECT).runs if run.labels.get("part") == "perplexity"]
     block = loaded.settings["language", scale].perplexity
     for run in runs:
@@ -182,7 +182,7 @@ def test_a_wrong_architecture_is_said(tmp_path):
     overlay = tmp_path / "wrong.yaml"
     overlay.write_text("studies: {language: {perplexity: {models: {dct-mpl: {depths: [1]}}}}}")
     with pytest.raises(UserError, match=r"no architecture 'dct-mpl'.*Did you mean 'dct-mlp'"):
-        params.load(PROJECT / "params.yaml", [overlay])
+        params.load(PARAMETERS / "params.yaml", [overlay])
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "dct-mlp"])
@@ -224,7 +224,7 @@ def test_figures_and_tables_draw_what_they_are_given(rows):
 def test_another_corpus_of_the_study_is_that_of_these_runs_too(tmp_path):
     overlay = tmp_path / "other.yaml"
     overlay.write_text("studies: {language: {corpus: stories-bytes}}")
-    plan = Plan(params.load(PROJECT / "params.yaml", [overlay], {"scale": "smoke"}), PROJECT)
+    plan = Plan(params.load(PARAMETERS / "params.yaml", [overlay]), PARAMETERS)
     of_part = [run for run in plan.runs if run.labels.get("part") == "perplexity"]
     assert {run.corpus for run in of_part} == {"stories-bytes"}
     assert {run.hyperparameters["vocabulary"] for run in of_part} == {257}

@@ -12,8 +12,8 @@ from tests.conftest import PROJECT
 
 
 @pytest.fixture(scope="module")
-def parameters() -> params.Params:
-    return params.load(PROJECT / "params.yaml")
+def parameters(published: Path) -> params.Params:
+    return params.load(published)
 
 
 def test_gutenberg_s_files_are_pinned_by_the_first_download_and_later_changes_are_refused(

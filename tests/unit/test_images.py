@@ -26,7 +26,7 @@ from allmlp.errors import UserError
 from allmlp.images import ImageFile, Images, patches_of, write_images
 from allmlp.params import load
 from allmlp.plan import Plan
-from tests.conftest import PROJECT
+from tests.conftest import PARAMETERS, PROJECT
 
 SIZE = [4, 6, 3]
 
@@ -195,7 +195,7 @@ def test_a_corpus_of_images_is_no_corpus_of_text() -> None:
 
 def plan(folder: Path, overlay: str) -> Plan:
     (folder / "my.yaml").write_text(overlay)
-    return Plan(load(PROJECT / "params.yaml", [folder / "my.yaml"], {"scale": "smoke"}), PROJECT)
+    return Plan(load(PARAMETERS / "params.yaml", [folder / "my.yaml"]), PARAMETERS)
 
 
 def test_image_runs_are_planned_without_reading_an_image(tmp_path: Path) -> None:
@@ -349,7 +349,7 @@ def test_wrong_bytes_are_refused_and_removed(server: str, tmp_path: Path) -> Non
     found = archive(tmp_path, "a.npz", *pictures(9))
     parts = [{"url": f"{server}/a.npz", "sha256": "0" * 64}]
     message = refused(tmp_path, source="npz", parts=parts)
-    assert f"a.npz: has sha256 {found}, params.yaml says {'0' * 64}" in message
+    assert f"a.npz: has sha256 {found}, its entry in config/corpora.yaml says {'0' * 64}" in message
     assert not [path for path in (tmp_path / "work/downloads").iterdir() if path.suffix != ".lock"]
     parts[0]["sha256"] = found
     path = fetching.fetch(parts[0]["url"], found, tmp_path)

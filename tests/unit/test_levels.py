@@ -116,6 +116,7 @@ def test_the_page_says_how_many_and_after_how_many_steps() -> None:
     assert not parts.still_moving(one).strip()
 
 
+@pytest.mark.usefixtures("published")
 def test_every_training_from_long_on_is_measured_and_no_other() -> None:
     for scale, of_study in load_plan().by_scale.items():
         for run in (run for runs in of_study.values() for run in runs):

@@ -10,11 +10,12 @@ from allmlp.errors import UserError
 from allmlp.studies.mixers.runs import training
 from allmlp.studies.mixers.runs.padding import end_token
 from allmlp.studies.settings import refuse_searched_seeds
+from tests.conftest import PARAMETERS
 
 
 @pytest.fixture(scope="module")
-def settings():
-    return params.read().settings
+def settings(published):
+    return params.load(published).settings
 
 
 MATCHED = {
@@ -46,10 +47,10 @@ def test_no_part_is_evaluated_on_the_seed_that_chose_its_rate(settings, change, 
 
 
 def test_a_searched_seed_is_named_with_its_file_line_and_a_way_out(tmp_path):
-    (tmp_path / "my.yaml").write_text("studies:\n  mixers:\n    search:\n      seeds: [1]\n")
-    said = r"my.yaml:4: studies.mixers.search.seeds is \[1\]: it uses one of the evaluated seeds \(0, 1.* 100 say"
+    (tmp_path / "my.yaml").write_text("studies:\n  mixers:\n    search:\n      seeds: [0]\n")
+    said = r"my.yaml:4: studies.mixers.search.seeds is \[0\]: it uses one of the evaluated seeds \(0\).* 100 say"
     with pytest.raises(UserError, match=said):
-        params.read([tmp_path / "my.yaml"])
+        params.load(PARAMETERS / "params.yaml", [tmp_path / "my.yaml"])
 
 
 @pytest.mark.parametrize(("seeds", "free"), [([0, 5], 100), ([5, 100, 101], 102)])

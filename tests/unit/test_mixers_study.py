@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from allmlp import params, paths, studies
+from allmlp import params, studies
 from allmlp.errors import UserError
 from allmlp.plan import Context
 from allmlp.report import style
@@ -22,12 +22,13 @@ from allmlp.studies.mixers.searched import searched
 from allmlp.studies.rules import NotPlannedError
 from allmlp.tasks.documents import Documents
 from tests import tiny
+from tests.conftest import PARAMETERS
 from tests.unit.made_up_curves import SEEDS, curve, leaks, noise, table
 
 
 @pytest.fixture(scope="module")
-def settings():
-    return params.read().settings
+def settings(published):
+    return params.load(published).settings
 
 
 def runs_of(settings, scale: str) -> list:
@@ -402,5 +403,5 @@ def test_a_measure_declares_its_columns(module):
 
 
 def test_the_plan_needs_no_corpus_on_this_machine(settings):
-    context = Context(params.read(), paths.project(), "cpu")
+    context = Context(params.load(PARAMETERS / "params.yaml"), PARAMETERS, "cpu")
     assert training.runs(settings["mixers", "smoke"], context)

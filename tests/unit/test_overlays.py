@@ -8,13 +8,14 @@ from allmlp.plan import load_plan
 
 PROJECT = Path(__file__).parents[2]
 STUDIES = {"classics": "triangular", "english": "language", "tinystories": "mixers"}
-OVERLAYS = sorted(PROJECT.glob("overlays/*.yaml"))
+OVERLAYS = sorted(PROJECT.glob("config/recorded/*.yaml"))
 
 
 def test_every_overlay_is_known_here() -> None:
     assert {overlay.stem for overlay in OVERLAYS} == set(STUDIES)
 
 
+@pytest.mark.usefixtures("published")
 @pytest.mark.parametrize("overlay", OVERLAYS, ids=lambda overlay: overlay.stem)
 def test_an_overlay_trains_its_study_on_its_own_text(overlay: Path) -> None:
     plan = load_plan([overlay], {})

@@ -11,18 +11,18 @@ from allmlp.corpora import LOCAL_LOCK, LOCK
 from allmlp.params import LOCAL
 from allmlp.plan import Plan, load_plan
 from allmlp.tokenizing import tokenize_corpus
-from tests.conftest import PROJECT
+from tests.conftest import PROJECT, lay
 
 OVERLAY = "scale: smoke\nstudies: {language: {corpus: stories-few}, mixers: {corpus: stories-few}}\n"
 RECORDED = ("classics", "english", "tinystories")
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a plan is made of, in a folder of its own."""
-    for name in ("params.yaml", "Snakefile", LOCK):
+def project(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project's parameters in a folder of their own."""
+    for name in ("Snakefile", LOCK):
         shutil.copy2(PROJECT / name, tmp_path / name)
-    shutil.copytree(PROJECT / "overlays", tmp_path / "overlays")
+    lay(tmp_path, published.parent)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(paths.PROJECT, str(tmp_path))
     return tmp_path
@@ -34,7 +34,7 @@ def recorded(plan: Plan) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def before() -> dict[str, list[str]]:
+def before(published: Path) -> dict[str, list[str]]:
     """The same of the project itself."""
     found = recorded(load_plan())
     assert all(found.values())
@@ -63,7 +63,7 @@ def test_a_recorded_overlay_owns_the_same_whatever_a_user_lays_over_the_paramete
 
 def test_a_recorded_overlay_owns_the_same_whatever_text_lies_here(project: Path, before: dict[str, list[str]]) -> None:
     say(project, "english", "not the novels")
-    plan = load_plan(["overlays/english.yaml"])
+    plan = load_plan(["config/recorded/english.yaml"])
     trained = {run.id for run in plan.runs if run.corpus == "english" and run.steps}
     assert trained
     assert trained.isdisjoint(before["english"]), "it is trained on the text that lies here"
@@ -72,7 +72,7 @@ def test_a_recorded_overlay_owns_the_same_whatever_text_lies_here(project: Path,
 
 def test_what_overlays_record_is_the_project_s_and_all_else_is_the_user_s_own(project: Path) -> None:
     (project / "my.yaml").write_text(OVERLAY)
-    english = "overlays/english.yaml"
+    english = "config/recorded/english.yaml"
     assert own.folder(load_plan(changes={"scale": "workstation"})) is None, "another scale is no other project"
     assert own.folder(load_plan(["my.yaml"])) == project / "own/my"
     assert own.folder(load_plan([english])) is None

@@ -1,4 +1,4 @@
-"""params.yaml is strict: what is wrong is said with file, line, value and the way out."""
+"""Parameters are strict: an error names the file, the line, the value and the way out."""
 
 import subprocess
 import sys
@@ -8,166 +8,185 @@ import pytest
 
 from allmlp import params
 from allmlp.errors import UserError
-from tests.conftest import PROJECT
+from tests.conftest import PROJECT, lay
 
-TEXT = (PROJECT / "params.yaml").read_text()
-
-
-def load(folder: Path, old: str = "", new: str = "", **changes: str) -> params.Params:
-    """The project's params.yaml with one replacement."""
-    assert not old or TEXT.count(old) == 1
-    (folder / "params.yaml").write_text(TEXT.replace(old, new) if old else TEXT)
-    return params.load(folder / "params.yaml", [], changes)
+CORPORA, QUADRATURE, COPYING = "config/corpora.yaml", "config/quadrature/study.yaml", "config/copying/study.yaml"
+SMOKE = "config/copying/smoke.yaml"
 
 
-def line_of(text: str) -> int:
-    return TEXT[: TEXT.index(text)].count("\n") + 1
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The tests' own parameters in a folder of one test's own."""
+    lay(tmp_path)
+    return tmp_path
 
 
-def test_the_projects_own_parameters_are_valid_at_every_scale(tmp_path: Path) -> None:
-    found = load(tmp_path)
+def load(project: Path, overlay: str = "", **changes: str) -> params.Params:
+    """Its parameters, perhaps under an overlay my.yaml."""
+    (project / "my.yaml").write_text(overlay)
+    return params.load(project / "params.yaml", [project / "my.yaml"] if overlay else [], changes)
+
+
+def replace(project: Path, file: str, old: str, new: str) -> int:
+    """Replace the one place where `old` stands in a file. Returns its line."""
+    text = (project / file).read_text()
+    assert text.count(old) == 1
+    (project / file).write_text(text.replace(old, new))
+    return text[: text.index(old)].count("\n") + 1
+
+
+def test_the_projects_own_parameters_are_valid_at_every_scale(published: Path) -> None:
+    found = params.load(published, committed=True)
     assert found.scale == "laptop"
     assert {scale for _, scale in found.settings} == set(params.SCALES)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("    p: 59", "    p: many", "studies.quadrature.p is 'many': input should be a valid integer"),
-        (
-            "    batch_size: 512",
-            "    batch_size: 0",
-            "studies.language.batch_size is 0: input should be greater than 0",
-        ),
-        (
-            "    corpus: stories\n    context",
-            "    corpus: storys\n    context",
-            "no corpus 'storys'. There are: stories, stories-few, ",
-        ),
-        (
-            "      corpus: stories-bytes\n",
-            "      corpus: stories-byte\n",
-            "no corpus 'stories-byte'. There are: stories, stories-few, ",
-        ),
-        (
-            "  copying:             #",
-            "  copyin:             #",
-            "no study 'copyin' with runs. There are: language, mixers, copying, quadrature, triangular, crossover.",
-        ),
-        ("    source: stories\n    documents: 30000", "    source: tales\n    documents: 30000", "is 'tales'"),
-        (
-            "      paper: {seeds: [0], steps: 10000}",
-            "      papre: {seeds: [0], steps: 10000}",
-            "no scale 'papre'",
-        ),
-        ("scale: laptop ", "scale: [laptop ", "is not YAML"),
-        ("    documents: 30000", "    documents: 30000\n    documents: 5", "key 'documents' stands twice"),
-    ],
-)
-def test_a_mistake_is_said_with_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:
-    with pytest.raises(UserError) as error:
-        load(tmp_path, old, new)
-    assert said in str(error.value)
-    assert str(error.value).startswith("params.yaml:")
-
-
-def test_a_scales_own_key_is_found_on_its_own_line(tmp_path: Path) -> None:
-    with pytest.raises(
-        UserError,
-        match=rf"^params.yaml:{line_of('      paper: {seeds: [0], steps: 10000}')}: .*'stesp'.*'steps'",
-    ):
-        load(tmp_path, "      paper: {seeds: [0], steps: 10000}", "      paper: {seeds: [0], stesp: 10000}")
-
-
-def test_a_corpus_of_a_block_is_found_on_its_own_line(tmp_path: Path) -> None:
-    (tmp_path / "params.yaml").write_text(TEXT)
-    (tmp_path / "my.yaml").write_text(
-        "studies:\n  copying:\n    scales:\n      laptop:\n        text:\n          corpus: mine\n"
-    )
-    with pytest.raises(UserError, match=r"^my.yaml:6: no corpus 'mine'. There are: stories, "):
-        params.load(tmp_path / "params.yaml", [tmp_path / "my.yaml"])
-    line = line_of("      corpus: stories-bytes\n")
-    with pytest.raises(UserError, match=rf"^params.yaml:{line}: no corpus 'tales-bytes'"):
-        load(tmp_path, "      corpus: stories-bytes\n", "      corpus: tales-bytes\n")
-
-
-def test_an_overlay_is_laid_upon_and_named_in_errors(tmp_path: Path) -> None:
-    (tmp_path / "params.yaml").write_text(TEXT)
-    (tmp_path / "my.yaml").write_text("studies:\n  quadrature:\n    optimiser:\n      learning_rate: 2e-3\n")
-    found = params.load(tmp_path / "params.yaml", [tmp_path / "my.yaml"])
-    optimiser = found.settings["quadrature", "laptop"].optimiser
-    assert (optimiser.learning_rate, optimiser.weight_decay) == (2e-3, 2.0)
-    (tmp_path / "my.yaml").write_text("studies:\n  quadrature:\n    optimiser:\n      learning_rte: 2e-3\n")
-    with pytest.raises(UserError, match=r"^my.yaml:4: unknown key 'learning_rte' .* Did you mean 'learning_rate'\?"):
-        params.load(tmp_path / "params.yaml", [tmp_path / "my.yaml"])
-
-
-def test_a_corpus_of_another_source_replaces_the_old_one(tmp_path: Path) -> None:
-    (tmp_path / "params.yaml").write_text(TEXT)
-    (tmp_path / "my.yaml").write_text(
-        "corpora:\n  stories: {source: local, files: [a.txt], tokenizer: {kind: bytes}}\n"
-    )
-    assert params.load(tmp_path / "params.yaml", [tmp_path / "my.yaml"]).corpora["stories"].source.source == "local"
-
-
-def test_only_scale_and_device_can_be_set_singly(tmp_path: Path) -> None:
-    assert load(tmp_path, scale="smoke").scale == "smoke"
-    with pytest.raises(UserError, match="only `scale`, `device` and `study`"):
-        load(tmp_path, steps="3")
-    with pytest.raises(UserError, match="scale is 'lapdog'"):
-        load(tmp_path, scale="lapdog")
-
-
-def test_corpora_of_this_machine_need_no_change_of_params(tmp_path: Path) -> None:
-    (tmp_path / "corpora.local.yaml").write_text("mine: {source: local, files: [a.txt], tokenizer: {kind: bytes}}\n")
-    assert "mine" in load(tmp_path).corpora
+def test_no_file_of_parameters_is_long_or_wide() -> None:
+    for file in (PROJECT / "params.yaml", *(PROJECT / "config").rglob("*.yaml")):
+        lines = file.read_text().splitlines()
+        assert len(lines) <= 150, file
+        assert max(map(len, lines)) <= 120, file
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("file", "old", "new", "said"),
     [
         (
-            "    train_share: 0",
-            "    train_shore: 0",
-            "unknown key 'train_shore' in studies.quadrature. Did you mean 'train_share'?",
+            QUADRATURE,
+            "heads: 4",
+            "heads: many",
+            "studies.quadrature.n_heads is 'many': input should be a",
+        ),
+        (COPYING, "    n_blocks: 2\n    b", "    n_blocks: 0\n    b", "studies.copying.n_blocks is 0: input should be"),
+        (COPYING, "corpus: stories-bytes", "corpus: stories-byte", "no corpus 'stories-byte'. There are: stories, "),
+        (CORPORA, "source: digits", "source: tales", "corpora.digits.source is 'tales'"),
+        ("params.yaml", "recorded: []", "recorded: [", "is not YAML"),
+        (QUADRATURE, "p: 59", "p: 59\n    p: 61", "key 'p' stands twice"),
+        (
+            QUADRATURE,
+            "train_share: 0",
+            "train_shore: 0",
+            "unknown key 'train_shore' in studies.quadrature. Did you ",
         ),
         (
+            COPYING,
             " causal-rn: ",
             " causal-rm: ",
-            "no architecture 'causal-rm' in studies.copying.models. Did you mean 'causal-rn'?",
+            "no architecture 'causal-rm' in studies.copying.models. Did ",
         ),
-        (" causal-rn: ", " qqq: ", "no architecture 'qqq' in studies.copying.models. There are: mlp, "),
-        (
-            "seeds: [0]\n        string_lengths: [4]",
-            "seeds: [-1]\n        string_lengths: [4]",
-            "studies.copying.seeds.0 is -1: ",
-        ),
-        ("string_lengths: [4]", "string_lengths: [0]", "studies.copying.string_lengths.0 is 0: "),
-        ("betas: [0.9, 0.98]", "betas: [0.9, 1.0]", "studies.quadrature.optimiser.betas.1 is 1.0: "),
-        ("2e-3, clip: 1.0, warmup_steps: 50", ".inf", "studies.copying.optimiser.learning_rate is inf: input"),
-        ("2e-3, clip: 1.0, warmup_steps: 50", ".nan", "studies.copying.optimiser.learning_rate is nan: input"),
-        ("    documents: 30000", "    documents: 3\a0000", r"is not YAML: holds the character '\x07'. Remove it."),
-        (
-            "    documents: 30000",
-            "    documents: -1",
-            "corpora.stories.documents is -1: input should be greater than 0",
-        ),
-        ("    revision: 1588ec", "    revision: f1588ec", "corpora.c4.revision is 'f1588ec"),
+        (COPYING, " causal-rn: ", " qqq: ", "no architecture 'qqq' in studies.copying.models. There are: mlp, "),
+        (SMOKE, "seeds: [0]\n", "seeds: [-1]\n", "studies.copying.seeds.0 is -1: "),
+        (SMOKE, "string_lengths: [4]", "string_lengths: [0]", "studies.copying.string_lengths.0 is 0: "),
+        (SMOKE, "    steps: 12", "    stesp: 12", "unknown key 'stesp' in studies.copying. Did you mean 'steps'?"),
+        (QUADRATURE, "0.98]", "1.0]", "studies.quadrature.optimiser.betas.1 is 1.0: "),
+        (QUADRATURE, "1e-3", ".inf", "studies.quadrature.optimiser.learning_rate is inf: input"),
+        (QUADRATURE, "1e-3", ".nan", "studies.quadrature.optimiser.learning_rate is nan: input"),
+        (QUADRATURE, "p: 59", "p: 5\a9", r"is not YAML: holds the character '\x07'. Remove it."),
+        (CORPORA, "documents: 200", "documents: -1", "corpora.stories-few.documents is -1: input should be greater"),
     ],
 )
-def test_a_wrong_value_is_said_on_its_own_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_a_mistake_is_reported_on_its_own_line(project: Path, file: str, old: str, new: str, said: str) -> None:
+    line = replace(project, file, old, new) + (said in ("key 'p' stands twice", "is not YAML"))
     with pytest.raises(UserError) as error:
-        load(tmp_path, old, new)
-    assert str(error.value).startswith(f"params.yaml:{line_of(old)}: {said}")
+        load(project)
+    assert str(error.value).startswith(f"{file}:{line}: {said}")
+
+
+@pytest.mark.parametrize(
+    ("file", "new", "said"),
+    [
+        ("papre.yaml", "studies: {quadrature: {seeds: [0], steps: 3}}", "no scale 'papre'. There are: smoke, laptop, "),
+        ("laptop.yaml", "studies: {quadrture: {steps: 3}}", "must hold `studies: {quadrature: ...}`, without scales"),
+        ("laptop.yaml", "scale: laptop", "must hold `studies: {quadrature: ...}`, without scales, and nothing else."),
+        ("laptop.yaml", "", "must hold `studies: {quadrature: ...}`, without scales, and nothing else."),
+    ],
+)
+def test_a_file_of_config_holds_one_study_at_one_scale(project: Path, file: str, new: str, said: str) -> None:
+    (project / "config/quadrature" / file).write_text(new)
+    with pytest.raises(UserError) as error:
+        load(project)
+    assert str(error.value).startswith(f"config/quadrature/{file}:1: {said}")
+
+
+def test_a_folder_of_config_is_a_study(project: Path) -> None:
+    (project / "config/copying").rename(project / "config/copyin")
+    with pytest.raises(
+        UserError, match=r"^config/copyin/study.yaml: no study 'copyin' with runs. There are: language, "
+    ):
+        load(project)
+
+
+def test_an_overlay_counts_at_the_chosen_scale(project: Path) -> None:
+    for scale, steps in (("laptop", 40), ("long", 50)):
+        text = f"studies: {{quadrature: {{seeds: [3], steps: {steps}}}}}"
+        (project / f"config/quadrature/{scale}.yaml").write_text(text)
+    overlay = "studies: {quadrature: {steps: 30, sweep: {weight_decay: [0.5], seeds: [0]}}}"
+    before, found = load(project).settings, load(project, f"scale: laptop\n{overlay}").settings
+    laptop = found["quadrature", "laptop"]
+    assert (laptop.seeds, laptop.steps, laptop.sweep.weight_decay) == ([3], 30, [0.5])
+    assert found["quadrature", "long"] == before["quadrature", "long"]
+    assert load(project, overlay, scale="long").settings["quadrature", "long"].steps == 30
+
+
+def test_an_overlay_replaces_at_other_scales_what_the_study_shares(project: Path) -> None:
+    (project / "config/quadrature/laptop.yaml").write_text("studies: {quadrature: {seeds: [3], steps: 40, p: 31}}")
+    found = load(project, "studies: {quadrature: {p: 43, optimiser: {learning_rate: 2e-3}}}").settings
+    assert (found["quadrature", "smoke"].p, found["quadrature", "laptop"].p) == (43, 31)
+    assert found["quadrature", "laptop"].optimiser.learning_rate == 2e-3
+
+
+def test_an_overlay_may_name_scales_and_later_overlays_are_on_top(project: Path) -> None:
+    overlay = "studies: {quadrature: {scales: {laptop: {seeds: [1], steps: 9}, smoke: {steps: 7}}}}"
+    found = load(project, overlay).settings
+    assert (found["quadrature", "laptop"].steps, found["quadrature", "smoke"].steps) == (9, 7)
+    (project / "second.yaml").write_text("studies: {quadrature: {steps: 8}}")
+    both = params.load(project / "params.yaml", [project / "my.yaml", project / "second.yaml"]).settings
+    assert (both["quadrature", "laptop"].steps, both["quadrature", "smoke"].steps) == (9, 8)
+
+
+def test_a_study_without_the_chosen_scale_is_named(project: Path) -> None:
+    said = r"^my.yaml:2: quadrature has no scale 'long'. It has: smoke. Choose one of them: `scale:` in the file"
+    with pytest.raises(UserError, match=said):
+        load(project, "studies:\n  quadrature: {steps: 3}\n", scale="long")
+
+
+def test_an_overlay_is_named_in_errors(project: Path) -> None:
+    found = load(project, "studies:\n  quadrature:\n    optimiser:\n      learning_rate: 2e-3\n")
+    optimiser = found.settings["quadrature", "smoke"].optimiser
+    assert (optimiser.learning_rate, optimiser.weight_decay) == (2e-3, 2.0)
+    with pytest.raises(UserError, match=r"^my.yaml:4: unknown key 'learning_rte' .* Did you mean 'learning_rate'\?"):
+        load(project, "studies:\n  quadrature:\n    optimiser:\n      learning_rte: 2e-3\n")
+    with pytest.raises(UserError, match=r"^my.yaml:6: no corpus 'mine'. There are: stories, "):
+        load(project, "studies:\n  copying:\n    scales:\n      smoke:\n        text:\n          corpus: mine\n")
+
+
+def test_a_corpus_of_another_source_replaces_the_old_one(project: Path) -> None:
+    overlay = "corpora:\n  stories: {source: local, files: [a.txt], tokenizer: {kind: bpe, vocabulary: 1024}}\n"
+    assert load(project, overlay).corpora["stories"].source.source == "local"
+
+
+def test_only_scale_and_device_can_be_set_singly(project: Path) -> None:
+    assert load(project, scale="paper").scale == "paper"
+    with pytest.raises(UserError, match="only `scale`, `device` and `study`"):
+        load(project, steps="3")
+    with pytest.raises(UserError, match="scale is 'lapdog'"):
+        load(project, scale="lapdog")
+
+
+def test_corpora_of_this_machine_need_no_change_of_params(project: Path) -> None:
+    (project / "corpora.local.yaml").write_text("mine: {source: local, files: [a.txt], tokenizer: {kind: bytes}}\n")
+    assert "mine" in load(project).corpora
 
 
 @pytest.mark.parametrize(
     ("overlay", "said"),
     [
+        ("studies:\n  copyin: {}\n", "my.yaml:2: no study 'copyin' with runs. There are: language, mixers, copying, "),
         ("studies:\n  copying:\n", "my.yaml:2: studies.copying is empty: it must hold keys and values"),
         ("studies:\n  copying: 5\n", "my.yaml:2: studies.copying is 5: it must"),
         ("studies:\n  copying:\n    scales:\n", "my.yaml:3: studies.copying.scales is empty: it must"),
         ("studies:\n  copying:\n    scales: {smoke: 3}\n", "my.yaml:3: studies.copying.scales.smoke is 3: it must"),
+        ("studies:\n  copying:\n    scales: {smoek: {}}\n", "my.yaml:3: no scale 'smoek'. There are: smoke, "),
         ("device: 2020-13-45\n", "my.yaml: is not YAML: month must be in 1..12"),
         (
             "corpora:\n  stories:\n    tokeniser: 1\n",
@@ -183,29 +202,27 @@ def test_a_wrong_value_is_said_on_its_own_line(tmp_path: Path, old: str, new: st
         ),
         ("corpora:\n  mine:\n    documents: 3\n", "my.yaml:2: corpora.mine lacks the key 'source'"),
         ("corpora:\n  mine: {source: hub, name: a/b}\n", "my.yaml:2: corpora.mine lacks the key 'revision'"),
+        ("corpora:\n  mine: {source: hub, name: a/b, revision: f1588ec}\n", "my.yaml:2: corpora.mine.revision is 'f1"),
         ("corpora:\n  mine: {source: [hub]}\n", "my.yaml:2: corpora.mine.source is ['hub']: "),
         ("corpora:\n  mine: {source: local, files: 5}\n", "my.yaml:2: corpora.mine.files is 5: "),
     ],
 )
-def test_an_overlays_mistake_is_said_with_its_own_file_and_line(tmp_path: Path, overlay: str, said: str) -> None:
-    (tmp_path / "params.yaml").write_text(TEXT)
-    (tmp_path / "my.yaml").write_text(overlay)
+def test_an_overlays_mistake_is_reported_with_its_own_file_and_line(project: Path, overlay: str, said: str) -> None:
     with pytest.raises(UserError) as error:
-        params.load(tmp_path / "params.yaml", [tmp_path / "my.yaml"])
+        load(project, overlay)
     assert str(error.value).startswith(said)
 
 
-def test_an_overlay_that_is_a_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "params.yaml").write_text(TEXT)
+def test_an_overlay_that_is_a_folder_is_refused(project: Path) -> None:
     with pytest.raises(UserError, match=r": cannot be read: Is a directory$"):
-        params.load(tmp_path / "params.yaml", [tmp_path])
+        params.load(project / "params.yaml", [project])
 
 
-def test_a_mistake_in_this_machines_corpora_is_said_with_that_file_and_line(tmp_path: Path) -> None:
+def test_a_mistake_in_this_machines_corpora_is_reported_with_that_file_and_line(project: Path) -> None:
     text = "# here\nmine:\n  source: local\n  files: [a.jsonl]\n  feild: text\n"
-    (tmp_path / "corpora.local.yaml").write_text(text)
+    (project / "corpora.local.yaml").write_text(text)
     with pytest.raises(UserError, match=r"^corpora.local.yaml:5: unknown key 'feild' in corpora.mine. .*'field'"):
-        load(tmp_path)
+        load(project)
 
 
 def test_reading_parameters_does_not_import_torch() -> None:

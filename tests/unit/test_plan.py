@@ -15,6 +15,8 @@ from allmlp.run import log_spaced
 from tests import tiny
 from tests.conftest import PROJECT
 
+pytestmark = pytest.mark.usefixtures("published")
+
 
 @pytest.fixture
 def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
@@ -57,7 +59,7 @@ def test_a_job_plans_the_scale_of_its_runs_alone(plan: Plan, monkeypatch: pytest
 def test_a_recorded_overlay_has_a_name_of_its_own(plan: Plan, tmp_path: Path, name: str) -> None:
     file = tmp_path / name
     file.write_text("scale: workstation\n")
-    parameters = replace(plan.parameters, recorded=("overlays/english.yaml", str(file)))
+    parameters = replace(plan.parameters, recorded=("config/recorded/english.yaml", str(file)))
     with pytest.raises(UserError, match=f"{name}.*Rename the file"):
         _ = Plan(parameters, plan.root).recorded
 

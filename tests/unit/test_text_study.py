@@ -1,7 +1,6 @@
 """Study 002's text: losses per byte, what samples share with the corpus, the rules on it, figures and tables."""
 
 import math
-import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +19,7 @@ from allmlp.studies import overlap
 from allmlp.studies.copying.measures import text_curve, text_samples
 from allmlp.studies.rules import NotPlannedError
 from tests import exhibits, judging, tiny
-from tests.conftest import PROJECT
+from tests.conftest import lay
 
 MODELS = ("linear-causal-rn", "transformer", "linear-transformer")
 STEPS, KEPT, SEEDS = 60, (0, 1, 10, 30), range(6)
@@ -185,9 +184,9 @@ def test_the_table_of_samples_shows_the_first_one_in_one_line(tables) -> None:
     assert found.loc["transformer", "samples"] == 2 * len(SEEDS)
 
 
-def test_bytes_need_no_tokens_to_be_planned(tmp_path: Path) -> None:
+def test_bytes_need_no_tokens_to_be_planned(published: Path, tmp_path: Path) -> None:
     """No corpora.lock and no network: the vocabulary of bytes is known, and the Hub's corpus is its revision."""
-    found = params.load(PROJECT / "params.yaml")
+    found = params.load(published)
     for name in ("stories-bytes", "wikitext-bytes"):
         assert vocabulary(name, found.corpora[name], tmp_path) == 257
         assert Context(found, tmp_path, "cpu").tokens(name).startswith(f"{name}-")
@@ -200,7 +199,7 @@ def test_real_text_of_the_users_own_is_read_as_bytes(
 
     source = {"source": "local", "files": [str(shared_data("wikitext/wikitext2_test_raw.txt.xz"))], "passage": 4096}
     spec = CorpusSpec.model_validate({**source, "tokenizer": {"kind": "bytes"}})
-    shutil.copy(PROJECT / "params.yaml", tmp_path)  # the corpora of git: `wiki` is none of them
+    lay(tmp_path)  # the corpora of git: `wiki` is none of them
     monkeypatch.chdir(tmp_path)
     plan = Plan(params.Params("laptop", None, (), {"wiki": spec}, {}), tmp_path)
     file = tokens.TokenFile(tokenizing.tokenize_corpus(plan, "wiki"))

@@ -1,5 +1,6 @@
 """Study 004: its plan and settings, what no training alters, and what its measures read."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,8 +22,8 @@ from tests.conftest import PROJECT
 
 
 @pytest.fixture(scope="module")
-def parameters() -> params.Params:
-    return params.load(PROJECT / "params.yaml")
+def parameters(published: Path) -> params.Params:
+    return params.load(published)
 
 
 def planned(parameters: params.Params, scale: str) -> list[Run]:

@@ -8,16 +8,16 @@ from allmlp import params
 from allmlp.errors import UserError
 from allmlp.plan import Plan
 from allmlp.studies.language import parts
-from tests.conftest import PROJECT
+from tests.conftest import PARAMETERS
 
-VARIATIONS = "studies: {{language: {{{0}scales: {{workstation: {{variations: {{{1}}}}}}}}}}}\n"
+VARIATIONS = "studies: {{language: {{{0}scales: {{smoke: {{variations: {{{1}}}}}}}}}}}\n"
 
 
 def plan(tmp_path: Path, overlay: str = "") -> list:
     file = tmp_path / "overlay.yaml"
-    file.write_text(overlay or "scale: workstation\n")
-    found = params.load(PROJECT / "params.yaml", [file], {"scale": "workstation"})
-    runs = Plan(found, PROJECT).by_scale["workstation"]["language"]
+    file.write_text(overlay or "scale: smoke\n")
+    found = params.load(PARAMETERS / "params.yaml", [file], {"scale": "smoke"})
+    runs = Plan(found, PARAMETERS).by_scale["smoke"]["language"]
     return [run for run in runs if run.labels["part"] in (parts.VARIATION, parts.CONTROL)]
 
 

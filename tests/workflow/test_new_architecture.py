@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.conftest import call, edit, small_clone
+from tests.conftest import call, edit, only, small_clone
 from tests.workflow.asking import planned
 
 pytestmark = pytest.mark.slow
@@ -66,10 +66,8 @@ def register(clone: Path, name: str, summed: str) -> None:
 def crossover(tmp_path: Path) -> Path:
     """A clone whose plan is the crossover alone: strings to copy, and three families."""
     clone = small_clone(tmp_path / "clone")
-    text = (clone / "params.yaml").read_text(encoding="utf-8")
-    first, own = text.index("\nstudies:\n"), text.index("\n  crossover:")
-    (clone / "params.yaml").write_text(f"{text[:first]}\nstudies:{text[own:]}", encoding="utf-8")
-    edit(clone, "params.yaml", "{copying: 1e11, stories: 1e11, recall: 1e11}", "{copying: 1e11}")
+    only(clone, "crossover")
+    edit(clone, "config/crossover/smoke.yaml", "{copying: 1e11, stories: 1e11, recall: 1e11}", "{copying: 1e11}")
     return clone
 
 

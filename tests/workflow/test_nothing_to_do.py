@@ -44,14 +44,14 @@ def test_files_that_arrive_in_any_order_plan_nothing(fresh: Path) -> None:
 def test_one_changed_rate_plans_its_run_and_what_follows(fresh: Path) -> None:
     edit(
         fresh,
-        "params.yaml",
+        "config/quadrature/study.yaml",
         "learning_rate: 1e-3, weight_decay: 2.0",
         "learning_rate: 1.5e-3, weight_decay: 2.0",
     )
     assert planned(fresh) == ["all", "measure_quadrature_1", "train_quadrature_1"]
     edit(
         fresh,
-        "params.yaml",
+        "config/quadrature/study.yaml",
         "learning_rate: 1.5e-3, weight_decay: 2.0",
         "learning_rate: 1e-3, weight_decay: 2.0",
     )
@@ -60,7 +60,7 @@ def test_one_changed_rate_plans_its_run_and_what_follows(fresh: Path) -> None:
 
 def test_one_changed_model_leaves_its_neighbours_alone(fresh: Path) -> None:
     models = "      causal-rn: {}\n      linear-causal-rn: "
-    edit(fresh, "params.yaml", models + "{}", models + "{learning_rate: 1e-3}")
+    edit(fresh, "config/copying/study.yaml", models + "{}", models + "{learning_rate: 1e-3}")
     said = call(fresh, "snakemake", "-n").stdout
     trained = [line for line in said.splitlines() if "train " in line]
     assert len(trained) == 1
@@ -76,7 +76,7 @@ def test_the_same_holds_with_some_checkpoints_pulled(pipeline: Path, fresh: Path
     assert planned(fresh) == []
     edit(
         fresh,
-        "params.yaml",
+        "config/quadrature/study.yaml",
         "learning_rate: 1e-3, weight_decay: 2.0",
         "learning_rate: 1.5e-3, weight_decay: 2.0",
     )

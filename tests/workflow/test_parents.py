@@ -6,27 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import call, edit, small_clone
+from tests.conftest import call, edit, only, small_clone
 from tests.workflow.asking import planned
 
-PARAMETERS = """scale: smoke
-device: null
-corpora: {}
-studies:
+STUDY, SCALE = "config/copying/study.yaml", "config/copying/smoke.yaml"
+PARAMETERS = """studies:
   copying:
     optimiser: {learning_rate: 1.0, warmup_steps: 1}
     steps: 20
-    seeds: [0]
     parent_steps: 5
-    scales: {smoke: {}}
 """
 RUNS = '''"""A parent, a search, and their child, listed before them."""
 
 from allmlp.run import Run
-from allmlp.studies.settings import StudySettings
+from allmlp.studies.settings import Optimiser, StudySettings
 
 
 class Settings(StudySettings):
+    optimiser: Optimiser
     parent_steps: int
 
 
@@ -54,7 +51,9 @@ MEASURED = ["measure_copying_1", "measure_copying_4"]  # a batch keeps its numbe
 def family(tmp_path: Path) -> Path:
     """A clone whose only study is a parent, two runs of a search and a child."""
     clone = small_clone(tmp_path / "clone")
-    (clone / "params.yaml").write_text(PARAMETERS)
+    only(clone, "copying")
+    (clone / STUDY).write_text(PARAMETERS)
+    (clone / SCALE).write_text("studies: {copying: {seeds: [0]}}\n")
     shutil.rmtree(clone / "src/allmlp/studies/copying/runs")
     (clone / "src/allmlp/studies/copying/runs.py").write_text(RUNS)
     return clone
@@ -104,7 +103,7 @@ def test_parents_come_first_and_are_trained_again_only_where_a_child_needs_them(
     shutil.rmtree(folder / child)
     measured.unlink()
     assert jobs(family) == sorted([MEASURED[1], *CHILD]), "what it needs is there"
-    edit(family, "params.yaml", "parent_steps: 5", "parent_steps: 6")
+    edit(family, STUDY, "parent_steps: 5", "parent_steps: 6")
     renamed = ids(family)
     assert renamed["search"] == names["search"]
     assert not {*renamed["parent"], *renamed["child"]} & {parent, child}
@@ -113,7 +112,7 @@ def test_parents_come_first_and_are_trained_again_only_where_a_child_needs_them(
 
 @pytest.mark.slow
 def test_one_process_trains_a_whole_family(family: Path) -> None:
-    edit(family, "params.yaml", "seeds: [0]", "seeds: [0]\n    runs_per_process: 9")
+    edit(family, SCALE, "seeds: [0]", "seeds: [0], runs_per_process: 9")
     assert jobs(family) == ["measure_copying_1", "train_copying_1"]
     call(family, "snakemake", "measurements", "--cores", "1")
     assert jobs(family) == []

@@ -8,23 +8,32 @@ import pytest
 from tests.conftest import call, edit, git
 from tests.workflow.asking import planned
 
+OTHER = "config/recorded/other.yaml"
 OVERLAY = """
 scale: smoke
 corpora:
   other: {source: stories, documents: 300, seed: 9, tokenizer: {kind: bytes}}
 studies:
-  language:
-    corpus: other
-    scales: {smoke: {scaling: null, variations: null, perplexity: null}}
+  language: {corpus: other, scaling: null, variations: null, perplexity: null}
 """
 
 
 @pytest.mark.slow
 def test_an_overlay_is_judged_and_drawn_beside_the_plan(finished: Path) -> None:
-    (finished / "overlays/other.yaml").write_text(OVERLAY)
-    edit(finished, "params.yaml", "recorded: []", "recorded: [overlays/other.yaml]")
+    (finished / "config/recorded").mkdir()
+    (finished / OTHER).write_text(OVERLAY)
+    edit(finished, "params.yaml", "recorded: []", f"recorded: [{OTHER}]")
     assert planned(finished) == [], "what is recorded is trained by nobody unasked"
-    call(finished, "snakemake", "--cores", "2", "measurements", "--configfile", "params.yaml", "overlays/other.yaml")
+    call(
+        finished,
+        "snakemake",
+        "--cores",
+        "2",
+        "measurements",
+        "--configfile",
+        "params.yaml",
+        OTHER,
+    )
     call(finished, "snakemake", "--cores", "2")
     figures = finished / "results/figures/language"
     about = json.loads((figures / "index.json").read_text())
@@ -43,10 +52,10 @@ def test_an_overlay_is_judged_and_drawn_beside_the_plan(finished: Path) -> None:
 
 
 def test_a_recorded_overlay_that_is_gone_is_named(finished: Path) -> None:
-    edit(finished, "params.yaml", "recorded: []", "recorded: [overlays/gone.yaml]")
+    edit(finished, "params.yaml", "recorded: []", "recorded: [config/recorded/gone.yaml]")
     said = call(finished, "allmlp", "plan", ok=False)
     assert said.returncode == 2
-    assert "overlays/gone.yaml: named under `recorded:` in params.yaml, and not there" in said.stderr
+    assert "config/recorded/gone.yaml: named under `recorded:` in params.yaml, and not there" in said.stderr
 
 
 @pytest.mark.slow

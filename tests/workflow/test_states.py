@@ -18,7 +18,7 @@ def commit(clone: Path, message: str) -> str:
 
 def change_and_run(clone: Path, old: str, new: str) -> None:
     """Another state: one parameter changed, its runs trained, kept and pushed."""
-    edit(clone, "params.yaml", old, new)
+    edit(clone, "config/quadrature/study.yaml", old, new)
     call(clone, "snakemake", "--cores", "2")
     call(clone, "allmlp", "keep", "--push")
 
@@ -57,13 +57,13 @@ def test_two_clones_that_each_keep_a_run_merge(finished: Path) -> None:
         git(finished, "clone", "--quiet", str(finished), str(clone))
         edit(
             clone,
-            "params.yaml",
+            "config/quadrature/study.yaml",
             "learning_rate: 1e-3, weight_decay: 2.0",
             f"learning_rate: {rate}, weight_decay: 2.0",
         )
         call(clone, "snakemake", "--cores", "2", "measurements")
         call(clone, "allmlp", "keep")
-        git(clone, "checkout", "--quiet", "params.yaml")
+        git(clone, "checkout", "--quiet", "config")
         now = {path.name: path.read_bytes() for path in (clone / "results/checkpoints").glob("*.dvc")}
         assert len(now) == len(pointers) + 1, "one new pointer"
         assert pointers.items() <= now.items(), "the others as they were"

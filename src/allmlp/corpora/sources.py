@@ -1,4 +1,4 @@
-"""Where documents, images and pairs come from: `source:` of a corpus in params.yaml -> the keys that it takes."""
+"""Where documents, images and pairs come from: `source:` of a corpus -> the keys that it takes."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal

@@ -28,7 +28,7 @@ from allmlp.tokenizers import Fitting, Shared, TokenizerSpec
 
 
 class CorpusSpec(Strict):
-    """One entry of `corpora:` in params.yaml: a source's keys and, for text, a `tokenizer:` and what to `shuffle:`."""
+    """One entry of `corpora:`: a source's keys and, for text, a `tokenizer:` and what to `shuffle:`."""
 
     source: Source
     tokenizer: TokenizerSpec | None

@@ -24,12 +24,37 @@ class Optimiser(Strict):
     accumulation: int = Field(default=1, ge=1)
 
 
+class RelativeOptimiser(Strict):
+    """The same for runs of different lengths and rates.
+
+    `warmup_share`: of a run's steps. `minimum_share`: the last rate over the largest.
+    """
+
+    learning_rate: float = Field(gt=0)
+    weight_decay: float = Field(default=0.0, ge=0)
+    clip: float | None = Field(default=None, gt=0)
+    schedule: Literal["constant", "cosine", "linear"] = "constant"
+    warmup_share: float = Field(default=0.0, ge=0, lt=1)
+    minimum_share: float = Field(default=0.0, ge=0, le=1)
+
+    def of(self, steps: int, learning_rate: float | None = None) -> Optimiser:
+        """That of a run of so many steps. `learning_rate`: instead of the common one."""
+        rate = self.learning_rate if learning_rate is None else learning_rate
+        return Optimiser(
+            learning_rate=rate,
+            weight_decay=self.weight_decay,
+            clip=self.clip,
+            warmup_steps=round(self.warmup_share * steps),
+            schedule=self.schedule,
+            minimum_learning_rate=self.minimum_share * rate,
+        )
+
+
 class StudySettings(Strict):
     """What a study needs at one scale: its own settings build upon these."""
 
     seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
     steps: int = Field(gt=0)
-    optimiser: Optimiser
     precision: Literal["float32", "bfloat16"] = "float32"
     compile: bool = False
     runs_per_process: int = Field(default=1, ge=1)  # short runs share one process; alters no result

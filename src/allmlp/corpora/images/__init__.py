@@ -6,5 +6,5 @@
       cifar5m:    {source: npz, parts: [{url: https://..., sha256: ...}], size: [32, 32, 3], classes: 10}
 
 Each gives `pieces(root)`: its images in order, a few thousand at a time. `size` (height, width, channels) and
-`classes` are said in params.yaml, so that a plan needs no data; data of another form are refused.
+`classes` are given in config/corpora.yaml, so that a plan needs no data; data of another form are refused.
 """

@@ -89,6 +89,6 @@ def _check(url: str, path: Path, expected: str | None, remembered: Path | None) 
     if found != expected:
         path.unlink()
         raise UserError(
-            f"{url}: has sha256 {found}, params.yaml says {expected}. The file was removed; correct `sha256:`, or run "
-            "again if the transfer was at fault."
+            f"{url}: has sha256 {found}, its entry in config/corpora.yaml says {expected}. The file was removed. "
+            "Correct `sha256:`, or run again if the transfer was at fault."
         )

@@ -1,4 +1,4 @@
-"""What every corpus of images says of itself in params.yaml, and the check that its images are so."""
+"""The keys of every corpus of images, and the check that its images agree with them."""
 
 from typing import Annotated
 

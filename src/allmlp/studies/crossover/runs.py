@@ -1,7 +1,7 @@
 """Runs of the crossover: every architecture on every task that it can do, at equal counted operations.
 
 A column of the matrix is a family (its first architecture that can do the task stands for it) or, with `every`, an
-architecture. One that is registered and in no family of params.yaml enters by itself at every scale, as a column of its
+architecture. One that is registered and in no family of the settings enters at every scale, as a column of its
 own name, of the family that its class names: a line in `models.REGISTRY` is enough.
 
     steps = budget of the task / (counted operations of a step on one sequence x sequences of a batch)
@@ -45,7 +45,7 @@ def runs(settings: Settings, context: Context) -> list[Run]:
     """What each architecture can do, and for each cell the search of its rate and a run a seed."""
     found = [_abilities(settings)]
     for cell in cells(settings, context):
-        search = [_searching(settings, context, cell, rate) for rate in settings.search.rates]
+        search = [_searching(settings, context, cell, rate) for rate in settings.search.learning_rates]
         found += [*search, *(_trained(settings, context, cell, seed, search) for seed in settings.seeds)]
     return found
 
@@ -113,9 +113,9 @@ def _run(
 ) -> Run:
     row = cell.row
     task, parameters = row.forms[known.of(cell.architecture).predicts]
-    own = {"learning_rate": rate, "warmup_steps": round(settings.warmup_share * steps)}
+    optimiser = settings.optimiser.of(steps, rate).model_dump()
     if row.settings.weight_decay is not None:
-        own["weight_decay"] = row.settings.weight_decay
+        optimiser["weight_decay"] = row.settings.weight_decay
     of_corpus: dict[str, Any] = (
         {"tokens": context.tokens(row.corpus), "corpus_settings": context.corpus_settings(row.corpus)}
         if row.corpus
@@ -135,7 +135,7 @@ def _run(
         hyperparameters=cell.hyperparameters,
         task=task,
         task_parameters=parameters,
-        optimiser=settings.optimiser.model_dump() | own,
+        optimiser=optimiser,
         steps=steps,
         seed=seed,
         corpus=row.corpus,

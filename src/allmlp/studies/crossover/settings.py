@@ -1,23 +1,23 @@
-"""What params.yaml says of the crossover: tasks, budgets, families, the sizes that all share, and the search."""
+"""Settings of the crossover: tasks, budgets, families, the sizes that all share, and the search."""
 
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from allmlp import known
 from allmlp.models import REGISTRY
 from allmlp.strict import Strict, refuse_unknown_names
 from allmlp.studies.crossover.fits import TASKS
 from allmlp.studies.crossover.rows import Addition, Copying, Digits, Recall, Text
-from allmlp.studies.settings import StudySettings
+from allmlp.studies.settings import RelativeOptimiser, StudySettings
 
 Rate = Annotated[float, Field(gt=0)]
 
 
 class Search(Strict):
-    """Rates that are tried on `seed`, each for `share` of a run's steps."""
+    """Learning rates that are tried on `seed`, each for `share` of a run's steps."""
 
-    rates: list[Rate] = Field(min_length=1)
+    learning_rates: list[Rate] = Field(min_length=1)
     seed: int = Field(ge=0)
     share: float = Field(gt=0, le=1)
 
@@ -25,11 +25,13 @@ class Search(Strict):
 class Tasks(Strict):
     """Every row of the matrix that trains something; retrieval is measured on what learnt the stories."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     copying: Copying
     bytes: Text
     stories: Text
     recall: Recall
-    multi_recall: Recall
+    multi_recall: Recall = Field(alias="multi-recall")
     digits: Digits
     addition: Addition
 
@@ -50,7 +52,7 @@ class Settings(StudySettings):
     every: bool = False
     hyperparameters: dict[str, dict[str, Any]] = Field(default={})
     search: Search
-    warmup_share: float = Field(default=0.1, ge=0, lt=1)
+    optimiser: RelativeOptimiser
 
     @model_validator(mode="after")
     def _named(self) -> Self:

@@ -28,7 +28,7 @@ OF_SEEDS = (
     "sums",
     *OF_EVERY_TRAINED,
 )
-ANGLES = 5  # of the network written by hand; enough at the p of params.yaml, see hand_coded_law
+ANGLES = 5  # of the network written by hand; enough at the p of config/quadrature, see hand_coded_law
 WITHOUT_TRAINING = ("bound_cost", "closed_forms", "hand_coded_grids", "hand_coded_law", "printed_numbers")
 
 
@@ -67,6 +67,7 @@ class Settings(StudySettings):
     n_heads: int = Field(gt=0)
     d_mlp: Width
     train_share: float = Field(gt=0, le=1)
+    optimiser: Optimiser
     grid: Grid | None = None
     sweep: Sweep | None = None
 

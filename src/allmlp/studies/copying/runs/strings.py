@@ -12,7 +12,7 @@ from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.strict import Strict, refuse_unknown_names
 from allmlp.studies import SHARED
-from allmlp.studies.settings import LearningRateSearch, StudySettings, refuse_searched_seeds
+from allmlp.studies.settings import LearningRateSearch, Optimiser, StudySettings, refuse_searched_seeds
 
 VOCABULARY = 29  # BOS, SEP, EOS and 26 letters (002); the task states the same, a test holds them together
 OF_EVERY_STRING_RUN = ("falls", *SHARED)
@@ -77,6 +77,7 @@ class StringSettings(StudySettings):
     batch_size: int = Field(gt=0)
     d_model: int = Field(gt=0)
     n_blocks: int = Field(gt=0)
+    optimiser: Optimiser
     models: dict[str, Model] = Field(min_length=1)
     variants: dict[str, dict[str, Any]] = Field(default={})
     long: LongStrings | None = None

@@ -6,7 +6,7 @@ from allmlp.protocols import Context
 from allmlp.run import Run, log_spaced
 from allmlp.studies import SHARED
 from allmlp.studies.language.runs.last_token import last_token_run
-from allmlp.studies.settings import StudySettings
+from allmlp.studies.settings import Optimiser, StudySettings
 
 OF_EVERY_MLP = ("concentration", "loss_curve", "neuron_classes", *SHARED)  # shares over training, one row a kept step
 OF_NEURONS = (
@@ -32,6 +32,7 @@ class NeuronSettings(StudySettings):
     n_blocks: int = Field(gt=0)
     embedding_std: float | None = Field(default=None, gt=0)
     batch_size: int = Field(gt=0)
+    optimiser: Optimiser
 
     @property
     def sizes(self) -> dict[str, int | float | None]:

@@ -10,7 +10,7 @@ from allmlp.run import Run
 from allmlp.strict import Strict, refuse_unknown_names
 from allmlp.studies import SHARED
 from allmlp.studies.language.runs.neurons import NeuronSettings
-from allmlp.studies.settings import Optimiser
+from allmlp.studies.settings import RelativeOptimiser
 
 OF_EVERY_RUN = ("perplexity", *SHARED)
 
@@ -30,7 +30,7 @@ class Model(Strict):
 
 
 class Settings(Strict):
-    """What all share. `steps` of `batch_size` sequences of `context` tokens; `warmup_1`: share of a run's steps."""
+    """What all share. `steps` of `batch_size` sequences of `context` tokens."""
 
     seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
     steps: int = Field(gt=0)
@@ -39,8 +39,7 @@ class Settings(Strict):
     batch_size: int = Field(gt=0)
     validation_tokens: int = Field(gt=0)
     models: dict[str, Model] = Field(min_length=1)
-    optimiser: Optimiser
-    warmup_1: float = Field(default=0.1, ge=0, le=1)
+    optimiser: RelativeOptimiser
 
     @field_validator("models")
     @classmethod
@@ -72,9 +71,6 @@ def _run(
     seed: int,
 ) -> Run:
     model, corpus, steps = settings.models[architecture], study.corpus, data * settings.steps
-    optimiser = settings.optimiser.model_copy(update={"warmup_steps": round(settings.warmup_1 * steps)})
-    if model.learning_rate is not None:
-        optimiser = optimiser.model_copy(update={"learning_rate": model.learning_rate})
     sizes = {"context": settings.context, "d_model": settings.d_model, "n_blocks": depth}
     return Run(
         study="language",
@@ -91,7 +87,7 @@ def _run(
         corpus=corpus,
         tokens=context.tokens(corpus),
         corpus_settings=context.corpus_settings(corpus),
-        optimiser=optimiser.model_dump(),
+        optimiser=settings.optimiser.of(steps, model.learning_rate).model_dump(),
         steps=steps,
         seed=seed,
         measures=OF_EVERY_RUN,

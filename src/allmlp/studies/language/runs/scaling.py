@@ -12,12 +12,11 @@ from allmlp.studies import SHARED
 from allmlp.studies.language.runs.last_token import last_token_run
 from allmlp.studies.language.runs.neurons import NeuronSettings
 from allmlp.studies.language.sizes import PARAMETERS, as_deep, steps_of
-from allmlp.studies.settings import Optimiser
+from allmlp.studies.settings import RelativeOptimiser
 
 OF_EVERY_SCALING_RUN = ("scaling", *SHARED)
 OF_SAMPLED = ("samples", *OF_EVERY_SCALING_RUN)
 MLP, GPT = "mlp", "gpt2-last"
-WARMUP, MINIMUM = 0.1, 0.01  # shares of a run's steps and of its largest learning rate, the paper's (Section 3)
 
 Count = Annotated[int, Field(gt=0)]
 
@@ -53,7 +52,7 @@ class Depth(Strict):
 
 
 class Settings(Strict):
-    """What all share: one learning rate, 10 % of a run's steps of warm-up, then a cosine down to a hundredth."""
+    """What all share."""
 
     seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
     gpt_seeds: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, description="null: as `seeds`")
@@ -62,9 +61,7 @@ class Settings(Strict):
     n_heads: int = Field(gt=0)
     embedding_std: float | None = Field(default=None, gt=0, description="of both models; null: each one's own")
     batch_size: int = Field(gt=0)
-    learning_rate: float = Field(gt=0)
-    weight_decay: float = Field(ge=0)
-    clip: float | None = Field(default=1.0, gt=0)
+    optimiser: RelativeOptimiser
     mlp: list[Budget] = Field(min_length=1)
     gpt: list[Budget] = Field(default=[])
     depth: Depth | None = None
@@ -140,20 +137,12 @@ def _run(
         "part": cell.part,
         "shape": cell.shape,
         "budget_flops": cell.flops,
-        "learning_rate": settings.learning_rate,
+        "learning_rate": settings.optimiser.learning_rate,
         **sizes,
     }
     options: dict[str, Any] = {} if settings.embedding_std is None else {"embedding_std": settings.embedding_std}
     if cell.architecture == GPT:
         options["n_heads"] = settings.n_heads
-    optimiser = Optimiser(
-        learning_rate=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-        clip=settings.clip,
-        warmup_steps=round(WARMUP * steps),
-        schedule="cosine",
-        minimum_learning_rate=MINIMUM * settings.learning_rate,
-    )
     return last_token_run(
         study,
         context,
@@ -163,7 +152,7 @@ def _run(
         sizes={**sizes, **options},
         corpus=study.corpus,
         batch_size=settings.batch_size,
-        optimiser=optimiser,
+        optimiser=settings.optimiser.of(steps),
         steps=steps,
         seed=seed,
         measures=measures,

@@ -18,7 +18,7 @@ def end_token(asked: int, tokens: str) -> int:
         return asked  # a plan needs no corpus; what is damaged is named by the training, which reads all of it
     if found != asked:
         raise UserError(
-            f"params.yaml: studies.mixers.end_token is {asked!r}, but in {meta} token {found} ends a document, and "
+            f"config/mixers: studies.mixers.end_token is {asked!r}, but in {meta} token {found} ends a document, and "
             f"pads it: attention would read the padding. Set `end_token: {found}`."
         )
     return asked

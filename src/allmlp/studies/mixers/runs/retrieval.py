@@ -179,7 +179,7 @@ def _refuse_alike(runs: Iterable[Run]) -> None:
                 for one in (other, run)
             )
             raise UserError(
-                f"params.yaml: studies.mixers.retrieval.comparisons ask for {said}, which no verdict tells apart. "
+                f"config/mixers: studies.mixers.retrieval.comparisons ask for {said}, which no verdict tells apart. "
                 "Leave one out, or put it into an overlay of its own."
             )
 

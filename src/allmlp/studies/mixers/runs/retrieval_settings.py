@@ -1,4 +1,4 @@
-"""What params.yaml says of study 001's retrieval: which comparisons, by which matchers, searched how."""
+"""Settings of study 001's retrieval: comparisons, matchers, and the search."""
 
 from typing import Annotated, Literal
 

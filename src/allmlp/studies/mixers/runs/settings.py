@@ -6,7 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from allmlp.models import REGISTRY
 from allmlp.strict import Strict, refuse_unknown_names
-from allmlp.studies.settings import LearningRateSearch, StudySettings, refuse_searched_seeds
+from allmlp.studies.settings import LearningRateSearch, Optimiser, StudySettings, refuse_searched_seeds
 
 Padding = Literal["left", "right"]
 
@@ -69,6 +69,7 @@ class TrainingSettings(StudySettings):
     n_blocks: int = Field(gt=0)
     batch_size: int = Field(gt=0)
     validation_documents: int = Field(gt=0)
+    optimiser: Optimiser
     end_token: int = Field(default=0, ge=0)
     tested: int = Field(default=12, gt=0)
     kept: list[Annotated[float, Field(ge=0, lt=1)]] = Field(default=[0, 0.5])

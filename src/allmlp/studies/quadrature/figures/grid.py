@@ -14,7 +14,7 @@ PAPER = ""  # the paper has one size
 CLAIMS: list[str] = []
 TITLE = "Other primes and widths"
 CAPTION = (
-    "Mean over seeds at each p and each number of hidden neurons (steps and seeds in params.yaml, the same for all). "
+    "Mean over seeds at each p and each number of hidden neurons (equal steps and seeds, see config/quadrature). "
     f"Accuracy over all p² pairs; frequencies that carry {FADING_SHARE:.0%} or more of the weight; |ψ - 2φ| over their "
     "neurons; largest error of the absolute part's sums, and the paper's bound on it, mean over frequencies. The "
     f"integral's mean size is {naive_bound(np.linspace(0, np.pi, 1000)):.2f}: a bound above it says nothing. Darker is "

@@ -1,4 +1,4 @@
-"""What params.yaml says of study 004: sizes that all models share, variants by name, and the parts of the study."""
+"""Settings of study 004: sizes that all models share, variants by name, and the parts of the study."""
 
 from itertools import chain
 from typing import Annotated, Any, Self
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from allmlp.strict import Strict, refuse_unknown_names
-from allmlp.studies.settings import LearningRateSearch, StudySettings, refuse_searched_seeds
+from allmlp.studies.settings import LearningRateSearch, Optimiser, StudySettings, refuse_searched_seeds
 
 Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 Steps = Annotated[int, Field(gt=0)]
@@ -45,6 +45,7 @@ class Settings(StudySettings):
     n_blocks: int = Field(gt=0)
     batch_size: int = Field(gt=0)
     validation_tokens: int = Field(gt=0)
+    optimiser: Optimiser
     variants: dict[str, Variant] = Field(min_length=1)
     compared: list[str] = Field(min_length=1)
     search: LearningRateSearch | None = None

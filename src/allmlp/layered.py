@@ -1,0 +1,147 @@
+"""The files that parameters come from, laid over one another, the later ones on top.
+
+    config/corpora.yaml, params.yaml, corpora.local.yaml, the user's own files
+    config/<study>/study.yaml, config/<study>/<scale>.yaml, then its keys in params.yaml and the user's own files
+
+A key of a study in a user's file counts at the chosen scale. At the other scales it replaces what study.yaml sets.
+`studies: {<study>: {scales: {<scale>: ...}}}` counts at that scale alone.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any, Literal
+
+from allmlp import studies, yamlfile
+from allmlp.errors import UserError
+from allmlp.yamlfile import Located, Place, at
+
+Scale = Literal["smoke", "laptop", "workstation", "long", "gpu", "paper"]
+SCALES: tuple[Scale, ...] = ("smoke", "laptop", "workstation", "long", "gpu", "paper")
+CONFIG, STUDY = "config", "study"
+LOCAL = "corpora.local.yaml"  # where this machine's own corpora lie; git ignores it
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What one file sets of a study: `plain` keys, and those of single `scales`."""
+
+    plain: Located
+    scales: dict[Scale, Located]
+
+
+def top_level(root: Path, files: list[Located], changes: Mapping[str, str], committed: bool) -> Located:
+    """All keys but those of the studies in config/. `files`: params.yaml, then the user's own.
+
+    `changes`: of single keys. `committed`: without this machine's corpora.
+    """
+    layers, local = [*_of_config(root, "corpora.yaml").values(), files[0]], root / LOCAL
+    if local.is_file() and not committed:
+        layers.append(_rebased(yamlfile.read(local), (), ("corpora",)))
+    located = reduce(yamlfile.merge, (*layers, *files[1:]))
+    for key, value in changes.items():
+        if key not in ("scale", "device"):
+            raise UserError(
+                f"--config {key}={value}: only `scale`, `device` and `study` can be set there. "
+                "Put the rest into a file: --configfile my.yaml"
+            )
+        located = yamlfile.merge(located, Located({key: value}, {(key,): ("--config", 1)}))
+    return located
+
+
+def planned(root: Path, located: Located) -> list[str]:
+    """The studies with a folder in config/ or a key under `studies:`, in their order. UserError for an unknown one."""
+    known = [name for name in studies.STUDIES if studies.has_runs(name)]
+    there = {file.parent.name: file.relative_to(root).as_posix() for file in (root / CONFIG).glob(f"*/{STUDY}.yaml")}
+    there |= {study: located.where(("studies", study)) for study in located.value.get("studies", {})}
+    for study, where in there.items():
+        if study not in known:
+            raise UserError(f"{where}: no study {study!r} with runs. There are: {', '.join(known)}.")
+    return [study for study in known if study in there]
+
+
+def of_study(root: Path, study: str, chosen: Scale, files: list[Located]) -> Iterator[tuple[Scale, Located]]:
+    """Each scale that a study has, with its files laid over one another."""
+    config, own = _config(root, study), [_layer(file, study) for file in files]
+    scales = [scale for scale in SCALES if any(scale in layer.scales for layer in (config, *own))]
+    asked = [layer.plain for layer in own if layer.plain.value["studies"][study]]
+    if asked and chosen not in scales:
+        raise UserError(
+            f"{asked[0].where(('studies', study))}: {study} has no scale {chosen!r}. It has: {', '.join(scales)}. "
+            "Choose one of them: `scale:` in the file, or --scale."
+        )
+    for scale in scales:
+        layers = [config.plain]
+        if scale != chosen:
+            layers += [yamlfile.within(plain, config.plain) for plain in asked]
+        layers += [config.scales[scale]] if scale in config.scales else []
+        for file in own:
+            layers += [file.plain] if scale == chosen else []
+            layers += [file.scales[scale]] if scale in file.scales else []
+        yield scale, reduce(yamlfile.merge, layers)
+
+
+def _config(root: Path, study: str) -> Layer:
+    """A study's folder in config/: study.yaml, and a file per scale."""
+    plain, scales = Located({"studies": {study: {}}}), {}
+    for name, file in _of_config(root, f"{study}/*.yaml").items():
+        layer = _layer(file, study)
+        if list(file.value) != ["studies"] or list(file.value["studies"]) != [study] or layer.scales:
+            raise UserError(
+                f"{file.where(())}: must hold `studies: {{{study}: ...}}`, without scales, and nothing else."
+            )
+        if name == STUDY:
+            plain = layer.plain
+        else:
+            scales[_scale(name, file.where(()))] = layer.plain
+    return Layer(plain, scales)
+
+
+def _of_config(root: Path, pattern: str) -> dict[str, Located]:
+    """file -> what it holds, of config/; errors name the files with their folders."""
+    files = sorted((root / CONFIG).glob(pattern))
+    return {file.stem: yamlfile.read(file, file.relative_to(root).as_posix()) for file in files}
+
+
+def _layer(file: Located, study: str) -> Layer:
+    """What a file sets of a study."""
+    place: Place = ("studies", study)
+    if "studies" not in file.value or study not in _mapping(file, ("studies",)):
+        return Layer(Located({"studies": {study: {}}}), {})
+    keys = _mapping(file, place)
+    named = _mapping(file, (*place, "scales")) if "scales" in keys else {}
+    scales = {}
+    for name in named:
+        scale = _scale(name, file.where((*place, "scales", name)))
+        if named[name] is not None:  # a scale may have nothing of its own
+            _mapping(file, (*place, "scales", name))
+        scales[scale] = _rebased(file, (*place, "scales", name), place)
+    plain = {key: value for key, value in keys.items() if key != "scales"}
+    return Layer(Located({"studies": {study: plain}}, file.lines), scales)
+
+
+def _scale(name: str, where: str) -> Scale:
+    if name not in SCALES:
+        raise UserError(f"{where}: no scale {name!r}. There are: {', '.join(SCALES)}.")
+    return name
+
+
+def _rebased(located: Located, source: Place, onto: Place) -> Located:
+    """The subtree at `source`, as if it stood at `onto`, with its own lines."""
+    node = at(located.value, source)
+    value: Any = {} if node is None else node
+    for key in reversed(onto):
+        value = {key: value}
+    size, lines = len(source), located.lines.items()
+    moved = {(*onto, *p[size:]): line for p, line in lines if p[:size] == source and p != source}
+    return Located(value, moved)
+
+
+def _mapping(located: Located, place: Place) -> dict[str, Any]:
+    """The keys and values at `place`; an error if something else stands there."""
+    node = at(located.value, place)
+    if not isinstance(node, dict):
+        found = "is empty" if node is None else f"is {node!r}"
+        raise UserError(f"{located.where(place)}: {'.'.join(map(str, place))} {found}: it must hold keys and values")
+    return node
