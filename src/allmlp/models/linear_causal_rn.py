@@ -3,18 +3,14 @@
 from functools import partial
 from typing import ClassVar, Unpack
 
-import torch
-from torch import Tensor, nn
-
 from allmlp.models.backbone import Backbone, Sizes
-from allmlp.models.base import TokenMixer
-from allmlp.models.layers import PlainNorm, check_eps, check_positive, in_single_precision
-from allmlp.models.linear_relation import exp_over_largest, linear_causal_relation_sum
+from allmlp.models.causal_rn import CausalRelation
+from allmlp.models.layers import PlainNorm, check_eps
 
 RECIPE = 1
 
 
-class LinearCausalRelation(TokenMixer):
+class LinearCausalRelation(CausalRelation):
     """y_j = b_out + W_out LN0(exp(LN0(q_j)) * sum_{i<=j} exp(LN0(p_i))), p = W_left x, q = W_right x + b_in.
 
     Equation 5 of 002 with the approximate pre-activation norm that all its reported linear runs have
@@ -23,30 +19,7 @@ class LinearCausalRelation(TokenMixer):
     """
 
     def __init__(self, d_model: int, context: int, *, d_relation: int | None = None, eps: float = 1e-5) -> None:
-        super().__init__(d_model, context)
-        self.d_relation = d_model if d_relation is None else d_relation
-        check_positive(d_relation=self.d_relation)
-        self.left = nn.Linear(d_model, self.d_relation, bias=False)
-        self.right = nn.Linear(d_model, self.d_relation)
-        self.out = nn.Linear(self.d_relation, d_model)
-        self.norm = PlainNorm(eps)
-
-    def forward(self, x_BTD: Tensor) -> Tensor:
-        p_BTD, q_BTD = self._project(x_BTD)
-        return self.out(self.norm(linear_causal_relation_sum(p_BTD, q_BTD, bounded=True)))
-
-    def start(self, like_BD: Tensor) -> Tensor:
-        return like_BD.new_full((like_BD.shape[0], self.d_relation), -torch.inf)
-
-    def step(self, x_BD: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """One more token: the memory is the logarithm of the sum so far, (B, D)."""
-        p_BD, q_BD = self._project(x_BD)
-        log_sum_BD = torch.logaddexp(state, p_BD)
-        return self.out(self.norm(exp_over_largest(q_BD + log_sum_BD))), log_sum_BD
-
-    def _project(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        p, q = in_single_precision(self.left(x), self.right(x))
-        return self.norm(p), self.norm(q)
+        super().__init__(d_model, context, pre_norm="approximate", d_relation=d_relation, eps=eps)
 
 
 class LinearCausalRN(Backbone):

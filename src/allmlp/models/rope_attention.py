@@ -3,15 +3,12 @@
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from allmlp.errors import UserError
-from allmlp.models.base import TokenMixer
-from allmlp.models.layers import check_heads, heads_join, heads_split
-from allmlp.models.rows import Rows
-
-Cache = tuple[Rows, Rows]  # turned keys, and values, so far: (B, H, t, K) each
+from allmlp.models.attention import Cache, SoftmaxAttention
+from allmlp.models.layers import heads_join
 
 
 def left_padding(tokens_BT: Tensor, pad: int | None) -> Tensor | None:
@@ -19,7 +16,7 @@ def left_padding(tokens_BT: Tensor, pad: int | None) -> Tensor | None:
     return None if pad is None else (tokens_BT != pad).cumsum(1) == 0
 
 
-class RopeAttention(TokenMixer):
+class RopeAttention(SoftmaxAttention):
     """y_j = W_out sum over i <= j of softmax_i(R_j q_j . R_i k_i / sqrt(K)) v_i, head by head, without biases.
 
     R_t turns features f and f + K/2 of a head by the angle t base^(-2f/K) (RoFormer; Llama), so a score depends on
@@ -28,23 +25,20 @@ class RopeAttention(TokenMixer):
     """
 
     def __init__(self, d_model: int, context: int, *, n_heads: int = 4, fused: bool = True, base: float = 1e4) -> None:
-        super().__init__(d_model, context)
-        check_heads(d_model, n_heads)
+        super().__init__(d_model, context, n_heads=n_heads)
         K = d_model // n_heads
         if K % 2:
             raise UserError(f"n_heads={n_heads} gives heads of {K} features; rotary positions need an even number")
         if not isinstance(fused, bool):
             raise UserError(f"fused={fused!r}: it must be true or false")
-        self.n_heads, self.fused = n_heads, fused
-        self.qkv = nn.Linear(d_model, 3 * d_model, bias=False)
-        self.out = nn.Linear(d_model, d_model, bias=False)
+        self.fused = fused
         rate_F = base ** (-torch.arange(0, K, 2, dtype=torch.float64) / K)
         angle_TF = torch.arange(context, dtype=torch.float64)[:, None] * rate_F
         self.register_buffer("cosine", angle_TF.cos(), persistent=False)
         self.register_buffer("sine", angle_TF.sin(), persistent=False)
 
     def forward(self, x_BTD: Tensor, padding_BT: Tensor | None = None) -> Tensor:
-        q, k, v = self._project(x_BTD, first=0)
+        q, k, v = self._turned(x_BTD, first=0)
         T = x_BTD.shape[1]
         allowed: Tensor | None = None
         if padding_BT is not None:  # padding attends to itself: a softmax over no position would be NaN
@@ -54,13 +48,9 @@ class RopeAttention(TokenMixer):
             allowed = torch.ones(T, T, dtype=torch.bool, device=x_BTD.device).tril()
         return self.out(heads_join(self._attend(q, k, v, allowed)))
 
-    def start(self, like_BD: Tensor) -> Cache:
-        empty = like_BD.new_empty(like_BD.shape[0], self.n_heads, 0, self.d_model // self.n_heads)
-        return Rows(empty), Rows(empty)
-
     def step(self, x_BD: Tensor, state: Cache, padding_BT: Tensor | None = None) -> tuple[Tensor, Cache]:
         """One more token in O(t D + D^2). padding (B, t): of all tokens so far, this one included."""
-        q, k, v = self._project(x_BD[:, None], first=state[0].length)
+        q, k, v = self._turned(x_BD[:, None], first=state[0].length)
         (k, keys), (v, values) = state[0].append(k), state[1].append(v)
         allowed: Tensor | None = None
         if padding_BT is not None:
@@ -69,9 +59,9 @@ class RopeAttention(TokenMixer):
         y = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)
         return self.out(heads_join(y)[:, 0]), (keys, values)
 
-    def _project(self, x_BTD: Tensor, first: int) -> tuple[Tensor, Tensor, Tensor]:
+    def _turned(self, x_BTD: Tensor, first: int) -> tuple[Tensor, Tensor, Tensor]:
         """Turned queries and keys, and values, of tokens at positions `first` and after."""
-        q, k, v = (heads_split(part, self.n_heads) for part in self.qkv(x_BTD).chunk(3, dim=-1))
+        q, k, v = self._project(x_BTD)
         return self._turn(q, first), self._turn(k, first), v
 
     def _turn(self, z_BHTK: Tensor, first: int) -> Tensor:
