@@ -18,7 +18,7 @@ FLOORS = [
     "errors columns primes orphans",
     "paths yamlfile strict stale",
     "recipes locks studies.__init__",
-    "reached tokenizers models",
+    "reached tokenizers models layered",
     "tokens sampling",
     "images studies.settings",
     "corpora tasks",
