@@ -1,20 +1,17 @@
 """Study 000's DCT-MLPs: equal perplexities, the rules on them, the runs, the measures, figures and tables."""
 
-import io
 import math
 from dataclasses import replace
 from types import SimpleNamespace
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp import models, params, studies
+from allmlp import models, params
 from allmlp.errors import UserError
 from allmlp.models.dct import DCTNeuron
 from allmlp.plan import Plan
-from allmlp.report import style
 from allmlp.studies.language.crossings import crossings, ratios
 from allmlp.studies.language.measures import dct_identities, perplexity
 from allmlp.studies.language.verdicts import dct as verdicts
@@ -209,16 +206,11 @@ def test_perplexity_of_a_trained_run(architecture, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("rows", [table(), table(60.0), table(seeds=1), table().assign(floor_perplexity_1=math.nan)])
 def test_figures_and_tables_draw_what_they_are_given(rows):
-    tables = {"perplexity": rows, "paper": exhibits.paper_values("language")}
+    tables = {"perplexity": rows, "paper": exhibits.paper("language")}
     for name in ("perplexity", "dct_ratios"):
-        buffer = io.BytesIO()
-        with matplotlib.rc_context(style.RC):
-            studies.module("language", f"figures.{name}").draw(tables).savefig(buffer, format="svg")
-        assert len(buffer.getvalue()) < 300_000
-    shown = studies.module("language", "tables.perplexities").tabulate(tables)
-    assert len(shown) == 3 + 4 + 4
-    identities = {"dct_identities": dct_identities.measure()}
-    assert len(studies.module("language", "tables.dct_identities").tabulate(identities)) == 7
+        assert len(exhibits.svg(exhibits.figure("language", name), tables)) < 300_000
+    assert len(exhibits.table("language", "perplexities", tables)) == 3 + 4 + 4
+    assert len(exhibits.table("language", "dct_identities", {"dct_identities": dct_identities.measure()})) == 7
 
 
 def test_another_corpus_of_the_study_is_that_of_these_runs_too(tmp_path):

@@ -1,18 +1,14 @@
 """Figures and tables of study 000's neurons: from rows that are known, the same bytes each time."""
 
-import hashlib
-import io
-
-import matplotlib
 import pandas as pd
 import pytest
 
-from allmlp import studies
-from allmlp.report import style
+from allmlp.report.exhibits import Exhibit, of
 from allmlp.studies.language import classification
 from allmlp.studies.language.measures import (
     constructed_neurons,
 )
+from tests import exhibits
 from tests.unit.known_neurons import LABELS, OF_NEURONS, SEEDS, as_claimed, ends, near, trained
 
 FIGURES = ["class_shares_by_size", "coherence", "controls", "energy_map", "example_neurons", "l1_l2",
@@ -32,30 +28,23 @@ def tables() -> dict[str, pd.DataFrame]:
     return {**found, "keywords": near(0.2, 0.1), "constructed_neurons": constructed_neurons.measure()}
 
 
-def given(name: str, tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    module = studies.module("language", name)
-    of_part = ends(as_claimed) if "variation" in module.PARTS else tables
-    return {measure: of_part[measure].copy() for measure in module.MEASURES}
-
-
-def svg(name: str, given: dict[str, pd.DataFrame]) -> bytes:
-    buffer = io.BytesIO()
-    with matplotlib.rc_context(style.RC):
-        studies.module("language", f"figures.{name}").draw(given).savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
+def given(exhibit: Exhibit, tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    return ends(as_claimed) if "variation" in exhibit.parts else tables
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_has_the_same_bytes_each_time_is_small_and_can_be_of_one_seed(name, tables) -> None:
-    first = svg(name, given(f"figures.{name}", tables))
-    assert hashlib.sha256(first).digest() == hashlib.sha256(svg(name, given(f"figures.{name}", tables))).digest()
+    figure = exhibits.figure("language", name)
+    rows = given(figure, tables)
+    first = exhibits.svg(figure, rows)
+    assert first == exhibits.svg(figure, rows)
     assert len(first) < 300_000
-    one = {key: rows[rows["seed"] == 0] for key, rows in given(f"figures.{name}", tables).items()}
-    assert svg(name, one)
+    assert exhibits.svg(figure, {key: of[of["seed"] == 0] if "seed" in of else of for key, of in rows.items()})
 
 
 def rows_of(name: str, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    return studies.module("language", f"tables.{name}").tabulate(given(f"tables.{name}", tables))
+    table = of("language", "tables")[name]
+    return exhibits.shown(table, given(table, tables))
 
 
 def test_tables_say_what_was_measured(tables) -> None:

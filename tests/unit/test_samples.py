@@ -15,14 +15,13 @@ from allmlp.report.statistics import Finding
 from allmlp.studies import ledger, overlap
 from allmlp.studies.language import prompts
 from allmlp.studies.language.context_gain import context_gain
-from allmlp.studies.language.figures import contexts
+from allmlp.studies.language.figures.contexts import contexts
 from allmlp.studies.language.measures import context_parameters, samples
-from allmlp.studies.language.tables import samples as table
 from allmlp.studies.language.verdicts.context import context_parameters as judge_context
 from allmlp.studies.language.verdicts.samples import samples_known_and_in_context as judge_samples
 from allmlp.studies.rules import NotPlannedError
 from allmlp.tokens import TokenFile
-from tests import tiny
+from tests import exhibits, tiny
 
 TOKENS = "tiny-00000000"
 
@@ -140,7 +139,7 @@ def test_samples_need_both_architectures() -> None:
 
 
 def test_the_table_prints_one_line_per_prompt_and_model() -> None:
-    found = table.tabulate({"samples": rows_of()})
+    found = exhibits.table("language", "samples", {"samples": rows_of()})
     assert len(found) == 12
     assert not found["text"].str.contains("\n|\x07").any()
     assert found["text"].str.contains("¶").all()
@@ -167,8 +166,8 @@ def test_the_figure_draws_measured_perplexity_and_counted_weights() -> None:
             for t, s in product((4, 8), range(3))
         ]
     )  # fmt: skip
-    paper = pd.DataFrame([("000-14", "constant_parameters_millions", 33.6)], columns=["claim", "key", "value"])
-    figure = contexts.draw({"cost": cost, "context_parameters": context_parameters.measure(), "paper": paper})
+    paper = exhibits.paper("language")
+    figure = contexts(cost=cost, context_parameters=context_parameters.measure(), paper=paper)
     left, right = figure.axes
     np.testing.assert_allclose(left.lines[0].get_ydata(), np.exp([2.61, 2.21]), rtol=1e-3)
     assert right.lines[0].get_ydata()[4] == pytest.approx(37.589504)

@@ -16,6 +16,7 @@ from allmlp.report import style
 from allmlp.report.statistics import Interval
 
 SMALL: dict[str, Any] = {"markersize": 3}
+PICTURE: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "rasterized": True}
 
 
 def by_model(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -38,8 +39,8 @@ def bars(axis: Axes, points: pd.DataFrame, x: str = "step", **looks: Any) -> Non
 
 
 def whisker(axis: Axes, place: float, interval: Interval, *, along: str = "y", **looks: Any) -> None:
-    """One mean with its interval at a `place` on the other axis. No bar where it has none."""
-    half = interval.half_width if np.isfinite(interval.half_width) else None
+    """One mean with its interval at a `place` on the other axis. No bar where one seed gives none."""
+    half = None if np.isinf(interval.half_width) else interval.half_width
     if along == "y":
         axis.errorbar(place, interval.mean, yerr=half, **looks)
     else:
@@ -52,17 +53,26 @@ def floors(axis: Axes, values: pd.Series, label: str) -> None:
         axis.axhline(value, color="black", linestyle=":", linewidth=1.2, label=None if position else label)
 
 
-def ticks(axis: Axes, values: Sequence[float], *, base: float = 10, said: str = "{:g}", **looks: Any) -> None:
-    """A logarithmic x axis with a tick at each value that was tried, and no others."""
+def ticks(
+    axis: Axes, values: Sequence[float], *, base: float = 10, said: str = "{:g}", apart: float = 1, **looks: Any
+) -> None:
+    """A logarithmic x axis with a tick at each value that was tried, and no others.
+
+    `apart`: a value above the one before by less than this factor has no label, which would be written over its.
+    """
+    labelled = [value > apart * before for value, before in zip(values, [0, *values], strict=False)]
+    labels = [said.format(value) if there else "" for value, there in zip(values, labelled, strict=True)]
     axis.set_xscale("log", base=base)
-    axis.set_xticks(values, [said.format(value) for value in values], **looks)
+    axis.set_xticks(values, labels, **looks)
     axis.xaxis.set_minor_locator(NullLocator())
 
 
-def steps(axis: Axes, last: float, *, linear_to: float = 10, label: str = "training step (logarithmic)") -> None:
-    """A logarithmic x axis of training steps from 0 to `last`."""
+def steps(
+    axis: Axes, last: float | None = None, *, linear_to: float = 10, label: str = "training step (logarithmic)"
+) -> None:
+    """A logarithmic x axis of training steps from 0 to `last` (None: as far as was drawn)."""
     axis.set_xscale("symlog", linthresh=linear_to)
-    axis.set_xlim(0, 1.1 * last)
+    axis.set_xlim(0, None if last is None else 1.1 * last)
     axis.set_xlabel(label)
 
 
@@ -82,4 +92,5 @@ def legend_below(figure: Figure, axes: Iterable[Axes], ncols: int, order: Sequen
         handles, labels = axis.get_legend_handles_labels()
         named = {**dict(zip(labels, handles, strict=True)), **named}
     labels = [*order, *(label for label in named if label not in order)]
-    figure.legend([named[label] for label in labels], labels, loc="outside lower center", ncols=ncols, **looks)
+    looks = {"loc": "outside lower center", "ncols": ncols, **looks}
+    figure.legend([named[label] for label in labels], labels, **looks)

@@ -1,13 +1,17 @@
 """Which rows of a measurement are of some of a study's parts or of a corpus, by the labels of their runs."""
 
+from collections.abc import Collection
+
 import pandas as pd
 
 from allmlp.studies.rules import NotPlannedError
 
 
-def of_part(rows: pd.DataFrame, *parts: str) -> pd.DataFrame:
-    """The rows of some of the study's parts. NotPlannedError, naming them, where there are none."""
+def of_part(rows: pd.DataFrame, *parts: str, models: Collection[str] = ()) -> pd.DataFrame:
+    """The rows of some of the study's parts. NotPlannedError, naming them, where there are none, or none of a model."""
     found = rows[rows["part"].isin(parts)] if "part" in rows else rows.iloc[:0]
+    if missing := [model for model in models if model not in set(found.get("model", ()))]:
+        raise NotPlannedError(f"needs runs of {' and '.join(missing)}, which are not planned")
     if found.empty:
         raise NotPlannedError(f"needs runs of {' and '.join(parts)}, which are not planned")
     return found

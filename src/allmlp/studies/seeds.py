@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 
@@ -33,6 +34,13 @@ def curve(rows: pd.DataFrame, value: str) -> pd.DataFrame:
     by_step = rows.dropna(subset=value).groupby("step")["run"].transform("nunique")
     everywhere = rows.dropna(subset=value)[by_step == rows["run"].nunique()]
     return over_seeds(everywhere, ["step"], value)
+
+
+def histogram(rows: pd.DataFrame, column: str, edges: NDArray[np.float64]) -> pd.DataFrame:
+    """Columns bin, mean, low, high, n: the share of each run's rows in every bin between `edges`."""
+    shares = {run: np.histogram(of_run[column].dropna(), edges)[0] / len(of_run) for run, of_run in rows.groupby("run")}
+    found = pd.DataFrame(shares).rename_axis("bin").reset_index().melt("bin", var_name="run", value_name="share")
+    return over_seeds(found, ["bin"], "share")
 
 
 def summary(rows: pd.DataFrame, by: list[str], **columns: str | tuple[str, str]) -> pd.DataFrame:

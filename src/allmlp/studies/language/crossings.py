@@ -7,7 +7,7 @@ import pandas as pd
 
 from allmlp.studies.rules import NotPlannedError
 
-DCT, GPT = "dct-mlp", "gpt2"
+DCT, GPT = BOTH = "dct-mlp", "gpt2"
 
 
 class Ratios(NamedTuple):
@@ -27,14 +27,6 @@ class Ratios(NamedTuple):
         """Which side is censored, for a finding's text."""
         sides = [side for side, censored in (("below", self.low), ("above", self.high)) if censored]
         return f"censored {' and '.join(sides)}" if sides else f"over {self.sizes} transformers"
-
-
-def of_part(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of these runs. NotPlannedError where one of the two architectures is missing."""
-    found = rows[rows["part"] == "perplexity"] if "part" in rows else rows[:0]
-    if missing := {DCT, GPT} - set(found.get("model", [])):
-        raise NotPlannedError(f"needs runs of {', '.join(sorted(missing))}, which are not planned")
-    return found
 
 
 def more_data(rows: pd.DataFrame) -> int:

@@ -15,11 +15,6 @@ def controls_of(corpus: str) -> dict[str, str]:
     return {f"{corpus}-{ending}": lacks for ending, lacks in CONTROLS.items()}
 
 
-def at_end(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows after each run's last step."""
-    return rows[rows["step"] == rows.groupby("run")["step"].transform("max")]
-
-
 def along(rows: pd.DataFrame, *settings: str) -> pd.DataFrame:
     """The variations that differ from their base in these settings only, the base among them."""
     found = of_part(rows, VARIATION, CONTROL)

@@ -5,38 +5,27 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from allmlp.report import style
-from allmlp.report.statistics import t_interval
+from allmlp.report import plots, style
+from allmlp.report.exhibits import figure
 from allmlp.studies.language.isoflop import BUDGET, minima
+from allmlp.studies.seeds import over_seeds
 
-MEASURES = ["scaling"]
-PARTS = ["scaling"]
-PAPER = "Figure 3"
-CLAIMS = ["000-3", "000-own-1"]
-TITLE = "The best loss against compute"
-CAPTION = (
-    "Held-out loss of the best size tried for each budget: on the left against the budget C = 6 N D, which counts the "
-    "supervised targets alone, on the right against the operations that these runs need, counted: matrix products, "
-    "forward and backward, at all positions. A GPT computes every position for one target, and no model multiplies "
-    "by the embeddings that it looks up. Small dots are seeds, large ones and lines means over seeds (geometric in "
-    "operations) with 95 % t intervals of the loss. The paper draws the left panel only and prints no value."
+
+@figure(
+    title="The best loss against compute",
+    where="Figure 3",
+    claims=["000-3", "000-own-1"],
+    parts=["scaling"],
+    caption="Held-out loss of the best size tried for each budget: on the left against the budget C = 6 N D, which "
+    "counts the supervised targets alone, on the right against the operations that these runs need, counted: matrix "
+    "products, forward and backward, at all positions. A GPT computes every position for one target, and no model "
+    "multiplies by the embeddings that it looks up. Small dots are seeds, large ones and lines means over seeds "
+    "(geometric in operations) with 95 % t intervals of the loss. The paper draws the left panel only and prints no "
+    "value.",
 )
-
-
-def _line(axes: Axes, best: pd.DataFrame, x: str, label: str, colour: str) -> None:
-    axes.scatter(best[x], best["best_nats"], s=9, color=colour, alpha=0.5, linewidth=0)
-    points = []
-    for _, cell in best.groupby(BUDGET):
-        interval = t_interval(cell["best_nats"].to_numpy())
-        half = interval.half_width if np.isfinite(interval.half_width) else np.nan
-        points.append((np.exp(np.log(cell[x]).mean()), interval.mean, half))
-    where, mean, half = np.array(points).T
-    axes.errorbar(where, mean, yerr=half, color=colour, fmt="o-", markersize=4, capsize=2, elinewidth=1.0, label=label)
-
-
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """Two panels of tables["scaling"]."""
-    best = minima(tables["scaling"])
+def best_losses(scaling: pd.DataFrame) -> Figure:
+    """A panel for each way to count compute."""
+    best = minima(scaling)
     figure, axes = style.canvas(columns=2, height=2.9)
     panels = {BUDGET: "budget C = 6 N D (operations)", "best_counted_flops": "operations of the best run, counted"}
     for axis, (x, title) in zip(axes[0], panels.items(), strict=True):
@@ -48,3 +37,10 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     axes[0, 0].set_ylabel("lowest held-out loss (nats per token)")
     axes[0, 0].legend()
     return figure
+
+
+def _line(axes: Axes, best: pd.DataFrame, x: str, label: str, colour: str) -> None:
+    axes.scatter(best[x], best["best_nats"], s=9, color=colour, alpha=0.5, linewidth=0)
+    points = over_seeds(best.assign(run=best["seed"]), [BUDGET], "best_nats")
+    points[x] = np.exp(np.log(best[x]).groupby(best[BUDGET]).mean()).to_numpy()
+    plots.bars(axes, points, x, color=colour, fmt="o-", markersize=4, elinewidth=1.0, label=label)

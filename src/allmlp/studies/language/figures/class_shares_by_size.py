@@ -2,32 +2,30 @@
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
-from allmlp.report import style
+from allmlp.report import plots, style
+from allmlp.report.exhibits import figure
 from allmlp.studies.language.classification import share_column
-from allmlp.studies.language.drawing import COLOURS, LINES, line
-from allmlp.studies.language.parts import along, at_end
-from allmlp.studies.seeds import over_seeds
-
-MEASURES = ["neuron_classes"]
-PARTS = ["variation"]
-PAPER = "Figure 11"
-CLAIMS = ["000-15"]
-TITLE = "Classes of neurons against context and width"
-CAPTION = (
-    "Share of first-layer neurons in each class of Appendix H after the last step, against the context length (left) "
-    "and the hidden width (right), under both readings of its norms; all else as in the base run, whose value both "
-    "columns share. Mean over seeds and 95 % t interval. The paper, at contexts and widths that it does not list, "
-    "finds the shares roughly constant, and context to have the larger effect."
-)
+from allmlp.studies.language.drawing import COLOURS, LINES
+from allmlp.studies.language.parts import along
+from allmlp.studies.seeds import at_end, over_seeds
 
 AXES = {"context": "context (tokens)", "d_mlp": "hidden width w (neurons)"}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """A row per reading, a column per setting; tables["neuron_classes"] with the labels of variations."""
-    rows = at_end(tables["neuron_classes"])
+@figure(
+    title="Classes of neurons against context and width",
+    where="Figure 11",
+    claims=["000-15"],
+    parts=["variation"],
+    caption="Share of first-layer neurons in each class of Appendix H after the last step, against the context length "
+    "(left) and the hidden width (right), under both readings of its norms; all else as in the base run, whose value "
+    "both columns share. Mean over seeds and 95 % t interval. The paper, at contexts and widths that it does not list, "
+    "finds the shares roughly constant, and context to have the larger effect.",
+)
+def class_shares_by_size(neuron_classes: pd.DataFrame) -> Figure:
+    """A row per reading, a column per setting; rows with the labels of variations."""
+    rows = at_end(neuron_classes)
     readings = list(rows["reading"].unique())
     figure, axes = style.canvas(columns=len(AXES), rows=len(readings), height=2.3)
     for down, reading in enumerate(readings):
@@ -35,14 +33,10 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             of_setting = along(rows[rows["reading"] == reading], setting)
             for name, colour in COLOURS.items():
                 points = over_seeds(of_setting, [setting], share_column(name))
-                line(axis, points, setting, colour, linestyle=LINES[name], marker="o", label=name)
-            values = sorted(of_setting[setting].unique())
-            axis.set_xscale("log", base=2)
-            axis.set_xticks(values, [f"{value:g}" for value in values])
-            axis.xaxis.set_minor_locator(NullLocator())
+                plots.band(axis, points, setting, color=colour, linestyle=LINES[name], marker="o", label=name)
+            plots.ticks(axis, sorted(of_setting[setting].unique()), base=2)
             axis.set_ylim(-0.02, 1.02)
             axis.set_xlabel(label)
         axes[down, 0].set_ylabel(f"reading: {reading}\nshare of neurons")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    plots.legend_below(figure, [axes[0, 0]], ncols=len(COLOURS))
     return figure

@@ -4,45 +4,41 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from allmlp.report import style
+from allmlp.report import plots, style
+from allmlp.report.exhibits import figure
+from allmlp.report.statistics import t_interval
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.drawing import COLOURS
 from allmlp.studies.language.keywords import NEARNESS, RANDOM
-from allmlp.studies.seeds import over_seeds
 
-MEASURES = ["keywords"]
-PARTS = ["neurons"]
-PAPER = "Figures 13 and 14"
-CLAIMS = ["000-11"]
-TITLE = "Are keywords of one neuron about one thing?"
-CAPTION = (
-    "Mean normalised pointwise mutual information, over pairs among a vector's ten nearest tokens, of their occurring "
-    "in the same held-out document: -1 never together, 0 independent, 1 only together. Vectors are those of the six "
-    "clearest neurons of each class (dots, all seeds; open where the neuron is not in the class) and random ones; "
-    "bars are means over seeds with 95 % t intervals. Nearness by dot product decides the claim. The paper shows words "
-    "and no number."
+
+@figure(
+    title="Are keywords of one neuron about one thing?",
+    where="Figures 13 and 14",
+    claims=["000-11"],
+    parts=["neurons"],
+    caption="Mean normalised pointwise mutual information, over pairs among a vector's ten nearest tokens, of their "
+    "occurring in the same held-out document: -1 never together, 0 independent, 1 only together. Vectors are those of "
+    "the six clearest neurons of each class (dots, all seeds; open where the neuron is not in the class) and random "
+    "ones; bars are means over seeds with 95 % t intervals. Nearness by dot product decides the claim. The paper shows "
+    "words and no number.",
 )
-
-
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+def coherence(keywords: pd.DataFrame) -> Figure:
     """A panel per nearness."""
-    rows, names = tables["keywords"], [BAG_OF_WORDS, N_GRAM, RANDOM]
-    known = rows["coherence_1"].dropna()
+    names, known = [BAG_OF_WORDS, N_GRAM, RANDOM], keywords["coherence_1"].dropna()
     lowest, highest = (known.min(), known.max()) if len(known) else (-1.0, 1.0)
     figure, axes = style.canvas(columns=len(NEARNESS), height=2.7)
-    jitter = np.linspace(-0.25, 0.25, max(1, rows["rank"].nunique() * rows["seed"].nunique()))
+    jitter = np.linspace(-0.25, 0.25, max(1, keywords["rank"].nunique() * keywords["seed"].nunique()))
     for axis, nearness in zip(axes[0], NEARNESS, strict=True):
         for place, name in enumerate(names):
-            of_class = rows[(rows["nearness"] == nearness) & (rows["class"] == name)]
+            of_class = keywords[(keywords["nearness"] == nearness) & (keywords["class"] == name)]
             inside, colour = of_class["in_class"].gt(0) | (name == RANDOM), COLOURS.get(name, style.PAPER)
             x = pd.Series(place + jitter[: len(of_class)], index=of_class.index)
             for there, face in ((inside, colour), (~inside, "none")):
                 values = of_class.loc[there, "coherence_1"]
                 axis.scatter(x[there], values, s=10, facecolor=face, edgecolor=colour, linewidth=0.6)
-            means = of_class.groupby(["run", "class"])["coherence_1"].mean().reset_index()
-            mean = over_seeds(means, ["class"], "coherence_1").iloc[0]
-            half = [[mean["mean"] - mean["low"]], [mean["high"] - mean["mean"]]]
-            axis.errorbar(place, mean["mean"], yerr=half, fmt="_", color="black", markersize=16, capsize=3)
+            mean = t_interval(of_class.groupby("run")["coherence_1"].mean().to_numpy())
+            plots.whisker(axis, place, mean, fmt="_", color="black", markersize=16, capsize=3)
         axis.axhline(0, color="black", linewidth=0.6)
         axis.set_xticks(range(len(names)), names, rotation=20)
         axis.grid(visible=False, axis="x")

@@ -1,38 +1,46 @@
 """A map of all first-layer neurons by where they have their energy, without thresholds."""
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from allmlp.report import style
+from allmlp.report.exhibits import figure
 from allmlp.studies.language.concentration import RECENT
 from allmlp.studies.language.drawing import MOMENTS
 
-MEASURES = ["energy_map", "explained_energy"]
-PARTS = ["neurons"]
-PAPER = "Section 4.1"
-CLAIMS = ["000-5", "000-6"]
-TITLE = "Where neurons have their energy"
-CAPTION = (
-    "Each first-layer neuron of every seed by the share of its energy in the last three rows (across) and by what one "
-    "constant explains in all rows before them (up), at the start, half and end of training. On the diagonal a window "
-    "and a constant explain all: n-gram neurons of up to three tokens lie at its right end, bag-of-words neurons at "
-    "the grey square, their sums between. Grey cross: random weights. The map has no threshold, and the paper none "
-    "such. Below: the share of energy that the last n rows and one constant before them explain, median over neurons "
-    "(line) and the range of nine in ten (area), means over seeds; grey: random weights."
+
+@figure(
+    title="Where neurons have their energy",
+    where="Section 4.1",
+    claims=["000-5", "000-6"],
+    parts=["neurons"],
+    caption="Each first-layer neuron of every seed by the share of its energy in the last three rows (across) and by "
+    "what one constant explains in all rows before them (up), at the start, half and end of training. On the diagonal "
+    "a window and a constant explain all: n-gram neurons of up to three tokens lie at its right end, bag-of-words "
+    "neurons at the grey square, their sums between. Grey cross: random weights. The map has no threshold, and the "
+    "paper none such. Below: the share of energy that the last n rows and one constant before them explain, median "
+    "over neurons (line) and the range of nine in ten (area), means over seeds; grey: random weights.",
 )
+def energy_map(energy_map: pd.DataFrame, explained_energy: pd.DataFrame) -> Figure:
+    """Two rows of three panels: the map, and the curves."""
+    context = int(explained_energy["window_rows"].max()) + 1
+    figure, axes = style.canvas(columns=len(MOMENTS), rows=2, height=2.5)
+    for (above, below), moment in zip(axes.T, MOMENTS, strict=True):
+        at = energy_map[energy_map["moment"] == moment]
+        _map(above, at, context)
+        above.set_title(f"{moment} (step {at['step'].max():,})")
+        _explained(below, explained_energy[explained_energy["moment"] == moment])
+    axes[0, 0].set_ylabel("energy of one constant before")
+    axes[1, 0].set_ylabel("energy explained")
+    return figure
 
 
 def _map(axes: Axes, rows: pd.DataFrame, context: int) -> None:
-    axes.scatter(
-        rows["recent_energy_1"],
-        rows["constant_energy_1"],
-        s=5,
-        color=style.colour("mlp"),
-        alpha=0.4,
-        linewidth=0,
-        rasterized=True,
-    )
+    looks: dict[str, Any] = {"color": style.colour("mlp"), "alpha": 0.4, "linewidth": 0, "rasterized": True}
+    axes.scatter(rows["recent_energy_1"], rows["constant_energy_1"], s=5, **looks)
     axes.plot([0, 1], [1, 0], color="black", linewidth=0.8)
     axes.plot(RECENT / context, 1 / context, marker="x", color=style.PAPER, linestyle="none")
     axes.plot(RECENT / context, 1 - RECENT / context, marker="s", color=style.PAPER, linestyle="none")
@@ -42,28 +50,11 @@ def _map(axes: Axes, rows: pd.DataFrame, context: int) -> None:
 
 
 def _explained(axes: Axes, rows: pd.DataFrame) -> None:
-    means = rows.groupby(["window_rows", "quantile_1"])["explained_1"].mean().unstack()
-    axes.fill_between(
-        means.index, means.iloc[:, 0], means.iloc[:, -1], color=style.colour("mlp"), alpha=0.3, linewidth=0
-    )
-    axes.plot(means.index, means.iloc[:, len(means.columns) // 2], color=style.colour("mlp"), marker="o", markersize=3)
+    means, colour = rows.groupby(["window_rows", "quantile_1"])["explained_1"].mean().unstack(), style.colour("mlp")
+    axes.fill_between(means.index, means.iloc[:, 0], means.iloc[:, -1], color=colour, alpha=0.3, linewidth=0)
+    axes.plot(means.index, means.iloc[:, len(means.columns) // 2], color=colour, marker="o", markersize=3)
     chance = rows.groupby("window_rows")["by_chance_1"].first()
     axes.plot(chance.index, chance, color=style.PAPER, linestyle="--")
     axes.set_xlim(0, means.index.max())
     axes.set_ylim(0, 1.02)
     axes.set_xlabel("n, rows in the window")
-
-
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """Two rows of three panels: the map, and the curves."""
-    rows, curves = tables["energy_map"], tables["explained_energy"]
-    context = int(curves["window_rows"].max()) + 1
-    figure, axes = style.canvas(columns=len(MOMENTS), rows=2, height=2.5)
-    for column, moment in enumerate(MOMENTS):
-        at = rows[rows["moment"] == moment]
-        _map(axes[0, column], at, context)
-        axes[0, column].set_title(f"{moment} (step {at['step'].max():,})")
-        _explained(axes[1, column], curves[curves["moment"] == moment])
-    axes[0, 0].set_ylabel("energy of one constant before")
-    axes[1, 0].set_ylabel("energy explained")
-    return figure

@@ -6,30 +6,48 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
-from allmlp.report import style
+from allmlp.report import plots, style
+from allmlp.report.exhibits import Paper, figure
 from allmlp.report.statistics import t_interval
 from allmlp.studies.language.isoflop import BUDGET, exponents, minima
-
-MEASURES = ["scaling"]
-PARTS = ["scaling"]
-PAPER = "Figure 1, centre and right"
-CLAIMS = ["000-2"]
-TITLE = "How the best size and the best amount of data grow with compute"
-CAPTION = (
-    "Vertex of the parabola in log N (left), and of one in the log of the supervised targets (right), of each seed "
-    "and budget C = 6 N D. Only minima inside the sizes tried are drawn and fitted; the table of minima names the "
-    "others. Lines: power laws through the geometric means of the drawn points; the exponents are means over seeds, "
-    "with 95 % t intervals where there are several; a seed with fewer than two such minima has none. Grey: lines of "
-    "the exponents that the paper prints (dashed, the same for both models) and quotes for longer sequences (dotted), "
-    "through the middle of the MLP's points."
-)
 
 LINES = {
     "size": ("mlp_size_exponent_1", "hoffmann_size_exponent_1"),
     "data": ("mlp_data_exponent_1", "hoffmann_data_exponent_1"),
 }  # the paper's own, and the one it compares with
+
+
+@figure(
+    title="How the best size and the best amount of data grow with compute",
+    where="Figure 1, centre and right",
+    claims=["000-2"],
+    parts=["scaling"],
+    caption="Vertex of the parabola in log N (left), and of one in the log of the supervised targets (right), of each "
+    "seed and budget C = 6 N D. Only minima inside the sizes tried are drawn and fitted; the table of minima names the "
+    "others. Lines: power laws through the geometric means of the drawn points; the exponents are means over seeds, "
+    "with 95 % t intervals where there are several; a seed with fewer than two such minima has none. Grey: lines of "
+    "the exponents that the paper prints (dashed, the same for both models) and quotes for longer sequences (dotted), "
+    "through the middle of the MLP's points.",
+)
+def power_laws(scaling: pd.DataFrame, paper: Paper) -> Figure:
+    """A panel for size and one for data, with the paper's numbers of 000-2."""
+    found = minima(scaling)
+    laws = exponents(found)
+    figure, axes = style.canvas(columns=2, height=3.6)
+    panels = {"size": ("n_opt", "a", "best number of weights N"), "data": ("d_opt", "b", "best number of targets D")}
+    for axis, (name, (column, letter, title)) in zip(axes[0], panels.items(), strict=True):
+        inside = found[found["side"] == "inside"].dropna(subset=column)
+        _paper(axis, inside[inside["model"] == "mlp"], column, [paper["000-2"][key] for key in LINES[name]])
+        for position, model in enumerate(sorted(found["model"].unique(), reverse=True)):
+            label = f"{model}: {_said(letter, laws.loc[laws['model'] == model, f'{name}_1'])}"
+            _model(axis, inside[inside["model"] == model], column, label, style.colour(model, position))
+        plots.ticks(axis, sorted(found[BUDGET].unique()), said="{:.2g}")
+        axis.set_yscale("log")
+        axis.set_xlabel("budget C = 6 N D (operations)")
+        axis.set_ylabel(title)
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1)
+    return figure
 
 
 def _said(letter: str, values: pd.Series) -> str:
@@ -62,26 +80,3 @@ def _paper(axes: Axes, inside: pd.DataFrame, column: str, values: list[float]) -
     for value, dashes in zip(values, ((0, (4, 3)), (0, (1, 2))), strict=True):
         line = middle[column] * (ends / middle[BUDGET]) ** value
         axes.plot(ends, line, color=style.PAPER, linestyle=dashes, linewidth=1.1, label=f"paper: {value:g}")
-
-
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """Two panels of tables["scaling"]; tables["paper"] with 000-2's numbers."""
-    found = minima(tables["scaling"])
-    laws = exponents(found)
-    of_claim = tables["paper"][tables["paper"]["claim"] == "000-2"].set_index("key")["value"]
-    figure, axes = style.canvas(columns=2, height=3.6)
-    panels = {"size": ("n_opt", "a", "best number of weights N"), "data": ("d_opt", "b", "best number of targets D")}
-    for axis, (name, (column, letter, title)) in zip(axes[0], panels.items(), strict=True):
-        inside = found[found["side"] == "inside"].dropna(subset=column)
-        _paper(axis, inside[inside["model"] == "mlp"], column, [float(of_claim[key]) for key in LINES[name]])
-        for position, model in enumerate(sorted(found["model"].unique(), reverse=True)):
-            label = f"{model}: {_said(letter, laws.loc[laws['model'] == model, f'{name}_1'])}"
-            _model(axis, inside[inside["model"] == model], column, label, style.colour(model, position))
-        axis.set_xscale("log")
-        axis.set_yscale("log")
-        axis.set_xticks(sorted(found[BUDGET].unique()), [f"{budget:.2g}" for budget in sorted(found[BUDGET].unique())])
-        axis.xaxis.set_minor_locator(NullLocator())
-        axis.set_xlabel("budget C = 6 N D (operations)")
-        axis.set_ylabel(title)
-        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1)
-    return figure

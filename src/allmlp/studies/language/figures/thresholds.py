@@ -3,22 +3,11 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from allmlp.report import style
+from allmlp.report import plots, style
+from allmlp.report.exhibits import figure
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, share_column
-from allmlp.studies.language.drawing import COLOURS, line
+from allmlp.studies.language.drawing import COLOURS
 from allmlp.studies.seeds import over_seeds
-
-MEASURES = ["thresholds"]
-PARTS = ["neurons"]
-PAPER = "Appendix H"
-CLAIMS = ["000-5", "000-19"]
-TITLE = "What the thresholds decide"
-CAPTION = (
-    "Share of neurons that meet the criterion of each of the two classes after the last step, against one threshold of "
-    "Appendix H with the others as printed, under both readings of its norms (rows); mean over seeds and 95 % t "
-    "interval. Grey: the printed value. A share that falls or rises steeply there is the threshold's as much as the "
-    "network's. Neurons may meet both criteria. The paper chose its values by visual inspection."
-)
 
 PANELS = {
     "low_rows": (N_GRAM, "share of low rows needed"),
@@ -28,15 +17,25 @@ PANELS = {
 }
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """A row per reading, a column per threshold; tables["thresholds"] with run and seed."""
-    rows = tables["thresholds"]
-    readings = list(rows["reading"].unique())
+@figure(
+    title="What the thresholds decide",
+    where="Appendix H",
+    claims=["000-5", "000-19"],
+    parts=["neurons"],
+    caption="Share of neurons that meet the criterion of each of the two classes after the last step, against one "
+    "threshold of Appendix H with the others as printed, under both readings of its norms (rows); mean over seeds and "
+    "95 % t interval. Grey: the printed value. A share that falls or rises steeply there is the threshold's as much as "
+    "the network's. Neurons may meet both criteria. The paper chose its values by visual inspection.",
+)
+def thresholds(thresholds: pd.DataFrame) -> Figure:
+    """A row per reading, a column per threshold; rows with run and seed."""
+    readings = list(thresholds["reading"].unique())
     figure, axes = style.canvas(columns=len(PANELS), rows=len(readings), height=2.1, width=7.5)
     for down, reading in enumerate(readings):
         for axis, (threshold, (name, label)) in zip(axes[down], PANELS.items(), strict=True):
-            at = rows[(rows["reading"] == reading) & (rows["threshold"] == threshold)]
-            line(axis, over_seeds(at, ["value_1"], share_column(name)), "value_1", COLOURS[name], label=name)
+            at = thresholds[(thresholds["reading"] == reading) & (thresholds["threshold"] == threshold)]
+            points = over_seeds(at, ["value_1"], share_column(name))
+            plots.band(axis, points, "value_1", color=COLOURS[name], label=name)
             style.mark_paper(axis, float(at["printed_1"].iloc[0]), along="x", label="printed")
             axis.set_ylim(-0.02, 1.02)
             if threshold == "variance":
@@ -44,7 +43,5 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             if down == len(readings) - 1:
                 axis.set_xlabel(label, fontsize=8)
         axes[down, 0].set_ylabel(f"reading: {reading}\nshare of neurons")
-    handles = [axes[0, column].get_legend_handles_labels() for column in (0, -1)]
-    (n_gram, paper), (words, _) = (found[0] for found in handles)
-    figure.legend([n_gram, words, paper], [N_GRAM, BAG_OF_WORDS, "printed"], loc="outside lower center", ncols=3)
+    plots.legend_below(figure, axes[0], ncols=3, order=[N_GRAM, BAG_OF_WORDS])
     return figure

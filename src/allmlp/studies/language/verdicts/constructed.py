@@ -2,28 +2,21 @@
 
 from typing import Any
 
-import pandas as pd
-
 from allmlp.protocols import Evidence
-from allmlp.report.statistics import Finding, Verdict
+from allmlp.report.statistics import Finding
+from allmlp.studies.rules import exact
 
 READING = ["rows", "slices", "variance"]
 
 
 def sorts_rightly(evidence: Evidence) -> Finding:
     """000-19: is there a reading of the norms under which one set of thresholds sorts every kind at every width?"""
-    worst, limit = by_reading(evidence.table("constructed_neurons")), evidence.margin["right_share_1"]
-    value = float(worst.max())
-    verdict: Verdict = "reproduced" if value >= limit else "contradicted"
+    rows, limit = evidence.table("constructed_neurons"), evidence.margin["right_share_1"]
+    worst = rows.groupby(READING)["right_share_1"].min()  # at the kind and width where a reading is worst
     right = [_named(reading) for reading in worst.index[worst >= limit]]
-    best = _named(worst.idxmax())
-    text = f"{len(right)} of {len(worst)} readings do: {'; '.join(right)}" if right else f"none; the best is {best}"
-    return Finding(verdict, value, value, value, 1, "of the worst kind, best reading", text)
-
-
-def by_reading(rows: pd.DataFrame) -> pd.Series:
-    """Each reading's share of right classes at the kind and width where it is lowest."""
-    return rows.groupby(READING)["right_share_1"].min()
+    found = f"{len(right)} of {len(worst)} readings do: {'; '.join(right)}"
+    text = found if right else f"none; the best is {_named(worst.idxmax())}"
+    return exact(bool(right), float(worst.max()), "of the worst kind, best reading", text)
 
 
 def _named(reading: Any) -> str:

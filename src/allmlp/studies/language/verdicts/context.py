@@ -2,6 +2,7 @@
 
 from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding
+from allmlp.studies.rules import exact
 
 
 def context_parameters(evidence: Evidence) -> Finding:
@@ -14,4 +15,4 @@ def context_parameters(evidence: Evidence) -> Finding:
     counts = ", ".join(f"{reading} {value:.3f}" for reading, value in beyond["min"].items())
     growth = "the same at every T" if constant else "not the same at every T"
     text = f"millions of weights beyond T d^2, {growth}: {counts}; the paper's constant is {claimed}"
-    return Finding("reproduced" if holds else "contradicted", nearest, nearest, nearest, 1, "million weights", text)
+    return exact(holds, nearest, "million weights", text)

@@ -8,9 +8,10 @@ import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, Verdict, better, within_prediction
-from allmlp.studies.language.crossings import Ratios, crossings, more_data, of_part, ratios
-from allmlp.studies.rules import NotPlannedError, withheld
+from allmlp.report.statistics import Finding, better, within_prediction
+from allmlp.studies.language.crossings import BOTH, Ratios, crossings, more_data, ratios
+from allmlp.studies.parts import of_part
+from allmlp.studies.rules import NotPlannedError, exact, withheld
 
 UNIT = "log2 of the ratio of weights"
 LAST, MEAN = "last k tokens", "mean of all tokens"
@@ -18,7 +19,8 @@ LAST, MEAN = "last k tokens", "mean of all tokens"
 
 def matched_perplexity(evidence: Evidence) -> Finding:
     """000-13: 3 times the weights at equal data, 1.5 times with 3 times the data."""
-    rows, paper, limit = of_part(evidence.table("perplexity")), evidence.paper, evidence.margin["factor_log2"]
+    rows = of_part(evidence.table("perplexity"), "perplexity", models=BOTH)
+    paper, limit = evidence.paper, evidence.margin["factor_log2"]
     data = int(paper["data_ratio_1"])
     (equal,) = ratios(crossings(rows, 1))
     (more,) = ratios(crossings(rows, data))
@@ -32,7 +34,7 @@ def matched_perplexity(evidence: Evidence) -> Finding:
 
 def more_weights(evidence: Evidence) -> Finding:
     """000-own-6: more weights at equal data, fewer of them with more data."""
-    rows, margin = of_part(evidence.table("perplexity")), evidence.margin["weights_log2"]
+    rows, margin = of_part(evidence.table("perplexity"), "perplexity", models=BOTH), evidence.margin["weights_log2"]
     (alone,) = ratios(crossings(rows, 1))
     equal, more = ratios(crossings(rows, 1), crossings(rows, more_data(rows)))
     return whole(
@@ -45,24 +47,21 @@ def more_weights(evidence: Evidence) -> Finding:
 
 def operations_and_weights(evidence: Evidence) -> Finding:
     """000-own-7: the ratio in weights minus the ratio in operations."""
-    rows = of_part(evidence.table("perplexity"))
+    rows = of_part(evidence.table("perplexity"), "perplexity", models=BOTH)
     weights, operations = ratios(crossings(rows, 1), crossings(rows, 1, "operations"))
     return _difference(weights, operations, evidence.margin["ratio_log2"])
 
 
 def neuron_identities(evidence: Evidence) -> Finding:
     """000-18: any linear function of the last k tokens; the mean of all; k d weights."""
-    rows = evidence.table("dct_identities")
-    limit = evidence.margin["difference_1"]
+    rows, limit = evidence.table("dct_identities"), evidence.margin["difference_1"]
     off = (rows["weights"] - rows["frequencies"] * rows["d_model"]).abs()
-    counted: Verdict = "reproduced" if (off == 0).all() else "contradicted"
-    worst = float(off.max())
     text = f"k d in {int((off == 0).sum())} of {len(rows)} neurons"
     return whole(
         {
-            "(a) the last k tokens": _exact(rows[rows["identity"] == LAST], limit),
-            "(b) the mean": _exact(rows[rows["identity"] == MEAN], limit),
-            "(c) k d weights": Finding(counted, worst, worst, worst, 1, "weights off", text),
+            "(a) the last k tokens": _difference_of(rows[rows["identity"] == LAST], limit),
+            "(b) the mean": _difference_of(rows[rows["identity"] == MEAN], limit),
+            "(c) k d weights": exact(bool((off == 0).all()), float(off.max()), "weights off", text),
         }
     )
 
@@ -94,11 +93,10 @@ def _above(values: np.ndarray, margin: float, said: str, *, smaller: bool, large
     return withheld(finding, "contradicted", "some ratio may be larger", when=larger)
 
 
-def _exact(rows: pd.DataFrame, limit: float) -> Finding:
+def _difference_of(rows: pd.DataFrame, limit: float) -> Finding:
     """Is the largest difference of neuron and function at most `limit`?"""
     if rows.empty:
         raise NotPlannedError("needs neurons of both identities, which are not planned")
     value = float(rows["difference_1"].max())
-    verdict: Verdict = "reproduced" if value <= limit else "contradicted"
     text = f"largest difference {value:.2g} over {len(rows)} neurons, limit {limit:g}"
-    return Finding(verdict, value, value, value, 1, "largest difference", text)
+    return exact(value <= limit, value, "largest difference", text)

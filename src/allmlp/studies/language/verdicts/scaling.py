@@ -10,27 +10,19 @@ from allmlp.report.multiplicity import at_least, holm_adjusted, whole
 from allmlp.report.statistics import Finding, Verdict, better, equal, within_prediction
 from allmlp.studies.language.isoflop import BUDGET, FEWEST_SIZES, SIZE, Parabola, exponents, gain_to_best, minima, slope
 from allmlp.studies.language.verdicts.wear import not_judged
-from allmlp.studies.rules import NotPlannedError, every, withheld
+from allmlp.studies.parts import of_part
+from allmlp.studies.rules import NotPlannedError, every, withheld_either
 
 MLP, GPT = "mlp", "gpt2-last"
 CHOOSING = 2  # seeds kept for choosing where a bump is sought
 WIDTH = "d_model"
 FEWEST = 3  # budgets with a minimum inside, for a difference of exponents
-
-
-def of_part(rows: pd.DataFrame, part: str, *models: str) -> pd.DataFrame:
-    """The rows of one part. NotPlannedError where there are none, or none of some model."""
-    found = rows[rows["part"] == part]
-    if missing := [model for model in models if model not in set(found["model"])]:
-        raise NotPlannedError(f"needs runs of {', '.join(missing)} at fixed budgets, which are not planned")
-    if found.empty:
-        raise NotPlannedError(f"needs runs of the part {part}, which are not planned")
-    return found
+AT_THE_PAPERS = "judged at the paper's budgets only"
 
 
 def bump(evidence: Evidence) -> Finding:
     """000-1: a local maximum of the loss over size, in more than half of the budgets."""
-    rows = of_part(evidence.table("scaling"), "scaling", MLP)
+    rows = of_part(evidence.table("scaling"), "scaling", models=[MLP])
     limit = evidence.margin["prominence_nats"]
     mine = rows[rows["model"] == MLP]
     found = {
@@ -69,7 +61,7 @@ def prominence(cell: pd.DataFrame) -> np.ndarray:
 
 def size_exponents(evidence: Evidence) -> Finding:
     """000-2: the exponent of the best size, for both architectures, beside 0.24 and 0.49."""
-    rows = of_part(evidence.table("scaling"), "scaling", MLP, GPT)
+    rows = of_part(evidence.table("scaling"), "scaling", models=(MLP, GPT))
     paper, margin = evidence.paper, evidence.margin["exponent_1"]
     found = minima(rows)
     a = exponents(found).pivot(index="seed", columns="model", values="size_1")
@@ -82,9 +74,9 @@ def size_exponents(evidence: Evidence) -> Finding:
     few, outside = _fewest(found) < FEWEST, _outside(found)
     reason = f"fewer than {FEWEST} budgets of some seed have their minimum inside the sizes tried"
     parts = {
-        "(a) 0.24 for both": _unless_elsewhere(every(predicted), evidence),
-        "(b) alike": _few(equal((a[MLP] - a[GPT]).to_numpy(), margin), reason, few),
-        "(c) below 0.49": _few(every(smaller), reason, few),
+        "(a) 0.24 for both": withheld_either(every(predicted), AT_THE_PAPERS, when=evidence.scale != "paper"),
+        "(b) alike": withheld_either(equal((a[MLP] - a[GPT]).to_numpy(), margin), reason, when=few),
+        "(c) below 0.49": withheld_either(every(smaller), reason, when=few),
     }
     finding = whole(parts)
     return replace(finding, text=f"{finding.text}; {outside}") if outside else finding
@@ -92,7 +84,7 @@ def size_exponents(evidence: Evidence) -> Finding:
 
 def best_losses(evidence: Evidence) -> Finding:
     """000-3: the GPT lower at every budget, both improving alike."""
-    best = minima(of_part(evidence.table("scaling"), "scaling", MLP, GPT))
+    best = minima(of_part(evidence.table("scaling"), "scaling", models=(MLP, GPT)))
     wide = best.pivot(index=["seed", BUDGET], columns="model", values="best_nats").dropna()
     if wide.empty:
         raise NotPlannedError("needs budgets that both architectures share, which are not planned")
@@ -116,7 +108,7 @@ def depth_and_width(evidence: Evidence) -> Finding:
         raise NotPlannedError("needs a deeper model within 5 % of the other's weights")
     losses = rows.pivot(index="seed", columns="shape", values="validation_nats")
     deeper = losses["deep"] - losses["base"]
-    grid = of_part(evidence.table("scaling"), "scaling", MLP)
+    grid = of_part(evidence.table("scaling"), "scaling", models=[MLP])
     gain, best = gain_to_best(_at_budget(grid, rows[BUDGET].iloc[0]), WIDTH)
     more = better((gain.reindex(deeper.index) - deeper.abs()).to_numpy(), 0.0, unit="nats")
     text = f"{more.text}; doubling the width up to the best one gains {gain.mean():.3g} nats"
@@ -149,7 +141,7 @@ def _half_is_outside(best: Parabola) -> str:
 
 def equal_operations(evidence: Evidence) -> Finding:
     """000-own-1: is the MLP lower at equal counted operations?"""
-    best = minima(of_part(evidence.table("scaling"), "scaling", MLP, GPT))
+    best = minima(of_part(evidence.table("scaling"), "scaling", models=(MLP, GPT)))
     paired = best.groupby("seed").filter(lambda of_seed: of_seed["model"].nunique() == 2)
     gaps = [gaps_at_equal_operations(of_seed) for _, of_seed in paired.groupby("seed")]
     if not any(map(len, gaps)):
@@ -177,7 +169,7 @@ def gaps_at_equal_operations(best: pd.DataFrame) -> np.ndarray:
 
 def what_counts_as_size(evidence: Evidence) -> Finding:
     """000-own-2: the MLP's exponent without embeddings minus the one with them."""
-    rows = of_part(evidence.table("scaling"), "scaling", MLP)
+    rows = of_part(evidence.table("scaling"), "scaling", models=[MLP])
     rows = rows[rows["model"] == MLP]
     with_all, without = minima(rows), minima(rows, "non_embedding_parameters")
     inside = (with_all["side"] == "inside") & (without["side"] == "inside")
@@ -205,16 +197,3 @@ def _outside(found: pd.DataFrame) -> str:
     left = found[found["side"] != "inside"].groupby(["model", BUDGET], as_index=False).size()
     said = ", ".join(f"{row.model} {row.budget_flops:.2g} ({row.size})" for row in left.itertuples())
     return f"left out, minimum outside the sizes tried (seeds): {said}" if said else ""
-
-
-def _few(finding: Finding, reason: str, few: bool) -> Finding:
-    """Undecided where the lines rest on too few budgets."""
-    finding = withheld(finding, "reproduced", reason, when=few)
-    return withheld(finding, "contradicted", reason, when=few)
-
-
-def _unless_elsewhere(finding: Finding, evidence: Evidence) -> Finding:
-    """(a) of 000-2 is judged only at the paper's budgets: at any other scale it is undecided."""
-    reason = "judged at the paper's budgets only"
-    finding = withheld(finding, "reproduced", reason, when=evidence.scale != "paper")
-    return withheld(finding, "contradicted", reason, when=evidence.scale != "paper")

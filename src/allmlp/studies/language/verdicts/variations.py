@@ -1,17 +1,16 @@
 """Rules on runs with one setting changed (000-15, own claims). The unit is the seed."""
 
-import math
-
 import numpy as np
 import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better, equal
-from allmlp.studies.language.parts import at_end, varied, with_control
+from allmlp.studies.language.parts import varied, with_control
 from allmlp.studies.language.verdicts.classes import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
-from allmlp.studies.rules import withheld
+from allmlp.studies.rules import undecided, withheld
+from allmlp.studies.seeds import at_end
 
 CONSTANT, EXPLAINED = "constant_share_median_1", "window_share_median_1"
 
@@ -26,7 +25,7 @@ def hardly_dependent(evidence: Evidence) -> Finding:
     else:
         tried = ", ".join(f"{width:g}" for width in sorted(widths["d_mlp"].unique()))
         text = f"not judged: of the widths {tried} fewer than two are beyond the second"
-        beyond = Finding("undecided", math.nan, math.nan, math.nan, widths["seed"].nunique(), "of neurons", text)
+        beyond = undecided(text, widths["seed"].nunique(), "of neurons")
     more = better((ranges(contexts) - ranges(widths)).to_numpy(), 0.0, unit="of neurons")
     return whole({"(a) converged over widths": beyond, "(b) more over contexts than over widths": more})
 
@@ -38,35 +37,27 @@ def ranges(rows: pd.DataFrame) -> pd.Series:
 
 def without_long_range(evidence: Evidence) -> Finding:
     """000-own-3: do bag-of-words neurons, and constant parts, need information beyond the sentence?"""
-    margin, (base, dealt) = evidence.margin, _with_control(evidence, "sentences")
-    both = pd.concat([base, dealt])
+    base, dealt = with_control(_ends(evidence), "sentences")
+    margin, fresh = evidence.margin, pd.concat([base, dealt])
     lost = better(_paired(base, dealt, BAG_OF_WORDS), margin["share_1"], unit="of neurons")
-    few = base[BAG_OF_WORDS].min() < margin["share_1"]
-    lost = withheld(lost, "contradicted", "some seed has too few bag-of-words neurons to lose", when=few)
     constant = better(_paired(base, dealt, CONSTANT), margin["constant_share_1"], unit="of the energy")
-    return whole(
-        {
-            "(a) fewer bag-of-words neurons": unless_fresh(lost, both, margin),
-            "(b) less constant energy": unless_fresh(constant, both, margin),
-        }
-    )
+    few = bool(base[BAG_OF_WORDS].min() < margin["share_1"])
+    lost = withheld(lost, "contradicted", "some seed has too few bag-of-words neurons to lose", when=few)
+    parts = {"(a) fewer bag-of-words neurons": lost, "(b) less constant energy": constant}
+    return whole({name: unless_fresh(finding, fresh, margin) for name, finding in parts.items()})
 
 
 def without_order(evidence: Evidence) -> Finding:
     """000-own-4: do n-gram neurons need the order of words, and does the constant part grow without it?"""
-    margin, (base, shuffled) = evidence.margin, _with_control(evidence, "words")
-    both = pd.concat([base, shuffled])
+    base, shuffled = with_control(_ends(evidence), "words")
+    margin, fresh = evidence.margin, pd.concat([base, shuffled])
     halved = base.assign(**{N_GRAM: base[N_GRAM] / 2})
     lost = better(_paired(halved, shuffled, N_GRAM), 0.0, unit="of neurons, half minus what is left")
-    few = base[N_GRAM].min() < margin["share_1"]
-    lost = withheld(lost, "contradicted", "some seed has too few n-gram neurons to lose", when=few)
     constant = better(_paired(shuffled, base, CONSTANT), margin["constant_share_1"], unit="of the energy")
-    return whole(
-        {
-            "(a) n-gram neurons halved": unless_fresh(lost, both, margin),
-            "(b) more constant energy": unless_fresh(constant, both, margin),
-        }
-    )
+    few = bool(base[N_GRAM].min() < margin["share_1"])
+    lost = withheld(lost, "contradicted", "some seed has too few n-gram neurons to lose", when=few)
+    parts = {"(a) n-gram neurons halved": lost, "(b) more constant energy": constant}
+    return whole({name: unless_fresh(finding, fresh, margin) for name, finding in parts.items()})
 
 
 def wear_and_start(evidence: Evidence) -> Finding:
@@ -92,10 +83,6 @@ def _ends(evidence: Evidence) -> pd.DataFrame:
     """Shares by the deciding reading and threshold-free numbers after each run's last step, a row per run."""
     numbers = at_end(evidence.table("concentration"))[["run", CONSTANT, EXPLAINED]]
     return at_end(of_deciding(evidence.table("neuron_classes"))).merge(numbers, on="run")
-
-
-def _with_control(evidence: Evidence, control: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    return with_control(_ends(evidence), control)
 
 
 def _paired(first: pd.DataFrame, second: pd.DataFrame, column: str) -> np.ndarray:
