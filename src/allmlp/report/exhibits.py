@@ -1,11 +1,13 @@
 """Figures and tables as functions of measurements.
 
-    @table(title="Weights", caption="All weights of each model.", where="Appendix D", claims=["002-10"])
+    @table("Weights", where="Appendix D", claims=["002-10"])
     def weights(parameter_counts: pd.DataFrame) -> pd.DataFrame:
+        \"\"\"All weights of each model, embeddings among them.\"\"\"
         return parameter_counts[["model", "total"]]
 
 Each parameter is named like a measure. It receives the rows of that measure, with the labels of their runs as columns.
-A parameter `paper` receives the numbers that the paper prints. The function's name is the name of the figure or table.
+A parameter `paper` receives the numbers that the paper prints. The name of the function names the figure or table, and
+its docstring is the caption.
 """
 
 import importlib
@@ -62,17 +64,21 @@ class _Decorator:
 
     def __call__(
         self,
-        *,
         title: str,
-        caption: str,
+        *,
         where: str = "",
         claims: Sequence[str] = (),
         parts: Sequence[str] = (),
         also: Sequence[str] = (),
+        values: Mapping[str, object] | None = None,
+        caption: str = "",
     ) -> Callable[[Callable[..., Any]], Exhibit]:
+        """`values`: what stands in the docstring in braces."""
+
         def marked(make: Callable[..., Any]) -> Exhibit:
             measures = tuple(name for name in inspect.signature(make).parameters if name != "paper")
-            return Exhibit(self.kind, make, measures, title, caption, where, claims, parts, also)
+            said = caption or " ".join((make.__doc__ or "").split()).format(**(values or {}))
+            return Exhibit(self.kind, make, measures, title, said, where, claims, parts, also)
 
         return marked
 

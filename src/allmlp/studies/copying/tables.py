@@ -10,17 +10,17 @@ from allmlp.studies.seeds import at_end, summary
 
 
 @table(
-    title="What each part of CausalRN is for",
+    "What each part of CausalRN is for",
     where="Figure 2",
     claims=["002-1", "002-2", "002-3"],
     parts=["comparison", "ablation"],
-    caption="CausalRN as published and with one part changed: mean over seeds of the first step below half the "
-    "plateau, of the steps from nine tenths of it to one over the steps before (below 1: a sudden fall), of the "
-    "largest fall of the loss within 25 iterations, and of the step where it begins, with 95 % t intervals. What did "
-    "not happen within the budget enters with the budget.",
 )
 def ablations(falls: pd.DataFrame, iterations_to_99: pd.DataFrame) -> pd.DataFrame:
-    """One row per variant; interval ends are empty for a single seed."""
+    """CausalRN as published and with one part changed: mean over seeds of the first step below half the plateau, of the
+    steps from nine tenths of it to one over the steps before (below 1: a sudden fall), of the largest fall of the loss
+    within 25 iterations, and of the step where it begins, with 95 % t intervals. What did not happen within the budget
+    enters with the budget.
+    """
     rows = variants(falls)
     largest = variants(iterations_to_99)[["run", "fall_nats", "fall_step"]]
     return summary(
@@ -36,16 +36,12 @@ def ablations(falls: pd.DataFrame, iterations_to_99: pd.DataFrame) -> pd.DataFra
     )
 
 
-@table(
-    title="Copying as it is used",
-    where="Section 3",
-    claims=["002-4"],
-    caption="Share of fresh strings that the trained models copy without an error when they write letter by letter "
-    "after their own letters (greedy decoding), and when they are told the true letters before (the accuracy that "
-    "training logs): mean over seeds, with the 95 % t interval of the first.",
-)
+@table("Copying as it is used", where="Section 3", claims=["002-4"])
 def greedy_decoding(greedy_decoding: pd.DataFrame) -> pd.DataFrame:
-    """One row per string length, model and variant."""
+    """Share of fresh strings that the trained models copy without an error when they write letter by letter after their
+    own letters (greedy decoding), and when they are told the true letters before (the accuracy that training logs):
+    mean over seeds, with the 95 % t interval of the first.
+    """
     shown = summary(
         greedy_decoding,
         ["string_length", "model", "variant"],
@@ -58,17 +54,13 @@ def greedy_decoding(greedy_decoding: pd.DataFrame) -> pd.DataFrame:
     return shown.rename(columns={"strings_right_low": "low", "strings_right_high": "high"})
 
 
-@table(
-    title="Images: the end of training",
-    where="Figure 7",
-    claims=["002-8", "002-9", "002-own-3"],
-    caption="Loss and accuracy on held-out images after the last step, mean over seeds and 95 % t interval. Heat: how "
-    "much of what the class token gathers lies in the middle of an image, beyond the middle's share of the area, mean "
-    "over test images and seeds; networks without relations have none. Weights are all but positions and head; "
-    "operations those of the whole training, forward and backward, as counted. The paper gives drawings, no numbers.",
-)
+@table("Images: the end of training", where="Figure 7", claims=["002-8", "002-9", "002-own-3"])
 def image_ends(image_curve: pd.DataFrame, heat_shares: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
-    """One row per corpus and model; interval ends are empty for a single seed."""
+    """Loss and accuracy on held-out images after the last step, mean over seeds and 95 % t interval. Heat: how much of
+    what the class token gathers lies in the middle of an image, beyond the middle's share of the area, mean over test
+    images and seeds; networks without relations have none. Weights are all but positions and head; operations those of
+    the whole training, forward and backward, as counted. The paper gives drawings, no numbers.
+    """
     spent = cost[["run", "non_embedding_parameters", "steps_done", "counted_flops"]]
     beyond = (heat_shares["centre_share_1"] - heat_shares["area_share_1"]).rename("heat")
     heat = beyond.groupby([heat_shares["corpus"], heat_shares["model"]]).mean()
@@ -89,19 +81,12 @@ def image_ends(image_curve: pd.DataFrame, heat_shares: pd.DataFrame, cost: pd.Da
     )
 
 
-@table(
-    title="Iterations to 99 % accuracy",
-    where="Figure 4",
-    claims=["002-5"],
-    parts=["comparison"],
-    also=["long"],
-    caption="First iteration with 99 % of the tokens of a batch right: mean over seeds and 95 % t interval. A run that "
-    "did not arrive enters with its budget, so that the mean is a lower bound wherever fewer than all seeds arrived. "
-    "Beside it the largest fall of the loss within 25 iterations, a sudden one being near the plateau's height of "
-    "about 3 nats.",
-)
+@table("Iterations to 99 % accuracy", where="Figure 4", claims=["002-5"], parts=["comparison"], also=["long"])
 def iterations_to_99(iterations_to_99: pd.DataFrame) -> pd.DataFrame:
-    """One row per string length and model; interval ends are empty for a single seed."""
+    """First iteration with 99 % of the tokens of a batch right: mean over seeds and 95 % t interval. A run that did not
+    arrive enters with its budget, so that the mean is a lower bound wherever fewer than all seeds arrived. Beside it
+    the largest fall of the loss within 25 iterations, a sudden one being near the plateau's height of about 3 nats.
+    """
     shown = summary(
         iterations_to_99,
         ["string_length", "model"],
@@ -114,16 +99,12 @@ def iterations_to_99(iterations_to_99: pd.DataFrame) -> pd.DataFrame:
     return shown.rename(columns={f"fall{end}": f"fall{end}_nats" for end in ("", "_low", "_high")})
 
 
-@table(
-    title="Operations against length",
-    where="Equation 5",
-    claims=["002-11"],
-    caption="Counted operations of a forward and backward pass over one sequence, and of one more token after so many "
-    "others: matrix products by their size, pairs of the relation by theirs, everything else by the numbers it writes. "
-    "The exponents are the slopes of their logarithms over the logarithm of the length.",
-)
+@table("Operations against length", where="Equation 5", claims=["002-11"])
 def operations(operations: pd.DataFrame) -> pd.DataFrame:
-    """One row per architecture: operations at each length, and the exponents."""
+    """Counted operations of a forward and backward pass over one sequence, and of one more token after so many others:
+    matrix products by their size, pairs of the relation by theirs, everything else by the numbers it writes. The
+    exponents are the slopes of their logarithms over the logarithm of the length.
+    """
     found = []
     for model, rows in operations.groupby("model"):
         row: dict[str, object] = {"model": model}
@@ -135,30 +116,20 @@ def operations(operations: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-@table(
-    title="Weights at the paper's size",
-    where="Appendix D",
-    claims=["002-10"],
-    caption="Weights of blocks and classifier head, as the paper counts, and all weights, embeddings among them.",
-)
+@table("Weights at the paper's size", where="Appendix D", claims=["002-10"])
 def parameter_counts(parameter_counts: pd.DataFrame, paper: Paper) -> pd.DataFrame:
-    """One row per architecture, beside the paper's number where it has one (millions)."""
+    """Weights of blocks and classifier head, as the paper counts, and all weights, embeddings among them."""
     named = parameter_counts["model"].str.replace("-", "_") + "_parameters_millions"
     shown = parameter_counts.assign(paper_millions=named.map(dict(paper["002-10"])))
     return shown[["model", "blocks_and_head", "paper_millions", "total"]]
 
 
-@table(
-    title="Text by characters: the loss at the end",
-    where="Figure 6, left",
-    claims=["002-7", "002-own-2"],
-    caption="Loss on held-out documents after the last step: mean over seeds and 95 % t interval, in nats and in bits "
-    "per byte of text, and the entropy of the text where it is known. Weights are those of the blocks, and all of "
-    "them; operations those of the whole training, forward and backward, as counted. The paper gives a drawing, no "
-    "numbers.",
-)
+@table("Text by characters: the loss at the end", where="Figure 6, left", claims=["002-7", "002-own-2"])
 def text_losses(text_curve: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
-    """One row per corpus and model; interval ends are empty for a single seed."""
+    """Loss on held-out documents after the last step: mean over seeds and 95 % t interval, in nats and in bits per byte
+    of text, and the entropy of the text where it is known. Weights are those of the blocks, and all of them; operations
+    those of the whole training, forward and backward, as counted. The paper gives a drawing, no numbers.
+    """
     spent = cost[["run", "parameters", "non_embedding_parameters", "steps_done", "counted_flops"]]
     shown = summary(
         text_ends(text_curve).merge(spent, on="run"),
@@ -176,18 +147,14 @@ def text_losses(text_curve: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     return shown.rename(columns={"nats_per_byte_low": "low", "nats_per_byte_high": "high"})
 
 
-@table(
-    title="What the models write",
-    where="Figure 6, right",
-    claims=["002-7"],
-    caption="The first sample of the first seed of each model, after the paper's prompt, at the temperature of the "
-    "published code (the paper states none): chosen by its number, not for its looks. Beside it, means over all "
-    "samples and seeds: the share of words that occur in the training text searched, and the longest part that stands "
-    "there word for word, in bytes. Samples change with one bit of a weight, so another machine writes other words. "
-    "The paper prints two samples of its Linear CausalRN.",
-)
+@table("What the models write", where="Figure 6, right", claims=["002-7"])
 def text_samples(text_samples: pd.DataFrame) -> pd.DataFrame:
-    """One row per model."""
+    """The first sample of the first seed of each model, after the paper's prompt, at the temperature of the published
+    code (the paper states none): chosen by its number, not for its looks. Beside it, means over all samples and seeds:
+    the share of words that occur in the training text searched, and the longest part that stands there word for word,
+    in bytes. Samples change with one bit of a weight, so another machine writes other words. The paper prints two
+    samples of its Linear CausalRN.
+    """
     rows = text_samples.assign(text=text_samples["text"].map(one_line))
     return (
         rows.sort_values(["seed", "sample"])

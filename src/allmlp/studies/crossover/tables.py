@@ -11,28 +11,24 @@ from allmlp.studies.crossover import families
 from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, REFERENCE
 
 
-@table(
-    title="What each architecture can do",
-    caption="By what its class says: whether it is causal, which tokens it predicts, whether it reads tokens or "
-    "patches, and what it must be given besides a width and a depth. Every architecture of the registry has a row.",
-)
+@table("What each architecture can do")
 def abilities(abilities: pd.DataFrame) -> pd.DataFrame:
-    """One row per architecture, one column per task: `yes`, or `cannot: ` and the reason."""
+    """By what its class says: whether it is causal, which tokens it predicts, whether it reads tokens or patches, and
+    what it must be given besides a width and a depth. Every architecture of the registry has a row.
+    """
     said = abilities["reason"].map(lambda reason: f"cannot: {reason}" if reason else "yes")
     shown = abilities.assign(said=said).pivot(index="architecture", columns="task", values="said")
     return shown.loc[abilities["architecture"].unique(), list(abilities["task"].unique())].reset_index()
 
 
-@table(
-    title="What each architecture costs",
-    caption="At the size of the matrix. Operations are forward and backward, counted; kept bytes are what a forward "
-    "pass holds for the backward pass, without the head, each storage once. Speeds are of the machine named, tokens a "
-    "second: of training, and of one continuation, token after token, half a context after half a context. Steps are "
-    "what the task's budget of operations paid for. Learning rate: as the search chose it, beside the largest that it "
-    "tried; where the two are one, a larger may or may not have been better.",
-)
+@table("What each architecture costs")
 def costs(resources: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
-    """One row per task and architecture, of its first seed."""
+    """At the size of the matrix. Operations are forward and backward, counted; kept bytes are what a forward pass holds
+    for the backward pass, without the head, each storage once. Speeds are of the machine named, tokens a second: of
+    training, and of one continuation, token after token, half a context after half a context. Steps are what the task's
+    budget of operations paid for. Learning rate: as the search chose it, beside the largest that it tried; where the
+    two are one, a larger may or may not have been better.
+    """
     rows = resources.merge(cost[["run", "steps_done", "counted_flops"]], on="run")
     rows = rows.assign(kept_bytes_per_token=rows["kept_bytes_per_token"].round().astype(int))
     names = {"steps_done": "steps", "learning_rate_1": "learning_rate", "largest_rate_1": "largest_rate"}
@@ -41,15 +37,12 @@ def costs(resources: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     return rows.rename(columns=names)[[*sizes, *spent, "training_tokens_per_s", "generation_tokens_per_s", "hardware"]]
 
 
-@table(
-    title="Retrieval by what learnt the stories",
-    caption="Share of held-out summaries whose own story is the nearest of its group of candidates, mean over seeds; "
-    "guessed: the same of a guess. Every model is shown the same pairs, in the same groups. Of a text that is longer "
-    "than the context the last tokens are read. Cut: the share of such texts, the same for all, as context and "
-    "tokenizer are.",
-)
+@table("Retrieval by what learnt the stories")
 def retrieval(score: pd.DataFrame) -> pd.DataFrame:
-    """One row per column of the matrix that learnt the stories."""
+    """Share of held-out summaries whose own story is the nearest of its group of candidates, mean over seeds; guessed:
+    the same of a guess. Every model is shown the same pairs, in the same groups. Of a text that is longer than the
+    context the last tokens are read. Cut: the share of such texts, the same for all, as context and tokenizer are.
+    """
     rows = families.scored(score).query("task == 'retrieval'")
     return rows.groupby(["family", "model"], sort=False, as_index=False).agg(
         found_1=("value", "mean"),
@@ -74,17 +67,18 @@ COLUMNS = ["family", "tasks", "common", "behind", "low", "high", "seeds", "best_
 
 
 @table(
-    title="How far each family is behind attention",
+    "How far each family is behind attention",
     claims=["all-own-1", "all-own-2", "all-own-3"],
-    caption="Of each all-MLP family its best variant on a task, least behind first. Behind: attention's skill minus "
-    "the family's, below zero where it is ahead, the mean over the common tasks, which somebody learnt and all ranked "
-    f"families can do; from {FEWEST_OF_INTERVAL} seeds on with a 95 % t interval over seeds, paired. A family that has "
-    "one such task with attention is not ranked, where others have more. Best and worst are of all tasks that it has "
-    "with attention. The other numbers are ratios to attention on the task named at the end, a common one: above one "
-    "it needs more, or is faster. Speeds are of one timing each.",
+    values={"fewest_of_interval": FEWEST_OF_INTERVAL},
 )
 def distances(score: pd.DataFrame, resources: pd.DataFrame) -> pd.DataFrame:
-    """One row per all-MLP family that has a task with attention; `common` is empty for one that is not ranked."""
+    """Of each all-MLP family its best variant on a task, least behind first. Behind: attention's skill minus the
+    family's, below zero where it is ahead, the mean over the common tasks, which somebody learnt and all ranked
+    families can do; from {fewest_of_interval} seeds on with a 95 % t interval over seeds, paired. A family that has one
+    such task with attention is not ranked, where others have more. Best and worst are of all tasks that it has with
+    attention. The other numbers are ratios to attention on the task named at the end, a common one: above one it needs
+    more, or is faster. Speeds are of one timing each.
+    """
     rows = families.best_variants(families.scored(score))
     of_families = {family: families.distances(rows, family) for family in families.all_mlp(rows)}
     of_families = {family: of_tasks for family, of_tasks in of_families.items() if of_tasks}

@@ -25,18 +25,13 @@ def by_class(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values(["reading", "class"], key=lambda of: of.map(order).fillna(of), ignore_index=True)
 
 
-@table(
-    title="Energy of the neurons of each class",
-    where="Figures 4, 6 and 12",
-    claims=["000-6", "000-8"],
-    parts=["neurons"],
-    caption="After the last step, means over the neurons of each class, then over seeds with 95 % t intervals: number "
-    "of neurons, share of energy in the most energetic four positions in a row, in the last three positions, constant "
-    "in time (frequency 0), and in the three lowest frequencies of the orthonormal DCT-II. Seeds without a neuron of "
-    "the class leave its shares empty.",
-)
+@table("Energy of the neurons of each class", where="Figures 4, 6 and 12", claims=["000-6", "000-8"], parts=["neurons"])
 def class_energies(class_energies: pd.DataFrame) -> pd.DataFrame:
-    """One row per reading and class."""
+    """After the last step, means over the neurons of each class, then over seeds with 95 % t intervals: number of
+    neurons, share of energy in the most energetic four positions in a row, in the last three positions, constant in
+    time (frequency 0), and in the three lowest frequencies of the orthonormal DCT-II. Seeds without a neuron of the
+    class leave its shares empty.
+    """
     shown = summary(
         class_energies[class_energies["moment"] == "end"],
         ["reading", "class"],
@@ -51,53 +46,44 @@ def class_energies(class_energies: pd.DataFrame) -> pd.DataFrame:
 
 
 @table(
-    title="Which reading of the thresholds sorts neurons whose class is known",
+    "Which reading of the thresholds sorts neurons whose class is known",
     where="Appendix H",
     claims=["000-19"],
     parts=["untrained"],
-    caption="Share of constructed neurons that each reading of Appendix H's undefined norms puts into their class: "
-    "n-grams of one to four recent positions, equal rows with noise of a share of their norm, fresh initial weights, "
-    "which are in none; at the width where the share is lowest. Rows: norms as they are or over the neuron's largest; "
-    "variance: of each row over its own norm, over the mean norm, or over the root mean square; its threshold as "
-    "printed or scaled to the width. `worst_1` is the lowest of the row.",
 )
 def constructed_neurons(constructed_neurons: pd.DataFrame) -> pd.DataFrame:
-    """One row per reading, a column per kind, best reading first."""
+    """Share of constructed neurons that each reading of Appendix H's undefined norms puts into their class: n-grams of
+    one to four recent positions, equal rows with noise of a share of their norm, fresh initial weights, which are in
+    none; at the width where the share is lowest. Rows: norms as they are or over the neuron's largest; variance: of
+    each row over its own norm, over the mean norm, or over the root mean square; its threshold as printed or scaled to
+    the width. `worst_1` is the lowest of the row.
+    """
     kinds = list(constructed_neurons["kind"].unique())
     lowest = constructed_neurons.groupby([*READING, "kind"])["right_share_1"].min().unstack()[kinds]
     shown = lowest.assign(worst_1=lowest.min(axis=1)).sort_values("worst_1", ascending=False, kind="stable")
     return shown.reset_index().rename_axis(columns=None)
 
 
-@table(
-    title="What a DCT neuron can express",
-    where="Appendix C.1",
-    claims=["000-18"],
-    caption="Largest difference, in float64 on random sequences, of a DCT neuron and the function that it is to be: a "
-    "random linear function of the last k tokens (window t = k), and a linear function of the mean of all tokens (k = "
-    "1, t = T). Beside them its weights, counted. Only with the frequencies 0 to k - 1 over a window of exactly t "
-    "tokens do these hold (E000-5).",
-)
+@table("What a DCT neuron can express", where="Appendix C.1", claims=["000-18"])
 def dct_identities(dct_identities: pd.DataFrame) -> pd.DataFrame:
-    """One row per neuron."""
+    """Largest difference, in float64 on random sequences, of a DCT neuron and the function that it is to be: a random
+    linear function of the last k tokens (window t = k), and a linear function of the mean of all tokens (k = 1, t = T).
+    Beside them its weights, counted. Only with the frequencies 0 to k - 1 over a window of exactly t tokens do these
+    hold (E000-5).
+    """
     neuron = ["identity", "window", "frequencies", "d_model"]
     return dct_identities.drop_duplicates(neuron)[[*neuron, "weights", "difference_1"]]
 
 
-@table(
-    title="Keywords of neurons",
-    where="Figures 13 and 14",
-    claims=["000-11"],
-    parts=["neurons"],
-    caption="Of the first seed, after the last step: the six neurons of least variance over time (bag-of-words, by "
-    "their mean row), the six with the least row norm (n-gram, by their row of largest norm), the neurons of the class "
-    "before all others, and six random vectors; the ten tokens nearest by dot product with the input embedding, of "
-    "which the first five are the text's (E000-7), their coherence (mean NPMI in held-out documents), and what the "
-    "model goes on with after each of the first five where all other inputs are zero. A space within a token is shown "
-    "as ▁, the end of a document as ∎.",
-)
+@table("Keywords of neurons", where="Figures 13 and 14", claims=["000-11"], parts=["neurons"])
 def keywords(keywords: pd.DataFrame) -> pd.DataFrame:
-    """One row per class and neuron."""
+    """Of the first seed, after the last step: the six neurons of least variance over time (bag-of-words, by their mean
+    row), the six with the least row norm (n-gram, by their row of largest norm), the neurons of the class before all
+    others, and six random vectors; the ten tokens nearest by dot product with the input embedding, of which the first
+    five are the text's (E000-7), their coherence (mean NPMI in held-out documents), and what the model goes on with
+    after each of the first five where all other inputs are zero. A space within a token is shown as ▁, the end of a
+    document as ∎.
+    """
     rows = keywords[(keywords["seed"] == keywords["seed"].min()) & (keywords["nearness"] == DECIDING)]
     random = rows["class"] == RANDOM
     neuron = rows["neuron"].astype(str).mask(random, "")
@@ -107,15 +93,15 @@ def keywords(keywords: pd.DataFrame) -> pd.DataFrame:
 
 
 @table(
-    title="Classes of first-layer neurons at the end of training",
+    "Classes of first-layer neurons at the end of training",
     where="Figure 4, left, at its right end",
     claims=["000-5", "000-10", "000-12"],
     parts=["neurons"],
-    caption="Share of first-layer neurons in each class of Appendix H after the last step, under each reading of its "
-    "norms (E000-2, E000-3); mean over seeds and 95 % t interval. The paper gives a drawing, no numbers.",
 )
 def neuron_classes(neuron_classes: pd.DataFrame) -> pd.DataFrame:
-    """One row per reading and class; interval ends are empty for a single seed."""
+    """Share of first-layer neurons in each class of Appendix H after the last step, under each reading of its norms
+    (E000-2, E000-3); mean over seeds and 95 % t interval. The paper gives a drawing, no numbers.
+    """
     last = at_end(neuron_classes)
     shares = {"share_1": "mean", "low_1": "low", "high_1": "high", "seeds": "n"}
     parts = [over_seeds(last, ["reading"], share_column(name)).assign(**{"class": name}) for name in CLASSES]
@@ -123,16 +109,11 @@ def neuron_classes(neuron_classes: pd.DataFrame) -> pd.DataFrame:
     return found[["reading", "class", *shares]]
 
 
-@table(
-    title="DCT-MLPs and GPT-2s",
-    where="Figure 9",
-    claims=["000-13"],
-    parts=["perplexity"],
-    caption="Weights without and with embeddings, training tokens and perplexity per token on held-out documents at "
-    "the end of training: mean over seeds and 95 % t interval.",
-)
+@table("DCT-MLPs and GPT-2s", where="Figure 9", claims=["000-13"], parts=["perplexity"])
 def perplexities(perplexity: pd.DataFrame) -> pd.DataFrame:
-    """One row per model, size and amount of data; interval ends are empty for a single seed."""
+    """Weights without and with embeddings, training tokens and perplexity per token on held-out documents at the end of
+    training: mean over seeds and 95 % t interval.
+    """
     rows = of_part(perplexity, "perplexity", models=BOTH)
     means = over_seeds(rows, ["model", "tokens", "n_blocks", "weights", "all_weights"], "perplexity_1")
     names = {"n_blocks": "blocks", "mean": "perplexity_1", "low": "low_1", "high": "high_1", "n": "seeds"}
@@ -140,18 +121,14 @@ def perplexities(perplexity: pd.DataFrame) -> pd.DataFrame:
     return means.rename(columns=names)[columns]
 
 
-@table(
-    title="What the models write",
-    where="Appendix A",
-    claims=["000-17"],
-    caption="The continuation by the first seed of each model after each of the paper's six prompts, at the paper's "
-    "temperature: chosen by its number, not for its looks. Beside it, means over seeds: the share of runs of three "
-    "tokens that occur in the training text, the longest part that stands there word for word, in bytes, and how much "
-    "more likely the prompt's last word is in context than after the word before it alone, in nats. Samples change "
-    "with one bit of a weight, so another machine writes other words.",
-)
+@table("What the models write", where="Appendix A", claims=["000-17"])
 def samples(samples: pd.DataFrame) -> pd.DataFrame:
-    """One row per prompt and model."""
+    """The continuation by the first seed of each model after each of the paper's six prompts, at the paper's
+    temperature: chosen by its number, not for its looks. Beside it, means over seeds: the share of runs of three tokens
+    that occur in the training text, the longest part that stands there word for word, in bytes, and how much more
+    likely the prompt's last word is in context than after the word before it alone, in nats. Samples change with one
+    bit of a weight, so another machine writes other words.
+    """
     rows = samples.assign(text=samples["text"].map(one_line)).sort_values("seed", kind="stable")
     shown = rows.groupby(["prompt", "model", "d_model", "d_mlp"], as_index=False).agg(
         corpus=("corpus", "first"),
@@ -165,21 +142,16 @@ def samples(samples: pd.DataFrame) -> pd.DataFrame:
     return shown.drop(columns="prompt")
 
 
-@table(
-    title="Exponents of compute",
-    where="Figure 1, centre and right",
-    claims=["000-2", "000-own-2"],
-    parts=["scaling"],
-    caption="Exponents a of the best size and b of the best number of supervised targets in compute, by parabolas over "
-    "each budget of which only minima inside the sizes tried are used: mean over seeds with 95 % t interval, and "
-    "beside it the percentile interval of a bootstrap over runs, drawn anew within each budget and size, with the "
-    "share of draws in which an exponent could be fitted (that interval is too narrow at a few seeds, and decides "
-    "nothing). Three ways to count: all weights and C = 6 N D, as the paper; weights without embeddings, same C; all "
-    "weights, and in place of C the operations counted for the best run. Empty where fewer than two budgets of a seed "
-    "are left. With all weights and C = 6 N D, a + b is 1 by construction.",
-)
+@table("Exponents of compute", where="Figure 1, centre and right", claims=["000-2", "000-own-2"], parts=["scaling"])
 def scaling_exponents(scaling: pd.DataFrame) -> pd.DataFrame:
-    """One row per way to count and model."""
+    """Exponents a of the best size and b of the best number of supervised targets in compute, by parabolas over each
+    budget of which only minima inside the sizes tried are used: mean over seeds with 95 % t interval, and beside it the
+    percentile interval of a bootstrap over runs, drawn anew within each budget and size, with the share of draws in
+    which an exponent could be fitted (that interval is too narrow at a few seeds, and decides nothing). Three ways to
+    count: all weights and C = 6 N D, as the paper; weights without embeddings, same C; all weights, and in place of C
+    the operations counted for the best run. Empty where fewer than two budgets of a seed are left. With all weights and
+    C = 6 N D, a + b is 1 by construction.
+    """
     spent = minima(scaling).groupby(["model", BUDGET])["best_counted_flops"].mean()
     counted = scaling.assign(**{BUDGET: spent.loc[pd.MultiIndex.from_frame(scaling[["model", BUDGET]])].to_numpy()})
     kinds = {
@@ -203,18 +175,18 @@ def scaling_exponents(scaling: pd.DataFrame) -> pd.DataFrame:
 
 
 @table(
-    title="The best size of each budget",
+    "The best size of each budget",
     where="Figure 1, left, and Figure 3",
     claims=["000-1", "000-2", "000-3"],
     parts=["scaling"],
-    caption="For each budget C = 6 N D: the sizes tried, the vertex of the parabola in log N through the means over "
-    "seeds and on which side of these sizes it lies (a vertex outside is no measurement, and left out of every power "
-    "law; nowhere: the parabola opens downwards), the share of seeds whose own vertex lies inside, the lowest mean "
-    "loss with its 95 % t interval over seeds, the size that has it, how often it saw each sequence, and the "
-    "operations counted for it over C. The paper gives drawings, no numbers.",
 )
 def scaling_minima(scaling: pd.DataFrame) -> pd.DataFrame:
-    """One row per model and budget; interval ends are empty for a single seed."""
+    """For each budget C = 6 N D: the sizes tried, the vertex of the parabola in log N through the means over seeds and
+    on which side of these sizes it lies (a vertex outside is no measurement, and left out of every power law; nowhere:
+    the parabola opens downwards), the share of seeds whose own vertex lies inside, the lowest mean loss with its 95 % t
+    interval over seeds, the size that has it, how often it saw each sequence, and the operations counted for it over C.
+    The paper gives drawings, no numbers.
+    """
     found = []
     for _, rows in scaling.groupby(["model", BUDGET]):
         mean, each = minima(isoflop.pooled(rows)).iloc[0], minima(rows)
@@ -232,19 +204,19 @@ def scaling_minima(scaling: pd.DataFrame) -> pd.DataFrame:
 
 
 @table(
-    title="The MLP with one thing changed",
+    "The MLP with one thing changed",
     where="Figure 11",
     claims=["000-15", "000-own-3", "000-own-4", "000-own-5"],
     parts=["variation"],
     also=["control"],
-    caption="Every variation after its last step: corpus, context, hidden width, weight decay, standard deviation of "
-    "the initial embeddings, and the e-foldings of the initial weights; mean over seeds with 95 % t intervals of the "
-    "shares of n-gram and of bag-of-words neurons (by the reading that decides), of the medians over neurons of the "
-    "energy that is constant before the last three rows and of that which they and one constant explain (all of it, "
-    "where the context is four tokens), and of the loss on held-out documents.",
 )
 def variations(neuron_classes: pd.DataFrame, concentration: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
-    """One row per variation; interval ends are empty for a single seed."""
+    """Every variation after its last step: corpus, context, hidden width, weight decay, standard deviation of the
+    initial embeddings, and the e-foldings of the initial weights; mean over seeds with 95 % t intervals of the shares
+    of n-gram and of bag-of-words neurons (by the reading that decides), of the medians over neurons of the energy that
+    is constant before the last three rows and of that which they and one constant explain (all of it, where the context
+    is four tokens), and of the loss on held-out documents.
+    """
     numbers = at_end(concentration)[["run", "constant_share_median_1", "window_share_median_1"]]
     numbers = numbers.merge(cost[["run", "validation_nats"]], on="run")
     return summary(

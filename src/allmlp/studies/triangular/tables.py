@@ -10,17 +10,17 @@ from allmlp.studies.triangular.printed import OF_THE_PAPER
 
 
 @table(
-    title="The search for learning rates",
+    "The search for learning rates",
     where="Methods and Materials, which name one rate",
     claims=["004-2", "004-4", "004-5", "004-7"],
     parts=[SEARCH],
-    caption="Held-out loss (nats per token) after the search's steps on the search's own seed, for every learning "
-    "rate; the lowest of a row is the rate that the variant's runs are trained with, and the discounted mask's, which "
-    "differs from the averaging one by so little that it has no search of its own. `steps` is the same for all. A run "
-    "that diverged has no loss. Scales that set one rate for all have no such table.",
 )
 def learning_rates(cost: pd.DataFrame) -> pd.DataFrame:
-    """One row per variant, corpus and beginning, one column per rate."""
+    """Held-out loss (nats per token) after the search's steps on the search's own seed, for every learning rate; the
+    lowest of a row is the rate that the variant's runs are trained with, and the discounted mask's, which differs from
+    the averaging one by so little that it has no search of its own. `steps` is the same for all. A run that diverged
+    has no loss. Scales that set one rate for all have no such table.
+    """
     keys = ["variant", "corpus", "begins"]
     begins = cost["run"].str.contains("-continued", regex=False).map({True: "pre-trained", False: "fresh"})
     loss = cost["validation_nats"].where(~cost["diverged"].astype(bool))
@@ -40,49 +40,36 @@ SAID = {
 OF_SAMPLES = ["word_share_1", "pair_share_1", "four_word_share_1", "known_word_characters", "distinct_pairs"]
 
 
-@table(
-    title="What samples hold, iteration by iteration",
-    where="Section 4",
-    claims=["004-6"],
-    caption="Means over seeds of what the samples of the model in training hold: share of words, pairs and sequences "
-    "of four words that occur in the training text (in four million characters of a longer one), mean length of words "
-    "spelled right, different pairs of words, ends of sentences per 1,000 characters, and the held-out loss that the "
-    "own document's context saves. The paper's words stand beside the iterations that it names.",
-)
+@table("What samples hold, iteration by iteration", where="Section 4", claims=["004-6"])
 def milestones(milestones: pd.DataFrame, paper: Paper) -> pd.DataFrame:
-    """One row per kept step."""
+    """Means over seeds of what the samples of the model in training hold: share of words, pairs and sequences of four
+    words that occur in the training text (in four million characters of a longer one), mean length of words spelled
+    right, different pairs of words, ends of sentences per 1,000 characters, and the held-out loss that the own
+    document's context saves. The paper's words stand beside the iterations that it names.
+    """
     by_step = milestones.groupby("step")
     means = by_step[[*OF_SAMPLES, "sentence_ends", "context_nats"]].mean()
     said = {step: SAID[key] for key, step in paper["004-6"].items()}
     return means.assign(seeds=by_step["seed"].nunique(), paper_says=means.index.map(said).fillna("")).reset_index()
 
 
-@table(
-    title="Which model has the printed number of weights",
-    where="Methods and Materials",
-    claims=["004-1"],
-    caption="Weights of three readings of the text at its printed sizes, and those among them that stand above "
-    "diagonals of triangles and take no part; beside them the paper's number (millions). The abstract speaks of one "
-    "triangle.",
-)
+@table("Which model has the printed number of weights", where="Methods and Materials", claims=["004-1"])
 def parameter_counts(parameter_counts: pd.DataFrame, paper: Paper) -> pd.DataFrame:
-    """One row per reading."""
+    """Weights of three readings of the text at its printed sizes, and those among them that stand above diagonals of
+    triangles and take no part; beside them the paper's number (millions). The abstract speaks of one triangle.
+    """
     shown = parameter_counts[["reading", "parameters", "masked"]]
     return shown.assign(paper_millions=paper["004-1"]["parameters_millions"])
 
 
-@table(
-    title="What the models write, and what of it is copied",
-    where="Figure 6",
-    claims=["004-7"],
-    caption="The first sample of the first seed of each part, chosen by its number and not for its looks, and the "
-    "paper's Figure 6. Between ⟦ and ⟧ stands the longest run of words that occurs word for word in the training text "
-    "of the row's corpus, in eight million characters of a longer one (for the paper's sample in the held-out text "
-    "too: the paper holds nothing out). Beside it the run's words, and the mean over all samples and seeds. Samples "
-    "change with one bit of a weight, so another machine writes other words.",
-)
+@table("What the models write, and what of it is copied", where="Figure 6", claims=["004-7"])
 def samples(samples: pd.DataFrame) -> pd.DataFrame:
-    """One row per part and corpus, and one for the paper's sample on each corpus."""
+    """The first sample of the first seed of each part, chosen by its number and not for its looks, and the paper's
+    Figure 6. Between ⟦ and ⟧ stands the longest run of words that occurs word for word in the training text of the
+    row's corpus, in eight million characters of a longer one (for the paper's sample in the held-out text too: the
+    paper holds nothing out). Beside it the run's words, and the mean over all samples and seeds. Samples change with
+    one bit of a weight, so another machine writes other words.
+    """
     keys, printed = ["part", "corpus"], samples["sample"] == OF_THE_PAPER
     rows = samples.assign(part=samples["part"].mask(printed, "the paper's Figure 6"))
     first = rows.sort_values([*keys, "seed", "sample"]).drop_duplicates(keys)
@@ -102,16 +89,17 @@ def marked(text: str, start: int, stop: int) -> str:
 
 
 @table(
-    title="Variants of the model in numbers",
+    "Variants of the model in numbers",
     where="Sections 2 and 3, which print no loss",
     claims=["004-2", "004-3", "004-4", "004-5", "004-own-1", "004-own-2"],
     parts=[COMPARISON],
-    caption="Mean over seeds with 95 % t intervals (empty for one seed): held-out loss in nats per token early (over "
-    "the tested steps of the first quarter) and at the end; the learning rate; seconds per step on the machine that "
-    f"trained it; runs that diverged. {RATES_OF_VARIANTS}",
+    values={"rates": RATES_OF_VARIANTS},
 )
 def variants(learning: pd.DataFrame) -> pd.DataFrame:
-    """One row per variant."""
+    """Mean over seeds with 95 % t intervals (empty for one seed): held-out loss in nats per token early (over the
+    tested steps of the first quarter) and at the end; the learning rate; seconds per step on the machine that trained
+    it; runs that diverged. {rates}
+    """
     return summary(
         learning,
         ["variant"],

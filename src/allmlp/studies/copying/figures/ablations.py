@@ -18,17 +18,17 @@ POINTS = 120  # steps drawn per line: the file stays small
 
 
 @figure(
-    title="What each part of CausalRN is for",
+    "What each part of CausalRN is for",
     where="Figure 2",
     claims=["002-1", "002-2", "002-3"],
     parts=["comparison", "ablation"],
-    caption="Loss on each training batch before its update, against iterations, of CausalRN as published and with one "
-    "part changed: left without the norm after the reduction, in the middle with the approximate norm before the "
-    "activation or none, right with another activation. Mean over seeds and 95 % t interval. Black dotted: the "
-    "plateau, the loss of guessing the letters. Variants that this scale leaves out are not drawn.",
 )
 def ablations(learning_curve: pd.DataFrame) -> Figure:
-    """A panel per kind of ablation; rows with run, seed, part, variant, string_length."""
+    """Loss on each training batch before its update, against iterations, of CausalRN as published and with one part
+    changed: left without the norm after the reduction, in the middle with the approximate norm before the activation or
+    none, right with another activation. Mean over seeds and 95 % t interval. Black dotted: the plateau, the loss of
+    guessing the letters. Variants that this scale leaves out are not drawn.
+    """
     rows = variants(learning_curve)
     there = set(rows["variant"])
     panels = {title: [name for name in names if name in there] for title, names in PANELS.items()}

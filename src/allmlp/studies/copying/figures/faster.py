@@ -18,19 +18,19 @@ MARKERS = {(True, True): "o", (True, False): ">", (False, True): "<", (False, Fa
 
 
 @figure(
-    title="Where CausalRN is faster",
+    "Where CausalRN is faster",
     where="Figure 4",
     claims=["002-own-1", "002-own-4", "002-5"],
     parts=["comparison", "grid"],
     also=["long"],
-    caption="What the Transformer needs to reach 99 % of the tokens over what CausalRN needs, by string length, width, "
-    "depth and learning rate: iterations on the left, counted operations on the right. Right of 1 CausalRN is faster. "
-    "Dots are seeds, bars their mean and 95 % t interval (not corrected for the number of rows). Triangles: a seed "
-    "where one of the two did not arrive and entered with its budget; pointing right the Transformer did not and the "
-    "true ratio is larger, pointing left CausalRN did not and it is smaller; a cross: neither did.",
 )
 def faster(falls: pd.DataFrame, cost: pd.DataFrame) -> Figure:
-    """A row per cell; rows with the runs' labels."""
+    """What the Transformer needs to reach 99 % of the tokens over what CausalRN needs, by string length, width, depth
+    and learning rate: iterations on the left, counted operations on the right. Right of 1 CausalRN is faster. Dots are
+    seeds, bars their mean and 95 % t interval (not corrected for the number of rows). Triangles: a seed where one of
+    the two did not arrive and entered with its budget; pointing right the Transformer did not and the true ratio is
+    larger, pointing left CausalRN did not and it is smaller; a cross: neither did.
+    """
     cells = [cell for _, cell in ratios(falls, cost).groupby(CELL)]
     figure, axes = style.canvas(columns=2, height=max(1.6, 0.22 * len(cells) + 0.9))
     for axis, column in zip(axes[0], ("iterations", "operations"), strict=True):

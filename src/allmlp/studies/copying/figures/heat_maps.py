@@ -10,18 +10,14 @@ from allmlp.report.exhibits import figure
 from allmlp.studies.copying.centre import central
 
 
-@figure(
-    title="What the class token gathers",
-    where="Figure 8",
-    claims=["002-9"],
-    caption="Images of the test split, drawn once and not chosen for their looks, and the heat of their patches in one "
-    "seed: the norm over features of exp(a_CLS + b_i), as the layer forms it with all its normalisations, over the "
-    "image's sum; black is no heat, the palest patch the image's largest. Dashed: the middle of the image, whose share "
-    "of the area stands beside the images, and its share of the heat under each map. The published code leaves out the "
-    "normalisation of the layer's input, and the paper shows images that it chose.",
-)
+@figure("What the class token gathers", where="Figure 8", claims=["002-9"])
 def heat_maps(heat_maps: pd.DataFrame) -> Figure:
-    """A column per image, a row per model below the images; of the first seed."""
+    """Images of the test split, drawn once and not chosen for their looks, and the heat of their patches in one seed:
+    the norm over features of exp(a_CLS + b_i), as the layer forms it with all its normalisations, over the image's sum;
+    black is no heat, the palest patch the image's largest. Dashed: the middle of the image, whose share of the area
+    stands beside the images, and its share of the heat under each map. The published code leaves out the normalisation
+    of the layer's input, and the paper shows images that it chose.
+    """
     rows = heat_maps[heat_maps["seed"] == heat_maps["seed"].min()]
     models, images = sorted(rows["model"].unique()), sorted(rows["image"].unique())
     figure, axes = style.canvas(columns=len(images), rows=1 + len(models), height=1.35)

@@ -14,17 +14,13 @@ PANELS = {  # of the test split -> of each batch, and what both are
 SMOOTHED = 9  # logged steps whose mean the faint line is
 
 
-@figure(
-    title="Learning to classify images",
-    where="Figure 7",
-    claims=["002-8", "002-own-3"],
-    caption="Loss and accuracy on held-out images against training steps, mean over seeds and 95 % t interval, paired "
-    "between models, which see the same batches. Faint: each training batch before its update, mean over seeds; the "
-    "paper draws these alone, and visits every image once. A line ends where one of its seeds diverged. The paper "
-    "shows CIFAR-5m as a drawing without numbers, so there is no grey mark.",
-)
+@figure("Learning to classify images", where="Figure 7", claims=["002-8", "002-own-3"])
 def image_curves(image_curve: pd.DataFrame) -> Figure:
-    """A panel per number; rows with run, seed, model and corpus."""
+    """Loss and accuracy on held-out images against training steps, mean over seeds and 95 % t interval, paired between
+    models, which see the same batches. Faint: each training batch before its update, mean over seeds; the paper draws
+    these alone, and visits every image once. A line ends where one of its seeds diverged. The paper shows CIFAR-5m as a
+    drawing without numbers, so there is no grey mark.
+    """
     figure, axes = style.canvas(columns=len(PANELS), height=3.2)
     for axis, (tested, (trained, label)) in zip(axes[0], PANELS.items(), strict=True):
         for model, colour, rows in plots.by_model(image_curve):

@@ -15,20 +15,13 @@ DODGE = 0.04  # the factor that sets models at one string length side by side
 BEYOND = 1.4  # how far above the largest budget the axis goes, for the arrows
 
 
-@figure(
-    title="Iterations to 99 % accuracy",
-    where="Figure 4",
-    claims=["002-5"],
-    parts=["comparison"],
-    also=["long"],
-    caption="First iteration with 99 % of the tokens of a batch right, against string length. Dots are seeds, bars "
-    "their mean and 95 % t interval where every seed arrived. Open triangles are runs that did not arrive within the "
-    "budget, drawn at the budget with their number: they need more iterations. Models stand side by side for "
-    "legibility. Grey: from this string length on the paper's Linear CausalRN does not arrive; its other values are "
-    "drawn without numbers.",
-)
+@figure("Iterations to 99 % accuracy", where="Figure 4", claims=["002-5"], parts=["comparison"], also=["long"])
 def iterations_to_99(iterations_to_99: pd.DataFrame, paper: Paper) -> Figure:
-    """One axis; the paper's numbers of 002-5."""
+    """First iteration with 99 % of the tokens of a batch right, against string length. Dots are seeds, bars their mean
+    and 95 % t interval where every seed arrived. Open triangles are runs that did not arrive within the budget, drawn
+    at the budget with their number: they need more iterations. Models stand side by side for legibility. Grey: from
+    this string length on the paper's Linear CausalRN does not arrive; its other values are drawn without numbers.
+    """
     rows = iterations_to_99
     figure, ((axis,),) = style.canvas(width=5.5, height=3.6)
     models, lengths = sorted(rows["model"].unique()), sorted(rows["string_length"].unique())

@@ -17,19 +17,13 @@ ROWS = {
 POINTS = 160  # steps drawn per metric, shared by the string lengths: the file stays small
 
 
-@figure(
-    title="Learning to copy",
-    where="Figure 3",
-    claims=["002-4"],
-    parts=["comparison"],
-    also=["long"],
-    caption="Loss, accuracy over tokens and accuracy over whole strings on each training batch before its update, "
-    "which is on strings never seen before, against iterations; one column per string length; mean over seeds and 95 % "
-    "t interval. Black dotted: the plateau, the loss of guessing the letters. A line ends where one of its seeds "
-    "diverged. The paper shows strings of 128 as a drawing without numbers, so there is no grey mark.",
-)
+@figure("Learning to copy", where="Figure 3", claims=["002-4"], parts=["comparison"], also=["long"])
 def learning_curves(learning_curve: pd.DataFrame) -> Figure:
-    """A panel per metric and string length; rows with run, seed, part, model, string_length."""
+    """Loss, accuracy over tokens and accuracy over whole strings on each training batch before its update, which is on
+    strings never seen before, against iterations; one column per string length; mean over seeds and 95 % t interval.
+    Black dotted: the plateau, the loss of guessing the letters. A line ends where one of its seeds diverged. The paper
+    shows strings of 128 as a drawing without numbers, so there is no grey mark.
+    """
     lengths = sorted(learning_curve["string_length"].unique())
     figure, axes = style.canvas(columns=len(lengths), rows=len(ROWS), height=1.9)
     for across, length in enumerate(lengths):

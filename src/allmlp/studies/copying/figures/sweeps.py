@@ -11,18 +11,13 @@ from allmlp.studies.parts import of_part
 from allmlp.studies.seeds import over_seeds
 
 
-@figure(
-    title="Learning rates and heads",
-    where="Appendix D",
-    claims=["002-10"],
-    parts=["sweep", "heads"],
-    caption="First step below half the plateau against the learning rate of both models, and against the number of the "
-    "Transformer's heads at the comparison's rate. Dots are seeds that are used for nothing else, lines their mean "
-    "with 95 % t intervals. Open triangles: not within the budget. The paper found one rate and one number of heads "
-    "best at its own width and depth, drawn in grey.",
-)
+@figure("Learning rates and heads", where="Appendix D", claims=["002-10"], parts=["sweep", "heads"])
 def sweeps(falls: pd.DataFrame, paper: Paper) -> Figure:
-    """A panel for rates and one for heads; the paper's numbers of 002-10."""
+    """First step below half the plateau against the learning rate of both models, and against the number of the
+    Transformer's heads at the comparison's rate. Dots are seeds that are used for nothing else, lines their mean with
+    95 % t intervals. Open triangles: not within the budget. The paper found one rate and one number of heads best at
+    its own width and depth, drawn in grey.
+    """
     sweep, heads, printed = of_part(falls, "sweep"), with_one_head(falls), paper["002-10"]
     figure, ((left, right),) = style.canvas(columns=2, height=2.8)
     for model, _, rows in plots.by_model(sweep):

@@ -16,19 +16,20 @@ LINE = 15  # letters of a reason in one line of a cell
 
 
 @figure(
-    title="Every family on every task",
+    "Every family on every task",
     claims=["all-own-1", "all-own-2", "all-own-3"],
-    caption="Skill at the end of training as a share of the best skill on that task; the best in bold. From "
-    f"{FEWEST_OF_INTERVAL} seeds on with half the width of its 95 % t interval over seeds. Skill is 0 for the best "
-    "answer that does not read its input, of recall for the best that looks up no key, and 1 for no error; of a text's "
-    "loss, the share of the entropy of its token frequencies that was learnt. All models of a task were given the same "
-    "number of counted operations, and the same search of learning rates. Retrieval is no training of its own: it is "
-    "measured on what learnt the stories, which reads the last tokens of a text that is longer than its context. "
-    "Hatched: an architecture that cannot do the task, and why, as its class says. Grey: a task that nobody learnt "
-    "within its budget. The sizes of the recall tasks were chosen by trials of attention alone.",
+    values={"fewest_of_interval": FEWEST_OF_INTERVAL},
 )
 def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
-    """One row per task, one column per family (or architecture)."""
+    """Skill at the end of training as a share of the best skill on that task; the best in bold. From
+    {fewest_of_interval} seeds on with half the width of its 95 % t interval over seeds. Skill is 0 for the best answer
+    that does not read its input, of recall for the best that looks up no key, and 1 for no error; of a text's loss, the
+    share of the entropy of its token frequencies that was learnt. All models of a task were given the same number of
+    counted operations, and the same search of learning rates. Retrieval is no training of its own: it is measured on
+    what learnt the stories, which reads the last tokens of a text that is longer than its context. Hatched: an
+    architecture that cannot do the task, and why, as its class says. Grey: a task that nobody learnt within its budget.
+    The sizes of the recall tasks were chosen by trials of attention alone.
+    """
     rows = scored(score)
     cells = _cells(rows).set_index(["task", "column"])
     tasks = [task for task in abilities["task"].unique() if task in set(rows["task"])]

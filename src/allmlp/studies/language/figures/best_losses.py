@@ -11,20 +11,14 @@ from allmlp.studies.language.isoflop import BUDGET, minima
 from allmlp.studies.seeds import over_seeds
 
 
-@figure(
-    title="The best loss against compute",
-    where="Figure 3",
-    claims=["000-3", "000-own-1"],
-    parts=["scaling"],
-    caption="Held-out loss of the best size tried for each budget: on the left against the budget C = 6 N D, which "
-    "counts the supervised targets alone, on the right against the operations that these runs need, counted: matrix "
-    "products, forward and backward, at all positions. A GPT computes every position for one target, and no model "
-    "multiplies by the embeddings that it looks up. Small dots are seeds, large ones and lines means over seeds "
-    "(geometric in operations) with 95 % t intervals of the loss. The paper draws the left panel only and prints no "
-    "value.",
-)
+@figure("The best loss against compute", where="Figure 3", claims=["000-3", "000-own-1"], parts=["scaling"])
 def best_losses(scaling: pd.DataFrame) -> Figure:
-    """A panel for each way to count compute."""
+    """Held-out loss of the best size tried for each budget: on the left against the budget C = 6 N D, which counts the
+    supervised targets alone, on the right against the operations that these runs need, counted: matrix products,
+    forward and backward, at all positions. A GPT computes every position for one target, and no model multiplies by the
+    embeddings that it looks up. Small dots are seeds, large ones and lines means over seeds (geometric in operations)
+    with 95 % t intervals of the loss. The paper draws the left panel only and prints no value.
+    """
     best = minima(scaling)
     figure, axes = style.canvas(columns=2, height=2.9)
     panels = {BUDGET: "budget C = 6 N D (operations)", "best_counted_flops": "operations of the best run, counted"}

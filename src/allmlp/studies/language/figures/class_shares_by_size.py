@@ -13,18 +13,13 @@ from allmlp.studies.seeds import at_end, over_seeds
 AXES = {"context": "context (tokens)", "d_mlp": "hidden width w (neurons)"}
 
 
-@figure(
-    title="Classes of neurons against context and width",
-    where="Figure 11",
-    claims=["000-15"],
-    parts=["variation"],
-    caption="Share of first-layer neurons in each class of Appendix H after the last step, against the context length "
-    "(left) and the hidden width (right), under both readings of its norms; all else as in the base run, whose value "
-    "both columns share. Mean over seeds and 95 % t interval. The paper, at contexts and widths that it does not list, "
-    "finds the shares roughly constant, and context to have the larger effect.",
-)
+@figure("Classes of neurons against context and width", where="Figure 11", claims=["000-15"], parts=["variation"])
 def class_shares_by_size(neuron_classes: pd.DataFrame) -> Figure:
-    """A row per reading, a column per setting; rows with the labels of variations."""
+    """Share of first-layer neurons in each class of Appendix H after the last step, against the context length (left)
+    and the hidden width (right), under both readings of its norms; all else as in the base run, whose value both
+    columns share. Mean over seeds and 95 % t interval. The paper, at contexts and widths that it does not list, finds
+    the shares roughly constant, and context to have the larger effect.
+    """
     rows = at_end(neuron_classes)
     readings = list(rows["reading"].unique())
     figure, axes = style.canvas(columns=len(AXES), rows=len(readings), height=2.3)

@@ -12,19 +12,14 @@ from allmlp.studies.language.drawing import COLOURS
 from allmlp.studies.language.keywords import NEARNESS, RANDOM
 
 
-@figure(
-    title="Are keywords of one neuron about one thing?",
-    where="Figures 13 and 14",
-    claims=["000-11"],
-    parts=["neurons"],
-    caption="Mean normalised pointwise mutual information, over pairs among a vector's ten nearest tokens, of their "
-    "occurring in the same held-out document: -1 never together, 0 independent, 1 only together. Vectors are those of "
-    "the six clearest neurons of each class (dots, all seeds; open where the neuron is not in the class) and random "
-    "ones; bars are means over seeds with 95 % t intervals. Nearness by dot product decides the claim. The paper shows "
-    "words and no number.",
-)
+@figure("Are keywords of one neuron about one thing?", where="Figures 13 and 14", claims=["000-11"], parts=["neurons"])
 def coherence(keywords: pd.DataFrame) -> Figure:
-    """A panel per nearness."""
+    """Mean normalised pointwise mutual information, over pairs among a vector's ten nearest tokens, of their occurring
+    in the same held-out document: -1 never together, 0 independent, 1 only together. Vectors are those of the six
+    clearest neurons of each class (dots, all seeds; open where the neuron is not in the class) and random ones; bars
+    are means over seeds with 95 % t intervals. Nearness by dot product decides the claim. The paper shows words and no
+    number.
+    """
     names, known = [BAG_OF_WORDS, N_GRAM, RANDOM], keywords["coherence_1"].dropna()
     lowest, highest = (known.min(), known.max()) if len(known) else (-1.0, 1.0)
     figure, axes = style.canvas(columns=len(NEARNESS), height=2.7)

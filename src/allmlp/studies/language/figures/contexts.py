@@ -10,18 +10,13 @@ from allmlp.studies.language.parts import along
 from allmlp.studies.seeds import over_seeds
 
 
-@figure(
-    title="Perplexity and size against context",
-    where="Figure 10",
-    claims=["000-14"],
-    parts=["variation", "untrained"],
-    caption="Left: perplexity on held-out documents after the last step against the context length, all else as in the "
-    "base run; mean over seeds and 95 % t interval. Right: weights outside the embeddings at the paper's width, "
-    "counted from the model as it is built here (no training), and in grey the paper's line, T d² and a constant. The "
-    "paper prints no perplexity as a number.",
-)
+@figure("Perplexity and size against context", where="Figure 10", claims=["000-14"], parts=["variation", "untrained"])
 def contexts(cost: pd.DataFrame, context_parameters: pd.DataFrame, paper: Paper) -> Figure:
-    """A panel for perplexity and one for weights; `cost` with the labels of variations."""
+    """Left: perplexity on held-out documents after the last step against the context length, all else as in the base
+    run; mean over seeds and 95 % t interval. Right: weights outside the embeddings at the paper's width, counted from
+    the model as it is built here (no training), and in grey the paper's line, T d² and a constant. The paper prints no
+    perplexity as a number.
+    """
     figure, ((left, right),) = style.canvas(columns=2, height=2.7)
     rows = along(cost[cost["part"] == "variation"], "context")
     points = over_seeds(rows.assign(perplexity=np.exp(rows["validation_nats"])), ["context"], "perplexity")

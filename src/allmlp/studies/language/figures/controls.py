@@ -18,16 +18,16 @@ PANELS = {
 
 
 @figure(
-    title="Neurons of text without topics, and without order",
+    "Neurons of text without topics, and without order",
     claims=["000-own-3", "000-own-4"],
     parts=["variation", "control"],
-    caption="The same MLP on the study's corpus, on the same with its sentences dealt anew among documents (nothing "
-    "reaches beyond a sentence), and on the same with words shuffled within each document (no order): share of n-gram "
-    "and of bag-of-words neurons, by the reading that decides, and median over neurons of the share of energy of all "
-    "but the last three rows that is constant in time, against training steps. Mean over seeds and 95 % t interval.",
 )
 def controls(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figure:
-    """A panel per number, a line per corpus; rows with the labels of variations."""
+    """The same MLP on the study's corpus, on the same with its sentences dealt anew among documents (nothing reaches
+    beyond a sentence), and on the same with words shuffled within each document (no order): share of n-gram and of
+    bag-of-words neurons, by the reading that decides, and median over neurons of the share of energy of all but the
+    last three rows that is constant in time, against training steps. Mean over seeds and 95 % t interval.
+    """
     numbers = concentration[["run", "step", "constant_share_median_1"]]
     rows = of_deciding(neuron_classes).merge(numbers, on=["run", "step"])
     lines = {CONTROLS.get(ending, "as it is"): of_corpus for ending, of_corpus in on_corpora(rows).items()}

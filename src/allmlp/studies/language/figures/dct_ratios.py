@@ -17,18 +17,18 @@ KEYS = {1: "parameters_ratio_1", 3: "parameters_ratio_more_data_1"}  # the paper
 
 
 @figure(
-    title="Size of a DCT-MLP over that of the transformer it equals",
+    "Size of a DCT-MLP over that of the transformer it equals",
     where="Section 5.2, Figure 9",
     claims=["000-13", "000-own-6", "000-own-7"],
     parts=["perplexity"],
-    caption="Weights outside the embeddings, and counted operations of training, of the DCT-MLP whose perplexity is "
-    "that of a GPT-2 of so many blocks, over the GPT-2's own; loss interpolated linearly in the logarithm of the size. "
-    "Dots are seeds, lines means over seeds with 95 % t intervals. Open triangles: even the smallest DCT-MLP tried is "
-    "better (pointing down: the ratio is lower) or even the largest is worse (pointing up: it is higher). Grey: the "
-    "paper's ratios at equal data and with more, at a context and with data far beyond these.",
 )
 def dct_ratios(perplexity: pd.DataFrame, paper: Paper) -> Figure:
-    """A panel for weights, with the paper's numbers of 000-13, and one for operations."""
+    """Weights outside the embeddings, and counted operations of training, of the DCT-MLP whose perplexity is that of a
+    GPT-2 of so many blocks, over the GPT-2's own; loss interpolated linearly in the logarithm of the size. Dots are
+    seeds, lines means over seeds with 95 % t intervals. Open triangles: even the smallest DCT-MLP tried is better
+    (pointing down: the ratio is lower) or even the largest is worse (pointing up: it is higher). Grey: the paper's
+    ratios at equal data and with more, at a context and with data far beyond these.
+    """
     rows = of_part(perplexity, "perplexity", models=BOTH)
     figure, axes = style.canvas(columns=2, height=2.9)
     depths = sorted(rows.loc[rows["model"] == GPT, "n_blocks"].unique())

@@ -10,18 +10,13 @@ from allmlp.report.statistics import t_interval
 SHAPES = ["base", "deep", "wide"]
 
 
-@figure(
-    title="Depth against width",
-    where="Section 3",
-    claims=["000-4"],
-    parts=["depth"],
-    caption="Held-out loss at the end of training of three MLPs at one budget C = 6 N D and embedding width: lines "
-    "join the runs of one seed, bars are means over seeds with 95 % t intervals. The first two have the same number of "
-    "weights within 5 %; the third has twice the hidden width and fewer targets for it. The paper says only that depth "
-    "makes no large difference.",
-)
+@figure("Depth against width", where="Section 3", claims=["000-4"], parts=["depth"])
 def depth(scaling: pd.DataFrame) -> Figure:
-    """One panel; rows with seed, shape, n_blocks, d_mlp."""
+    """Held-out loss at the end of training of three MLPs at one budget C = 6 N D and embedding width: lines join the
+    runs of one seed, bars are means over seeds with 95 % t intervals. The first two have the same number of weights
+    within 5 %; the third has twice the hidden width and fewer targets for it. The paper says only that depth makes no
+    large difference.
+    """
     shapes = [shape for shape in SHAPES if shape in set(scaling["shape"])]
     first = scaling.drop_duplicates("shape").set_index("shape").loc[shapes]
     losses = scaling.pivot(index="seed", columns="shape", values="validation_nats")[shapes]

@@ -12,20 +12,15 @@ from allmlp.studies.language.concentration import RECENT
 from allmlp.studies.language.drawing import MOMENTS
 
 
-@figure(
-    title="Where neurons have their energy",
-    where="Section 4.1",
-    claims=["000-5", "000-6"],
-    parts=["neurons"],
-    caption="Each first-layer neuron of every seed by the share of its energy in the last three rows (across) and by "
-    "what one constant explains in all rows before them (up), at the start, half and end of training. On the diagonal "
-    "a window and a constant explain all: n-gram neurons of up to three tokens lie at its right end, bag-of-words "
-    "neurons at the grey square, their sums between. Grey cross: random weights. The map has no threshold, and the "
-    "paper none such. Below: the share of energy that the last n rows and one constant before them explain, median "
-    "over neurons (line) and the range of nine in ten (area), means over seeds; grey: random weights.",
-)
+@figure("Where neurons have their energy", where="Section 4.1", claims=["000-5", "000-6"], parts=["neurons"])
 def energy_map(energy_map: pd.DataFrame, explained_energy: pd.DataFrame) -> Figure:
-    """Two rows of three panels: the map, and the curves."""
+    """Each first-layer neuron of every seed by the share of its energy in the last three rows (across) and by what one
+    constant explains in all rows before them (up), at the start, half and end of training. On the diagonal a window and
+    a constant explain all: n-gram neurons of up to three tokens lie at its right end, bag-of-words neurons at the grey
+    square, their sums between. Grey cross: random weights. The map has no threshold, and the paper none such. Below:
+    the share of energy that the last n rows and one constant before them explain, median over neurons (line) and the
+    range of nine in ten (area), means over seeds; grey: random weights.
+    """
     context = int(explained_energy["window_rows"].max()) + 1
     figure, axes = style.canvas(columns=len(MOMENTS), rows=2, height=2.5)
     for (above, below), moment in zip(axes.T, MOMENTS, strict=True):

@@ -15,18 +15,15 @@ WINDOW = 3  # Figure 6's last columns of the n-gram neuron
 
 
 @figure(
-    title="Neurons of each class",
-    where="Figure 4, right; Figures 6 and 12",
-    claims=["000-6", "000-8"],
-    parts=["neurons"],
-    caption="Weights of neurons of the first seed, drawn at random inside their class after the last step and not "
-    "chosen for their looks: the first coordinates of the embedding (down) against time (across, the last token on the "
-    "right), and below them the same in the orthonormal DCT-II over time, frequency 0 on the left; for n-gram neurons "
-    "also the DCT of the last three positions alone. Each picture is scaled to its own largest weight. Classes without "
-    "a neuron in this seed are missing. The paper shows such slices without a colour scale.",
+    "Neurons of each class", where="Figure 4, right; Figures 6 and 12", claims=["000-6", "000-8"], parts=["neurons"]
 )
 def example_neurons(example_neurons: pd.DataFrame) -> Figure:
-    """A column per example; rows time, frequency, frequency of the last three positions."""
+    """Weights of neurons of the first seed, drawn at random inside their class after the last step and not chosen for
+    their looks: the first coordinates of the embedding (down) against time (across, the last token on the right), and
+    below them the same in the orthonormal DCT-II over time, frequency 0 on the left; for n-gram neurons also the DCT of
+    the last three positions alone. Each picture is scaled to its own largest weight. Classes without a neuron in this
+    seed are missing. The paper shows such slices without a colour scale.
+    """
     rows = example_neurons[example_neurons["seed"] == example_neurons["seed"].min()]
     of_class = {name: rows[rows["class"] == name].groupby("neuron", sort=False) for name in CLASSES}
     examples = [(name, neuron, _matrix(one)) for name, neurons in of_class.items() for neuron, one in neurons]

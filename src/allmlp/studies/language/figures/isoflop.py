@@ -15,20 +15,20 @@ MARKS = {"inside": "D", "below": "<", "above": ">"}
 
 
 @figure(
-    title="Loss against size at fixed budgets of compute",
+    "Loss against size at fixed budgets of compute",
     where="Figure 1, left",
     claims=["000-1", "000-2"],
     parts=["scaling"],
-    caption="Loss on held-out documents at the end of training against the number of weights, embeddings among them, "
-    "one colour per budget C = 6 N D of operations by the usual estimate, D the supervised targets. Dots are seeds. "
-    "Curves are parabolas in log N through the means over seeds, dotted where they leave the sizes tried; three sizes "
-    "fix one exactly, and leave nothing over to judge its form by. Filled diamonds: a minimum inside the sizes tried. "
-    "Where it lies outside, an open triangle at the edge points to it, and the power laws leave that budget out; "
-    "without a mark the parabola has no minimum. A model that sees its sequences more than once is marked by a cross. "
-    "The paper's curves carry no values that could be drawn here.",
 )
 def isoflop(scaling: pd.DataFrame) -> Figure:
-    """A panel per architecture; rows with run, seed, model, budget_flops."""
+    """Loss on held-out documents at the end of training against the number of weights, embeddings among them, one
+    colour per budget C = 6 N D of operations by the usual estimate, D the supervised targets. Dots are seeds. Curves
+    are parabolas in log N through the means over seeds, dotted where they leave the sizes tried; three sizes fix one
+    exactly, and leave nothing over to judge its form by. Filled diamonds: a minimum inside the sizes tried. Where it
+    lies outside, an open triangle at the edge points to it, and the power laws leave that budget out; without a mark
+    the parabola has no minimum. A model that sees its sequences more than once is marked by a cross. The paper's curves
+    carry no values that could be drawn here.
+    """
     models = sorted(scaling["model"].unique(), reverse=True)  # the MLP first
     budgets = sorted(scaling[BUDGET].unique())
     colours = dict(zip(budgets, matplotlib.colormaps["viridis_r"](np.linspace(0.15, 1, len(budgets))), strict=True))

@@ -12,35 +12,25 @@ from allmlp.studies.seeds import histogram
 BINS = 32
 
 
-@figure(
-    title="How first-layer neurons concentrate in time",
-    where="Figure 5",
-    claims=["000-7"],
-    parts=["neurons"],
-    caption="Share of first-layer neurons by the ratio of l1 to l2 norm over time (mean over the embedding), at the "
-    "start, half and end of training from left to right (the paper's caption names the two ends in the other order, "
-    "E000-4); bars are means over seeds, whiskers 95 % t intervals. Grey: the idealised unigram neuron at 1 and "
-    "bag-of-words neuron at the square root of the context length, where the paper sees its two peaks.",
-)
+@figure("How first-layer neurons concentrate in time", where="Figure 5", claims=["000-7"], parts=["neurons"])
 def l1_l2(l1_l2: pd.DataFrame) -> Figure:
-    """Three histograms with common axes; rows with run and seed."""
+    """Share of first-layer neurons by the ratio of l1 to l2 norm over time (mean over the embedding), at the start,
+    half and end of training from left to right (the paper's caption names the two ends in the other order, E000-4);
+    bars are means over seeds, whiskers 95 % t intervals. Grey: the idealised unigram neuron at 1 and bag-of-words
+    neuron at the square root of the context length, where the paper sees its two peaks.
+    """
     return _histograms(l1_l2, "ratio_1", "ℓ1 / ℓ2 over time", "1 and √T: ideal unigram, bag-of-words")
 
 
-@figure(
-    title="How first-layer neurons concentrate in frequency",
-    where="Figure 15",
-    claims=["000-16"],
-    parts=["neurons"],
-    caption="Share of first-layer neurons by the ratio of l1 to l2 norm over the frequencies of the orthonormal DCT-II "
-    "(mean over the embedding), at the start, half and end of training from left to right (the paper's caption names "
-    "the two ends in the other order, E000-4); bars are means over seeds, whiskers 95 % t intervals. Grey: an ideal "
-    "bag-of-words neuron, which has frequency 0 only, at 1, and equal weight on all frequencies at the square root of "
-    "the context length. The paper sees n-gram neurons on the right and bag-of-words neurons on the left, the inverse "
-    "of the picture over time.",
-)
+@figure("How first-layer neurons concentrate in frequency", where="Figure 15", claims=["000-16"], parts=["neurons"])
 def l1_l2_frequencies(l1_l2: pd.DataFrame) -> Figure:
-    """The same over frequencies."""
+    """Share of first-layer neurons by the ratio of l1 to l2 norm over the frequencies of the orthonormal DCT-II (mean
+    over the embedding), at the start, half and end of training from left to right (the paper's caption names the two
+    ends in the other order, E000-4); bars are means over seeds, whiskers 95 % t intervals. Grey: an ideal bag-of-words
+    neuron, which has frequency 0 only, at 1, and equal weight on all frequencies at the square root of the context
+    length. The paper sees n-gram neurons on the right and bag-of-words neurons on the left, the inverse of the picture
+    over time.
+    """
     ends = "1 and √T: ideal bag-of-words, all frequencies alike"
     return _histograms(l1_l2, "frequency_ratio_1", "ℓ1 / ℓ2 over frequencies", ends)
 

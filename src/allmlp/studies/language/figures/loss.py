@@ -8,15 +8,12 @@ from allmlp.report.exhibits import figure
 from allmlp.studies.seeds import curve
 
 
-@figure(
-    title="Loss over training",
-    parts=["neurons"],
-    caption="Training loss of each batch before its update (line) and loss on held-out documents (points) against "
-    "training step; mean over seeds and 95 % t interval. Where the corpus is drawn from a grammar, the black dotted "
-    "line is its exact entropy, below which no model can stay. The paper shows no such curve.",
-)
+@figure("Loss over training", parts=["neurons"])
 def loss(loss_curve: pd.DataFrame) -> Figure:
-    """Loss over steps; rows with run, seed, model and floor_nats."""
+    """Training loss of each batch before its update (line) and loss on held-out documents (points) against training
+    step; mean over seeds and 95 % t interval. Where the corpus is drawn from a grammar, the black dotted line is its
+    exact entropy, below which no model can stay. The paper shows no such curve.
+    """
     figure, ((axis,),) = style.canvas(height=3.2, width=5.5)
     for model, colour, rows in plots.by_model(loss_curve):
         plots.band(axis, curve(rows, "loss_nats"), color=colour, linewidth=1.0, label=f"{model}, training")

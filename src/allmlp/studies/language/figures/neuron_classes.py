@@ -11,19 +11,18 @@ from allmlp.studies.seeds import curve
 
 
 @figure(
-    title="Classes of first-layer neurons over training",
+    "Classes of first-layer neurons over training",
     where="Figure 4, left",
     claims=["000-5", "000-10", "000-12"],
     parts=["neurons"],
-    caption="Share of first-layer neurons that Appendix H calls n-gram, bag-of-words (and not n-gram), hybrid (both "
-    "only with its relaxed thresholds) or DCT-sparse (few large frequencies, and none of these), against training "
-    "steps; mean over seeds and 95 % t interval. The paper leaves open what its norms are relative to (E000-2, "
-    "E000-3): left, as they are, each time row over its own norm; right, over the neuron's largest row and its root "
-    "mean square, with the threshold of variance scaled to the embedding width. The paper prints a drawing without "
-    "numbers, so there is no grey mark.",
 )
 def neuron_classes(neuron_classes: pd.DataFrame) -> Figure:
-    """A panel per reading, a line per class; rows with run and seed."""
+    """Share of first-layer neurons that Appendix H calls n-gram, bag-of-words (and not n-gram), hybrid (both only with
+    its relaxed thresholds) or DCT-sparse (few large frequencies, and none of these), against training steps; mean over
+    seeds and 95 % t interval. The paper leaves open what its norms are relative to (E000-2, E000-3): left, as they are,
+    each time row over its own norm; right, over the neuron's largest row and its root mean square, with the threshold
+    of variance scaled to the embedding width. The paper prints a drawing without numbers, so there is no grey mark.
+    """
     readings = list(neuron_classes["reading"].unique())
     figure, axes = style.canvas(columns=len(readings), height=2.9)
     for axis, reading in zip(axes[0], readings, strict=True):

@@ -18,19 +18,19 @@ FAR = 2  # a floor so many times below the best model would press all lines toge
 
 
 @figure(
-    title="Perplexity of the DCT-MLP beside a transformer",
+    "Perplexity of the DCT-MLP beside a transformer",
     where="Figure 9",
     claims=["000-13", "000-own-6", "000-own-7"],
     parts=["perplexity"],
-    caption="Perplexity per token on held-out documents at the end of training against weights outside the embeddings, "
-    "blocks, and counted operations of the whole training (matrix products, forward and backward). All models have one "
-    "width and differ in depth. Dots are seeds, lines means over seeds with 95 % t intervals. Solid: equal data; "
-    "dashed: the DCT-MLP with more. Where the text is drawn from a grammar, the black dotted line is the perplexity of "
-    "its exact entropy, below which no model can stay; far below all models the legend alone gives it. The paper's "
-    "figure has no numbers in its text; its context, width and data are far larger.",
 )
 def perplexity(perplexity: pd.DataFrame) -> Figure:
-    """A panel per measure of size."""
+    """Perplexity per token on held-out documents at the end of training against weights outside the embeddings, blocks,
+    and counted operations of the whole training (matrix products, forward and backward). All models have one width and
+    differ in depth. Dots are seeds, lines means over seeds with 95 % t intervals. Solid: equal data; dashed: the
+    DCT-MLP with more. Where the text is drawn from a grammar, the black dotted line is the perplexity of its exact
+    entropy, below which no model can stay; far below all models the legend alone gives it. The paper's figure has no
+    numbers in its text; its context, width and data are far larger.
+    """
     rows = of_part(perplexity, "perplexity", models=BOTH)
     figure, axes = style.canvas(columns=3, height=3.0, width=7.5)
     floors, best = sorted(rows["floor_perplexity_1"].dropna().unique()), rows["perplexity_1"].min()

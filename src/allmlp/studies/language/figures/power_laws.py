@@ -19,19 +19,19 @@ LINES = {
 
 
 @figure(
-    title="How the best size and the best amount of data grow with compute",
+    "How the best size and the best amount of data grow with compute",
     where="Figure 1, centre and right",
     claims=["000-2"],
     parts=["scaling"],
-    caption="Vertex of the parabola in log N (left), and of one in the log of the supervised targets (right), of each "
-    "seed and budget C = 6 N D. Only minima inside the sizes tried are drawn and fitted; the table of minima names the "
-    "others. Lines: power laws through the geometric means of the drawn points; the exponents are means over seeds, "
-    "with 95 % t intervals where there are several; a seed with fewer than two such minima has none. Grey: lines of "
-    "the exponents that the paper prints (dashed, the same for both models) and quotes for longer sequences (dotted), "
-    "through the middle of the MLP's points.",
 )
 def power_laws(scaling: pd.DataFrame, paper: Paper) -> Figure:
-    """A panel for size and one for data, with the paper's numbers of 000-2."""
+    """Vertex of the parabola in log N (left), and of one in the log of the supervised targets (right), of each seed and
+    budget C = 6 N D. Only minima inside the sizes tried are drawn and fitted; the table of minima names the others.
+    Lines: power laws through the geometric means of the drawn points; the exponents are means over seeds, with 95 % t
+    intervals where there are several; a seed with fewer than two such minima has none. Grey: lines of the exponents
+    that the paper prints (dashed, the same for both models) and quotes for longer sequences (dotted), through the
+    middle of the MLP's points.
+    """
     found = minima(scaling)
     laws = exponents(found)
     figure, axes = style.canvas(columns=2, height=3.6)

@@ -8,19 +8,19 @@ from allmlp.report.exhibits import figure
 
 
 @figure(
-    title="From few rows to few frequencies",
+    "From few rows to few frequencies",
     where="Figure 7; Appendix J, which the text at hand lacks",
     claims=["000-9", "000-10"],
     parts=["neurons"],
-    caption="Norm of each row (down) of each first-layer neuron (across) of the first seed: above over time, the last "
-    "token at the bottom, below over the frequencies of the orthonormal DCT-II, frequency 0 at the top. At each step "
-    "neurons are sorted by their number of rows of a norm above the paper's 0.01 in the upper picture, few on the "
-    "left; among equals, where weight decay has left no row so small, by the sum of row norms over the largest. Where "
-    "there are more neurons than places, neighbours are averaged. All pictures have one scale. The paper shows the end "
-    "of training and announces an appendix on the way there.",
 )
 def row_norms(row_norms: pd.DataFrame) -> Figure:
-    """A column per kept step, a row per basis."""
+    """Norm of each row (down) of each first-layer neuron (across) of the first seed: above over time, the last token at
+    the bottom, below over the frequencies of the orthonormal DCT-II, frequency 0 at the top. At each step neurons are
+    sorted by their number of rows of a norm above the paper's 0.01 in the upper picture, few on the left; among equals,
+    where weight decay has left no row so small, by the sum of row norms over the largest. Where there are more neurons
+    than places, neighbours are averaged. All pictures have one scale. The paper shows the end of training and announces
+    an appendix on the way there.
+    """
     rows = row_norms[row_norms["seed"] == row_norms["seed"].min()]
     steps, most = sorted(rows["step"].unique()), rows["norm_1"].quantile(0.995)
     figure, axes = style.canvas(columns=len(steps), rows=2, height=1.9)

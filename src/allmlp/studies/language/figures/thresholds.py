@@ -17,18 +17,13 @@ PANELS = {
 }
 
 
-@figure(
-    title="What the thresholds decide",
-    where="Appendix H",
-    claims=["000-5", "000-19"],
-    parts=["neurons"],
-    caption="Share of neurons that meet the criterion of each of the two classes after the last step, against one "
-    "threshold of Appendix H with the others as printed, under both readings of its norms (rows); mean over seeds and "
-    "95 % t interval. Grey: the printed value. A share that falls or rises steeply there is the threshold's as much as "
-    "the network's. Neurons may meet both criteria. The paper chose its values by visual inspection.",
-)
+@figure("What the thresholds decide", where="Appendix H", claims=["000-5", "000-19"], parts=["neurons"])
 def thresholds(thresholds: pd.DataFrame) -> Figure:
-    """A row per reading, a column per threshold; rows with run and seed."""
+    """Share of neurons that meet the criterion of each of the two classes after the last step, against one threshold of
+    Appendix H with the others as printed, under both readings of its norms (rows); mean over seeds and 95 % t interval.
+    Grey: the printed value. A share that falls or rises steeply there is the threshold's as much as the network's.
+    Neurons may meet both criteria. The paper chose its values by visual inspection.
+    """
     readings = list(thresholds["reading"].unique())
     figure, axes = style.canvas(columns=len(PANELS), rows=len(readings), height=2.1, width=7.5)
     for down, reading in enumerate(readings):

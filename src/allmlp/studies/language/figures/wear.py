@@ -22,18 +22,14 @@ PANELS = {
 MARKERS = "osD^v"
 
 
-@figure(
-    title="Is the structure the data's or the optimiser's?",
-    claims=["000-own-5"],
-    parts=["variation"],
-    caption="The grid of weight decays and of initial embeddings, all else equal, against the e-foldings by which "
-    "weight decay has faded the first layer's random start: share of n-gram neurons, share of bag-of-words neurons "
-    "(both by the reading that decides), median over neurons of the energy that the last three rows and one constant "
-    "explain. Thin lines are trainings (mean over seeds, from left to right), each with its decay; markers their ends, "
-    "with 95 % t intervals. Colours: standard deviation of the initial embeddings.",
-)
+@figure("Is the structure the data's or the optimiser's?", claims=["000-own-5"], parts=["variation"])
 def wear(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figure:
-    """A panel per number; rows with the labels of variations."""
+    """The grid of weight decays and of initial embeddings, all else equal, against the e-foldings by which weight decay
+    has faded the first layer's random start: share of n-gram neurons, share of bag-of-words neurons (both by the
+    reading that decides), median over neurons of the energy that the last three rows and one constant explain. Thin
+    lines are trainings (mean over seeds, from left to right), each with its decay; markers their ends, with 95 % t
+    intervals. Colours: standard deviation of the initial embeddings.
+    """
     numbers = concentration[["run", "step", "window_share_median_1"]]
     rows = along(of_deciding(neuron_classes).merge(numbers, on=["run", "step"]), "weight_decay", "embedding_std")
     stds, decays = sorted(rows["embedding_std"].unique()), sorted(rows["weight_decay"].unique())

@@ -14,17 +14,17 @@ COLUMNS = {"early_nats": "early (mean over the first quarter)", "end_nats": "at 
 
 
 @figure(
-    title="What each variant costs",
+    "What each variant costs",
     where="Sections 2 and 3",
     claims=["004-2", "004-3", "004-4", "004-5", "004-own-1", "004-own-2"],
     parts=[COMPARISON],
-    caption="Held-out loss of each variant minus that of the model as published (two triangles, averaging mask, sine) "
-    "of the same size and seed, nats per token: mean over the tested steps of the first quarter, and after the last "
-    "step. Points: seeds; bars: mean and 95 % t interval. Right of zero the model as published is better. "
-    f"{RATES_OF_VARIANTS}",
+    values={"rates": RATES_OF_VARIANTS},
 )
 def differences(learning: pd.DataFrame) -> Figure:
-    """A panel for the beginning and one for the end; rows with run, seed, variant."""
+    """Held-out loss of each variant minus that of the model as published (two triangles, averaging mask, sine) of the
+    same size and seed, nats per token: mean over the tested steps of the first quarter, and after the last step.
+    Points: seeds; bars: mean and 95 % t interval. Right of zero the model as published is better. {rates}
+    """
     base = learning[learning["variant"] == PUBLISHED].set_index("seed")
     names = [name for name in sorted(learning["variant"].unique()) if name != PUBLISHED]
     figure, axes = style.canvas(columns=2, height=0.7 + 0.28 * max(3, len(names)))

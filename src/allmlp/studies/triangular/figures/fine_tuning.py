@@ -12,16 +12,13 @@ NAMES = {FINE_TUNING: "pre-trained", ALONE: "from the beginning"}
 
 
 @figure(
-    title="What pre-training brings",
-    where="Section 4",
-    claims=["004-7"],
-    parts=[ALONE, FINE_TUNING],
-    caption="Loss on held-out documents of the second, smaller text in nats per character against steps on that text: "
-    "after pre-training on the first one, and without it; mean over seeds and 95 % t interval. Both have the same "
-    f"number of steps there. {RATES} The paper shows no loss.",
+    "What pre-training brings", where="Section 4", claims=["004-7"], parts=[ALONE, FINE_TUNING], values={"rates": RATES}
 )
 def fine_tuning(loss_curve: pd.DataFrame) -> Figure:
-    """One panel, one line per part; rows with run, seed, part and corpus."""
+    """Loss on held-out documents of the second, smaller text in nats per character against steps on that text: after
+    pre-training on the first one, and without it; mean over seeds and 95 % t interval. Both have the same number of
+    steps there. {rates} The paper shows no loss.
+    """
     figure, ((axis,),) = style.canvas(height=2.8, width=4.6)
     for position, (part, name) in enumerate(NAMES.items()):
         line = curve(loss_curve[loss_curve["part"] == part], "validation_nats_per_character")

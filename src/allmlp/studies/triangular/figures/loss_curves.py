@@ -29,16 +29,17 @@ FINE: dict[str, Any] = {"markersize": 2.5, "linewidth": 1.0, "capsize": 1.5}
 
 
 @figure(
-    title="Masks, triangles, activations and forms",
+    "Masks, triangles, activations and forms",
     where="Figures 1, 4 and 5, which show the variants and no loss",
     claims=["004-2", "004-3", "004-4", "004-5", "004-own-1", "004-own-2"],
     parts=[COMPARISON],
-    caption="Loss on held-out documents in nats per token against training steps, mean over seeds and 95 % t interval; "
-    f"with one seed all variants see the same batches. {RATES_OF_VARIANTS} Left of the grey line is what the rules "
-    "call early. Variants that a scale leaves out are not drawn. The paper names the variants and prints no loss.",
+    values={"rates": RATES_OF_VARIANTS},
 )
 def loss_curves(loss_curve: pd.DataFrame) -> Figure:
-    """A panel per question that has two variants at least; rows with run, seed, variant."""
+    """Loss on held-out documents in nats per token against training steps, mean over seeds and 95 % t interval; with
+    one seed all variants see the same batches. {rates} Left of the grey line is what the rules call early. Variants
+    that a scale leaves out are not drawn. The paper names the variants and prints no loss.
+    """
     rows = loss_curve.dropna(subset="validation_nats")
     there = set(rows["variant"])
     panels = {title: [name for name in names if name in there] for title, names in PANELS.items()}

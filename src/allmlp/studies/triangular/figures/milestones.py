@@ -10,18 +10,14 @@ from allmlp.studies.seeds import curve
 SHARES = {"word_share_1": "words", "pair_share_1": "pairs of words", "four_word_share_1": "sequences of four"}
 
 
-@figure(
-    title="From letters to sentences",
-    where="Section 4",
-    claims=["004-6"],
-    caption="Samples of the model in training: share of their words, of pairs of neighbouring words and of sequences "
-    "of four words that occur in the training text (in four million characters of a longer one); mean length of the "
-    "words spelled right, and different pairs of words; and how much of its loss a model owes to its own document's "
-    "context. Mean over seeds and 95 % t interval against iterations (logarithmic; the samples before the first step "
-    "stand at 1). Grey: the iterations at which the paper saw words, phrases, small sentences and the use of context.",
-)
+@figure("From letters to sentences", where="Section 4", claims=["004-6"])
 def milestones(milestones: pd.DataFrame, paper: Paper) -> Figure:
-    """Three panels; rows with run and seed, and the paper's iterations."""
+    """Samples of the model in training: share of their words, of pairs of neighbouring words and of sequences of four
+    words that occur in the training text (in four million characters of a longer one); mean length of the words spelled
+    right, and different pairs of words; and how much of its loss a model owes to its own document's context. Mean over
+    seeds and 95 % t interval against iterations (logarithmic; the samples before the first step stand at 1). Grey: the
+    iterations at which the paper saw words, phrases, small sentences and the use of context.
+    """
     rows = milestones.assign(step=milestones["step"].clip(lower=1))
     figure, axes = style.canvas(columns=3, height=3.0)
     shares, words, context = axes[0]

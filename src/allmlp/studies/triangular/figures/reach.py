@@ -10,18 +10,14 @@ from allmlp.studies.triangular.printed import MULTIPLE, PRINTED
 FORMS = {"transpose": "transpose (text)", "reshape": "reshape (published code)"}
 
 
-@figure(
-    title="How far information travels",
-    where="Figure 3 and its published code",
-    claims=["004-8"],
-    caption="Norm of the gradient of the last position's output with respect to each earlier token, over that with "
-    "respect to its own, in models with fresh weights and plain masks: at the paper's context, width and number of "
-    "blocks, and where the width is a multiple of the context. Tokens with a gradient of exactly zero are not drawn: "
-    "nothing of them arrives. The text transposes; the published code reshapes, so that a block moves information by "
-    "about one token, or by none. Grey: the whole context.",
-)
+@figure("How far information travels", where="Figure 3 and its published code", claims=["004-8"])
 def reach(reach: pd.DataFrame) -> Figure:
-    """A panel per size."""
+    """Norm of the gradient of the last position's output with respect to each earlier token, over that with respect to
+    its own, in models with fresh weights and plain masks: at the paper's context, width and number of blocks, and where
+    the width is a multiple of the context. Tokens with a gradient of exactly zero are not drawn: nothing of them
+    arrives. The text transposes; the published code reshapes, so that a block moves information by about one token, or
+    by none. Grey: the whole context.
+    """
     figure, axes = style.canvas(columns=2, height=2.9)
     for axis, size in zip(axes[0], (PRINTED, MULTIPLE), strict=True):
         heard = reach[reach["context"].eq(size.context) & reach["d_model"].eq(size.d_model) & reach["heard"].eq(True)]
