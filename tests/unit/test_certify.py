@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from allmlp import cli, paths
 from allmlp.errors import UserError
 from allmlp.studies.quadrature import certify
-from tests.unit.test_certificate import adding, random_weights
+from tests.unit.known_addition import adding, random_weights
 
 PHI = 2 * np.pi * np.arange(7) / 7
 

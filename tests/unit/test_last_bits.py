@@ -1,13 +1,11 @@
 """What the last mile writes does not hang on the last bits, which another type of CPU gives otherwise."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib import colormaps
 from matplotlib.colors import Normalize
 
 from allmlp.report import style
-from allmlp.studies.quadrature.verdicts import bounds
 
 
 @pytest.mark.parametrize("scale", [1e-7, 1.0, 3e5])
@@ -23,12 +21,3 @@ def test_a_colour_is_the_same_whatever_the_last_bits_are(scale: float) -> None:
 def test_shades_keep_what_is_missing_and_nothing_but_zeros() -> None:
     assert np.isnan(style.shades([np.nan, 1.0])[0])
     assert style.shades([[0.0, 0.0]]).tolist() == [[0.0, 0.0]]
-
-
-def test_equal_counts_have_the_exponent_nought() -> None:
-    primes = list(bounds.AGREED_PRIMES)
-    rows = pd.DataFrame({"procedure": "a", "p": primes * 2, "neurons": [64] * len(primes) + [96] * len(primes)})
-    rows["operations_1"], rows["seed"] = 7e5 / 3 + rows["neurons"], 0
-    found = bounds._grows(rows, "a", stated=0.0, limit=0.1)
-    assert "exponents of p from 0 to 0 over 2 numbers of neurons; the paper says 0" in found.text
-    assert found.value == 0.0

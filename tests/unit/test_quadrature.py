@@ -1,13 +1,16 @@
-"""Study 003's mathematics: Fourier phases, sums against integrals, bounds against brute force, closed forms."""
+"""Study 003's mathematics: circuits, Fourier phases, sums against integrals, bounds against brute force."""
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from allmlp.studies.quadrature import bounds, errors, frequencies
+from allmlp.studies.quadrature import bounds, circuits, errors, frequencies
 from allmlp.studies.quadrature.integrals import APPENDIX, INTEGRALS
+from allmlp.studies.quadrature.rule import Rule, angles, normalised, two_phi
+from tests.unit.known_addition import trained, untrained, waves
 
 PI = np.pi
 QUICK = settings(max_examples=60, deadline=None, derandomize=True)
@@ -16,20 +19,34 @@ ANGLE = st.floats(-20, 20)
 
 @st.composite
 def rules(draw):
-    """(phi, psi, widths): any phases, any widths that fill 2 pi, output phases anywhere near 2 phi."""
+    """Any phases, any widths that fill 2 pi, output phases anywhere near 2 phi."""
     n = draw(st.integers(1, 12))
     values = st.lists(st.floats(-PI, PI), min_size=n, max_size=n)
     weight = draw(st.lists(st.floats(0.01, 5), min_size=n, max_size=n))
     phi, off = np.array(draw(values)), np.array(draw(values))
-    return phi, 2 * phi + draw(st.floats(0, 1)) * off, errors.normalised(np.array(weight))
+    return Rule(phi, 2 * phi + draw(st.floats(0, 1)) * off, normalised(np.array(weight)))
 
 
 def equal(n, offset=0.3):
-    return offset + 2 * PI * np.arange(n) / n, np.full(n, 2 * PI / n)
+    return two_phi(offset + 2 * PI * np.arange(n) / n, np.full(n, 2 * PI / n))
 
 
-def wave(p, k, phase):
-    return np.cos(2 * PI * k * np.arange(p)[:, None] / p + phase)
+# Circuits
+
+
+def test_logits_are_those_of_the_model():
+    model = untrained(7, biases=True)
+    pairs = torch.cartesian_prod(torch.arange(7), torch.arange(7))
+    ours = circuits.logits(circuits.weights(trained(model.state_dict(), p=7)))
+    np.testing.assert_allclose(ours.reshape(49, 7), model(pairs).detach().numpy(), rtol=1e-10)
+
+
+def test_margin_is_the_right_logit_minus_the_best_wrong_one():
+    logits = np.zeros((3, 3, 3))
+    logits[1, 1] = [5.0, 2.0, 9.0]
+    logits[2, 2] = [5.0, 2.0, 9.0]
+    assert circuits.margins(logits)[1, 1] == 4.0
+    assert circuits.margins(logits)[2, 2] == -7.0
 
 
 # Frequencies and phases
@@ -51,7 +68,7 @@ def test_phases_amplitudes_and_frequencies_are_read_back(p):
     k = rng.integers(1, (p + 1) // 2, size=20)
     phi, psi = rng.uniform(-3, 3, (2, 20))
     c, e = rng.uniform(0.1, 4, (2, 20))
-    found = frequencies.read_off(c * wave(p, k, phi) + 7.0, e * wave(p, k, psi) - 2.0)
+    found = frequencies.read_off(c * waves(k, phi, p=p) + 7.0, e * waves(k, psi, p=p) - 2.0)
     assert (found.frequency == k).all()
     assert (found.frequency_out == k).all()
     for got, true in (
@@ -78,7 +95,7 @@ def test_fourier_series_adds_up_to_its_values(p):
 
 
 def test_share_falls_with_a_second_frequency_and_output_phase_is_read_at_the_input_frequency():
-    ov, out = wave(11, 2, 0.4) + 0.5 * wave(11, 3, 1.0), 0.3 * wave(11, 2, 0.8) + wave(11, 5, 2.0)
+    ov, out = waves(2, 0.4, p=11) + 0.5 * waves(3, 1.0, p=11), 0.3 * waves(2, 0.8, p=11) + waves(5, 2.0, p=11)
     found = frequencies.read_off(ov, out)
     assert found.share_in[0] == pytest.approx(1 / 1.25)
     assert (found.frequency[0], found.frequency_out[0]) == (2, 5)
@@ -88,7 +105,7 @@ def test_share_falls_with_a_second_frequency_and_output_phase_is_read_at_the_inp
 
 def test_key_frequencies_are_those_with_weight():
     k = np.array([1, 1, 2, 4])
-    found = frequencies.read_off(wave(9, k, 0.0) * [3, 1, 0.01, 2], wave(9, k, 0.0))
+    found = frequencies.read_off(waves(k, 0.0, p=9) * [3, 1, 0.01, 2], waves(k, 0.0, p=9))
     assert frequencies.weight_shares(found) == pytest.approx({1: 4 / 6.01, 2: 0.01 / 6.01, 4: 2 / 6.01})
     assert frequencies.key_frequencies(found) == [1, 4]
 
@@ -122,48 +139,51 @@ def test_integral_is_that_of_the_rule(part, g):
 
 def test_errors_are_those_of_the_papers_two_sums_term_by_term():
     rng, p, k = np.random.default_rng(1), 13, 5
-    phi, psi, r = rng.uniform(-3, 3, 6), rng.uniform(-3, 3, 6), rng.uniform(0.1, 1, 6)
-    width = errors.normalised(r)
-    assert width.sum() == pytest.approx(2 * PI)
-    largest, largest_cosine = 0.0, 0.0
+    rule = Rule(*rng.uniform(-3, 3, (2, 6)), normalised(rng.uniform(0.1, 1, 6)))
+    assert rule.width.sum() == pytest.approx(2 * PI)
+    found = []
     for t in range(p):
         kt = 2 * PI * k * t / p
-        g = sum(w * abs(np.cos(kt / 2 + f)) * np.cos(s) for w, f, s in zip(width, phi, psi, strict=True))
-        h = sum(w * abs(np.cos(kt / 2 + f)) * np.sin(s) for w, f, s in zip(width, phi, psi, strict=True))
-        off = (g - 4 / 3 * np.cos(kt), h + 4 / 3 * np.sin(kt))
-        largest, largest_cosine = max(largest, np.hypot(*off)), max(largest_cosine, abs(off[0]))
-    theta = errors.angles(k, p)
-    assert errors.largest_error("abs", theta, phi, psi, width) == pytest.approx(largest)
-    assert errors.largest_cosine_error("abs", theta, phi, psi, width) == pytest.approx(largest_cosine)
+        g = sum(w * abs(np.cos(kt / 2 + f)) * np.cos(s) for f, s, w in zip(*rule, strict=True))
+        h = sum(w * abs(np.cos(kt / 2 + f)) * np.sin(s) for f, s, w in zip(*rule, strict=True))
+        found.append(complex(g - 4 / 3 * np.cos(kt), h + 4 / 3 * np.sin(kt)))
+    np.testing.assert_allclose(errors.difference("abs", angles(k, p), rule), found, atol=1e-12)
+    assert errors.largest_error("abs", angles(k, p), rule) == pytest.approx(np.abs(found).max())
 
 
 def test_relu_is_half_identity_plus_half_absolute():
-    phi, width = equal(9)
-    theta = errors.angles(2, 11)
-    total = sum(errors.trained_sum(part, theta, phi, 2 * phi, width) for part in ("abs", "identity"))
-    np.testing.assert_allclose(errors.trained_sum("relu", theta, phi, 2 * phi, width), total / 2, atol=1e-12)
+    rule, theta = equal(9), angles(2, 11)
+    total = sum(errors.trained_sum(part, theta, rule) for part in ("abs", "identity"))
+    np.testing.assert_allclose(errors.trained_sum("relu", theta, rule), total / 2, atol=1e-12)
 
 
 def test_error_falls_with_the_square_of_the_number_of_equal_boxes():
-    sizes = [
-        errors.largest_error("abs", np.linspace(0, PI, 997), equal(n)[0], 2 * equal(n)[0], equal(n)[1])
-        for n in (15, 45)
-    ]
-    assert sizes[0] / sizes[1] == pytest.approx(9, rel=0.1)  # the kinks of |cos| hold it at second order
-    phi, width = equal(15)
-    assert errors.largest_error("identity", errors.angles(1, 59), phi, 2 * phi, width) < 1e-12
+    few, many = (errors.largest_error("abs", np.linspace(0, PI, 997), equal(n)) for n in (15, 45))
+    assert few / many == pytest.approx(9, rel=0.1)  # the kinks of |cos| hold it at second order
+    assert errors.largest_error("identity", angles(1, 59), equal(15)) < 1e-12
+
+
+def test_proportional_has_no_intercept_and_knows_its_sign():
+    wave = np.cos(np.linspace(0, 6, 50))
+    assert errors.proportional(3 * wave, wave) == pytest.approx((3, 1))
+    assert errors.proportional(-3 * wave, wave) == pytest.approx((-3, 0))
+    shifted = wave + 1.0
+    slope = shifted @ wave / (wave @ wave)
+    expected = slope**2 * (wave @ wave) / (shifted @ shifted)
+    assert errors.proportional(shifted, wave) == pytest.approx((slope, expected))
+    assert errors.proportional(np.zeros(50), wave).r2 == 0
 
 
 def test_naive_bound_is_the_mean_of_its_definition_not_the_printed_one():
     assert errors.naive_bound(np.linspace(0, PI, 100_001)) == pytest.approx(8 / (3 * PI), abs=1e-4)
     for k in (12, 18, 21, 22):
-        assert errors.naive_bound(errors.angles(k, 59)) == pytest.approx(0.849, abs=5e-4)
+        assert errors.naive_bound(angles(k, 59)) == pytest.approx(0.849, abs=5e-4)
 
 
 @pytest.mark.parametrize("weight", [[1.0, -0.1], [0.0, 0.0], [1.0, np.nan]])
 def test_weights_that_are_no_widths_are_refused(weight):
     with pytest.raises(ValueError, match="not negative and not all zero"):
-        errors.normalised(np.array(weight))
+        normalised(np.array(weight))
 
 
 # Bounds
@@ -179,28 +199,37 @@ def test_slope_of_the_integrand_is_at_most_two_and_reaches_it():
 @QUICK
 @given(rules())
 def test_bounds_hold_whatever_the_phases_and_widths(rule):
-    phi, psi, width = rule
     theta = np.linspace(0, PI, 64)
-    exact = errors.largest_error("abs", theta, phi, 2 * phi, width)
-    assert exact <= bounds.box_bound(phi, width) + 1e-9
-    assert exact <= bounds.folded_bound(phi, width) + 1e-9
-    assert errors.largest_error("abs", theta, phi, psi, width) <= bounds.total_bound(phi, psi, width) + 1e-9
+    exact = errors.largest_error("abs", theta, two_phi(rule.phi, rule.width))
+    assert exact <= bounds.box_bound(rule) + 1e-9
+    assert exact <= bounds.folded_bound(rule) + 1e-9
+    assert errors.largest_error("abs", theta, rule) <= bounds.total_bound(rule) + 1e-9
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30))
+@settings(max_examples=60, deadline=None)
+def test_no_real_angle_is_above_the_ceiling_nor_the_error_above_the_bound(seed, n):
+    rng = np.random.default_rng(seed)
+    phi, width = rng.uniform(-PI, PI, n), normalised(rng.exponential(size=n))
+    rule = Rule(phi, 2 * phi + rng.normal(0, 0.3, n), width)
+    largest, ceiling = errors.error_at_any_angle(rule)
+    assert errors.largest_error("abs", rng.uniform(-10, 10, 3000), rule) <= ceiling + 1e-12
+    assert largest <= min(ceiling, bounds.total_bound(rule)) + 1e-9
 
 
 @pytest.mark.parametrize("n", [1, 5, 129])
 def test_equal_boxes_give_the_known_bounds(n):
-    phi, width = equal(n)
-    assert bounds.box_bound(phi, width) == pytest.approx(2 * PI**2 / n)
-    assert bounds.folded_bound(phi, width) == pytest.approx(PI**2 / n)
-    assert bounds.angle_bound(phi, 2 * phi + 2 * PI, width) == pytest.approx(0, abs=1e-12)
-    assert bounds.angle_bound(phi, 2 * phi - 0.02, width) == pytest.approx(2 * PI * 0.02)
+    rule = equal(n)
+    assert bounds.box_bound(rule) == pytest.approx(2 * PI**2 / n)
+    assert bounds.folded_bound(rule) == pytest.approx(PI**2 / n)
+    assert bounds.angle_bound(rule._replace(psi=rule.psi + 2 * PI)) == pytest.approx(0, abs=1e-12)
+    assert bounds.angle_bound(rule._replace(psi=rule.psi - 0.02)) == pytest.approx(2 * PI * 0.02)
 
 
 @QUICK
 @given(rules())
 def test_no_shift_on_a_grid_is_better_than_the_one_found(rule):
-    phi, _, width = rule
-    boxes = bounds.lay(phi, width)
+    boxes = bounds.lay(rule.phi, rule.width)
     left, right = boxes.edges[:-1] - boxes.phases, boxes.edges[1:] - boxes.phases
     for shift in np.linspace(-PI, PI, 201):
         low, high = left + shift, right + shift
@@ -213,15 +242,15 @@ def test_no_shift_on_a_grid_is_better_than_the_one_found(rule):
 def test_bounds_do_not_depend_on_where_the_circle_is_cut_or_how_neurons_are_numbered(rule, turn, random):
     phi, _, width = rule
     order = random.sample(range(len(phi)), len(phi))
-    turned = frequencies.wrap(phi + turn)[order]
-    assert bounds.box_bound(turned, width[order]) == pytest.approx(bounds.box_bound(phi, width), abs=1e-7)
-    opposite = phi + PI * np.arange(len(phi))
-    assert bounds.folded_bound(opposite, width) == pytest.approx(bounds.folded_bound(phi, width), abs=1e-7)
+    turned = two_phi(frequencies.wrap(phi + turn)[order], width[order])
+    assert bounds.box_bound(turned) == pytest.approx(bounds.box_bound(rule), abs=1e-7)
+    opposite = rule._replace(phi=phi + PI * np.arange(len(phi)))
+    assert bounds.folded_bound(opposite) == pytest.approx(bounds.folded_bound(rule), abs=1e-7)
 
 
 def test_boxes_fill_the_period_in_the_order_of_their_phases():
     rng = np.random.default_rng(2)
-    phi, width = rng.uniform(-9, 9, 40), errors.normalised(rng.uniform(0, 1, 40))
+    phi, width = rng.uniform(-9, 9, 40), normalised(rng.uniform(0, 1, 40))
     boxes = bounds.lay(phi, width)
     np.testing.assert_allclose(np.diff(boxes.edges), width[boxes.neurons], atol=1e-12)
     assert boxes.edges[-1] - boxes.edges[0] == pytest.approx(2 * PI)
@@ -242,8 +271,8 @@ def test_boxes_that_do_not_fill_the_period_are_refused(phi, width):
 def test_integrals_have_the_closed_form_and_the_printed_one_only_in_section_3(integral):
     angles = np.linspace(-7, 7, 15)
     values = np.array([integral.value(kt) for kt in angles])
-    np.testing.assert_allclose(values, [integral.closed_form[1](kt) for kt in angles], atol=1e-10)
-    missed = np.abs(values - [integral.paper[1](kt) for kt in angles]).max()
+    np.testing.assert_allclose(values, [integral.closed_form.at(kt) for kt in angles], atol=1e-10)
+    missed = np.abs(values - [integral.paper.at(kt) for kt in angles]).max()
     assert (missed > 0.5) == (integral.where == APPENDIX)
 
 

@@ -11,8 +11,9 @@ sup|f'| = 2 for f(phi) = |cos(theta + phi)| cos(2 phi), whatever theta (exp(2 i 
 
 n equal boxes at equal phases give 2 pi^2 / n, folded pi^2 / n (n odd). Costs O(n log n) for n neurons.
 
-    >>> phi, w = 2 * np.pi * np.arange(5) / 5, np.full(5, 2 * np.pi / 5)
-    >>> round(box_bound(phi, w) / np.pi**2, 6), round(folded_bound(phi, w) / np.pi**2, 6)
+    >>> from allmlp.studies.quadrature.rule import two_phi
+    >>> five = two_phi(2 * np.pi * np.arange(5) / 5, np.full(5, 2 * np.pi / 5))
+    >>> round(box_bound(five) / np.pi**2, 6), round(folded_bound(five) / np.pi**2, 6)
     (0.4, 0.2)
 """
 
@@ -21,9 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from allmlp.studies.quadrature.frequencies import wrap
-
-Floats = NDArray[np.float64]
+from allmlp.studies.quadrature.frequencies import Floats, Integers, wrap
+from allmlp.studies.quadrature.rule import Rule
 
 SLOPE = 2.0  # sup |d/dphi |cos(theta + phi)| cos(2 phi)|, attained
 HALVINGS = 64  # of the interval that holds the best shift: down to one unit in the last place
@@ -35,12 +35,13 @@ class Boxes:
 
     edges: Floats  # rad, after the best shift
     phases: Floats  # rad, rising
-    neurons: NDArray[np.int64]  # positions in the arrays that `lay` was given
+    neurons: Integers  # positions in the arrays that `lay` was given
 
     @property
     def distance(self) -> float:
-        """sum_i integral over box i of |x - phase_i| dx, rad^2."""
-        return float(_areas(self.edges[:-1] - self.phases, self.edges[1:] - self.phases).sum())
+        """sum_i integral over box i of |x - phase_i| dx, rad^2. The integral of |x| is x|x| / 2."""
+        low_N, high_N = self.edges[:-1] - self.phases, self.edges[1:] - self.phases
+        return float(((high_N * np.abs(high_N) - low_N * np.abs(low_N)) / 2).sum())
 
 
 def lay(phi_N: NDArray, width_N: NDArray, period: float = 2 * np.pi) -> Boxes:
@@ -77,30 +78,25 @@ def best_shift(left_N: NDArray, right_N: NDArray) -> float:
     return (low + high) / 2
 
 
-def box_bound(phi_N: NDArray, width_N: NDArray) -> float:
+def box_bound(rule: Rule) -> float:
     """Bound over the whole period of 2 pi. Widths sum to 2 pi; errors as in `lay`."""
-    return SLOPE * lay(phi_N, width_N).distance
+    return SLOPE * lay(rule.phi, rule.width).distance
 
 
-def folded_bound(phi_N: NDArray, width_N: NDArray) -> float:
+def folded_bound(rule: Rule) -> float:
     """Bound with the two halves of the circle overlapped: phases modulo pi, widths halved, counted twice.
 
     Holds for the absolute part, which has period pi; the identity part has not.
     """
-    return 2 * SLOPE * lay(phi_N, np.asarray(width_N) / 2, period=np.pi).distance
+    return 2 * SLOPE * lay(rule.phi, np.asarray(rule.width) / 2, period=np.pi).distance
 
 
-def angle_bound(phi_N: NDArray, psi_N: NDArray, width_N: NDArray) -> float:
+def angle_bound(rule: Rule) -> float:
     """What psi_i instead of 2 phi_i can cost, differences modulo 2 pi (E003-9)."""
-    return float((np.asarray(width_N) * np.abs(wrap(np.asarray(psi_N) - 2 * np.asarray(phi_N)))).sum())
+    phi, psi, width = map(np.asarray, rule)
+    return float((width * np.abs(wrap(psi - 2 * phi))).sum())
 
 
-def total_bound(phi_N: NDArray, psi_N: NDArray, width_N: NDArray) -> float:
+def total_bound(rule: Rule) -> float:
     """The better of the two box bounds, plus the angle bound: the third row of the paper's table."""
-    boxes = min(box_bound(phi_N, width_N), folded_bound(phi_N, width_N))
-    return boxes + angle_bound(phi_N, psi_N, width_N)
-
-
-def _areas(low_N: Floats, high_N: Floats) -> Floats:
-    """Integrals of |x| from low to high: (h|h| - l|l|) / 2."""
-    return (high_N * np.abs(high_N) - low_N * np.abs(low_N)) / 2
+    return min(box_bound(rule), folded_bound(rule)) + angle_bound(rule)

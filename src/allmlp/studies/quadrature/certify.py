@@ -20,10 +20,10 @@ from safetensors.torch import load_file
 
 from allmlp.errors import UserError
 from allmlp.studies.quadrature.certificate import operations
-from allmlp.studies.quadrature.certificate.describe import described
-from allmlp.studies.quadrature.certificate.intervals import Floats
+from allmlp.studies.quadrature.certificate.describe import NAMES
 from allmlp.studies.quadrature.certificate.levels import Certificate, certify
 from allmlp.studies.quadrature.certificate.network import check
+from allmlp.studies.quadrature.frequencies import Floats
 from allmlp.training.storage import MANIFEST, read_json, read_tensors
 
 HEADS = ("level", "terms", "certified pairs", "smallest", "mean bound", "operations", "of brute force", "took")
@@ -113,7 +113,7 @@ def _print(certificate: Certificate) -> None:
         table.add_column(head, justify="left" if head == "level" else "right", overflow="fold")
     for level in certificate.levels:
         table.add_row(
-            described(level.name),
+            NAMES[level.name],
             str(level.terms or ""),
             _percent(level.certified),
             f"{level.lower.min():.3f} nats",

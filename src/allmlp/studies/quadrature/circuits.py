@@ -16,11 +16,21 @@ from numpy.typing import NDArray
 
 from allmlp.errors import UserError
 from allmlp.protocols import Trained
+from allmlp.studies.quadrature.frequencies import Floats, Neurons, read_off
 
-Floats = NDArray[np.float64]
 Weights = Mapping[str, Floats]
 
-NEEDED = ("W_E", "W_pos", "W_V", "W_O", "W_in", "b_in", "W_out", "b_out", "W_U")
+LAYOUT = {  # name -> shape: p tokens, d_model d, h heads of k features, m neurons
+    "W_E": "p d",
+    "W_pos": "2 d",
+    "W_V": "h d k",
+    "W_O": "h k d",
+    "W_in": "d m",
+    "b_in": "m",
+    "W_out": "m d",
+    "b_out": "d",
+    "W_U": "d p",
+}
 
 
 def weights(trained: Trained, step: int | None = None) -> dict[str, Floats]:
@@ -29,13 +39,13 @@ def weights(trained: Trained, step: int | None = None) -> dict[str, Floats]:
     Raises UserError for an architecture without these weights.
     """
     tensors = trained.weights(step)
-    missing = [name for name in NEEDED if name not in tensors]
+    missing = [name for name in LAYOUT if name not in tensors]
     if missing:
         raise UserError(
             f"run of {trained.run.labels.get('model', 'an architecture')} has no weight {', '.join(missing)} "
             f"but {', '.join(sorted(tensors))}. Frequencies are measured on 'constant-attention' only."
         )
-    arrays = {name: tensors[name].detach().cpu().double().numpy() for name in NEEDED}
+    arrays = {name: tensors[name].detach().cpu().double().numpy() for name in LAYOUT}
     p = trained.run.hyperparameters["vocabulary"]
     if arrays["W_E"].shape[0] != p or arrays["W_U"].shape[1] != p:
         raise UserError(f"weights are for p={arrays['W_E'].shape[0]}, the run says vocabulary={p}")
@@ -55,6 +65,11 @@ def ov(w: Weights) -> Floats:
 def output(w: Weights) -> Floats:
     """W_out[z, i]: what one unit of activation of neuron i adds to logit z, (p, d_mlp)."""
     return (w["W_out"] @ w["W_U"]).T
+
+
+def neurons(w: Weights) -> Neurons:
+    """Frequency, phases and amplitudes of every neuron."""
+    return read_off(ov(w), output(w))
 
 
 def embed(w: Weights) -> Floats:
@@ -79,8 +94,12 @@ def logits(w: Weights) -> Floats:
 def margins(logits_XYZ: Floats) -> Floats:
     """Logit of the right sum minus the largest other one, (p, p, p) -> (p, p): above 0 where right."""
     p = len(logits_XYZ)
-    x, y = np.indices((p, p))
-    right_XY = logits_XYZ[x, y, (x + y) % p]
-    others = logits_XYZ.copy()
-    others[x, y, (x + y) % p] = -np.inf
-    return right_XY - others.max(axis=2)
+    return margin(logits_XYZ.reshape(p * p, p).copy(), np.add.outer(range(p), range(p)).ravel() % p).reshape(p, p)
+
+
+def margin(logits_RZ: Floats, right_R: NDArray) -> Floats:
+    """Logit `right` of every row minus the largest other one, (rows, p) -> (rows,). Writes into `logits_RZ`."""
+    row = np.arange(len(logits_RZ))
+    own_R = logits_RZ[row, right_R]
+    logits_RZ[row, right_R] = -np.inf
+    return own_R - logits_RZ.max(axis=1)

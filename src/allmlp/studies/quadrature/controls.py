@@ -15,33 +15,30 @@ from numpy.typing import NDArray
 
 from allmlp.models.angles import fill, place
 from allmlp.studies.quadrature import bounds, errors
+from allmlp.studies.quadrature.frequencies import Floats
+from allmlp.studies.quadrature.rule import Rule, two_phi
 
-Floats = NDArray[np.float64]
-Draw = Callable[[np.random.Generator], tuple[Floats, Floats]]  # -> angles and widths, (n,) each
+Draw = Callable[[np.random.Generator], Rule]
 
 CONTROLS = ("random", "own_box", "jittered", "regular")
 
 
-def controls(phi_N: NDArray, width_N: NDArray) -> dict[str, Draw]:
+def controls(rule: Rule) -> dict[str, Draw]:
     """One drawing function per name of CONTROLS. Widths sum to 2 pi (ValueError)."""
-    n, boxes = len(phi_N), bounds.lay(phi_N, width_N)
+    n, boxes = len(rule.phi), bounds.lay(rule.phi, rule.width)
     own = np.diff(boxes.edges)
 
     def offset(rng: np.random.Generator) -> float:
         return float(rng.uniform(0, 2 * np.pi))
 
     return {
-        "random": lambda rng: (place(width_N, "random", rng=rng), width_N),
-        "own_box": lambda rng: (boxes.edges[:-1] + own * rng.random(n), own),
-        "jittered": lambda rng: (place(fill(n), "jittered", offset(rng), rng), fill(n)),
-        "regular": lambda rng: (place(fill(n), "regular", offset(rng)), fill(n)),
+        "random": lambda rng: two_phi(place(rule.width, "random", rng=rng), rule.width),
+        "own_box": lambda rng: two_phi(boxes.edges[:-1] + own * rng.random(n), own),
+        "jittered": lambda rng: two_phi(place(fill(n), "jittered", offset(rng), rng), fill(n)),
+        "regular": lambda rng: two_phi(place(fill(n), "regular", offset(rng)), fill(n)),
     }
 
 
 def drawn_errors(draw: Draw, theta_T: NDArray, draws: int, rng: np.random.Generator) -> Floats:
     """Largest error over theta of the absolute part's sum, for each of several draws, (draws,)."""
-    found = []
-    for _ in range(draws):
-        phi, width = draw(rng)
-        found.append(errors.largest_error("abs", theta_T, phi, 2 * phi, width))
-    return np.array(found)
+    return np.array([errors.largest_error("abs", theta_T, draw(rng)) for _ in range(draws)])

@@ -1,52 +1,48 @@
-"""A key frequency's sum over neurons against the integral it stands for, by brute force (003-5, 003-12).
+"""A key frequency's sum over neurons against the integral it stands for, by brute force (003-5, 003-7, 003-12).
 
 With theta = k t / 2, t = x + y, and widths w = 2 pi r / sum r, which fill one period:
 
     sum_i w_i g(cos(theta + phi_i)) exp(i psi_i)  ~  integral over 2 pi of g(cos(theta + phi)) exp(2 i phi)
                                                   =  I exp(-i k t),    I = 4/3 for |.|, 0 for id, 2/3 for ReLU
 
-Real and imaginary part are the paper's two integrals (its G_k and H_k). As in its table, widths sum to 2 pi
-and |.| and id come without the factor 1/2 that ReLU(x) = x/2 + |x|/2 gives them. An error is taken with
-the trained psi_i, not with 2 phi_i: it is that of the network's own sum.
+Real and imaginary part are the paper's two integrals, its G_k and H_k. With psi = -2 phi, as it prints, H would have
+the other sign and the network would answer x + y = -z (E003-2). As in its table, widths sum to 2 pi, and |.| and id
+come without the factor 1/2 that ReLU(x) = x/2 + |x|/2 gives them. An error is that of the network's own sum: it is
+taken with the trained psi_i, not with 2 phi_i.
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from allmlp.studies.quadrature.rule import Rule, angles
+
 Part = Literal["abs", "identity", "relu"]
 
-PARTS: dict[Part, Callable[[Floats], Floats]] = {
+PARTS: dict[Part, Callable[[Any], Any]] = {
     "abs": np.abs,
     "identity": np.positive,
     "relu": lambda u: np.maximum(u, 0.0),
 }
+FACTOR: dict[Part, float] = {"abs": 0.5, "identity": 0.5, "relu": 1.0}  # ReLU(u) = |u|/2 + u/2
 INTEGRAL: dict[Part, float] = {"abs": 4 / 3, "identity": 0.0, "relu": 2 / 3}
 
-
-def normalised(weight_N: NDArray) -> Floats:
-    """Widths: weights r scaled to sum to 2 pi. Raises ValueError unless r >= 0 with a positive sum."""
-    weight_N = np.asarray(weight_N, dtype=np.float64)
-    if not (weight_N >= 0).all() or not weight_N.sum() > 0:
-        raise ValueError("widths need weights that are not negative and not all zero")
-    return 2 * np.pi * weight_N / weight_N.sum()
+GRID = 2048  # angles over half a period of the absolute part's error: one every 0.0015 rad
+# |d error / d theta| <= sum of widths + d/dtheta of (4/3) exp(-2 i theta), since |d |cos|| <= 1
+SLOPE = 2 * np.pi + 8 / 3
 
 
-def angles(frequency: int, p: int) -> Floats:
-    """theta = k t / 2 (rad) of every sum t = 0 .. p - 1.
-
-    t and t + p differ by pi k in theta: that can turn the sign of the identity part, no size of any error.
-    """
-    return np.pi * frequency * np.arange(p) / p
+def passed(part: Part, u: Any) -> Any:
+    """What a part of ReLU(u) lets through, of a number or an array."""
+    return FACTOR[part] * PARTS[part](u)
 
 
-def trained_sum(part: Part, theta_T: NDArray, phi_N: NDArray, psi_N: NDArray, width_N: NDArray) -> NDArray:
+def trained_sum(part: Part, theta_T: NDArray, rule: Rule) -> NDArray:
     """The network's own sum at each theta, complex (T,)."""
-    cosine_TN = np.cos(np.asarray(theta_T)[:, None] + np.asarray(phi_N))
-    return PARTS[part](cosine_TN) @ (width_N * np.exp(1j * np.asarray(psi_N)))
+    cosine_TN = np.cos(np.asarray(theta_T)[:, None] + np.asarray(rule.phi))
+    return PARTS[part](cosine_TN) @ (rule.width * np.exp(1j * np.asarray(rule.psi)))
 
 
 def integral(part: Part, theta_T: NDArray) -> NDArray:
@@ -54,15 +50,14 @@ def integral(part: Part, theta_T: NDArray) -> NDArray:
     return INTEGRAL[part] * np.exp(-2j * np.asarray(theta_T))
 
 
-def largest_error(part: Part, theta_T: NDArray, phi_N: NDArray, psi_N: NDArray, width_N: NDArray) -> float:
-    """max over theta of |sum - integral| as complex numbers: the worst mixture of the two integrals, so the
-    worst over every output z as well."""
-    return float(np.abs(_error(part, theta_T, phi_N, psi_N, width_N)).max())
+def difference(part: Part, theta_T: NDArray, rule: Rule) -> NDArray:
+    """Sum minus integral at each theta, complex (T,). The real part is the integral that Section 4 writes down."""
+    return trained_sum(part, theta_T, rule) - integral(part, theta_T)
 
 
-def largest_cosine_error(part: Part, theta_T: NDArray, phi_N: NDArray, psi_N: NDArray, width_N: NDArray) -> float:
-    """The same of the cosine integral alone, the one that Section 4 writes down; at most `largest_error`."""
-    return float(np.abs(_error(part, theta_T, phi_N, psi_N, width_N).real).max())
+def largest_error(part: Part, theta_T: NDArray, rule: Rule) -> float:
+    """max over theta of |sum - integral|: the worst mixture of the two integrals, so the worst over every output z."""
+    return float(np.abs(difference(part, theta_T, rule)).max())
 
 
 def naive_bound(theta_T: NDArray) -> float:
@@ -73,5 +68,37 @@ def naive_bound(theta_T: NDArray) -> float:
     return float(np.abs(integral("abs", theta_T).real).mean())
 
 
-def _error(part: Part, theta_T: NDArray, phi_N: NDArray, psi_N: NDArray, width_N: NDArray) -> NDArray:
-    return trained_sum(part, theta_T, phi_N, psi_N, width_N) - integral(part, theta_T)
+def error_at_any_angle(rule: Rule) -> tuple[float, float]:
+    """Largest error of the absolute part over a grid of real angles and its kinks, and what no angle exceeds.
+
+    The error has period pi in theta. The second number adds to that of the grid what a slope of at most SLOPE can
+    rise between two of its angles.
+    """
+    on_grid = largest_error("abs", np.pi * np.arange(GRID) / GRID, rule)
+    kinks = np.pi / 2 - np.asarray(rule.phi, dtype=np.float64)
+    return max(on_grid, largest_error("abs", kinks, rule)), on_grid + SLOPE * np.pi / GRID / 2
+
+
+class Proportional(NamedTuple):
+    """values = slope wave + rest: the least-squares slope of either sign, and R2 with a slope that is not negative."""
+
+    slope: float
+    r2: float
+
+
+def proportional(values_T: NDArray, wave_T: NDArray) -> Proportional:
+    """No intercept, so R2 = 1 - |values - slope wave|^2 / |values|^2, sizes about 0 and not about the mean.
+
+    A negative slope is set to 0 before R2 is taken, which is then 0: the sum has the wrong sign.
+    """
+    values_T, wave_T = np.asarray(values_T, dtype=np.float64), np.asarray(wave_T, dtype=np.float64)
+    slope, size = float(values_T @ wave_T / (wave_T @ wave_T)), float(values_T @ values_T)
+    rest = values_T - max(slope, 0.0) * wave_T
+    return Proportional(slope, 1 - float(rest @ rest) / size if size > 0 else 0.0)
+
+
+def proportions(k: int, p: int, rule: Rule) -> tuple[Proportional, Proportional]:
+    """G_k on cos(kt) and H_k on -sin(kt), t = 0 .. p - 1."""
+    theta_T = angles(k, p)
+    sum_T = trained_sum("relu", theta_T, rule)
+    return proportional(sum_T.real, np.cos(2 * theta_T)), proportional(sum_T.imag, -np.sin(2 * theta_T))

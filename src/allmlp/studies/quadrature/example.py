@@ -2,40 +2,52 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from allmlp.errors import UserError
+from allmlp.studies.quadrature.rule import Rule
 
 
 @dataclass(frozen=True)
 class Example:
-    """The neurons of one key frequency: phases (rad) and widths (rad, summing to 2 pi), each (n,)."""
+    """The neurons of one key frequency of a network that adds modulo p."""
 
     seed: int
+    p: int
     frequency: int
-    phi: NDArray[np.float64]
-    psi: NDArray[np.float64]
-    width: NDArray[np.float64]
+    rule: Rule
 
     @property
     def title(self) -> str:
         """Which sum this is, for a panel's title."""
-        return f"seed {self.seed}, k = {self.frequency}, {len(self.phi)} neurons"
+        return f"seed {self.seed}, k = {self.frequency}, {len(self.rule.phi)} neurons"
+
+
+def first_run(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the first seed: of one run, should it have several."""
+    of_seed = rows[rows["seed"] == rows["seed"].min()]
+    return of_seed[of_seed["run"] == of_seed["run"].iloc[0]]
+
+
+def heaviest_keys(rows: pd.DataFrame, most: int, at_least: float = 0.0) -> list[Example]:
+    """Key frequencies of the first seed that carry `at_least` that share of the weight, the heaviest first.
+
+    rows: of the measure `neurons`, with the label p. UserError where no neuron belongs to a key frequency.
+    """
+    of_run = first_run(rows)
+    keys = of_run.loc[of_run["is_key"].astype(bool), "frequency"].unique()
+    if not len(keys):
+        raise UserError("neurons: no neuron of the first seed belongs to a key frequency. Measure again.")
+    weight = (of_run["amplitude_in_1"] * of_run["amplitude_out_1"]).groupby(of_run["frequency"]).sum()
+    share = (weight / weight.sum()).loc[keys].sort_values(ascending=False)
+    found = []
+    for k in share[share >= at_least].index[:most]:
+        neurons = of_run[of_run["frequency"] == k]
+        rule = Rule(*(neurons[name].to_numpy(dtype=float) for name in ("phi_rad", "psi_rad", "width_1")))
+        found.append(Example(int(of_run["seed"].iloc[0]), int(of_run["p"].iloc[0]), int(k), rule))
+    return found
 
 
 def heaviest_key(rows: pd.DataFrame) -> Example:
-    """Of the first seed, the key frequency whose neurons carry the most weight, from rows of `neurons`.
-
-    Raises UserError where no neuron belongs to a key frequency.
-    """
-    of_seed = rows[(rows["seed"] == rows["seed"].min()) & rows["is_key"].astype(bool)]
-    if of_seed.empty:
-        raise UserError("neurons: no neuron of the first seed belongs to a key frequency; measure again")
-    of_run = of_seed[of_seed["run"] == of_seed["run"].iloc[0]]  # one run, should a seed have several
-    weight = of_run["amplitude_in_1"] * of_run["amplitude_out_1"]
-    frequency = int(weight.groupby(of_run["frequency"]).sum().idxmax())
-    neurons = of_run[of_run["frequency"] == frequency]
-    columns = (neurons[name].to_numpy(dtype=float) for name in ("phi_rad", "psi_rad", "width_1"))
-    return Example(int(of_run["seed"].iloc[0]), frequency, *columns)
+    """The key frequency of the first seed with the most weight."""
+    return heaviest_keys(rows, most=1)[0]

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Complexes = NDArray[np.complex128]
 
 # A frequency with less of the total weight is negligible. Weight spread evenly over all frequencies of p = 59
 # would give each 0.034, so nothing that training prefers is left out.

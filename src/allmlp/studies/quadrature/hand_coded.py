@@ -5,23 +5,23 @@ of two cosines is 2 D cos(theta + phi_i), with D = cos(k(x-y)/2) and theta = k(x
 
     logit(x, y, z) = 2 |D| Re(S exp(i kz)),    S = sum_i w_i ReLU(cos(theta' + phi_i)) exp(2 i phi_i),
 
-theta' = theta, or theta + pi where D < 0. D is never 0, as p is odd; so only the phase of S decides. The
-integral has S = (2/3) exp(-2 i theta) exactly. With the error delta = arg(S exp(2 i theta)), the logit is
-proportional to cos(k(z - x - y) + delta), and z = x + y is the largest exactly where |delta| < pi / p:
+theta' = theta, or theta + pi where D < 0. D is never 0, as p is odd; so only the phase of S decides. The integral has
+S = (2/3) exp(-2 i theta) exactly. With the error delta = arg(S exp(2 i theta)) the logit is proportional to
+cos(k(z - x - y) + delta), and z = x + y is the largest exactly where |delta| < pi / p:
 
     accuracy is 1  exactly if  |delta| < pi / p at every one of the 2p angles theta' = pi j / p.
 
-The wobble, max over all theta of |delta|, under pi / p is thus enough. It is also needed but for the chance that
-no theta' comes near a maximum. Where p does not divide n, they stand p to a period of a regular grid's delta,
-so that the largest |delta| met is within a share of about (pi / p)^2 / 2 of the wobble.
+So a wobble, max over all theta of |delta|, below pi / p is enough. It is also needed but for the chance that no theta'
+comes near a maximum: p of them stand in a period of a regular grid's delta, unless p divides n, so that the largest
+|delta| met is within a share of about (pi / p)^2 / 2 of the wobble.
 
-Wobble of n equally spaced angles. ReLU(u) = u/2 + |u|/2; for even n, and odd n > 3, the sum over u/2 is 0
-(it is one of roots of unity). |cos| has period pi, so even n are n/2 points, each twice. With spacing
-h = pi/n (n odd) or 2 pi/n (n even) modulo pi, summing two geometric series over the points in |u| < pi/2 gives
+Wobble of n equally spaced angles. ReLU(u) = u/2 + |u|/2; for even n, and odd n > 3, the sum over u/2 is 0 (one of roots
+of unity). |cos| has period pi, so even n are n/2 points, each twice. With spacing h = pi/n (n odd) or 2 pi/n (n even)
+modulo pi, two geometric series over the points in |u| < pi/2 give
 
     S exp(2 i theta)  is proportional to  r exp(i e) - exp(3 i e),    r = sin(3h/2) / sin(h/2) = 1 + 2 cos h,
 
-e within h/2 of 0, and |delta| is largest where cos 2e = (r + 3/r) / 4 (where the derivative of delta is 0).
+e within h/2 of 0, and |delta| is largest where its derivative is 0: cos 2e = (r + 3/r) / 4.
 
     >>> round(regular_wobble(5), 6), round(np.pi / regular_wobble(5), 1)
     (0.026503, 118.5)
@@ -29,10 +29,6 @@ e within h/2 of 0, and |delta| is largest where cos 2e = (r + 3/r) / 4 (where th
 For small h this is 2 - i (h^2 e - 4 e^3) to third order, so that |delta| is largest at e^2 = h^2 / 12:
 
     wobble = h^3 / (6 sqrt 3) (1 + O(h^2)):    2.984 / n^3 for odd n, eight times that for even n.
-
-In Fourier terms: |cos u| has coefficients proportional to (-1)^q / (4 q^2 - 1) at exp(2 i q u), and n points, n odd,
-let q = l n - 1 through; those with -l and l differ by 3 / (l n)^3, nearly, of the wanted one, l = 0. So
-delta = (3 / n^3) sum over l > 0 of (-1)^l sin(l x) / l^3, x = 2 n theta, whose maximum is 0.995 of its first term's.
 """
 
 from functools import lru_cache
@@ -42,9 +38,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from allmlp.studies.quadrature.circuits import margin
 from allmlp.studies.quadrature.errors import trained_sum
-
-Floats = NDArray[np.float64]
+from allmlp.studies.quadrature.frequencies import Floats
+from allmlp.studies.quadrature.rule import two_phi
 
 FITTED = range(5, 16, 2)  # odd numbers of angles that the law is fitted to (003-own-3)
 ROUNDING = 1e-9  # below it, a sum of widths of 2 pi or a turned angle is taken for 0
@@ -122,13 +119,11 @@ def scores(p: int, phi_N: NDArray, width_N: NDArray) -> Scores:
     Another frequency k only permutes the tokens, as k has an inverse modulo p.
     """
     count, least, largest = _classes(p)
-    S = trained_sum("relu", np.pi * np.arange(2 * p) / p, phi_N, 2 * np.asarray(phi_N), width_N)
+    S = trained_sum("relu", np.pi * np.arange(2 * p) / p, two_phi(phi_N, width_N))
     kz = 2 * np.pi * np.arange(p) / p
     logit = np.outer(S.real, np.cos(kz)) - np.outer(S.imag, np.sin(kz))
-    margin = _margin(logit, np.arange(2 * p) % p)
-    return Scores(
-        float(count @ (margin > 0) / count.sum()), float((margin * np.where(margin > 0, least, largest)).min())
-    )
+    found = margin(logit, np.arange(2 * p) % p)
+    return Scores(float(count @ (found > 0) / count.sum()), float((found * np.where(found > 0, least, largest)).min()))
 
 
 def forward_scores(p: int, frequencies: list[int], phi_KN: NDArray, width_KN: NDArray) -> Scores:
@@ -145,8 +140,8 @@ def forward_scores(p: int, frequencies: list[int], phi_KN: NDArray, width_KN: ND
         hidden = np.maximum(table_PKN[x][:, None] + table_PKN, 0.0)
         S = np.stack([hidden[:, :, i] @ out_KN[i] for i in range(len(out_KN))], axis=-1).reshape(-1, len(out_KN))
         logit = S.real @ turn_KP.real - S.imag @ turn_KP.imag
-        margin = _margin(logit, ((x[:, None] + np.arange(p)) % p).ravel())
-        right, smallest = right + int((margin > 0).sum()), min(smallest, float(margin.min()))
+        found = margin(logit, ((x[:, None] + np.arange(p)) % p).ravel())
+        right, smallest = right + int((found > 0).sum()), min(smallest, float(found.min()))
     return Scores(right / p**2, smallest)
 
 
@@ -158,11 +153,3 @@ def fitted_law(rows: pd.DataFrame) -> PowerLaw:
     found = rows[rows["n"].isin(FITTED)].groupby("n")["wobble_rad"].mean()
     exponent, intercept = np.polyfit(np.log(found.index.to_numpy(dtype=float)), np.log(found.to_numpy()), 1)
     return PowerLaw(float(np.exp(intercept)), float(exponent))
-
-
-def _margin(logit: Floats, right: NDArray) -> Floats:
-    """Right logit minus the largest other one, (rows, p) -> (rows,). Writes into `logit`."""
-    row = np.arange(len(logit))
-    own = logit[row, right]
-    logit[row, right] = -np.inf
-    return own - logit.max(axis=1)

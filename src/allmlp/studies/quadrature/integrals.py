@@ -11,60 +11,53 @@ two in each other's place (E003-1).
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scipy.integrate import quad
 
+from allmlp.studies.quadrature.errors import Part, passed
+
 TOLERANCE = 1e-12
-Formula = tuple[str, Callable[[float], float]]  # as it is written, and of k t in rad
-
-ZERO: Formula = ("0", lambda kt: 0.0)
-COSINE: Formula = ("(2/3) cos kt", lambda kt: 2 / 3 * math.cos(kt))
-SINE: Formula = ("(2/3) sin kt", lambda kt: 2 / 3 * math.sin(kt))
 
 
-@dataclass(frozen=True)
-class Integral:
-    """Integral over phi from -pi to pi of weight(-2 phi) part(cos(k t / 2 + phi))."""
+class Formula(NamedTuple):
+    """A function of k t in rad, and how it is written."""
+
+    text: str
+    at: Callable[[float], float]
+
+
+ZERO = Formula("0", lambda kt: 0.0)
+COSINE = Formula("(2/3) cos kt", lambda kt: 2 / 3 * math.cos(kt))
+SINE = Formula("(2/3) sin kt", lambda kt: 2 / 3 * math.sin(kt))
+
+
+class Integral(NamedTuple):
+    """Integral over phi from -pi to pi of weight(-2 phi) g(cos(k t / 2 + phi)), g a part of ReLU."""
 
     name: str
     where: str
     weight: Callable[[float], float]
-    part: Callable[[float], float]
+    part: Part
     closed_form: Formula
     paper: Formula
 
     def value(self, kt: float) -> float:
         """By adaptive Gauss-Kronrod quadrature in float64, split where the cosine changes its sign."""
-        kinks = [math.remainder(side * math.pi / 2 - kt / 2, 2 * math.pi) for side in (-1, 1)]
-        return quad(
-            lambda phi: self.weight(-2 * phi) * self.part(math.cos(kt / 2 + phi)),
-            -math.pi,
-            math.pi,
-            points=sorted(kinks),
-            epsabs=TOLERANCE,
-            epsrel=TOLERANCE,
-        )[0]
 
+        def integrand(phi: float) -> float:
+            return self.weight(-2 * phi) * passed(self.part, math.cos(kt / 2 + phi))
 
-def _relu(u: float) -> float:
-    return max(u, 0.0)
-
-
-def _identity(u: float) -> float:
-    return u / 2
-
-
-def _absolute(u: float) -> float:
-    return abs(u) / 2
+        kinks = sorted(math.remainder(side * math.pi / 2 - kt / 2, 2 * math.pi) for side in (-1, 1))
+        return quad(integrand, -math.pi, math.pi, points=kinks, epsabs=TOLERANCE, epsrel=TOLERANCE)[0]
 
 
 MAIN, APPENDIX = "Section 3", "Appendix B"
 INTEGRALS = (
-    Integral("cos(-2φ) ReLU(cos(kt/2 + φ))", MAIN, math.cos, _relu, COSINE, COSINE),
-    Integral("sin(-2φ) ReLU(cos(kt/2 + φ))", MAIN, math.sin, _relu, SINE, SINE),
-    Integral("cos(-2φ) cos(kt/2 + φ) / 2", APPENDIX, math.cos, _identity, ZERO, COSINE),
-    Integral("sin(-2φ) cos(kt/2 + φ) / 2", APPENDIX, math.sin, _identity, ZERO, SINE),
-    Integral("cos(-2φ) |cos(kt/2 + φ)| / 2", APPENDIX, math.cos, _absolute, COSINE, ZERO),
-    Integral("sin(-2φ) |cos(kt/2 + φ)| / 2", APPENDIX, math.sin, _absolute, SINE, ZERO),
+    Integral("cos(-2φ) ReLU(cos(kt/2 + φ))", MAIN, math.cos, "relu", COSINE, COSINE),
+    Integral("sin(-2φ) ReLU(cos(kt/2 + φ))", MAIN, math.sin, "relu", SINE, SINE),
+    Integral("cos(-2φ) cos(kt/2 + φ) / 2", APPENDIX, math.cos, "identity", ZERO, COSINE),
+    Integral("sin(-2φ) cos(kt/2 + φ) / 2", APPENDIX, math.sin, "identity", ZERO, SINE),
+    Integral("cos(-2φ) |cos(kt/2 + φ)| / 2", APPENDIX, math.cos, "abs", COSINE, ZERO),
+    Integral("sin(-2φ) |cos(kt/2 + φ)| / 2", APPENDIX, math.sin, "abs", SINE, ZERO),
 )

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allmlp.studies.quadrature import circuits
+from allmlp.studies.quadrature.frequencies import Floats
 
-Floats = NDArray[np.float64]
 Law = Literal["abs", "cosine", "double", "both"]
 Part = Literal["logits", "mlp", "abs", "identity"]
 PARTS: tuple[Part, ...] = get_args(Part)

@@ -38,9 +38,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allmlp.studies.quadrature.errors import INTEGRAL
-
-Floats = NDArray[np.float64]
-Complexes = NDArray[np.complex128]
+from allmlp.studies.quadrature.frequencies import Complexes, Floats
+from allmlp.studies.quadrature.rule import Rule
 
 UNIT = 2.0**-53
 
@@ -58,17 +57,17 @@ def coefficient(m: NDArray) -> Floats:
 
 def tail(M: int = TERMS, total_width: float = 2 * np.pi) -> float:
     """What the terms |m| > M can add at most, whatever the phases."""
-    return float(total_width * 2 / np.pi / (2 * _degree(M) + 1))
+    return float(total_width * 2 / np.pi / (2 * M + 1))
 
 
-def terms(phi_N: NDArray, psi_N: NDArray, width_N: NDArray, M: int = TERMS) -> Complexes:
+def terms(rule: Rule, M: int = TERMS) -> Complexes:
     """a_m for m = -M .. M, (2M + 1,): the Fourier coefficients of the error.
 
-    phi_N, psi_N, width_N: (n,) in rad. Raises ValueError unless they are finite, widths are not negative and sum
-    to 2 pi, and M is at least 1.
+    Raises ValueError unless the rule's numbers are finite, its widths are not negative and sum to 2 pi, and M is at
+    least 1.
     """
-    phi_N, psi_N, width_N = _rule(phi_N, psi_N, width_N)
-    nu = np.empty(2 * _degree(M) + 1, dtype=np.complex128)
+    phi_N, psi_N, width_N = _checked(rule, M)
+    nu = np.empty(2 * M + 1, dtype=np.complex128)
     turn_N = np.exp(2j * phi_N)
     back_N = turn_N.conj()
     plus_N = width_N * np.exp(1j * psi_N)
@@ -83,15 +82,14 @@ def terms(phi_N: NDArray, psi_N: NDArray, width_N: NDArray, M: int = TERMS) -> C
     return a
 
 
-def moment_bound(phi_N: NDArray, psi_N: NDArray, width_N: NDArray, M: int = TERMS) -> float:
+def moment_bound(rule: Rule, M: int = TERMS) -> float:
     """sum over |m| <= M of |a_m|, plus tail: never below |E(theta)| at any real theta. Errors as in `terms`."""
-    sizes = np.abs(terms(phi_N, psi_N, width_N, M))
-    return float(sizes.sum()) + _allowance(width_N, M)
+    return float(np.abs(terms(rule, M)).sum()) + _allowance(rule, M)
 
 
-def peak_bound(phi_N: NDArray, psi_N: NDArray, width_N: NDArray, M: int = TERMS) -> float:
+def peak_bound(rule: Rule, M: int = TERMS) -> float:
     """max over theta of |sum over |m| <= M of a_m exp(2 i m theta)|, plus tail. Never above `moment_bound`."""
-    return largest_sum(terms(phi_N, psi_N, width_N, M)) + _allowance(width_N, M)
+    return largest_sum(terms(rule, M)) + _allowance(rule, M)
 
 
 def largest_sum(a: Complexes) -> float:
@@ -108,24 +106,20 @@ def rounding(M: int, neurons: int) -> float:
     return UNIT * (160 * (M + 4) + 12 * neurons)
 
 
-def _allowance(width_N: NDArray, M: int) -> float:
+def _allowance(rule: Rule, M: int) -> float:
     """Tail and rounding."""
-    return tail(M, float(np.sum(width_N))) + rounding(M, np.size(width_N))
+    return tail(M, float(np.sum(rule.width))) + rounding(M, np.size(rule.width))
 
 
-def _degree(M: int) -> int:
+def _checked(rule: Rule, M: int) -> Rule:
+    """The rule in float64."""
     if int(M) != M or M < 1:
         raise ValueError(f"a moment bound needs the terms up to M = 1 at least, not M = {M}")
-    return int(M)
-
-
-def _rule(phi_N: NDArray, psi_N: NDArray, width_N: NDArray) -> tuple[Floats, Floats, Floats]:
-    """The three as float64 (n,), checked."""
-    phi_N, psi_N, width_N = (np.asarray(values, dtype=np.float64) for values in (phi_N, psi_N, width_N))
+    phi_N, psi_N, width_N = (np.asarray(values, dtype=np.float64) for values in rule)
     if not phi_N.shape == psi_N.shape == width_N.shape or phi_N.ndim != 1:
         raise ValueError(f"one psi and one width per phi, not shapes {phi_N.shape}, {psi_N.shape}, {width_N.shape}")
     if not (np.isfinite(phi_N).all() and np.isfinite(psi_N).all()):
         raise ValueError("phases must be finite: a bound of what is not a number would be none")
     if not (width_N >= 0).all() or not np.isclose(width_N.sum(), 2 * np.pi, rtol=1e-9, atol=0):
         raise ValueError(f"widths must not be negative and must sum to 2 pi, not {width_N.sum():g}")
-    return phi_N, psi_N, width_N
+    return Rule(phi_N, psi_N, width_N)

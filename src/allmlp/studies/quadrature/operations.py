@@ -7,7 +7,7 @@ a cosine, a sine and a square root as a function. Constants, changes of sign, co
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from allmlp.studies.quadrature.bounds import HALVINGS
 from allmlp.studies.quadrature.moments import TERMS
@@ -15,8 +15,7 @@ from allmlp.studies.quadrature.moments import TERMS
 PAPER_BOUND, BRUTE_FORCE, MOMENT_BOUND = "the paper's bound", "brute force over p sums", "moment bound"
 
 
-@dataclass(frozen=True)
-class Count:
+class Count(NamedTuple):
     """Operations on real numbers."""
 
     multiplications: int

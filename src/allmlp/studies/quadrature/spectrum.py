@@ -22,10 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from allmlp.studies.quadrature import circuits
-from allmlp.studies.quadrature.frequencies import wrap
-
-Floats = NDArray[np.float64]
-Complexes = NDArray[np.complex128]
+from allmlp.studies.quadrature.frequencies import Complexes, Floats, wrap
 
 MATRICES = ("OV", "embed(y)")
 
@@ -52,24 +49,30 @@ def at_keys(a_UV: NDArray, keys: Sequence[int]) -> Complexes:
 
 
 def energy_share(a_UV: NDArray, keys: Sequence[int]) -> float:
-    """Share of sum |a|^2, without the mean a[0, 0], at (k, -2k) of the keys and their mirror images."""
-    energy_UV = np.abs(a_UV) ** 2
-    total = energy_UV.sum() - energy_UV[0, 0]
-    return float(2 * (np.abs(at_keys(a_UV, keys)) ** 2).sum() / total) if total > 0 else float("nan")
+    """Share of the energy, sum |a|^2 without the mean a[0, 0], at (k, -2k) of the keys and their mirror images."""
+    return _share(2 * (np.abs(at_keys(a_UV, keys)) ** 2).sum(), _energy(a_UV))
 
 
 def imaginary_share(a_UV: NDArray, keys: Sequence[int]) -> float:
     """sum |Im a_k| / sum |a_k| over the keys."""
     a_K = at_keys(a_UV, keys)
-    size = np.abs(a_K).sum()
-    return float(np.abs(a_K.imag).sum() / size) if size > 0 else float("nan")
+    return _share(np.abs(a_K.imag).sum(), np.abs(a_K).sum())
 
 
 def constant_share(a_UV: NDArray) -> float:
-    """Share of the same energy that depends on z alone or on x alone: no such term can tell right sums from wrong."""
+    """Share of the energy that depends on z alone or on x alone: no such term can tell right sums from wrong."""
     energy_UV = np.abs(a_UV) ** 2
-    total = energy_UV.sum() - energy_UV[0, 0]
-    return float((energy_UV[0, 1:].sum() + energy_UV[1:, 0].sum()) / total) if total > 0 else float("nan")
+    return _share(energy_UV[0, 1:].sum() + energy_UV[1:, 0].sum(), _energy(a_UV))
+
+
+def _energy(a_UV: NDArray) -> float:
+    energy_UV = np.abs(a_UV) ** 2
+    return float(energy_UV.sum() - energy_UV[0, 0])
+
+
+def _share(part: float, total: float) -> float:
+    """NaN where there is nothing to share."""
+    return float(part / total) if total > 0 else float("nan")
 
 
 def largest(a_UV: NDArray, count: int) -> pd.DataFrame:

@@ -1,4 +1,6 @@
-"""How figures and tables call the levels of a certificate, and in which order."""
+"""What figures and tables call the levels of a certificate, and in which order they stand."""
+
+import pandas as pd
 
 NAMES = {
     "truth": "brute force",
@@ -8,11 +10,6 @@ NAMES = {
 }
 
 
-def described(level: str) -> str:
-    """A level's name in words."""
-    return NAMES[level]
-
-
-def order(level: str, terms: int) -> tuple[int, int]:
-    """Sorting key: levels as in NAMES, structured ones by rising number of terms."""
-    return list(NAMES).index(level), int(terms)
+def in_order(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with a `level` that sorts and groups as NAMES does."""
+    return rows.assign(level=pd.Categorical(rows["level"], list(NAMES)))

@@ -26,11 +26,12 @@ import numpy as np
 from flint import acb, acb_mat, arb, arb_mat
 
 from allmlp.studies.quadrature.certificate.intervals import (
-    Floats,
     absolute,
     balls,
+    columns,
     exact,
     lower,
+    numbers,
     roots,
     rows_of,
     stacked,
@@ -39,6 +40,7 @@ from allmlp.studies.quadrature.certificate.intervals import (
 )
 from allmlp.studies.quadrature.certificate.network import Network
 from allmlp.studies.quadrature.certificate.structure import Key, Structure
+from allmlp.studies.quadrature.frequencies import Floats
 
 
 def kept_terms(terms: int, angles: int) -> list[int]:
@@ -97,14 +99,18 @@ def _coefficients(key: Key, p: int, angles: int) -> list[list[acb]]:
 
 
 def _moments(key: Key, structure: Structure, turns: tuple[arb_mat, arb_mat]) -> dict[int, tuple[list[acb], list[acb]]]:
-    amplitude, found = exact(key.amplitude[None]).entries(), {}
+    amplitude, found = numbers(key.amplitude), {}
     for f, v in structure.waves_out.items():
-        parts = [exact(part[None]).entries() for part in (v[key.neurons].real, v[key.neurons].imag)]
-        both = balls(2, len(amplitude), (amp * ball for row in parts for amp, ball in zip(amplitude, row, strict=True)))
+        scaled = [
+            amp * ball
+            for part in (v[key.neurons].real, v[key.neurons].imag)
+            for amp, ball in zip(amplitude, numbers(part), strict=True)
+        ]
+        both = balls(2, len(amplitude), scaled)
         (rc, ic), (rs, is_) = (rows_of(both * part) for part in turns)
-        columns = list(zip(rc, ic, rs, is_, strict=True))
-        plus = [acb(a - d, c + b) for a, b, c, d in columns]  # (r + i i)(cos + i sin)
-        minus = [acb(a + d, c - b) for a, b, c, d in columns]  # (r - i i)(cos + i sin)
+        parts = list(zip(rc, ic, rs, is_, strict=True))
+        plus = [acb(a - d, c + b) for a, b, c, d in parts]  # (r + i i)(cos + i sin)
+        minus = [acb(a + d, c - b) for a, b, c, d in parts]  # (r - i i)(cos + i sin)
         found[f] = (plus, minus)
     return found
 
@@ -118,14 +124,10 @@ def kept_sum(network: Network, of_keys: list[Profiles], kept: list[int]) -> list
     table = rows_of(network.W)
     total = [acb_mat(p, p) for _ in range(p // 2 + 1)]
     for one in of_keys:
-        scale = [amp * arb(0.5) for amp in exact(one.key.amplitude[None]).entries()]
-        weighted = balls(
-            p,
-            len(scale),
-            (row[i] * half for row in table for i, half in zip(one.key.neurons.tolist(), scale, strict=True)),
-        )
-        columns = np.array(kept)
-        real, imag = (rows_of(weighted * _chosen(part, columns)) for part in one.turns)
+        amplitude = zip(one.key.neurons.tolist(), numbers(one.key.amplitude), strict=True)
+        halves = [(i, amp * arb(0.5)) for i, amp in amplitude]
+        weighted = balls(p, len(halves), (row[i] * half for row in table for i, half in halves))
+        real, imag = (rows_of(weighted * columns(rows_of(part), kept)) for part in one.turns)
         mu = [[acb(real[z][j], imag[z][j]) for z in range(p)] for j in range(len(kept))]
         _add(total, one, kept, mu)
     return total
@@ -141,11 +143,6 @@ def _add(total: list[acb_mat], one: Profiles, kept: list[int], mu: list[list[acb
         left = [[row[m] if straight else row[m].conjugate() for _, m, straight in terms] for row in one.coefficients]
         right = [[ball if straight else ball.conjugate() for ball in mu[j]] for j, _, straight in terms]
         total[s] += acb_mat(left) * acb_mat(right)
-
-
-def _chosen(matrix: arb_mat, columns: np.ndarray) -> arb_mat:
-    rows, chosen = rows_of(matrix), columns.tolist()
-    return balls(len(rows), len(chosen), (row[j] for row in rows for j in chosen))
 
 
 def ideal_sum(network: Network, of_keys: list[Profiles]) -> list[acb_mat]:
@@ -189,16 +186,16 @@ def left_out(
     chosen = [m for m in range(orders) if m not in kept]
     frequencies = list(of_keys[0].moments)
     total = arb_mat(p, len(frequencies) + 1)
-    ranges = exact(rest_range[None]).entries()
+    ranges = numbers(rest_range)
     for one in of_keys:
-        columns = []
+        by_frequency = []
         for f in frequencies:
             plus, minus = one.moments[f]
             minus = [v - one.weight if ideal and f == one.key.k and m == 2 else v for m, v in enumerate(minus)]
-            columns.append([abs(plus[m]) + abs(minus[m]) for m in chosen])
-        amplitude = exact(one.key.amplitude[None]).entries()
+            by_frequency.append([abs(plus[m]) + abs(minus[m]) for m in chosen])
+        amplitude = numbers(one.key.amplitude)
         rest = sum((amp * ranges[i] for amp, i in zip(amplitude, one.key.neurons.tolist(), strict=True)), arb(0))
-        moments = arb_mat([*columns, [rest] * len(chosen)]).transpose()
+        moments = arb_mat([*by_frequency, [rest] * len(chosen)]).transpose()
         total += exact(one.size[:, chosen]) * moments
     sines = absolute(waves(np.outer(frequencies, np.arange(p)), 2 * p)[1])
     return upper(total * stacked(sines, exact(np.ones((1, p)))) * arb(0.5))

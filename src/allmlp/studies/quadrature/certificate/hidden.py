@@ -12,9 +12,10 @@ p^2 m (R + 1) operations for R columns, where brute force takes p^3 m.
 import numpy as np
 from flint import arb
 
-from allmlp.studies.quadrature.certificate.intervals import Floats, balls, down, exact, lower, rows_of, spans, upper
+from allmlp.studies.quadrature.certificate.intervals import balls, down, exact, lower, rows_of, spans, upper
 from allmlp.studies.quadrature.certificate.network import Network
 from allmlp.studies.quadrature.certificate.truth import absolute_pre, paired, smallest
+from allmlp.studies.quadrature.frequencies import Floats
 
 KEPT = 0.01  # singular values from this share of the largest on; training leaves little below
 

@@ -16,8 +16,7 @@ import numpy as np
 from flint import arb, arb_mat, fmpq
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from allmlp.studies.quadrature.frequencies import Floats
 
 PRECISION = 64  # bits of a ball's midpoint: balls are tighter than float64, and still one machine word
 
@@ -27,6 +26,11 @@ def exact(values_RC: object) -> arb_mat:
     values = np.asarray(values_RC, dtype=np.float64)
     rows, columns = values.shape
     return arb_mat(rows, columns, values.ravel().tolist())
+
+
+def numbers(values_N: NDArray) -> list[arb]:
+    """Floats as balls of radius 0, (n,)."""
+    return [arb(value) for value in np.asarray(values_N, dtype=np.float64).tolist()]
 
 
 def balls(rows: int, columns: int, entries: Iterable[arb]) -> arb_mat:
@@ -41,21 +45,17 @@ def absolute(matrix: arb_mat) -> arb_mat:
 
 def lower(matrix: arb_mat) -> Floats:
     """Floats at or below every entry, (rows, columns); NaN where a ball holds no number."""
-    return _shaped(matrix, down(np.array([float(ball.lower()) for ball in matrix.entries()])))
+    return down(np.array([[float(ball.lower()) for ball in row] for row in rows_of(matrix)]))
 
 
 def upper(matrix: arb_mat) -> Floats:
     """Floats at or above every entry, (rows, columns); NaN where a ball holds no number."""
-    return _shaped(matrix, up(np.array([float(ball.upper()) for ball in matrix.entries()])))
+    return up(np.array([[float(ball.upper()) for ball in row] for row in rows_of(matrix)]))
 
 
 def spans(matrix: arb_mat) -> Floats:
     """At least the largest minus the smallest entry of every column, (columns,)."""
     return up(upper(matrix).max(axis=0) - lower(matrix).min(axis=0))
-
-
-def _shaped(matrix: arb_mat, values: Floats) -> Floats:
-    return values.reshape(matrix.nrows(), matrix.ncols())
 
 
 def down(rounded: NDArray) -> Floats:
@@ -85,6 +85,12 @@ def waves(indices: NDArray, n: int) -> tuple[arb_mat, arb_mat]:
 def rows_of(matrix: arb_mat) -> list[list[arb]]:
     """The rows of a matrix as lists."""
     return matrix.tolist()
+
+
+def columns(rows: list[list[arb]], chosen: Iterable[int]) -> arb_mat:
+    """A matrix of some columns of these rows, in the order `chosen`."""
+    order = list(chosen)
+    return balls(len(rows), len(order), (row[i] for row in rows for i in order))
 
 
 def stacked(*matrices: arb_mat) -> arb_mat:

@@ -18,20 +18,10 @@ from flint import arb, arb_mat
 from allmlp.errors import UserError
 from allmlp.primes import is_odd_prime
 from allmlp.studies.quadrature import circuits
-from allmlp.studies.quadrature.certificate.intervals import Floats, exact
+from allmlp.studies.quadrature.certificate.intervals import exact
+from allmlp.studies.quadrature.circuits import LAYOUT
+from allmlp.studies.quadrature.frequencies import Floats
 
-# name -> shape: p tokens, d_model d, h heads of k features, m neurons
-LAYOUT = {
-    "W_E": "p d",
-    "W_pos": "2 d",
-    "W_V": "h d k",
-    "W_O": "h k d",
-    "W_in": "d m",
-    "b_in": "m",
-    "W_out": "m d",
-    "b_out": "d",
-    "W_U": "d p",
-}
 FEWEST_NEURONS = 4
 
 

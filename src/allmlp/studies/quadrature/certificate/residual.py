@@ -20,10 +20,11 @@ import numpy as np
 from flint import arb, arb_mat
 
 from allmlp.studies.quadrature.certificate.intervals import (
-    Floats,
     absolute,
     balls,
+    columns,
     exact,
+    numbers,
     rows_of,
     spans,
     stacked,
@@ -31,7 +32,8 @@ from allmlp.studies.quadrature.certificate.intervals import (
     waves,
 )
 from allmlp.studies.quadrature.certificate.network import Network
-from allmlp.studies.quadrature.certificate.structure import Complex, Key, Structure
+from allmlp.studies.quadrature.certificate.structure import Key, Structure
+from allmlp.studies.quadrature.frequencies import Complexes, Floats
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,14 @@ class Residual:
 
 def residual(network: Network, structure: Structure) -> Residual:
     """The tables for a model of a network."""
-    left = [_left_out(network, key, structure) for key in structure.keys]
-    order = np.concatenate([key.neurons for key in structure.keys])
-    first, second = (_columns([pair[token] for pair in left], order, network.p) for token in (0, 1))
-    ranges = rest_range(network, structure.waves_out)
-    halves = exact(ranges[:, None]) * arb(0.5)
-    both = stacked(first, second)
-    tables = {key.k: upper(both * _outward(network.p, key, structure.waves_out[key.k])) for key in structure.keys}
-    rest = upper(both * halves)[:, 0]
     p = network.p
+    left = [_left_out(network, key, structure) for key in structure.keys]
+    back = np.argsort(np.concatenate([key.neurons for key in structure.keys]))  # neurons in their own order again
+    side_by_side = [[ball for part in left for ball in part[row]] for row in range(2 * p)]
+    both = columns(side_by_side, back.tolist())
+    ranges = rest_range(network, structure.waves_out)
+    tables = {key.k: upper(both * _outward(p, key, structure.waves_out[key.k])) for key in structure.keys}
+    rest = upper(both * (exact(ranges[:, None]) * arb(0.5)))[:, 0]
     return Residual(
         {f: table[:p] for f, table in tables.items()},
         {f: table[p:] for f, table in tables.items()},
@@ -65,38 +66,29 @@ def residual(network: Network, structure: Structure) -> Residual:
     )
 
 
-def _left_out(network: Network, key: Key, structure: Structure) -> tuple[list[list[arb]], list[list[arb]]]:
-    """|rho^A| and |rho^B| of a key's neurons as rows over neurons."""
+def _left_out(network: Network, key: Key, structure: Structure) -> list[list[arb]]:
+    """|rho^A| and below it |rho^B| of a key's neurons, 2 p rows over neurons."""
     n, p, neurons = len(key.neurons), network.p, key.neurons.tolist()
     steps = np.arange(p)[:, None]
     one = exact(np.ones((1, p)))
     basis = stacked(*(part.transpose() for h in (1, 2) for part in waves(h * key.k * steps, p)), one).transpose()
     turns = [[part.entries() for part in waves(h * key.angle[None], structure.angles)] for h in (1, 2)]
-    amplitude = exact(key.amplitude[None]).entries()
-    found = []
+    amplitude, offset = numbers(key.amplitude), numbers(key.offset)
+    found: list[list[arb]] = []
     for token, table in enumerate((network.A, network.B)):
         rows: list[arb] = []
         for (cosine, sine), shared in zip(turns, (key.primary[token], key.double[token]), strict=True):
             a, b = arb(shared.real), arb(shared.imag)
             rows += [amp * (a * c - b * s) for amp, c, s in zip(amplitude, cosine, sine, strict=True)]
             rows += [-amp * (a * s + b * c) for amp, c, s in zip(amplitude, cosine, sine, strict=True)]
-        offset = exact(key.offset[None]).entries()
         g = arb(key.constant)
         rows += offset if token == 0 else [amp * g - part for amp, part in zip(amplitude, offset, strict=True)]
         model = basis * balls(5, n, rows)
-        own = balls(p, n, (row[i] for row in rows_of(table) for i in neurons))
-        found.append(rows_of(absolute(own - model)))
-    return found[0], found[1]
+        found += rows_of(absolute(columns(rows_of(table), neurons) - model))
+    return found
 
 
-def _columns(parts: list[list[list[arb]]], order: np.ndarray, p: int) -> arb_mat:
-    """Keys side by side, neurons in their own order again, (p, m)."""
-    back = np.argsort(order).tolist()
-    rows = [[ball for part in parts for ball in part[x]] for x in range(p)]
-    return balls(p, len(back), (row[i] for row in rows for i in back))
-
-
-def _outward(p: int, key: Key, v: Complex) -> arb_mat:
+def _outward(p: int, key: Key, v: Complexes) -> arb_mat:
     """|Im(v_i e^(i pi k s / p))| of the key's own neurons, |v_i| of the others, (m, p)."""
     both = exact(np.stack([v.real, v.imag], axis=1))
     cosine, sine = waves(key.k * np.arange(p)[None], 2 * p)
@@ -106,7 +98,7 @@ def _outward(p: int, key: Key, v: Complex) -> arb_mat:
     return balls(len(v), p, (ball for i, row in enumerate(own) for ball in (row if i in mine else [size[i]] * p)))
 
 
-def rest_range(network: Network, waves_out: dict[int, Complex]) -> Floats:
+def rest_range(network: Network, waves_out: dict[int, Complexes]) -> Floats:
     """At least the range over z of W[z, i] - sum_f Re(v_f e^(ifz)), (m,)."""
     p = network.p
     basis, rows = [], []

@@ -15,13 +15,9 @@ discrete Fourier transform over n angles gives every |P_k| exactly, without alia
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from allmlp.studies.quadrature.certificate.intervals import Floats, Integers
 from allmlp.studies.quadrature.certificate.network import Network
-from allmlp.studies.quadrature.frequencies import key_frequencies, read_off
-
-Complex = NDArray[np.complex128]
+from allmlp.studies.quadrature.frequencies import Complexes, Floats, Integers, key_frequencies, read_off
 
 ANGLES = 256  # at least so many: rounding moves an angle by at most pi / 256, 0.7 degrees
 
@@ -46,7 +42,7 @@ class Structure:
 
     angles: int
     keys: tuple[Key, ...]
-    waves_out: dict[int, Complex]  # f -> (m,)
+    waves_out: dict[int, Complexes]  # f -> (m,)
 
 
 def angles_for(p: int, at_least: int = ANGLES) -> int:
@@ -64,7 +60,7 @@ def fit(network: Network, single_frequency: bool = False, at_least: int = ANGLES
         return _fit(network, single_frequency, angles_for(network.p, at_least))
 
 
-def wave(values_PM: Floats, k: int) -> Complex:
+def wave(values_PM: Floats, k: int) -> Complexes:
     """v with values ~ Re(v e^(2 pi i k x / p)), column by column: the discrete Fourier coefficient at k."""
     p = len(values_PM)
     return _finite(2 / p * np.exp(-2j * np.pi * k * np.arange(p) / p) @ values_PM)
@@ -86,7 +82,7 @@ def _fit(network: Network, single_frequency: bool, n: int) -> Structure:
     return Structure(n, keys, out)
 
 
-def _key(k: int, neurons: Integers, A: Floats, B: Floats, out: Complex, angles: int, single: bool) -> Key:
+def _key(k: int, neurons: Integers, A: Floats, B: Floats, out: Complexes, angles: int, single: bool) -> Key:
     """The model of one key, by a rank-1 fit of both tokens' waves and linear fits of the rest, weighted by e."""
     A, B, weight = A[:, neurons], B[:, neurons], np.abs(out[neurons])
     first, second = wave(A, k), wave(B, k)
@@ -96,7 +92,7 @@ def _key(k: int, neurons: Integers, A: Floats, B: Floats, out: Complex, angles: 
     amplitude, turned = np.abs(turn), np.exp(2j * np.pi * angle / angles)
     mean_A, mean_B = _finite(A.mean(axis=0)), _finite(B.mean(axis=0))
 
-    def shared(values: Complex, harmonic: int) -> complex:
+    def shared(values: Complexes, harmonic: int) -> complex:
         basis = weight * amplitude * turned**harmonic
         return complex(_finite(np.vdot(basis, weight * values) / np.vdot(basis, basis).real))
 
@@ -106,7 +102,7 @@ def _key(k: int, neurons: Integers, A: Floats, B: Floats, out: Complex, angles: 
     return Key(k, neurons, amplitude, angle, (a, a2), double, constant, _finite(mean_A - missed / 2))
 
 
-def _common(first: Complex, second: Complex) -> tuple[complex, complex]:
+def _common(first: Complexes, second: Complexes) -> tuple[complex, complex]:
     """(a, a') of the best fit turn_i (a, a') to both tokens' waves: a leading singular vector."""
     both = np.stack([first, second], axis=1)
     if not np.abs(both).max(initial=0.0) > 0:

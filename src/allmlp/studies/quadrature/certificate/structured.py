@@ -9,10 +9,11 @@ import numpy as np
 
 from allmlp.studies.quadrature.certificate import fourier
 from allmlp.studies.quadrature.certificate.fourier import Profiles
-from allmlp.studies.quadrature.certificate.intervals import Floats, absolute, down, lower, up, upper, waves
+from allmlp.studies.quadrature.certificate.intervals import absolute, down, lower, up, upper, waves
 from allmlp.studies.quadrature.certificate.network import Network
 from allmlp.studies.quadrature.certificate.residual import Residual
 from allmlp.studies.quadrature.certificate.truth import smallest
+from allmlp.studies.quadrature.frequencies import Floats
 
 
 def structured(network: Network, of_keys: list[Profiles], left: Residual, kept: list[int]) -> Floats:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from flint import arb, arb_mat
 
-from allmlp.studies.quadrature.certificate.intervals import Floats, balls, down, lower, rows_of, up, upper
+from allmlp.studies.quadrature.certificate.intervals import balls, down, lower, rows_of, up, upper
 from allmlp.studies.quadrature.certificate.network import Network
+from allmlp.studies.quadrature.frequencies import Floats
 
 CHUNK = 2**18  # entries of one matrix of balls: some 30 MB
 

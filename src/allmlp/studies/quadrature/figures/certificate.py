@@ -1,24 +1,15 @@
 """What each level of the certificate proves against what it costs, one point per seed and level (D.2)."""
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
-from allmlp.report import style
-from allmlp.studies.quadrature.certificate.describe import described, order
-
-MEASURES = ["certificate"]
-PAPER = ""  # Appendix D.2 asks for such a bound, and gives none
-CLAIMS = ["003-own-2", "003-own-6"]
-TITLE = "Certified accuracy against the cost of the certificate"
-CAPTION = (
-    "Each point: one level of one seed's certificate, at its counted operations (tables of the network included) as "
-    "a share of brute force. Left: share of the p² pairs whose margin is proved to be above 0. Right: the smallest "
-    "lower bound over pairs, linear within ±10 nats and logarithmic beyond; above 0 (black) all pairs are "
-    "certified. A line joins the structured levels of one seed, from one Fourier term of the sum over neurons to "
-    "all terms; the numbers are terms, where there is room. The paper shows no such bound."
-)
+from allmlp.report import plots, style
+from allmlp.report.exhibits import figure
+from allmlp.studies.quadrature.certificate.describe import NAMES, in_order
 
 LOOKS = {  # level -> colour and mark
     "truth": ("black", "s"),
@@ -30,38 +21,35 @@ ROOM = 1.05  # of one label's cost to the next's
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5)
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """Two panels over one axis of cost; tables["certificate"] with run and seed."""
-    rows = tables["certificate"].assign(share=lambda r: r["operations"] / r["brute_operations"])
-    figure, axes = style.canvas(columns=2, height=3.4)
-    for axis, column in zip(axes[0], ("certified_accuracy_1", "smallest_bound_nats"), strict=True):
+@figure("Certified accuracy against the cost of the certificate", claims=["003-own-2", "003-own-6"])
+def certificate(certificate: pd.DataFrame) -> Figure:
+    """A point per level of one seed's certificate, at its counted operations (tables of the network included) as a
+    share of brute force. Left: share of the p² pairs whose margin is proved to be above 0. Right: the smallest lower
+    bound over pairs, linear within ±10 nats and logarithmic beyond; above 0 (black) all pairs are certified. A line
+    joins the structured levels of one seed, from one Fourier term of the sum over neurons to all; the numbers are
+    terms, where there is room. The paper shows no such bound.
+    """
+    rows = certificate.assign(share=lambda r: r["operations"] / r["brute_operations"])
+    figure, ((share, margin),) = style.canvas(columns=2, height=3.4)
+    for axis, column in ((share, "certified_accuracy_1"), (margin, "smallest_bound_nats")):
         _points(axis, rows, column)
         _number(axis, rows, column)
         _cost(axis, rows["share"])
-    axes[0, 0].set_ylabel("certified accuracy (share of pairs)")
-    axes[0, 0].set_ylim(-0.04, 1.08)
-    axes[0, 1].set_yscale("symlog", linthresh=10)
-    axes[0, 1].yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes[0, 1].set_ylabel("smallest margin bound (nats)")
-    axes[0, 1].axhline(0, color="black", linewidth=0.8)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    share.set_ylabel("certified accuracy (share of pairs)")
+    share.set_ylim(-0.04, 1.08)
+    margin.set_yscale("symlog", linthresh=10)
+    margin.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    margin.set_ylabel("smallest margin bound (nats)")
+    margin.axhline(0, color="black", linewidth=0.8)
+    plots.legend_below(figure, [share], ncols=2)
     return figure
 
 
 def _points(axis: Axes, rows: pd.DataFrame, column: str) -> None:
-    for level, group in sorted(rows.groupby("level"), key=lambda item: order(str(item[0]), 0)):
+    for level, group in in_order(rows).groupby("level", observed=True):
         colour, mark = LOOKS[str(level)]
-        axis.plot(
-            group["share"],
-            group[column],
-            mark,
-            color=colour,
-            alpha=0.45,
-            markersize=5,
-            linewidth=0,
-            label=described(str(level)),
-        )
+        looks: dict[str, Any] = {"color": colour, "alpha": 0.45, "markersize": 5, "linewidth": 0}
+        axis.plot(group["share"], group[column], mark, label=NAMES[str(level)], **looks)
     for _, run in rows[rows["level"] == "structured"].sort_values("terms").groupby("run"):
         axis.plot(run["share"], run[column], "-", color=LOOKS["structured"][0], alpha=0.45, linewidth=0.8)
 

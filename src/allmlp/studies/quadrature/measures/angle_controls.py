@@ -1,13 +1,17 @@
 """The error of each key frequency's sum beside those of other angles, from a grid to chance (003-own-4)."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
-from allmlp.columns import exact, numeric
+from allmlp.columns import numeric
 from allmlp.protocols import Trained
-from allmlp.studies.quadrature import circuits, errors
 from allmlp.studies.quadrature.controls import CONTROLS, controls, drawn_errors
-from allmlp.studies.quadrature.frequencies import Neurons, key_frequencies, read_off, weight_shares
+from allmlp.studies.quadrature.errors import largest_error
+from allmlp.studies.quadrature.keys import COLUMNS as OF_KEY
+from allmlp.studies.quadrature.keys import Key, a_row_each
+from allmlp.studies.quadrature.rule import two_phi
 
 RECIPE = 1
 
@@ -21,9 +25,7 @@ _MEANINGS = {
     "regular": "as many equal widths, equally spaced",
 }
 COLUMNS = {
-    "frequency": exact("key frequency k"),
-    "neurons": numeric("neurons with this frequency", rtol=0.05, atol=2),
-    "weight_share_1": numeric("their share of the sum of all r", **_ERROR),
+    **OF_KEY,
     "abs_error_1": numeric("absolute part as trained: max over t of |sum - integral|", **_ERROR),
     "two_phi_error_1": numeric("the same with psi = 2 phi, as the controls have it", **_ERROR),
     **{
@@ -36,26 +38,18 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per key frequency of the last weights. UserError for an architecture without these circuits."""
-    weights = circuits.weights(trained)
-    neurons = read_off(circuits.ov(weights), circuits.output(weights))
-    shares, p = weight_shares(neurons), trained.run.hyperparameters["vocabulary"]
-    rows = [{"weight_share_1": shares[k], **_row(neurons, k, p, trained.run.seed)} for k in key_frequencies(neurons)]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return a_row_each(trained, COLUMNS, partial(_errors, trained.run.seed))
 
 
-def _row(neurons: Neurons, k: int, p: int, seed: int) -> dict[str, float]:
-    """The errors of one frequency's neurons, as they are and with other angles."""
-    of_k, theta = neurons.frequency == k, errors.angles(k, p)
-    phi, psi, width = neurons.phi[of_k], neurons.psi[of_k], errors.normalised(neurons.weight[of_k])
-    rng = np.random.Generator(np.random.Philox(key=[seed, k]))
+def _errors(seed: int, key: Key) -> dict[str, float]:
+    """Of one frequency's neurons, as they are and with other angles."""
+    rng = np.random.Generator(np.random.Philox(key=[seed, key.k]))
     row = {
-        "frequency": k,
-        "neurons": int(of_k.sum()),
-        "abs_error_1": errors.largest_error("abs", theta, phi, psi, width),
-        "two_phi_error_1": errors.largest_error("abs", theta, phi, 2 * phi, width),
+        "abs_error_1": largest_error("abs", key.theta, key.rule),
+        "two_phi_error_1": largest_error("abs", key.theta, two_phi(key.rule.phi, key.rule.width)),
     }
-    for name, draw in controls(phi, width).items():
-        drawn = drawn_errors(draw, theta, DRAWS, rng)
+    for name, draw in controls(key.rule).items():
+        drawn = drawn_errors(draw, key.theta, DRAWS, rng)
         row |= {
             f"{name}_error_1": float(drawn.mean()),
             f"{name}_low_1": float(np.quantile(drawn, 0.025)),

@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from allmlp.columns import exact, timing
 from allmlp.studies.quadrature import bounds, errors, moments, operations
 from allmlp.studies.quadrature.frequencies import wrap
 from allmlp.studies.quadrature.operations import BRUTE_FORCE, MOMENT_BOUND, PAPER_BOUND
+from allmlp.studies.quadrature.rule import Rule, angles, normalised, two_phi
 
 RECIPE = 1
 
@@ -42,43 +42,38 @@ def measure() -> pd.DataFrame:
     for neurons in (*NEURONS, *LARGE):
         rule = draw(neurons)
         for p in PRIMES if neurons in NEURONS else (P_OF_LARGE,):
-            rows += [
-                (name, p, neurons, *counted(name, p, rule), shortest(partial(carry_out, name, p, rule)))
-                for name in (PAPER_BOUND, BRUTE_FORCE, MOMENT_BOUND)
-            ]
+            for name in (PAPER_BOUND, BRUTE_FORCE, MOMENT_BOUND):
+                count = counted(name, p, rule)
+                seconds = shortest(partial(carry_out, name, p, rule))
+                rows.append((name, p, neurons, count.operations, *count, seconds))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-Rule = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
-
-
 def draw(neurons: int) -> Rule:
-    """phi, psi = 2 phi and widths, (n,) each, like those of a trained network: one phase anywhere in each box."""
+    """A rule like those of a trained network: one phase anywhere in each box, psi = 2 phi."""
     rng = np.random.default_rng(SEED)
-    width = errors.normalised(rng.uniform(0.5, 1.5, neurons))
+    width = normalised(rng.uniform(0.5, 1.5, neurons))
     phi = wrap(np.cumsum(width) - width * rng.uniform(size=neurons))
     order = rng.permutation(neurons)
-    return phi[order], 2 * phi[order], width[order]
+    return two_phi(phi[order], width[order])
 
 
 def carry_out(name: str, p: int, rule: Rule) -> float:
     """The procedure itself."""
     if name == BRUTE_FORCE:
-        return errors.largest_error("abs", errors.angles(1, p), *rule)
-    return bounds.total_bound(*rule) if name == PAPER_BOUND else moments.moment_bound(*rule)
+        return errors.largest_error("abs", angles(1, p), rule)
+    return bounds.total_bound(rule) if name == PAPER_BOUND else moments.moment_bound(rule)
 
 
-def counted(name: str, p: int, rule: Rule) -> tuple[int, ...]:
-    """Operations, and of them multiplications and comparisons; additions and functions."""
-    phi, neurons = rule[0], len(rule[0])
+def counted(name: str, p: int, rule: Rule) -> operations.Count:
+    """The operations of the procedure."""
+    neurons = len(rule.phi)
     if name == BRUTE_FORCE:
-        count = operations.brute_force(p, neurons)
-    elif name == MOMENT_BOUND:
-        count = operations.moment_bound(neurons)
-    else:
-        sorting = sum(operations.sort_comparisons(wrap(phi, period).tolist()) for period in (2 * np.pi, np.pi))
-        count = operations.paper_bound(neurons, sorting)
-    return count.operations, count.multiplications, count.comparisons, count.additions, count.functions
+        return operations.brute_force(p, neurons)
+    if name == MOMENT_BOUND:
+        return operations.moment_bound(neurons)
+    sorting = sum(operations.sort_comparisons(wrap(rule.phi, period).tolist()) for period in (2 * np.pi, np.pi))
+    return operations.paper_bound(neurons, sorting)
 
 
 def shortest(procedure: Callable[[], float]) -> float:

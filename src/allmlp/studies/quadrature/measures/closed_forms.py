@@ -25,6 +25,6 @@ def measure(trained: Trained) -> pd.DataFrame:
     p, rows = trained.run.hyperparameters["vocabulary"], []
     for integral in INTEGRALS:
         for kt in (2 * np.pi * np.arange(p) / p).tolist():
-            value, by_hand = integral.value(kt), integral.closed_form[1](kt)
-            rows.append((integral.name, integral.where, kt, value, by_hand, integral.paper[1](kt), value - by_hand))
+            value, by_hand = integral.value(kt), integral.closed_form.at(kt)
+            rows.append((integral.name, integral.where, kt, value, by_hand, integral.paper.at(kt), value - by_hand))
     return pd.DataFrame(rows, columns=list(COLUMNS))

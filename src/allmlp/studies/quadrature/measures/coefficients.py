@@ -3,18 +3,17 @@
 import numpy as np
 import pandas as pd
 
-from allmlp.columns import exact, numeric
+from allmlp.columns import numeric
 from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits, laws, spectrum
-from allmlp.studies.quadrature.frequencies import key_frequencies, read_off, weight_shares
+from allmlp.studies.quadrature.keys import COLUMNS as OF_KEY
+from allmlp.studies.quadrature.keys import keys
 
 RECIPE = 1
 
 _NATS = {"rtol": 5e-2, "atol": 0.3}
 COLUMNS = {
-    "frequency": exact("key frequency k"),
-    "neurons": numeric("neurons with this frequency", rtol=0.05, atol=2),
-    "weight_share_1": numeric("their share of the sum of all r", rtol=5e-2, atol=5e-3),
+    **OF_KEY,
     "abs_coefficient_nats": numeric("C: absolute part's logits on |cos(k(x-y)/2)| cos(k(x+y-z))", **_NATS),
     "predicted_abs_nats": numeric("C if the sum were its integral: (2/3) R / 2 pi, R the sum of r", **_NATS),
     "identity_coefficient_nats": numeric("D: identity part's logits on cos(k(x-y)) cos(k(x+y-z))", **_NATS),
@@ -30,27 +29,26 @@ COLUMNS = {
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per key frequency of the last weights. UserError for an architecture without these circuits."""
     weights = circuits.weights(trained)
-    neurons = read_off(circuits.ov(weights), circuits.output(weights))
-    keys, shares = key_frequencies(neurons), weight_shares(neurons)
+    found = keys(circuits.neurons(weights), trained.run.hyperparameters["vocabulary"])
+    frequencies = [key.k for key in found]
     parts = laws.parts(weights)
-    profile = {part: laws.profiles(parts[part], keys) for part in ("logits", "abs", "identity")}
+    profile = {part: laws.profiles(parts[part], frequencies) for part in ("logits", "abs", "identity")}
     a_K = {
-        name: spectrum.at_keys(spectrum.spectrum(matrix), keys)
+        name: spectrum.at_keys(spectrum.spectrum(matrix), frequencies)
         for name, matrix in spectrum.identity_matrices(weights).items()
     }
     rows = []
-    for i, k in enumerate(keys):
-        of_k = neurons.frequency == k
-        C = laws.coefficients(profile["abs"][i], "abs", k)[0]
-        D = laws.coefficients(profile["identity"][i], "double", k)[0]
-        joint = laws.coefficients(profile["logits"][i], "both", k)
+    for i, key in enumerate(found):
+        C = laws.coefficients(profile["abs"][i], "abs", key.k)[0]
+        D = laws.coefficients(profile["identity"][i], "double", key.k)[0]
+        joint = laws.coefficients(profile["logits"][i], "both", key.k)
         rows.append(
             {
-                "frequency": k,
-                "neurons": int(of_k.sum()),
-                "weight_share_1": shares[k],
+                "frequency": key.k,
+                "neurons": len(key.weight),
+                "weight_share_1": key.share,
                 "abs_coefficient_nats": C,
-                "predicted_abs_nats": neurons.weight[of_k].sum() / (3 * np.pi),
+                "predicted_abs_nats": key.weight.sum() / (3 * np.pi),
                 "identity_coefficient_nats": D,
                 "ratio_1": -D / C,
                 "ov_cosine_nats": 2 * a_K["OV"][i].real,

@@ -1,19 +1,20 @@
 """Section 4's table for every key frequency: errors by brute force, bounds, naive value (003-5, 003-6, 003-own-1)."""
 
+import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.quadrature import bounds, circuits, errors, moments
-from allmlp.studies.quadrature.frequencies import Neurons, key_frequencies, read_off, weight_shares
+from allmlp.studies.quadrature import bounds, moments
+from allmlp.studies.quadrature.errors import difference, naive_bound
+from allmlp.studies.quadrature.keys import COLUMNS as OF_KEY
+from allmlp.studies.quadrature.keys import Key, a_row_each
 
 RECIPE = 2
 
 _ERROR = {"rtol": 5e-2, "atol": 5e-3}  # with another instruction set, errors differed by 1e-3, bounds by 3e-3
 COLUMNS = {
-    "frequency": exact("key frequency k"),
-    "neurons": numeric("neurons with this frequency", rtol=0.05, atol=2),
-    "weight_share_1": numeric("their share of the sum of all r", **_ERROR),
+    **OF_KEY,
     "abs_error_1": numeric(
         "absolute part: max over t of |sum - integral| of both integrals as one complex number", **_ERROR
     ),
@@ -33,30 +34,21 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per key frequency of the last weights. UserError for an architecture without these circuits."""
-    weights = circuits.weights(trained)
-    neurons = read_off(circuits.ov(weights), circuits.output(weights))
-    shares, p = weight_shares(neurons), trained.run.hyperparameters["vocabulary"]
-    rows = [{"weight_share_1": shares[k], **_row(neurons, k, p)} for k in key_frequencies(neurons)]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return a_row_each(trained, COLUMNS, _numbers)
 
 
-def _row(neurons: Neurons, k: int, p: int) -> dict[str, float]:
-    """The numbers of one frequency's neurons."""
-    of_k, theta = neurons.frequency == k, errors.angles(k, p)
-    phi, psi, width = neurons.phi[of_k], neurons.psi[of_k], errors.normalised(neurons.weight[of_k])
+def _numbers(key: Key) -> dict[str, float]:
+    """Of one frequency's neurons."""
+    rule, off = key.rule, {part: difference(part, key.theta, key.rule) for part in ("abs", "identity")}
     return {
-        "frequency": k,
-        "neurons": int(of_k.sum()),
-        "abs_error_1": errors.largest_error("abs", theta, phi, psi, width),
-        "identity_error_1": errors.largest_error("identity", theta, phi, psi, width),
-        "abs_error_cosine_1": errors.largest_cosine_error("abs", theta, phi, psi, width),
-        "identity_error_cosine_1": errors.largest_cosine_error("identity", theta, phi, psi, width),
-        "box_bound_1": bounds.box_bound(phi, width),
-        "folded_bound_1": bounds.folded_bound(phi, width),
-        "angle_bound_1": bounds.angle_bound(phi, psi, width),
-        "total_bound_1": bounds.total_bound(phi, psi, width),
-        "moment_bound_1": moments.moment_bound(phi, psi, width),
-        "peak_bound_1": moments.peak_bound(phi, psi, width),
+        **{f"{part}_error_1": float(np.abs(values).max()) for part, values in off.items()},
+        **{f"{part}_error_cosine_1": float(np.abs(values.real).max()) for part, values in off.items()},
+        "box_bound_1": bounds.box_bound(rule),
+        "folded_bound_1": bounds.folded_bound(rule),
+        "angle_bound_1": bounds.angle_bound(rule),
+        "total_bound_1": bounds.total_bound(rule),
+        "moment_bound_1": moments.moment_bound(rule),
+        "peak_bound_1": moments.peak_bound(rule),
         "moment_terms": 2 * moments.TERMS + 1,
-        "naive_bound_1": errors.naive_bound(theta),
+        "naive_bound_1": naive_bound(key.theta),
     }

@@ -6,7 +6,7 @@ import pandas as pd
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits, spectrum
-from allmlp.studies.quadrature.frequencies import key_frequencies, read_off
+from allmlp.studies.quadrature.frequencies import key_frequencies
 
 RECIPE = 1
 
@@ -23,7 +23,7 @@ COLUMNS = {
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per matrix, of the last weights. UserError for an architecture without these circuits."""
     weights = circuits.weights(trained)
-    keys = key_frequencies(read_off(circuits.ov(weights), circuits.output(weights)))
+    keys = key_frequencies(circuits.neurons(weights))
     rows = []
     for name, matrix in spectrum.identity_matrices(weights).items():
         a = spectrum.spectrum(matrix)

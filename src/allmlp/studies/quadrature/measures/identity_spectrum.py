@@ -8,7 +8,7 @@ import pandas as pd
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits, spectrum
-from allmlp.studies.quadrature.frequencies import key_frequencies, read_off
+from allmlp.studies.quadrature.frequencies import key_frequencies
 
 RECIPE = 1
 
@@ -31,7 +31,7 @@ def measure(trained: Trained) -> pd.DataFrame:
     """LISTED rows per matrix (all, if p has fewer), of the last weights. UserError without these circuits."""
     weights = circuits.weights(trained)
     p = trained.run.hyperparameters["vocabulary"]
-    keys = key_frequencies(read_off(circuits.ov(weights), circuits.output(weights)))
+    keys = key_frequencies(circuits.neurons(weights))
     parts = []
     for name, matrix in spectrum.identity_matrices(weights).items():
         found = spectrum.largest(spectrum.spectrum(matrix), LISTED)

@@ -8,8 +8,8 @@ import pandas as pd
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits
-from allmlp.studies.quadrature.errors import normalised
-from allmlp.studies.quadrature.frequencies import KEY_SHARE, key_frequencies, read_off, weight_shares, wrap
+from allmlp.studies.quadrature.frequencies import KEY_SHARE, key_frequencies, weight_shares, wrap
+from allmlp.studies.quadrature.rule import normalised
 
 RECIPE = 1
 
@@ -37,7 +37,7 @@ COLUMNS = {
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per neuron of the last weights. Raises UserError for an architecture without these circuits."""
     weights = circuits.weights(trained)
-    neurons = read_off(circuits.ov(weights), circuits.output(weights))
+    neurons = circuits.neurons(weights)
     width = np.zeros(len(neurons.phi))
     for k, share in weight_shares(neurons).items():
         if share > 0:  # a dead neuron alone at its frequency has no width

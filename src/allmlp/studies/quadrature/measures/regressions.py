@@ -5,7 +5,7 @@ import pandas as pd
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits, laws
-from allmlp.studies.quadrature.frequencies import key_frequencies, read_off
+from allmlp.studies.quadrature.frequencies import key_frequencies
 
 RECIPE = 1
 
@@ -25,7 +25,7 @@ COLUMNS = {
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per part and law, of the last weights. UserError for an architecture without these circuits."""
     weights = circuits.weights(trained)
-    keys = key_frequencies(read_off(circuits.ov(weights), circuits.output(weights)))
+    keys = key_frequencies(circuits.neurons(weights))
     rows = []
     for part, logits_XYZ in laws.parts(weights).items():
         profile_KP = laws.profiles(logits_XYZ, keys)

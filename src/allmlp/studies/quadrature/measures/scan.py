@@ -5,8 +5,11 @@ import pandas as pd
 
 from allmlp.columns import numeric
 from allmlp.protocols import Trained
-from allmlp.studies.quadrature import bounds, circuits, errors
-from allmlp.studies.quadrature.frequencies import FADING_SHARE, Neurons, read_off, weight_shares, wrap
+from allmlp.studies.quadrature import circuits
+from allmlp.studies.quadrature.bounds import total_bound
+from allmlp.studies.quadrature.errors import largest_error
+from allmlp.studies.quadrature.frequencies import FADING_SHARE, wrap
+from allmlp.studies.quadrature.keys import Key, keys
 
 RECIPE = 1
 
@@ -30,36 +33,31 @@ COLUMNS = {
 def measure(trained: Trained) -> pd.DataFrame:
     """One row, of the last weights. Raises UserError for an architecture without these circuits."""
     weights = circuits.weights(trained)
-    margin_XY = circuits.margins(circuits.logits(weights))
-    neurons = read_off(circuits.ov(weights), circuits.output(weights))
-    shares = {k: share for k, share in weight_shares(neurons).items() if share >= FADING_SHARE}
-    of_key = np.isin(neurons.frequency, list(shares))
+    margin_XY, neurons = circuits.margins(circuits.logits(weights)), circuits.neurons(weights)
+    found = keys(neurons, trained.run.hyperparameters["vocabulary"], FADING_SHARE)
+    of_key = np.isin(neurons.frequency, [key.k for key in found])
     row = {
         "accuracy_1": (margin_XY > 0).mean(),
         "smallest_margin_nats": margin_XY.min(),
-        "frequencies": len(shares),
-        "key_share_1": sum(shares.values()),
+        "frequencies": len(found),
+        "key_share_1": sum(key.share for key in found),
         "share_in_1": neurons.share_in[of_key].mean(),
         "share_out_1": neurons.share_out[of_key].mean(),
         "matching_1": (neurons.frequency == neurons.frequency_out)[of_key].mean(),
         "angle_error_rad": np.abs(wrap(neurons.psi - 2 * neurons.phi))[of_key].mean(),
-        **_mean_over_keys(neurons, list(shares), trained.run.hyperparameters["vocabulary"]),
     }
-    return pd.DataFrame([row], columns=list(COLUMNS))
+    return pd.DataFrame([{**row, **_mean_over(found)}], columns=list(COLUMNS))
 
 
-def _mean_over_keys(neurons: Neurons, keys: list[int], p: int) -> dict[str, float]:
+def _mean_over(keys: list[Key]) -> dict[str, float]:
     """Errors and bound of the keys' sums, each key counting once. NaN where there is no key."""
-    rows = []
-    for k in keys:
-        of_k, theta = neurons.frequency == k, errors.angles(k, p)
-        phi, psi, width = neurons.phi[of_k], neurons.psi[of_k], errors.normalised(neurons.weight[of_k])
-        rows.append(
-            {
-                "abs_error_1": errors.largest_error("abs", theta, phi, psi, width),
-                "identity_error_1": errors.largest_error("identity", theta, phi, psi, width),
-                "total_bound_1": bounds.total_bound(phi, psi, width),
-            }
+    rows = [
+        (
+            largest_error("abs", key.theta, key.rule),
+            largest_error("identity", key.theta, key.rule),
+            total_bound(key.rule),
         )
-    means = pd.DataFrame(rows, columns=["abs_error_1", "identity_error_1", "total_bound_1"]).mean()
+        for key in keys
+    ]
+    means = pd.DataFrame(rows, columns=["abs_error_1", "identity_error_1", "total_bound_1"], dtype=float).mean()
     return {str(name): float(mean) for name, mean in means.items()}

@@ -3,18 +3,18 @@
 import numpy as np
 import pandas as pd
 
-from allmlp.columns import exact, numeric
+from allmlp.columns import numeric
 from allmlp.protocols import Trained
-from allmlp.studies.quadrature import bounds, circuits, errors, sums
-from allmlp.studies.quadrature.frequencies import Neurons, key_frequencies, read_off, weight_shares
+from allmlp.studies.quadrature.bounds import lay, total_bound
+from allmlp.studies.quadrature.errors import error_at_any_angle, largest_error, proportions
+from allmlp.studies.quadrature.keys import COLUMNS as OF_KEY
+from allmlp.studies.quadrature.keys import Key, a_row_each
 
 RECIPE = 1
 
 _ERROR = {"rtol": 5e-2, "atol": 5e-3}  # as in error_table
 COLUMNS = {
-    "frequency": exact("key frequency k"),
-    "neurons": numeric("neurons with this frequency", rtol=0.05, atol=2),
-    "weight_share_1": numeric("their share of the sum of all r", **_ERROR),
+    **OF_KEY,
     "width_sum_rad": numeric("sum of the rectangles' widths", atol=1e-9),
     "centre_distance_widths": numeric(
         "median distance from a phase to the centre of its rectangle, best shift, in mean widths", rtol=0.2, atol=0.5
@@ -33,27 +33,18 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per key frequency of the last weights. UserError for an architecture without these circuits."""
-    weights = circuits.weights(trained)
-    neurons = read_off(circuits.ov(weights), circuits.output(weights))
-    shares, p = weight_shares(neurons), trained.run.hyperparameters["vocabulary"]
-    rows = [{"weight_share_1": shares[k], **_row(neurons, k, p)} for k in key_frequencies(neurons)]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return a_row_each(trained, COLUMNS, _numbers)
 
 
-def _row(neurons: Neurons, k: int, p: int) -> dict[str, float]:
-    """The numbers of one frequency's neurons."""
-    of_k = neurons.frequency == k
-    phi, psi, width = neurons.phi[of_k], neurons.psi[of_k], errors.normalised(neurons.weight[of_k])
-    boxes, bound = bounds.lay(phi, width), bounds.total_bound(phi, psi, width)
+def _numbers(key: Key) -> dict[str, float]:
+    """Of one frequency's neurons."""
+    boxes, bound = lay(key.rule.phi, key.rule.width), total_bound(key.rule)
     centres = (boxes.edges[1:] + boxes.edges[:-1]) / 2
-    at_sums = errors.largest_error("abs", errors.angles(k, p), phi, psi, width)
-    anywhere, ceiling = sums.error_at_any_angle(phi, psi, width)
-    cosine, sine = sums.proportions(k, p, phi, psi, width)
-    error = max(at_sums, anywhere)
+    anywhere, ceiling = error_at_any_angle(key.rule)
+    error = max(largest_error("abs", key.theta, key.rule), anywhere)
+    cosine, sine = proportions(key.k, key.p, key.rule)
     return {
-        "frequency": k,
-        "neurons": int(of_k.sum()),
-        "width_sum_rad": float(width.sum()),
+        "width_sum_rad": float(key.rule.width.sum()),
         "centre_distance_widths": float(np.median(np.abs(centres - boxes.phases)) / np.diff(boxes.edges).mean()),
         "error_1": error,
         "excess_1": error - bound,

@@ -1,5 +1,6 @@
 """Rules on the certificate of the whole network (003-own-2, 003-own-6)."""
 
+import numpy as np
 import pandas as pd
 
 from allmlp.protocols import Evidence
@@ -32,7 +33,7 @@ def certificate_cost(evidence: Evidence) -> Finding:
     return whole(
         {
             "(a) no bound above the truth": in_every_seed(
-                rows, excess, 0.0, "largest bound minus true margin of any level (nats)"
+                excess, 0.0, "largest bound minus true margin of any level (nats)"
             ),
             "(b) operations of the hidden layer's": below(_of(rows, "hidden", "share_1"), limit, "of brute force"),
             f"(c) operations of {TERMS} terms'": below(
@@ -42,7 +43,7 @@ def certificate_cost(evidence: Evidence) -> Finding:
     )
 
 
-def _of(rows: pd.DataFrame, level: str, column: str, terms: int | None = None):  # type: ignore[no-untyped-def]
+def _of(rows: pd.DataFrame, level: str, column: str, terms: int | None = None) -> np.ndarray:
     """A level's values, one per seed; NaN for a seed without the level."""
     chosen = rows[rows["level"] == level]
     chosen = chosen if terms is None else chosen[chosen["terms"] == terms]

@@ -8,12 +8,7 @@ import numpy as np
 import pandas as pd
 
 from allmlp.report.statistics import Finding, better, within_prediction
-
-
-def of_key_neurons(rows: pd.DataFrame, values: pd.Series) -> np.ndarray:
-    """Mean of a per-neuron value over the neurons of key frequencies, one per seed."""
-    keys = rows["is_key"].astype(bool)
-    return by_seed(rows, values[keys].astype(float).groupby(rows.loc[keys, "seed"]).mean())
+from allmlp.studies.rules import exact
 
 
 def by_seed(rows: pd.DataFrame, values: pd.Series) -> np.ndarray:
@@ -26,17 +21,21 @@ def heavy(rows: pd.DataFrame, margin: Mapping[str, float]) -> pd.DataFrame:
     return rows[rows["weight_share_1"] >= margin["weight_share_1"]]
 
 
-def mean_over_keys(paper: Mapping[str, float], column: str) -> float:
-    """The paper's mean over its frequencies: 'abs_error_1' -> mean of 'abs_error_k12_1', ..."""
-    stem = column.removesuffix("_1")
-    return float(np.mean([value for key, value in paper.items() if key.startswith(f"{stem}_k")]))
+def of_paper(paper: Mapping[str, float], column: str) -> list[float]:
+    """The paper's numbers of its frequencies: 'abs_error_1' -> those of 'abs_error_k12_1', ..."""
+    return [value for key, value in paper.items() if key.startswith(f"{column.removesuffix('_1')}_k")]
+
+
+def mean_of_paper(paper: Mapping[str, float], column: str) -> float:
+    """The mean of these numbers."""
+    return float(np.mean(of_paper(paper, column)))
 
 
 def as_paper(values: np.ndarray, printed: float, margin: Mapping[str, float]) -> Finding:
     """Could the paper's number be one more seed's? By a prediction interval of logarithms.
 
-    Of all numbers that round to `printed`, the nearest to our mean is asked for. An interval whose ends are a
-    factor of interval_factor_1 or more apart decides nothing in the paper's favour.
+    The nearest to our mean counts, of all numbers that round to `printed`. An interval whose ends are a factor of
+    interval_factor_1 or more apart decides nothing in the paper's favour.
     """
     logarithms = np.log(values)
     middle = float(np.exp(logarithms.mean()))
@@ -53,16 +52,12 @@ def as_paper(values: np.ndarray, printed: float, margin: Mapping[str, float]) ->
     return replace(found, value=middle, low=low, high=high, text=text)
 
 
-def exact(rows: pd.DataFrame, holds: bool, value: float, text: str) -> Finding:
-    seeds = int(rows["seed"].nunique())
-    return Finding("reproduced" if holds else "contradicted", value, value, value, seeds, "", text)
-
-
-def in_every_seed(rows: pd.DataFrame, values: np.ndarray, limit: float, name: str) -> Finding:
+def in_every_seed(values: np.ndarray, limit: float, name: str) -> Finding:
     """An identity or a theorem: one exception refutes it, one seed without a number (NaN) leaves it open."""
-    worst = float(np.nan if np.isnan(values).all() else np.nanmax(values))
-    found = exact(rows, not worst > limit, worst, f"{name} {worst:.3g}, allowed {limit:g}, n = {len(values)} seeds")
-    return replace(found, verdict="undecided") if np.isnan(values).any() and not worst > limit else found
+    n, worst = len(values), float(np.nan if np.isnan(values).all() else np.nanmax(values))
+    found = exact(not worst > limit, worst, "", f"{name} {worst:.3g}, allowed {limit:g}, n = {n} seeds", n)
+    is_open = np.isnan(values).any() and not worst > limit
+    return replace(found, verdict="undecided") if is_open else found
 
 
 def times(logarithms: np.ndarray, factor: float) -> Finding:

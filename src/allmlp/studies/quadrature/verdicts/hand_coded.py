@@ -6,7 +6,8 @@ from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding
 from allmlp.studies.quadrature.hand_coded import fitted_law
-from allmlp.studies.quadrature.verdicts.common import by_seed, exact, heavy, times
+from allmlp.studies.quadrature.verdicts.common import by_seed, heavy, times
+from allmlp.studies.rules import exact
 
 
 def hand_coded_law(evidence: Evidence) -> Finding:
@@ -15,22 +16,14 @@ def hand_coded_law(evidence: Evidence) -> Finding:
     wrong = rows["perfect"].astype(bool) != rows["predicted_perfect"].astype(bool)
     law = fitted_law(rows)
     off = max(law.constant / 3, 3 / law.constant)
-    text = f"{int(wrong.sum())} of {len(rows)} (n, offset, p) disagree"
+    disagree = f"{int(wrong.sum())} of {len(rows)} (n, offset, p) disagree"
+    exponent = f"{law.exponent:.3f} by least squares, allowed -3 +- {margin['exponent_1']:g}"
+    constant = f"{law.constant:.3f} by least squares, allowed a factor of {margin['factor_1']:g} from 3"
     return whole(
         {
-            "(a) perfect where the wobble is below pi/p": exact(rows, not wrong.any(), float(wrong.sum()), text),
-            "(b) exponent -3": exact(
-                rows,
-                abs(law.exponent + 3) <= margin["exponent_1"],
-                law.exponent,
-                f"{law.exponent:.3f} by least squares, allowed -3 +- {margin['exponent_1']:g}",
-            ),
-            "(c) constant 3": exact(
-                rows,
-                off <= margin["factor_1"],
-                law.constant,
-                f"{law.constant:.3f} by least squares, allowed a factor of {margin['factor_1']:g} from 3",
-            ),
+            "(a) perfect where the wobble is below pi/p": exact(not wrong.any(), float(wrong.sum()), "", disagree),
+            "(b) exponent -3": exact(abs(law.exponent + 3) <= margin["exponent_1"], law.exponent, "", exponent),
+            "(c) constant 3": exact(off <= margin["factor_1"], law.constant, "", constant),
         }
     )
 

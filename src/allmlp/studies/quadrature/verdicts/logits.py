@@ -10,7 +10,7 @@ from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import at_least
 from allmlp.report.statistics import Finding, better, within_prediction
 from allmlp.studies.quadrature.verdicts.alike import on_alike
-from allmlp.studies.quadrature.verdicts.common import by_seed, mean_over_keys
+from allmlp.studies.quadrature.verdicts.common import by_seed, mean_of_paper, of_paper
 from allmlp.studies.rules import below, counted
 
 # Half a unit of the last printed digit: R2 has two decimals, C_k and D_k one.
@@ -59,7 +59,7 @@ def _coefficients(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     of_seed = rows.groupby("seed")
     alone = (-rows["ov_cosine_nats"] / rows["abs_coefficient_nats"]).groupby(rows["seed"]).mean()
     ratio = _of_size(by_seed(rows, of_seed["ratio_1"].mean()), *paper_ratio(paper), margin)
-    size = (mean_over_keys(paper, "abs_coefficient_1"), COEFFICIENT_ROUNDING)
+    size = (mean_of_paper(paper, "abs_coefficient_1"), COEFFICIENT_ROUNDING)
     largest = by_seed(rows, of_seed["identity_coefficient_nats"].max())
     return {
         "(a) negative identity coefficient": below(largest, 0.0, "nats"),
@@ -96,8 +96,7 @@ def r2_by_seed(rows: pd.DataFrame, part: str, law: str) -> np.ndarray:
 
 def paper_ratio(paper: Mapping[str, float]) -> tuple[float, float]:
     """The paper's mean of -D_k / C_k, and how far from it numbers that round to the printed ones can lie."""
-    names = ("abs_coefficient_k", "identity_coefficient_k")
-    C, D = (np.array([value for key, value in paper.items() if key.startswith(name)]) for name in names)
+    C, D = (np.array(of_paper(paper, f"{part}_coefficient_1")) for part in ("abs", "identity"))
     ratio = float((-D / C).mean())
     return ratio, float(((-D + COEFFICIENT_ROUNDING) / (C - COEFFICIENT_ROUNDING)).mean()) - ratio
 

@@ -1,10 +1,13 @@
-"""Rules on single neurons: one frequency, and psi = 2 phi (003-1, 003-2)."""
+"""Rules on single neurons: one frequency, psi = 2 phi, and what weight decay does to it (003-1, 003-2, 003-own-5)."""
+
+import numpy as np
+import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
-from allmlp.studies.quadrature.verdicts.common import of_key_neurons
-from allmlp.studies.rules import below
+from allmlp.studies.quadrature.verdicts.common import by_seed
+from allmlp.studies.rules import NotPlannedError, below
 
 
 def single_frequency(evidence: Evidence) -> Finding:
@@ -17,7 +20,7 @@ def single_frequency(evidence: Evidence) -> Finding:
     }
     return whole(
         {
-            name: better(of_key_neurons(rows, holds), margin["neuron_share_1"], unit="of neurons")
+            name: better(_of_keys(rows, holds), margin["neuron_share_1"], unit="of neurons")
             for name, holds in clean.items()
         }
     )
@@ -29,7 +32,24 @@ def phase_relation(evidence: Evidence) -> Finding:
     plus, minus = (rows[f"angle_error_{sign}_rad"].abs() for sign in ("plus", "minus"))
     return whole(
         {
-            "(a) psi = +2 phi, as the definitions need": below(of_key_neurons(rows, plus), limit, "rad"),
-            "(b) psi = -2 phi, as printed": below(of_key_neurons(rows, minus), limit, "rad"),
+            "(a) psi = +2 phi, as the definitions need": below(_of_keys(rows, plus), limit, "rad"),
+            "(b) psi = -2 phi, as printed": below(_of_keys(rows, minus), limit, "rad"),
         }
     )
+
+
+def _of_keys(rows: pd.DataFrame, values: pd.Series) -> np.ndarray:
+    """Mean of a per-neuron value over the neurons of key frequencies, one per seed."""
+    keys = rows["is_key"].astype(bool)
+    return by_seed(rows, values[keys].astype(float).groupby(rows.loc[keys, "seed"]).mean())
+
+
+def weight_decay(evidence: Evidence) -> Finding:
+    """003-own-5: |psi - 2 phi| at weight decay 1 minus at 2, paired by seed."""
+    rows = evidence.table("scan")
+    rows = rows[rows["part"] != "grid"]
+    one, two = (rows[rows["weight_decay"] == decay].set_index("seed")["angle_error_rad"] for decay in (1.0, 2.0))
+    paired = sorted(set(one.index) & set(two.index))
+    if not paired:
+        raise NotPlannedError("no sweep of weight decay")
+    return better((one[paired] - two[paired]).to_numpy(), evidence.margin["angle_rad"], unit="rad")

@@ -21,7 +21,7 @@ def rectangles(evidence: Evidence) -> Finding:
     return whole(
         {
             "(a) widths fill the period": in_every_seed(
-                rows, missed, margin["width_sum_rad"], "largest |sum of widths - 2 pi|"
+                missed, margin["width_sum_rad"], "largest |sum of widths - 2 pi|"
             ),
             "(b) near their phases": below(distance, margin["distance_widths"], "widths"),
         }
@@ -32,7 +32,7 @@ def covered(evidence: Evidence) -> Finding:
     """003-7: at no angle tried is the error above its bound."""
     rows = evidence.table("sums")
     excess = by_seed(rows, rows.groupby("seed")["excess_1"].max())
-    found = in_every_seed(rows, excess, evidence.margin["excess_1"], "largest error minus bound")
+    found = in_every_seed(excess, evidence.margin["excess_1"], "largest error minus bound")
     ceiling = f"{found.text}; between the angles of the grid it cannot exceed {rows['ceiling_1'].max():.3g}"
     return replace(found, text=ceiling)
 

@@ -1,27 +1,16 @@
-"""Rules on the integrals, the errors of the sums that stand for them, and their bound (003-3, 003-5, 003-6)."""
+"""Rules on the errors of the sums, the paper's bound on them and the moment bound (003-5, 003-6, 003-own-1)."""
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding
-from allmlp.studies.quadrature.integrals import APPENDIX, MAIN
 from allmlp.studies.quadrature.verdicts.alike import on_alike
-from allmlp.studies.quadrature.verdicts.common import as_paper, by_seed, exact, heavy, mean_over_keys
+from allmlp.studies.quadrature.verdicts.common import as_paper, by_seed, heavy, in_every_seed, mean_of_paper, times
 from allmlp.studies.rules import below
-
-
-def closed_forms(evidence: Evidence) -> Finding:
-    """003-3: the printed integrals against numerical ones; exact, so true or false without a test."""
-    rows, limit = evidence.table("closed_forms"), evidence.margin["difference_1"]
-    return whole(
-        {
-            "(a) the integrals of ReLU": _as_printed(rows[rows["where"] == MAIN], limit),
-            "(b) its identity and absolute parts": _as_printed(rows[rows["where"] == APPENDIX], limit),
-        }
-    )
 
 
 def error_table(evidence: Evidence) -> Finding:
@@ -34,13 +23,14 @@ def _errors(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     keys = heavy(rows, margin)
     largest = by_seed(rows, keys.groupby("seed")["total_bound_1"].max())
     naive = float(rows["naive_bound_1"].mean())
+    columns = {
+        "(a) absolute part's error": "abs_error_1",
+        "(b) identity part's error": "identity_error_1",
+        "(c) bound": "total_bound_1",
+    }
     parts = {
-        name: as_paper(by_seed(rows, keys.groupby("seed")[column].mean()), mean_over_keys(paper, column), margin)
-        for name, column in (
-            ("(a) absolute part's error", "abs_error_1"),
-            ("(b) identity part's error", "identity_error_1"),
-            ("(c) bound", "total_bound_1"),
-        )
+        name: as_paper(by_seed(rows, keys.groupby("seed")[column].mean()), mean_of_paper(paper, column), margin)
+        for name, column in columns.items()
     }
     smaller = below(largest, naive)
     size = f"the integral's size is {naive:.3g} by its definition, the paper prints {paper['naive_bound_1']:g} (E003-7)"
@@ -63,11 +53,19 @@ def _terms(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     return {name: as_paper(by_seed(rows, values), printed, margin) for name, (values, printed) in terms.items()}
 
 
-def _as_printed(rows: pd.DataFrame, limit: float) -> Finding:
-    """Is the paper's value right in every row?"""
-    missed = (rows["value_1"] - rows["paper_1"]).abs()
-    worst = float(missed.max(skipna=False))
-    wrong = sorted(rows.loc[missed > limit, "integral"].unique())
-    text = f"largest difference {worst:.3g}, allowed {limit:g}"
-    text += f"; not as printed: {', '.join(wrong)}" if wrong else ""
-    return exact(rows, worst <= limit, worst, text)
+def moment_bound(evidence: Evidence) -> Finding:
+    """003-own-1: never below the error, and at most half the paper's bound."""
+    rows, margin = evidence.table("error_table"), evidence.margin
+    keys = heavy(rows, margin)
+    keys = keys.assign(
+        excess=keys["abs_error_1"] - keys["moment_bound_1"],
+        ratio=np.log(keys["total_bound_1"] / keys["moment_bound_1"]),
+    )
+    excess = by_seed(rows, keys.groupby("seed")["excess"].max())
+    ratio = by_seed(rows, keys.groupby("seed")["ratio"].mean())
+    return whole(
+        {
+            "(a) never below the error": in_every_seed(excess, 0.0, "largest error minus bound"),
+            "(b) at most half the paper's bound": times(ratio, margin["ratio_1"]),
+        }
+    )

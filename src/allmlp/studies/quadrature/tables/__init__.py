@@ -1,1 +1,0 @@
-"""Tables of study 003: measurements -> a table, one file each."""

@@ -1,0 +1,66 @@
+"""Rules on integrals, counts and sums that no training alters (003-3, 003-8, 003-13)."""
+
+import pandas as pd
+
+from allmlp.protocols import Evidence
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import Finding
+from allmlp.studies.quadrature.growth import AGREED_PRIMES, exponent
+from allmlp.studies.quadrature.integrals import APPENDIX, MAIN
+from allmlp.studies.quadrature.operations import BRUTE_FORCE, PAPER_BOUND
+from allmlp.studies.rules import exact, undecided
+
+
+def closed_forms(evidence: Evidence) -> Finding:
+    """003-3: the printed integrals against numerical ones; exact, so true or false without a test."""
+    rows, limit = evidence.table("closed_forms"), evidence.margin["difference_1"]
+    return whole(
+        {
+            "(a) the integrals of ReLU": _as_printed(rows[rows["where"] == MAIN], limit),
+            "(b) its identity and absolute parts": _as_printed(rows[rows["where"] == APPENDIX], limit),
+        }
+    )
+
+
+def _as_printed(rows: pd.DataFrame, limit: float) -> Finding:
+    """Is the paper's value right in every row?"""
+    missed = (rows["value_1"] - rows["paper_1"]).abs()
+    worst = float(missed.max(skipna=False))
+    wrong = sorted(rows.loc[missed > limit, "integral"].unique())
+    text = f"largest difference {worst:.3g}, allowed {limit:g}"
+    text += f"; not as printed: {', '.join(wrong)}" if wrong else ""
+    return exact(worst <= limit, worst, "", text)
+
+
+def bound_cost(evidence: Evidence) -> Finding:
+    """003-8: counted operations of the bound do not grow with p, those of brute force in proportion to it."""
+    rows, limit, paper = evidence.table("bound_cost"), evidence.margin["exponent_1"], evidence.paper
+    return whole(
+        {
+            "(a) bound": _grows(rows, PAPER_BOUND, paper["bound_exponent_1"], limit),
+            "(b) brute force": _grows(rows, BRUTE_FORCE, paper["brute_force_exponent_1"], limit),
+        }
+    )
+
+
+def _grows(rows: pd.DataFrame, procedure: str, stated: float, limit: float) -> Finding:
+    """Is the exponent of p the stated one, at every number of neurons? The value is the farthest."""
+    own = rows[(rows["procedure"] == procedure) & rows["p"].isin(AGREED_PRIMES)]
+    complete = [of for _, of in own.groupby("neurons") if set(of["p"]) == set(AGREED_PRIMES)]
+    # a fit of equal counts gives some 1e-15 that another CPU gives otherwise
+    found = [round(exponent(of, "p", "operations_1"), 9) + 0.0 for of in complete]
+    if not found:
+        return undecided("no number of neurons was counted at every p")
+    farthest = max(found, key=lambda value: abs(value - stated))
+    text = f"exponents of p from {min(found):.3g} to {max(found):.3g} over "
+    text += f"{len(found)} numbers of neurons; the paper says {stated:g}, allowed {limit:g}"
+    return exact(abs(farthest - stated) <= limit, farthest, "", text)
+
+
+def half_integral(evidence: Evidence) -> Finding:
+    """003-13: do the five printed coefficients add up to the stated half?"""
+    rows, limit = evidence.table("printed_numbers"), evidence.margin["difference_1"]
+    own = rows[rows["item"] == "003-13"]
+    missed = float((own["value_1"] - evidence.paper["coefficient_sum_1"]).abs().max(skipna=False))
+    text = f"sum {own['value_1'].iloc[0]:.15g}, {missed:.3g} from the stated one, allowed {limit:g}"
+    return exact(missed <= limit, missed, "", text)

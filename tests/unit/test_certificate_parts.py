@@ -1,0 +1,225 @@
+"""The parts of a certificate: each as sharp as its own arithmetic says it is, each identity against its formula."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from allmlp.studies.quadrature import circuits
+from allmlp.studies.quadrature.certificate import fourier, operations, structured
+from allmlp.studies.quadrature.certificate.hidden import factors, hidden
+from allmlp.studies.quadrature.certificate.levels import certify
+from allmlp.studies.quadrature.certificate.network import network
+from allmlp.studies.quadrature.certificate.residual import residual
+from allmlp.studies.quadrature.certificate.structure import angles_for, fit
+from tests.unit.known_addition import adding, noisy, random_weights
+
+
+def parts(weights, angles=40, single=False):
+    net = network(weights)
+    model = fit(net, single_frequency=single, at_least=angles)
+    return net, model, residual(net, model), fourier.profiles(net, model)
+
+
+def on_grid(rng, p, m, angles):
+    """A network of the model's own form, its angles multiples of 2 pi / n: the residual is rounding alone."""
+    n = angles_for(p, angles)
+    phi = 2 * np.pi * rng.integers(0, n, m) / n
+    size = rng.uniform(0.5, 1.5, m)
+    return adding(p, 2, phi, 2 * phi + 0.3 * rng.normal(size=m), size, size, direct=0.2)
+
+
+@pytest.mark.parametrize("p", [5, 7, 11])
+def test_all_terms_give_the_true_margins_of_a_network_that_the_model_describes(p):
+    weights = on_grid(np.random.default_rng(p), p, 9, 40)
+    levels = certify(weights, angles=40).levels
+    np.testing.assert_allclose(levels[-2].lower, levels[0].lower, atol=1e-9)
+    np.testing.assert_allclose(levels[1].lower, levels[0].lower, atol=1e-9)
+
+
+def test_without_its_tail_a_bound_of_few_terms_would_be_wrong(monkeypatch):
+    weights = on_grid(np.random.default_rng(1), 11, 6, 40)
+    net, _, left, of_keys = parts(weights)
+    truth = circuits.margins(circuits.logits(weights))
+    kept = fourier.kept_terms(1, 44)
+    assert kept == [2]
+    assert (structured.structured(net, of_keys, left, kept) <= truth).all()
+    tail = fourier.left_out
+    for share in (0.0, 0.5):  # half of it would be wrong as well
+        monkeypatch.setattr(fourier, "left_out", lambda *given, share=share, **more: share * tail(*given, **more))
+        assert (structured.structured(net, of_keys, left, kept) > truth + 1e-3).any()
+
+
+def test_without_the_residual_a_bound_would_be_wrong():
+    weights = noisy(np.random.default_rng(7), 11, 8)
+    weights["W_in"] += 0.1 * np.random.default_rng(8).normal(size=weights["W_in"].shape)
+    net, model, left, of_keys = parts(weights)
+    truth = circuits.margins(circuits.logits(weights))
+    everything = list(range(model.angles // 2 + 1))
+    assert (structured.structured(net, of_keys, left, everything) <= truth).all()
+    free = type(left)(
+        {f: 0 * values for f, values in left.first.items()},
+        {f: 0 * values for f, values in left.second.items()},
+        0 * left.rest_first,
+        0 * left.rest_second,
+        left.rest_range,
+    )
+    assert (structured.structured(net, of_keys, free, everything) > truth + 1e-3).any()
+
+
+def test_without_the_range_of_the_rest_a_compressed_unembedding_would_be_wrong(monkeypatch):
+    weights = noisy(np.random.default_rng(2), 11, 12)
+    weights["W_out"] += np.random.default_rng(3).normal(size=weights["W_out"].shape)
+    net, truth = network(weights), circuits.margins(circuits.logits(weights))
+    F, G = factors(net)
+    F, G = F[:, :2], G[:2]
+    assert (hidden(net, F, G) <= truth).all()
+    monkeypatch.setattr("allmlp.studies.quadrature.certificate.hidden.spans", lambda rest: np.zeros(rest.ncols()))
+    assert (hidden(net, F, G) > truth + 1e-3).any()
+
+
+def test_the_range_of_the_rest_is_all_charged_and_no_more():
+    # one neuron, always at 1, and nothing kept of W: the worst pair loses exactly the range
+    weights = {name: 0 * values for name, values in random_weights(np.random.default_rng(0), 5, 4).items()}
+    weights["b_in"][0], weights["W_out"][0, 0], weights["W_U"][0] = 1.0, 1.0, [3, 1, 4, 1, 5]
+    net = network(weights)
+    bounds = hidden(net, np.zeros((5, 1)), np.zeros((1, 4)))
+    truth = circuits.margins(circuits.logits(weights))
+    assert (bounds <= truth).all()
+    assert truth.min() == -4
+    assert bounds.min() == pytest.approx(-4, abs=1e-12)
+
+
+def test_of_evenly_spread_angles_the_integral_is_the_sum_s_term():
+    net, _, left, of_keys = parts(adding(11, 2, 2 * np.pi * np.arange(11) / 11), angles=44, single=True)
+    ideal = fourier.left_out(net, of_keys, [], left.rest_range, ideal=True)
+    np.testing.assert_allclose(ideal, fourier.left_out(net, of_keys, [2], left.rest_range), atol=1e-9)
+    assert (ideal < fourier.left_out(net, of_keys, [], left.rest_range) - 0.1)[0, 1:].all()
+
+
+# Each identity against its formula, in plain float64
+
+
+def profile(key, p, x, y, phi):
+    """P_k(x, y; phi) as the docstring of `structure` has it."""
+    kx, ky = (2 * np.pi * key.k * token / p for token in (x, y))
+    (a, a2), (b, b2) = key.primary, key.double
+    once = ((a * np.exp(1j * kx) + a2 * np.exp(1j * ky)) * np.exp(1j * phi)).real
+    twice = ((b * np.exp(2j * kx) + b2 * np.exp(2j * ky)) * np.exp(2j * phi)).real
+    return once + twice + key.constant
+
+
+def modelled(net, model):
+    """sum_i amp_i |P_k(x, y; phi_i)| W[z, i] / 2, (x, y, z), and the model of pre (x, y, i)."""
+    p, pre = net.p, np.zeros((net.p, net.p, net.m))
+    x, y = np.indices((p, p))
+    for key in model.keys:
+        for i, amplitude, angle in zip(key.neurons, key.amplitude, key.angle, strict=True):
+            pre[:, :, i] = amplitude * profile(key, p, x, y, 2 * np.pi * angle / model.angles)
+    return 0.5 * np.abs(pre) @ net.W_float.T, pre
+
+
+def by_difference(low_DYZ):
+    """(d, y, z) -> (x, y, z)."""
+    p = len(low_DYZ)
+    x, y = np.indices((p, p))
+    return low_DYZ[(x - y) % p, y]
+
+
+@pytest.mark.parametrize(("p", "angles"), [(3, 8), (5, 9), (7, 40), (11, 30)])
+def test_all_fourier_terms_are_the_sum_over_neurons(p, angles):
+    net, model, _, of_keys = parts(noisy(np.random.default_rng(p), p, 10), angles)
+    kept = list(range(model.angles // 2 + 1))
+    low, high = fourier.over_pairs(fourier.kept_sum(net, of_keys, kept))
+    expected, _ = modelled(net, model)
+    assert (low <= high).all()
+    np.testing.assert_allclose(by_difference(low), expected, atol=1e-10)
+    np.testing.assert_allclose(by_difference(high), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("terms", [1, 2, 3, 6])
+@pytest.mark.parametrize("ideal", [False, True])
+def test_what_is_left_out_covers_all_that_the_kept_terms_miss(terms, ideal):
+    net, model, left, of_keys = parts(noisy(np.random.default_rng(terms), 7, 9), single=ideal)
+    kept = [] if ideal else fourier.kept_terms(terms, model.angles)
+    main = fourier.ideal_sum(net, of_keys) if ideal else fourier.kept_sum(net, of_keys, kept)
+    missed = modelled(net, model)[0] - by_difference(fourier.over_pairs(main)[0])
+    allowed = fourier.left_out(net, of_keys, kept, left.rest_range, ideal=ideal)
+    used = []
+    for x, y, z in itertools.product(range(7), repeat=3):
+        c = (x + y) % 7
+        at_most, taken = allowed[(x - y) % 7, (c - z) % 7], missed[x, y, z] - missed[x, y, c]
+        assert taken <= at_most + 1e-12
+        used += [taken / at_most] if z != c else []
+    assert max(used) > 0.1  # somewhere a tenth of it is needed: no bound on something else
+
+
+def test_the_residual_covers_all_that_the_model_misses():
+    p = 7
+    weights = noisy(np.random.default_rng(5), p, 12)
+    net, model, left, _ = parts(weights)
+    pre = np.abs(net.A_float[:, None] + net.B_float[None])
+    missed = 0.5 * (pre - np.abs(modelled(net, model)[1])) @ net.W_float.T
+    for x, y, z in itertools.product(range(p), repeat=3):
+        c = (x + y) % p
+        allowed = left.rest_first[x] + left.rest_second[y]
+        for f in left.first:
+            sine = abs(np.sin(np.pi * f * (c - z) / p))
+            allowed += sine * (left.first[f][x, (c + z) % p] + left.second[f][y, (c + z) % p])
+        assert missed[x, y, z] - missed[x, y, c] <= allowed + 1e-12
+
+
+def test_the_paper_s_story_knows_one_frequency_and_both_tokens_alike():
+    model = fit(network(noisy(np.random.default_rng(0), 11, 12)), single_frequency=True)
+    for key in model.keys:
+        assert key.primary[0] == key.primary[1]
+        assert key.double == (0, 0)
+        assert key.constant == 0
+        others = np.setdiff1d(np.arange(12), key.neurons)
+        assert not model.waves_out[key.k][others].any()
+
+
+def test_a_number_of_terms_starts_with_the_integral_s():
+    assert [fourier.kept_terms(n, 12) for n in (1, 2, 3, 5)] == [[2], [0, 2], [0, 1, 2], [0, 1, 2, 3, 4]]
+    assert fourier.kept_terms(81, 12) == [0, 1, 2, 3, 4, 5, 6]
+
+
+# Cost
+
+
+def test_operations_are_those_counted_by_hand():
+    sizes = {"p": 3, "d": 2, "h": 1, "k": 1, "m": 4}
+    # 4 for V O; 12 + 24 + 12 residual streams; 48 + 12 for A and B; 36 for S1 and S2; 24 for W
+    assert operations.tables(sizes) == 172
+    # 2 of 9 pairs x 4 neurons; 27 x 4 products; residual stream and comparison
+    assert operations.brute(sizes) == 172 + 72 + 108 + 54 + 27
+    assert operations.hidden(sizes, 1) == 172 + (72 + 18) + (24 + 243 + 12) + (12 + 8) + 9 * 4 * 4 + 27 * 3 + 9
+    # reading 344, residuals 180, charged 120, moments 110, profiles 378, left out 48; kept 72, pairs 63, margins 216
+    assert operations.structured(sizes, 1, 9, 1) == 172 + 90 + (344 + 180 + 120 + 110 + 378 + 48) + (72 + 63 + 216)
+
+
+def test_the_counted_transform_is_one():
+    """A discrete Fourier transform by even and odd halves, counting each operation as it is done."""
+    for p in (3, 7, 59):
+        values, half, done = np.random.default_rng(p).normal(size=p), p // 2, 0
+        even, odd = values[1 : half + 1] + values[:half:-1], values[1 : half + 1] - values[:half:-1]
+        done += 2 * half
+        angles = 2 * np.pi * np.outer(np.arange(half + 1), np.arange(1, half + 1)) / p
+        real, imag = values[0] + np.cos(angles) @ even, -np.sin(angles[1:]) @ odd
+        done += (half + 1) * (half + 1) + half * half
+        np.testing.assert_allclose(real + 1j * np.append(0, imag), np.fft.rfft(values), atol=1e-12)
+        assert operations.transform(p) == done
+
+
+def test_costs_grow_as_they_should():
+    def at(p, m):
+        return {"p": p, "d": 128, "h": 4, "k": 32, "m": m}
+
+    many = 10**7  # neurons: what does not grow with them is nothing
+    for p in (31, 113):
+        assert operations.brute(at(p, many)) / many == pytest.approx(
+            p**3 + 2 * p**2 + (2 * 128 + 1) * p + 128 * p, rel=1e-3
+        )
+    small, large = (operations.hidden(at(p, many), 8) for p in (101, 202))
+    assert large / small < 4.1  # p^2
+    assert operations.structured(at(59, 512), 4, 295, 81) < 0.5 * operations.brute(at(59, 512))
