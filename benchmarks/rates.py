@@ -17,7 +17,7 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from allmlp import known, models, paths, tasks
+from allmlp import known, models, paths
 from allmlp.costs import RATES
 from allmlp.plan import load_plan
 from allmlp.run import Run
@@ -41,7 +41,8 @@ def typical_runs() -> dict[str, Run]:
 
 def counted(run: Run) -> int:
     """FLOPs of one of its steps."""
-    return known.counts(run.architecture, run.hyperparameters, tasks.size(run.task, run.task_parameters)[0]).flops
+    sequences = known.batch(run.task, run.task_parameters).sequences
+    return known.counts(run.architecture, run.hyperparameters, sequences).flops
 
 
 def update(run: Run, device: str) -> Callable[[], None]:
@@ -49,7 +50,7 @@ def update(run: Run, device: str) -> Callable[[], None]:
     torch.manual_seed(0)
     model = models.build(run.architecture, **run.hyperparameters).to(device)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
-    sequences = tasks.size(run.task, run.task_parameters)[0]
+    sequences = known.batch(run.task, run.task_parameters).sequences
     shape = (sequences, model.context)
     inputs = torch.randint(model.vocabulary, shape) if model.features is None else torch.randn(*shape, model.features)
     inputs = inputs.to(device)

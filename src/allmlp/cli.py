@@ -48,12 +48,18 @@ def plan(
     scale: ScaleOption = None,
     device: DeviceOption = None,
     study: Annotated[str | None, typer.Option(help="One study alone.")] = None,
+    runs: Annotated[bool, typer.Option("--runs", help="A row per run.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="What changed parameters would do.")] = False,
     format: Annotated[Literal["table", "json"], typer.Option(help="for people or for machines")] = "table",
 ) -> None:
     """What would run, and what it costs, before anything runs."""
-    from allmlp import costs
+    from allmlp import differing, overview
 
-    costs.show(_plan(params, scale, device, study), format)
+    current = _plan(params, scale, device, study)
+    if diff:
+        differing.show(current)
+    else:
+        overview.show(current, runs, format)
 
 
 @app.command()

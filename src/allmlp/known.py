@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from allmlp import models, paths, recipes
+from allmlp import models, paths, recipes, tasks
 from allmlp.errors import UserError
 
 SIZES = ("vocabulary", "context", "d_model", "n_blocks", "n_heads", "d_mlp")  # what every architecture may be given
@@ -53,11 +53,10 @@ class Memory:
         """Ask everything anew, and keep it for this process."""
         self._found, self._keeps = {}, False
 
-    def ask(self, architecture: str, of: str, answer: Callable[[], Any]) -> Any:
-        """What is known of an architecture; `answer()`, remembered until its file changes, where nothing is."""
-        place = models.REGISTRY[architecture]
+    def ask(self, name: str, place: str, of: str, answer: Callable[[], Any]) -> Any:
+        """What is known of a class at `place`; `answer()`, remembered until its file changes, where nothing is."""
         module = place.split(":")[0]
-        key = f"{architecture}: {place} recipe {recipes.of(module)}{of}"
+        key = f"{name}: {place} recipe {recipes.of(module)}{of}"
         if key not in self._found:
             stamped = f"{key}, file {paths.file_sha256(recipes.source(module))[:16]}"
             if stamped not in self._found:
@@ -89,7 +88,7 @@ def of(architecture: str) -> Known:
             _refuse_leak(architecture)
         return told
 
-    told = memory().ask(architecture, "", describe)
+    told = memory().ask(architecture, models.REGISTRY[architecture], "", describe)
     return Known(**{**told, "takes": tuple(told["takes"]), "needs": tuple(told["needs"])})
 
 
@@ -129,12 +128,25 @@ def _counts(architecture: str, canonical: str, sequences: int) -> Counts:
         return [flops.parameters(model)["total"], flops.counted_flops(model, sequences)]
 
     size = paths.digest([json.loads(canonical), sequences], 16)
-    return Counts(*memory().ask(architecture, f", of {size}", count))
+    return Counts(*memory().ask(architecture, models.REGISTRY[architecture], f", of {size}", count))
 
 
 def counts(architecture: str, hyperparameters: dict[str, Any], sequences: int) -> Counts:
     """Weights, and counted operations of a training step on so many full sequences."""
     return _counts(architecture, paths.canonical(hyperparameters), sequences)
+
+
+class Batch(NamedTuple):
+    """What a task gives at one step."""
+
+    sequences: int
+    supervised_tokens: int
+
+
+def batch(task: str, parameters: dict[str, Any]) -> Batch:
+    """The size of a task's batches."""
+    size = paths.digest(parameters, 16)
+    return Batch(*memory().ask(task, tasks.REGISTRY[task], f", of {size}", lambda: tasks.size(task, parameters)))
 
 
 def _refuse_leak(architecture: str) -> None:
@@ -154,13 +166,12 @@ def _refuse_leak(architecture: str) -> None:
 
 def main() -> None:
     """Write known.json: what the plans of all scales ask, asked anew."""
-    from allmlp import tasks
     from allmlp.plan import load_plan
 
     memory().forget()
     for of_study in load_plan().by_scale.values():
         for run in (run for runs in of_study.values() for run in runs):
-            counts(run.architecture, run.hyperparameters, tasks.size(run.task, run.task_parameters)[0])
+            counts(run.architecture, run.hyperparameters, batch(run.task, run.task_parameters).sequences)
     lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(memory().used.items()))
     paths.write_whole(FILE, "{\n" + ",\n".join(lines) + "\n}\n")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from allmlp import priorities, studies
+from allmlp.aligning import aligned
 from allmlp.batches import to_train, unmeasured
 from allmlp.priorities import OpenRun
 from allmlp.resolved import ResolvedPlan
@@ -35,7 +36,7 @@ def resolve(plan: "Plan | ResolvedPlan") -> ResolvedPlan:
     from allmlp import costs
     from allmlp.params import SCALES
 
-    hours = {record["run"]: record["estimated_s"] / 3600 for record in costs.costs(plan)}
+    hours = costs.hours(plan.runs)
     claims: dict[str, frozenset[str]] = {}
     for study in dict.fromkeys(run.study for run in plan.runs):
         of_study = [run for run in plan.runs if run.study == study]
@@ -91,10 +92,8 @@ def summary(plan: ResolvedPlan) -> str:
 def show(plan: ResolvedPlan) -> None:
     """Print the table and its summary."""
     rows = _rows(plan)
-    table = [("state", "run", "about", "claims"), *rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for row in table if rows else []:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    for line in aligned([("state", "run", "about", "claims"), *rows], left=4) if rows else []:
+        print(line)
     if (more := len(plan.open()) - len(rows)) > 0:
         print(f"and {more} more")
     print(summary(plan), flush=True)

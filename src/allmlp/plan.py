@@ -30,6 +30,7 @@ class Plan:
     """The runs of every scale, and those of the scale that is asked for.
 
     `overlays`: the files laid over params.yaml. `committed`: with corpora as git has them, whatever text lies here.
+    `source`: the folder of params.yaml and config/, where it is not the project's.
     `study`: the only one to train and measure; reports speak of all.
     """
 
@@ -41,8 +42,9 @@ class Plan:
         overlays: Sequence[Path] = (),
         committed: bool = False,
         study: str | None = None,
+        source: Path | None = None,
     ) -> None:
-        self.parameters, self.root = parameters, root
+        self.parameters, self.root, self.source = parameters, root, source or root
         self.overlays, self.committed, self.study = overlays, committed, study
         self.scale: Scale = parameters.scale
         self._contexts: dict[str, Context] = {}  # by device: each remembers what corpora are
@@ -57,7 +59,8 @@ class Plan:
     @cached_property
     def of_git(self) -> "Plan":
         """The plan of params.yaml alone, whatever files this machine lays over it and whatever text lies here."""
-        return Plan(params.load(self.root / "params.yaml", committed=True), self.root, committed=True)
+        given = params.load(self.source / "params.yaml", committed=True)
+        return Plan(given, self.root, committed=True, source=self.source)
 
     def _beyond(self, base: "Plan") -> dict[str, list[Run]]:
         """study -> its runs that `base` has at no scale; only studies that have any."""
@@ -84,15 +87,15 @@ class Plan:
         """The plans of the recorded overlays: `english` for overlays/english.yaml."""
         plans = {}
         for name, file in self.recorded_files().items():
-            given = params.load(self.root / "params.yaml", [file], committed=True)
-            plans[name] = Plan(given, self.root, overlays=[file], committed=True)
+            given = params.load(self.source / "params.yaml", [file], committed=True)
+            plans[name] = Plan(given, self.root, overlays=[file], committed=True, source=self.source)
         return plans
 
     def recorded_files(self) -> dict[str, Path]:
         """name -> file of each recorded overlay. UserError for one that is gone, or has the name of another."""
         files: dict[str, Path] = {}
         for file in map(Path, self.parameters.recorded):
-            if not (self.root / file).is_file():
+            if not (self.source / file).is_file():
                 raise UserError(
                     f"{file}: named under `recorded:` in params.yaml, and not there. Put it back or its name out."
                 )
@@ -101,7 +104,7 @@ class Plan:
                     f"{file}: named under `recorded:` in params.yaml, but '{file.stem}' is the name of a scale, or of "
                     "another recorded overlay. Rename the file."
                 )
-            files[file.stem] = self.root / file
+            files[file.stem] = self.source / file
         return files
 
     def _runs(self, scale: Scale) -> dict[str, list[Run]]:

@@ -24,7 +24,7 @@ RUN = {  # command -> the words behind its own
     "allmlp audit": ("--help",),
     "allmlp plan": (),
     "allmlp plan --scale long": (),
-    "allmlp plan --params my.yaml": (),
+    "allmlp plan --diff --params my.yaml": (),
     "allmlp power --scale long": ("--help",),
     "allmlp advance --minutes 60": ("--help",),
     "allmlp advance --minutes M": ("--help",),

@@ -46,6 +46,7 @@ def has_runs(study: str) -> bool:
     return any((_folder(study) / name).is_file() for name in ("runs.py", "runs/__init__.py"))
 
 
+@cache
 def measure_module(study: str, name: str) -> str:
     """The module of a measure: the study's own, or one that all studies share."""
     own = _folder(study) / "measures" / f"{name}.py"

@@ -1,0 +1,114 @@
+"""`allmlp plan --diff`: what changed parameters would do, before they do it.
+
+The plans of all scales are compared: under a user's files with the plan without them, else with that of git's HEAD.
+"""
+
+import io
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from allmlp import costs, params
+from allmlp.aligning import aligned
+from allmlp.errors import UserError
+from allmlp.params import LOCAL
+from allmlp.plan import Plan
+from allmlp.run import Run
+
+HEADS = ("study", "scale", "change", "new", "gone", "measurements that leave", "time")
+Runs = Mapping[str, Mapping[str, list[Run]]]  # scale -> study -> runs
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How one study differs at one scale.
+
+    `new`, `gone`: runs that only one plan has. `leaving`: measurements that are there and leave the plan of all scales.
+    `hours`: of the trainings that are new.
+    """
+
+    study: str
+    scale: str
+    new: int
+    gone: int
+    leaving: frozenset[str]
+    hours: float
+
+    @property
+    def change(self) -> int:
+        """A run that is gone and one that is new are one changed run."""
+        return min(self.new, self.gone)
+
+    def row(self) -> tuple[str, ...]:
+        """Its row of the table."""
+        counts = (self.change, self.new - self.change, self.gone - self.change, len(self.leaving))
+        return (self.study, self.scale, *map(str, counts), _time(self.hours))
+
+
+def show(plan: Plan) -> None:
+    """Print a row per study and scale that differ, and a summary."""
+    with _before(plan) as (before, name):
+        found = differences(before.by_scale, plan.by_scale)
+    found = [one for one in found if plan.study in (None, one.study)]
+    if not found:
+        print(f"no run changes, against {name}")
+        return
+    print("\n".join([f"against {name}", *aligned([HEADS, *(one.row() for one in found)], left=2)]))
+    runs, leaving = sum(max(one.new, one.gone) for one in found), frozenset().union(*(one.leaving for one in found))
+    hours = sum(one.hours for one in found if one.scale == plan.scale or one.leaving)
+    change = "1 run changes" if runs == 1 else f"{runs:,} runs change"
+    print(f"{change}, {len(leaving):,} measurements leave the plan, about {_time(hours)} to make again")
+
+
+def _time(hours: float) -> str:
+    return f"{60 * hours:.0f} min" if hours < 1 else f"{hours:,.1f} h"
+
+
+def differences(before: Runs, after: Runs) -> list[Difference]:
+    """One per scale and study whose runs or measurements differ."""
+    kept = {file for of in after.values() for runs in of.values() for run in runs for file in run.measurements.values()}
+    found = []
+    for scale in {**before, **after}:
+        for study in {**before.get(scale, {}), **after.get(scale, {})}:
+            old, new = ({run.id: run for run in plan.get(scale, {}).get(study, [])} for plan in (before, after))
+            files = {file for run in old.values() for file in run.measurements.values()} - kept
+            leaving = frozenset(file for file in files if Path(file).is_file())
+            added, gone = [new[run] for run in new.keys() - old.keys()], old.keys() - new.keys()
+            if added or gone or leaving:
+                hours = sum(costs.hours(run for run in added if not Path(run.checkpoint).is_file()).values())
+                found.append(Difference(study, scale, len(added), len(gone), leaving, hours))
+    return found
+
+
+@contextmanager
+def _before(plan: Plan) -> Iterator[tuple[Plan, str]]:
+    """The plan that another is compared with, and its name."""
+    changes = {"scale": plan.scale} | ({"device": plan.parameters.device} if plan.parameters.device else {})
+    if plan.overlays:
+        without = Plan(params.read(None, changes), plan.root)
+        yield without, f"the plan without {', '.join(file.name for file in plan.overlays)}"
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        _extract(plan.root, Path(folder))
+        try:
+            given = params.load(Path(folder, "params.yaml"), None, changes)
+        except UserError as error:
+            raise UserError(f"git's HEAD has parameters that this code cannot read: {error}") from error
+        yield Plan(given, plan.root, source=Path(folder)), "git's HEAD"
+
+
+def _extract(root: Path, folder: Path) -> None:
+    """Put the parameters of git's HEAD, and this machine's corpora, into a folder."""
+    words = ("git", "archive", "HEAD", "params.yaml", "config")
+    done = subprocess.run(words, cwd=root, capture_output=True)
+    if done.returncode:
+        raise UserError(f"{root}: git has no parameters to compare with: {done.stderr.decode().strip()}")
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+        archive.extractall(folder, filter="data")
+    if (root / LOCAL).is_file():
+        shutil.copy2(root / LOCAL, folder)

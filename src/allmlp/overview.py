@@ -1,0 +1,88 @@
+"""`allmlp plan`: a row per study of what is done, what is open and what it costs; with `--runs` a row per run."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from allmlp import outlook, priorities, studies
+from allmlp.aligning import aligned
+from allmlp.costs import costs
+from allmlp.params import SCALES
+from allmlp.plan import Plan
+
+NOTE = "hours: of one core or device. disk: checkpoints. claims: with all their runs, of those that this scale decides."
+HEADS = ("study", "runs", "done", "open", "hours", "disk", "claims")
+OF_RUNS = ("run", "state", "parameters", "steps", "supervised tokens", "6ND FLOPs", "counted FLOPs", "disk", "about")
+
+
+def show(plan: Plan, runs: bool, format: str) -> None:
+    """Print the plan as a table of studies or of `runs`, or as JSON for machines."""
+    records = costs(plan)
+    found = [_of_study(plan, study, records) for study in dict.fromkeys(run.study for run in plan.runs)]
+    if format == "json":
+        print(json.dumps({"scale": plan.scale, "plan": plan.digest(), "studies": found, "runs": records}, indent=1))
+    elif runs:
+        print("\n".join(aligned([OF_RUNS, *map(_row_of_run, records)], left=2)))
+    else:
+        print("\n".join([f"scale {plan.scale}", *aligned([HEADS, *map(_row, _with_sum(found))], left=1), NOTE]))
+        print(*_missing_tokens(plan), sep="\n", end="")
+
+
+def _with_sum(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The studies' counts, and below several of them those of all."""
+    keys = [key for key in found[0] if key != "study"] if len(found) > 1 else []
+    return [*found, {"study": "all", **{key: sum(study[key] for study in found) for key in keys}}] if keys else found
+
+
+def _missing_tokens(plan: Plan) -> Iterator[str]:
+    """A line on the tokens that open runs read and that are not here."""
+    opened = [run for batch in (*plan.untrained, *plan.unmeasured) for run in batch.runs]
+    tokens = sorted({run.tokens for run in opened if run.tokens and not Path("results/tokens", run.tokens).is_dir()})
+    if tokens:
+        yield f"tokens that open runs need, made first: {', '.join(tokens)}\n"
+
+
+def _of_study(plan: Plan, study: str, records: list[dict[str, Any]]) -> dict[str, Any]:
+    """The counts of one study's row."""
+    runs = [run for run in plan.runs if run.study == study]
+    training = {run.id for batch in plan.untrained for run in batch.runs}
+    opened = {run.id for batch in (*plan.untrained, *plan.unmeasured) for run in batch.runs if run.study == study}
+    costs_of = {record["run"]: record for record in records if record["run"] in training & opened}
+    hours = {run: record["estimated_s"] / 3600 for run, record in costs_of.items()}
+    claims = priorities.deciding(studies.ledger(study), runs, SCALES, plan.scale)
+    return {
+        "study": study,
+        "runs": len(runs),
+        "done": len(runs) - len(opened),
+        "open": len(opened),
+        "hours": sum(outlook.hours_left(run, hours) for run in runs),
+        "disk_bytes": sum(record["disk_bytes"] for record in costs_of.values()),
+        "claims": len(claims),
+        "claims_complete": sum(not of & opened for of in claims.values()),
+    }
+
+
+def _row(study: dict[str, Any]) -> Iterable[str]:
+    counts = (f"{study[key]:,}" for key in ("runs", "done", "open"))
+    claims = f"{study['claims_complete']} of {study['claims']}"
+    return (study["study"], *counts, f"{study['hours']:,.1f}", f"{short(study['disk_bytes'])}B", claims)
+
+
+def _row_of_run(record: dict[str, Any]) -> Iterable[str]:
+    numbers = ("parameters", "supervised_tokens", "six_nd_flops", "counted_flops", "disk_bytes")
+    parameters, supervised, six, counted, disk = (short(record[key]) for key in numbers)
+    first = (record["run"], record["state"], parameters, str(record["steps"]))
+    return (*first, supervised, six, counted, f"{disk}B", f"{record['estimated_s']:.0f} s")
+
+
+def short(number: float) -> str:
+    """Three digits and a unit's prefix.
+
+    >>> [short(number) for number in (0, 999, 1234, 5e7)]
+    ['0', '999', '1.23 k', '50 M']
+    """
+    for limit, suffix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= limit:
+            return f"{number / limit:.3g} {suffix}"
+    return f"{number:g}"

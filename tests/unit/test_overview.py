@@ -1,0 +1,119 @@
+"""`allmlp plan`: what is done and open per study, each run on request, and what changed parameters would do."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from allmlp import differing, overview, params
+from allmlp.errors import UserError
+from allmlp.plan import Plan
+from tests.conftest import PROJECT, git, lay
+
+STUDY, SMOKE = "config/quadrature/study.yaml", "config/quadrature/smoke.yaml"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The tests' own parameters as a git repository has them."""
+    lay(tmp_path)
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "--quiet", "--message=parameters")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ALLMLP_PROJECT", str(tmp_path))
+    return tmp_path
+
+
+def plan(project: Path, overlay: str = "") -> Plan:
+    """Its plan, perhaps under a file my.yaml."""
+    (project / "my.yaml").write_text(overlay)
+    files = [project / "my.yaml"] if overlay else []
+    return Plan(params.load(project / "params.yaml", files), project, overlays=files)
+
+
+def measured(plan: Plan, study: str) -> None:
+    """Pretend that a study is done."""
+    for run in plan.chosen[study]:
+        for file in run.measurements.values():
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+            Path(file).touch()
+
+
+def test_a_row_per_study_counts_runs_and_claims(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measured(plan(project), "quadrature")
+    overview.show(plan(project), runs=False, format="table")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "scale smoke"
+    assert lines[1].split() == ["study", "runs", "done", "open", "hours", "disk", "claims"]
+    assert re.search(r"^quadrature +2 +2 +0 +0.0 +0B +4 of 4$", lines[5])
+    assert re.search(r"^all +\d+ +2 +\d+ +0.0 +[\d.]+ MB +4 of \d+$", lines[8])
+    assert lines[10].startswith("tokens that open runs need, made first: digits-")
+    assert max(map(len, lines[:10])) <= 120
+
+
+def test_runs_are_listed_for_people_and_for_machines(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measured(plan(project), "quadrature")
+    overview.show(plan(project), runs=True, format="table")
+    first, *rows = capsys.readouterr().out.splitlines()
+    assert first.split()[:3] == ["run", "state", "parameters"]
+    overview.show(plan(project), runs=False, format="json")
+    found = json.loads(capsys.readouterr().out)
+    assert [row.split()[0] for row in rows] == [record["run"] for record in found["runs"]]
+    assert {record["state"] for record in found["runs"] if record["study"] == "quadrature"} == {"measured"}
+    assert next(one for one in found["studies"] if one["study"] == "quadrature")["open"] == 0
+
+
+def shown(plan: Plan, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    differing.show(plan)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_a_changed_rate_is_compared_with_gits_parameters(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(plan(project), capsys) == ["no run changes, against git's HEAD"]
+    measured(plan(project), "quadrature")
+    files = sum(len(run.measurements) for run in plan(project).chosen["quadrature"] if run.steps)
+    (project / STUDY).write_text((project / STUDY).read_text().replace("1e-3", "1.5e-3"))
+    first, _, row, last = shown(plan(project), capsys)
+    assert first == "against git's HEAD"
+    assert row.split() == ["quadrature", "smoke", "1", "0", "0", str(files), "0", "min"]
+    assert last == f"1 run changes, {files} measurements leave the plan, about 0 min to make again"
+
+
+def test_new_and_gone_runs_are_counted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / SMOKE).write_text((project / SMOKE).read_text().replace("seeds: [0]", "seeds: [0, 1, 2]"))
+    assert shown(plan(project), capsys)[2].split() == ["quadrature", "smoke", "0", "2", "0", "0", "0", "min"]
+    shutil.rmtree(project / "config/quadrature")
+    assert shown(plan(project), capsys)[2].split() == ["quadrature", "smoke", "0", "0", "2", "0", "0", "min"]
+
+
+def test_a_users_file_is_compared_with_the_plan_without_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / STUDY).write_text((project / STUDY).read_text().replace("1e-3", "1.5e-3"))
+    found = shown(plan(project, "studies: {copying: {images: {steps: 13}}}"), capsys)
+    assert found[0] == "against the plan without my.yaml"
+    assert [line.split()[:3] for line in found[2:-1]] == [["copying", "smoke", "4"]]
+
+
+def test_parameters_that_git_does_not_have_or_cannot_be_read_are_named(project: Path) -> None:
+    (project / STUDY).write_text("studies: {quadrature: {pp: 7}}")
+    git(project, "commit", "--quiet", "--all", "--message=wrong")
+    git(project, "revert", "--no-edit", "--no-commit", "HEAD")
+    with pytest.raises(UserError, match=r"git's HEAD has parameters that this code cannot read: .*study.yaml:1: "):
+        differing.show(plan(project))
+    shutil.rmtree(project / ".git")
+    with pytest.raises(UserError, match="git has no parameters to compare with"):
+        differing.show(plan(project))
+
+
+@pytest.mark.usefixtures("published")
+def test_the_plan_of_every_scale_is_shown_without_torch() -> None:
+    code = (
+        "import sys; from allmlp import overview; from allmlp.params import SCALES; from allmlp.plan import load_plan\n"
+        "for scale in SCALES: overview.show(load_plan(changes={'scale': scale}), False, 'table')\n"
+        "assert 'torch' not in sys.modules, 'run `allmlp check --fix`'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=PROJECT, capture_output=True)
