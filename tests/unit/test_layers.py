@@ -15,7 +15,7 @@ PACKAGE = Path(allmlp.__file__).parent
 # From the ground up. A name stands for a module or a whole package, unless a module of it is named on another floor.
 # Names on one floor do not import one another.
 FLOORS = [
-    "errors columns primes orphans",
+    "errors columns primes orphans aligning",
     "paths yamlfile strict stale",
     "recipes locks studies.__init__",
     "reached tokenizers models layered",
@@ -32,7 +32,7 @@ FLOORS = [
     "studies",
     "outlook rules keeping workflow jobs",
     "report",
-    "advancing bundles reproducing",
+    "advancing bundles reproducing overview differing",
     "bare cli",
     "__main__",
 ]
