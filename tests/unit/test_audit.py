@@ -3,7 +3,6 @@
 import json
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -18,9 +17,8 @@ from allmlp.audit.subject import differs
 from allmlp.errors import UserError
 from allmlp.models.base import SequenceModel
 from allmlp.studies.mixers.measures import audit as measure
-from allmlp.studies.mixers.tables import audit as table
 from allmlp.training import checkpoint
-from tests import tiny
+from tests import exhibits, tiny
 
 
 class Reader(SequenceModel):
@@ -279,10 +277,10 @@ def test_measure_and_table(monkeypatch: pytest.MonkeyPatch):
     names = ("llama", "hybrid-as-published", "matcher-transformer-as-published")
     some = [finding for name in names for finding in audited(name)]
     monkeypatch.setattr(audit, "audit", lambda names: some)
-    rows = measure.measure(SimpleNamespace())
+    rows = measure.measure()
     assert list(rows.columns) == list(measure.COLUMNS)
     assert len(rows) == 4 * len(CHECKS)
-    tabled = table.tabulate({"audit": rows.assign(run="one", seed=0)})
+    tabled = exhibits.table("mixers", "audit", {"audit": rows.assign(run="one", seed=0)})
     assert list(tabled.columns) == ["architecture", *CHECKS, "found"]
     by_name = tabled.set_index("architecture")
     assert by_name.loc["llama", "left padding"] == "pass"
@@ -290,7 +288,7 @@ def test_measure_and_table(monkeypatch: pytest.MonkeyPatch):
     assert by_name.loc["matcher-transformer-as-published", "later tokens"] == "-"
     assert "batch neighbours: predictions of a row change" in by_name.loc["matcher-transformer-as-published", "found"]
     undeclared = rows.assign(declared="", run="one", seed=0)
-    assert "FAILS" in table.tabulate({"audit": undeclared})["left padding"].tolist()
+    assert "FAILS" in exhibits.table("mixers", "audit", {"audit": undeclared})["left padding"].tolist()
 
 
 def test_a_finding_is_in_order_only_if_it_is_as_declared():

@@ -8,9 +8,9 @@ import pytest
 from allmlp import studies
 from allmlp.report import judge
 from allmlp.studies.mixers import budgets
-from allmlp.studies.mixers.parts import of_model
-from allmlp.studies.rules import NotComparableError
-from tests.unit.made_up_curves import SEEDS, curve, table
+from allmlp.studies.mixers.parts import deepest, of_model, widths, with_half_the_width
+from allmlp.studies.rules import NotComparableError, NotPlannedError
+from tests.unit.made_up_curves import SEEDS, curve, noise, table
 
 
 def models(first: dict, second: dict):
@@ -71,3 +71,50 @@ def test_a_claim_about_runs_that_are_not_comparable_is_not_run_and_says_why(monk
     complete = SimpleNamespace(scale="paper", of_parts=lambda runs: complete, whole_set=lambda unit: complete)
     found = judge.judge_claim("mixers", claim, {"paper": complete})
     assert (found["verdict"], found["text"]) == (judge.NOT_RUN, "needs one batch size at paper")
+
+
+def test_a_loss_at_a_budget_lies_on_the_curve():
+    rows = budgets.curves(curve("flat", 2.0, seconds=0.5, flops=7))
+    exact = {seed: 2.0 + noise(seed) + 1e-3 * ((seed + 4) % 3) for seed in SEEDS}
+    median = 0.5 * (1 + 2.5 / 50)
+    for unit, per_step in (("steps", 1), ("flops", 7), ("seconds", median)):
+        at = budgets.at(rows, unit, 200 * per_step)
+        assert at.to_dict() == pytest.approx({seed: loss + 0.1 for seed, loss in exact.items()})
+        at = budgets.at(rows, unit, 150 * per_step)  # between two tests, in the logarithm of the steps
+        assert at.to_dict() == pytest.approx({seed: loss + 0.1 * np.log2(400 / 150) for seed, loss in exact.items()})
+
+
+@pytest.mark.parametrize(("first", "second"), [(1.0, 1.0), (0.2, 5.0), (3.0, 0.7)])
+def test_a_common_budget_is_what_the_first_to_stop_has_spent(first, second):
+    rows = budgets.curves(table(curve("flat", 2.0, seconds=first), curve("llama-4", 2.0, seconds=second)))
+    both = [of_model(rows, name) for name in ("flat", "llama-4")]
+    assert budgets.budget(both, "seconds") == pytest.approx(400 * min(first, second) * 1.05)
+    assert budgets.budget(both, "steps") == 400
+
+
+def test_half_the_speed_costs_a_doubling_of_the_steps():
+    rows = budgets.curves(table(curve("flat", 2.0, seconds=1), curve("llama-4", 2.0, seconds=2, flops=4000)))
+    flat, llama = of_model(rows, "flat"), of_model(rows, "llama-4")
+    assert budgets.compared(llama, flat, "seconds").mean() == pytest.approx(0.1, abs=2e-3)
+    assert budgets.compared(llama, flat, "flops").mean() == pytest.approx(0.2, abs=2e-3)
+    assert budgets.compared(llama, flat, "steps").mean() == pytest.approx(0.0, abs=2e-3)
+
+
+def test_a_diverged_seed_counts_and_a_decaying_rate_compares_ends():
+    rows = budgets.curves(curve("flat", 2.0, diverged=(1,)))
+    assert np.isnan(budgets.at(rows, "steps", 100)[1])
+    assert np.isnan(budgets.ends(rows)[1])
+    decaying = budgets.curves(curve("flat", 2.0, schedule="linear"))
+    assert budgets.at(decaying, "seconds", 0.5).equals(budgets.ends(decaying))
+    assert (budgets.at(decaying, "steps", 100) > budgets.ends(decaying)).all()
+
+
+def test_what_is_not_planned_is_named():
+    rows = table(curve("flat", 2.0), curve("llama-16", 2.0, size="d32-n2-b16", d_model=32))
+    with pytest.raises(NotPlannedError, match="needs expanded of size base"):
+        of_model(rows, "expanded")
+    with pytest.raises(NotPlannedError, match="needs a deeper flat"):
+        deepest(rows, "flat")
+    with pytest.raises(NotPlannedError, match="half the width"):
+        with_half_the_width(rows, "llama-16", "flat")
+    assert sorted(widths(rows, "llama-16")) == [32]

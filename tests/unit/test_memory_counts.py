@@ -7,10 +7,8 @@ import pytest
 import torch
 
 from allmlp import models, studies
-from allmlp.studies.mixers.figures import memory as figure
 from allmlp.studies.mixers.measures import memory as measure
 from allmlp.studies.mixers.memory import Bytes, count, counted, of_depths
-from allmlp.studies.mixers.tables import memory as table
 from allmlp.studies.mixers.verdicts import formulae
 from tests import exhibits
 
@@ -74,10 +72,9 @@ def test_a_head_takes_no_part():
 
 def rows(**changed: float) -> pd.DataFrame:
     """A memory table like the paper's: its printed numbers where it has them, else a made-up one."""
-    paper = exhibits.paper_values("mixers")
-    found = []
+    paper, found = exhibits.paper("mixers"), []
     for model, claim in {formulae.MIXER: "001-13", formulae.TRANSFORMER: "001-14", formulae.FUSED: "001-13"}.items():
-        printed = formulae.printed_table(paper[paper["claim"].eq(claim)].set_index("key")["value"].to_dict())
+        printed = formulae.printed_table(paper[claim])
         for n in measure.LAYERS:
             for context in measure.CONTEXTS:
                 total = printed.get((n, context), 2000.0 * n + context) * changed.get(model, 1.0) * formulae.MIB
@@ -125,12 +122,12 @@ def test_fused_attention_is_judged_by_both_ends_of_the_contexts():
 
 
 def test_the_table_and_the_figure_hold_every_printed_number():
-    paper = exhibits.paper_values("mixers")
-    made = table.tabulate({"memory": rows(), "paper": paper})
+    tables = {"memory": rows(), "paper": exhibits.paper("mixers")}
+    made = exhibits.table("mixers", "memory", tables)
     assert len(made) == len(rows())
     assert made["paper_mb"].notna().sum() == 14 + 8
     assert made.loc[made["model"].eq(formulae.MIXER), "over_flat_mixer"].eq(1).all()
-    assert len(figure.draw({"memory": rows(), "paper": paper}).axes) == len(measure.LAYERS)
+    assert len(exhibits.shown(exhibits.figure("mixers", "memory"), tables).axes) == len(measure.LAYERS)
 
 
 def test_totals_are_weights_twice_buffers_and_what_is_kept():

@@ -12,16 +12,10 @@ from allmlp import models, studies, tasks
 from allmlp.errors import UserError
 from allmlp.report.evidence import Evidence
 from allmlp.studies.mixers import completions, structure
-from allmlp.studies.mixers.figures import generation_speed as speed_figure
 from allmlp.studies.mixers.measures import completions as completions_measure
 from allmlp.studies.mixers.measures import dimensions, generation_speed, hidden_units, masking
 from allmlp.studies.mixers.runs import Settings, representation, united
 from allmlp.studies.mixers.runs import formulae as formulae_runs
-from allmlp.studies.mixers.tables import completion_samples
-from allmlp.studies.mixers.tables import completions as completions_table
-from allmlp.studies.mixers.tables import dimensions as dimensions_table
-from allmlp.studies.mixers.tables import hidden_units as hidden_units_table
-from allmlp.studies.mixers.tables import masking as masking_table
 from allmlp.studies.mixers.verdicts import completions as completions_verdict
 from allmlp.studies.mixers.verdicts import formulae
 from tests import exhibits
@@ -78,8 +72,8 @@ def test_measures_of_the_formulae_give_their_columns_and_the_verdicts_follow():
     assert judged("001-2", formulae, dimensions=rows["dimensions"]) == ["contradicted"] + ["reproduced"] * 3
     leaking = rows["masking"].assign(difference_1=lambda r: r["difference_1"].where(r["property"].ne("future"), 1e-9))
     assert judged("001-1", formulae, masking=leaking) == ["reproduced", "contradicted", "reproduced"]
-    assert len(hidden_units_table.tabulate(rows)) == len(hidden_units.EXPANSIONS)
-    assert len(masking_table.tabulate(rows)) == 1 + len(structure.FORMS)
+    assert len(exhibits.table("mixers", "hidden_units", rows)) == len(hidden_units.EXPANSIONS)
+    assert len(exhibits.table("mixers", "masking", rows)) == 1 + len(structure.FORMS)
 
 
 def test_the_slip_is_shown():
@@ -87,7 +81,9 @@ def test_the_slip_is_shown():
     rows = dimensions.measure().set_index("key")
     assert rows.loc["sentences_dimensions", "dimensions"] == pytest.approx(8 * 570 * math.log(10))
     assert round(rows.loc["sentences_dimensions", "logarithm_nats"]) == 1312
-    made = dimensions_table.tabulate({"dimensions": dimensions.measure(), "paper": exhibits.paper_values("mixers")})
+    made = exhibits.table(
+        "mixers", "dimensions", {"dimensions": dimensions.measure(), "paper": exhibits.paper("mixers")}
+    )
     assert made["paper_over_logarithm"].iloc[0] == 1
     assert made["paper_over_8_logarithm"].iloc[1:].between(0.98, 1.02).all()
 
@@ -183,10 +179,10 @@ def test_completions_after_times_that_differ_are_undecided_whoever_had_more(flat
 
 def test_tables_of_completions_end_with_the_stories_themselves():
     rows = written({"flat": 0.9, "llama-4": 0.6}, {"flat": 0.05, "llama-4": 0.2}, {"flat": [800], "llama-4": [600]})
-    made = completions_table.tabulate({"completions": rows})
+    made = exhibits.table("mixers", "completions", {"completions": rows})
     assert made["variant"].tolist() == ["flat", "llama-4", "the stories"]
     samples = pd.DataFrame({"seed": 0, "prompt": [0, 1], "prompt_tokens": 9, "text": ["a\nb", "c"], "variant": "flat"})
-    made = completion_samples.tabulate({"completion_samples": samples})
+    made = exhibits.table("mixers", "completion_samples", {"completion_samples": samples})
     assert len(made) == 2 + 5  # ours, and the five that the paper prints
     assert made.loc[made["model"].eq("flat"), "completion"].tolist() == ["a¶ b", "c"]
 
@@ -250,4 +246,4 @@ def test_speed_is_timed_at_doubling_lengths_up_to_the_context(architecture, monk
     assert rows["length"].tolist() == [32, 64, 100]
     assert (rows[["step_tokens_per_s", "pass_tokens_per_s"]] > 0).all(axis=None)
     labelled = rows.assign(model=architecture, d_model=8, n_blocks=1)
-    assert len(speed_figure.draw({"generation_speed": labelled}).axes) == 1
+    assert len(exhibits.shown(exhibits.figure("mixers", "generation_speed"), {"generation_speed": labelled}).axes) == 1

@@ -8,10 +8,9 @@ from allmlp import models, studies
 from allmlp.models.base import SequenceModel
 from allmlp.report.evidence import Evidence
 from allmlp.studies.mixers import recovery
-from allmlp.studies.mixers.figures import recovery as figure
 from allmlp.studies.mixers.measures import recovery as measure
-from allmlp.studies.mixers.tables import recovery as table
 from allmlp.studies.mixers.verdicts import representation
+from tests import exhibits
 
 ARCHITECTURES = [("masked-mixer", {}), ("masked-mixer", {"expansion": 2.0}), ("llama", {"n_heads": 2})]
 
@@ -150,10 +149,10 @@ def test_too_few_seeds_decide_nothing():
 
 
 def test_the_figure_and_the_table_show_every_model():
-    rows = table_of()
-    assert len(figure.draw({"recovery": rows}).axes) == 2
+    rows, figure = table_of(), exhibits.figure("mixers", "recovery")
+    assert len(exhibits.shown(figure, {"recovery": rows}).axes) == 2
     wider = rows[rows["step"].eq(0)].assign(d_model=128, size="d128-n2-b16", run=lambda r: r["run"] + "-wide")
-    assert len(figure.draw({"recovery": pd.concat([rows, wider])}).axes) == 4
-    made = table.tabulate({"recovery": rows})
+    assert len(exhibits.shown(figure, {"recovery": pd.concat([rows, wider])}).axes) == 4
+    made = exhibits.table("mixers", "recovery", {"recovery": rows})
     assert set(made["variant"]) == set(LEVELS)
     assert made["seeds"].eq(5).all()

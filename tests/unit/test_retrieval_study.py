@@ -11,13 +11,12 @@ import pytest
 from allmlp import measuring, studies, tokenizers
 from allmlp.errors import UserError
 from allmlp.run import Run
-from allmlp.studies.mixers.figures import retrieval_accuracy, retrieval_losses, tournament
+from allmlp.studies.mixers.figures.retrieval_accuracy import TITLES
 from allmlp.studies.mixers.matching import OTHER_WORDS, SHARED_WORDS
+from allmlp.studies.mixers.readings import READERS, readings
 from allmlp.studies.mixers.runs import retrieval
 from allmlp.studies.mixers.runs.retrieval_settings import MATCHERS, RetrievalSettings
 from allmlp.studies.mixers.runs.settings import TrainingSettings
-from allmlp.studies.mixers.tables import query_effect, retrieval_probes
-from allmlp.studies.mixers.tables import retrieval as retrieval_table
 from allmlp.training import checkpoint
 from allmlp.training.trained import Trained
 from tests import exhibits, tiny
@@ -168,7 +167,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame
                 tables.setdefault(measure, []).append(rows.assign(**labels))
     return {
         **{measure: pd.concat(found, ignore_index=True) for measure, found in tables.items()},
-        "paper": exhibits.paper_values("mixers"),
+        "paper": exhibits.paper("mixers"),
     }
 
 
@@ -223,25 +222,25 @@ def test_no_measure_of_a_matcher_hides_what_its_run_was_given():
 
 @pytest.mark.parametrize("words", [SHARED_WORDS, OTHER_WORDS])
 def test_the_figure_that_shows_probes_draws_a_point_of_each(measured, words):
-    tables = {name: measured[name] for name in (*retrieval_accuracy.MEASURES, "paper")}
-    readers = retrieval_probes.readings(tables).query("words == @words")["reader"]
-    assert {name for name in retrieval_probes.READERS if name.startswith("probe")} <= set(readers)
-    figure = retrieval_accuracy.draw(tables)
-    (axis,) = [axis for axis in figure.axes if axis.get_title().endswith(retrieval_accuracy.TITLES[words])]
+    rows = readings(*(measured[name] for name in ("retrieval", "distances", "embedding_probes")))
+    readers = set(rows.loc[rows["words"].eq(words), "reader"])
+    assert {name for name in READERS if name.startswith("probe")} <= readers
+    figure = exhibits.shown(exhibits.figure("mixers", "retrieval_accuracy"), measured)
+    (axis,) = [axis for axis in figure.axes if axis.get_title(loc="left").endswith(TITLES[words])]
     named = {
         round(tick): label.get_text() for tick, label in zip(axis.get_xticks(), axis.get_xticklabels(), strict=True)
     }
     drawn = {named[round(float(x))] for bars in axis.containers for x in bars.lines[0].get_xdata()}
-    assert drawn == set(readers)
+    assert drawn == readers
 
 
-@pytest.mark.parametrize("module", [retrieval_losses, retrieval_accuracy, tournament])
-def test_figures_are_drawn_from_their_measures(measured, module):
-    figure = module.draw({name: measured[name] for name in (*module.MEASURES, "paper")})
+@pytest.mark.parametrize("name", ["retrieval_losses", "retrieval_accuracy", "tournament"])
+def test_figures_are_drawn_from_their_measures(measured, name):
+    figure = exhibits.shown(exhibits.figure("mixers", name), measured)
     assert all(axis.has_data() for axis in figure.axes)
 
 
-@pytest.mark.parametrize("module", [retrieval_table, retrieval_probes, query_effect])
-def test_tables_are_made_of_their_measures(measured, module):
+@pytest.mark.parametrize("name", ["retrieval", "retrieval_probes", "query_effect"])
+def test_tables_are_made_of_their_measures(measured, name):
     rows = measured | {"cost": measured["cost"].drop(columns=["width"], errors="ignore")}
-    assert len(module.tabulate({name: rows[name] for name in (*module.MEASURES, "paper")}))
+    assert len(exhibits.table("mixers", name, rows))

@@ -11,8 +11,8 @@ from allmlp import studies
 from allmlp.report.statistics import Finding
 from allmlp.studies.mixers.matching import OTHER_WORDS, SHARED_WORDS
 from allmlp.studies.mixers.runs.retrieval_settings import MATCHERS
-from allmlp.studies.mixers.tables import tournament as tournament_table
 from allmlp.studies.rules import NotPlannedError
+from tests import exhibits
 
 
 def judged(claim: str, scale: str = "gpu", **tables: pd.DataFrame) -> Finding:
@@ -207,11 +207,11 @@ def test_nothing_from_one_embedder_is_told_from_nothing_at_all():
 def test_passes_do_not_grow_as_n_log_n():
     from allmlp.studies.mixers.measures.tournament_passes import measure
 
-    rows = measure(None).assign(run="r", seed=0)  # type: ignore[arg-type]
+    rows = measure().assign(run="r", seed=0)  # type: ignore[arg-type]
     found = judged("001-30", tournament_passes=rows)
     assert found.verdict == "contradicted"
     assert "exponent of n 0.99" in found.text or "exponent of n 1.00" in found.text
     as_claimed = rows.assign(passes_per_text_1=np.log10(rows["texts"]))
     assert judged("001-30", tournament_passes=as_claimed).verdict == "reproduced"
-    table = tournament_table.tabulate({"tournament_passes": rows})
+    table = exhibits.table("mixers", "tournament", {"tournament_passes": rows})
     assert (table["passes"] < table["n_log_n"]).all()

@@ -53,7 +53,7 @@ def test_an_impossible_tournament_is_refused(n, group):
 
 
 def test_the_measure_counts_what_the_formula_says():
-    rows = measure(None)  # type: ignore[arg-type]
+    rows = measure()
     assert len(rows) == len(GROUPS) * len(TEXTS)
     of_32 = rows[rows["group"].eq(32)].set_index("texts")["passes"]
     # by hand: ceil(10^6 / 32) = 31250; ceil(31250 / 32) = 977 (of 18 in the last); 31 (of 17); 1

@@ -25,9 +25,9 @@ def by_model(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
         yield model, style.colour(model, position), rows[rows["model"] == model]
 
 
-def band(axis: Axes, points: pd.DataFrame, x: str = "step", *, color: str, **looks: Any) -> None:
+def band(axis: Axes, points: pd.DataFrame, x: str = "step", *, color: str, shade: float = 0.2, **looks: Any) -> None:
     """A line through the means, in a band between the ends of the intervals."""
-    axis.fill_between(points[x], points["low"], points["high"], color=color, alpha=0.2, linewidth=0)
+    axis.fill_between(points[x], points["low"], points["high"], color=color, alpha=shade, linewidth=0)
     axis.plot(points[x], points["mean"], color=color, **{**SMALL, **looks})
 
 

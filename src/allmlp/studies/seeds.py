@@ -43,7 +43,7 @@ def histogram(rows: pd.DataFrame, column: str, edges: NDArray[np.float64]) -> pd
     return over_seeds(found, ["bin"], "share")
 
 
-def summary(rows: pd.DataFrame, by: list[str], **columns: str | tuple[str, str]) -> pd.DataFrame:
+def summary(rows: pd.DataFrame, by: list[str], /, **columns: str | tuple[str, str]) -> pd.DataFrame:
     """One row per group, for a table: columns `by`, then `columns` in their order.
 
     A column is a pair as of pandas' `agg`, such as ("run", "nunique"), or the name of a value: its mean over seeds, and

@@ -14,7 +14,7 @@ import pandas as pd
 from allmlp.studies.mixers import step_times
 from allmlp.studies.rules import NotComparableError
 
-UNITS = {"steps": "steps", "seconds": "time", "flops": "FLOPs"}  # unit -> how a table names it
+UNITS = {"steps": "steps", "seconds": "time", "flops": "FLOPs"}  # unit -> how a table, figure or error names it
 MODEL = ["variant", "size", "padding"]
 TRAININGS = "the trainings, which shared machines"  # where no benchmark timed all models
 NO_CLOCK = "none"

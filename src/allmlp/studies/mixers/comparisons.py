@@ -7,8 +7,7 @@ from allmlp.studies.mixers.parts import FLAT, TRAINING, settings_of
 from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotComparableError, NotPlannedError
 
-AGAINST_FLAT = {"steps": "at equal steps", "seconds": "at equal time", "flops": "at equal FLOPs"}
-KEYS = ["variant", "size", "padding"]
+AGAINST_FLAT = {unit: f"at equal {name}" for unit, name in budgets.UNITS.items()}
 
 
 def differences(learning_curve: pd.DataFrame) -> pd.DataFrame:
@@ -20,7 +19,7 @@ def differences(learning_curve: pd.DataFrame) -> pd.DataFrame:
     rows = budgets.curves(of_part(learning_curve, TRAINING))
     rows = rows.assign(setting=settings_of(rows))
     found = []
-    for _, of_model in rows[~rows["variant"].eq(FLAT)].groupby(KEYS, sort=False):
+    for _, of_model in rows[~rows["variant"].eq(FLAT)].groupby(budgets.MODEL, sort=False):
         first = of_model.iloc[0]
         flat = rows[rows["variant"].eq(FLAT) & rows["size"].eq(first["size"]) & rows["padding"].eq(first["padding"])]
         if len(flat):

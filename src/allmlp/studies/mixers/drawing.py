@@ -1,8 +1,9 @@
 """How study 001's figures draw its models: one colour for each, whatever a figure shows of them."""
 
-import pandas as pd
+from matplotlib.axes import Axes
 
 from allmlp.report import style
+from allmlp.studies.mixers.runs.retrieval_settings import EMBEDDERS
 
 OF_MODEL = {
     "flat": "#0072B2",
@@ -28,6 +29,12 @@ def colour(variant: str, position: int = 0) -> str:
     return OF_MODEL.get(variant) or style.NEUTRAL[position % len(style.NEUTRAL)]
 
 
-def hardware(rows: pd.DataFrame) -> str:
-    """What the runs were timed on."""
-    return ", ".join(sorted(set(rows["hardware"].dropna()) - {""}))
+def of_embedder(name: str) -> dict[str, str]:
+    """How an embedder of the retrieval is drawn: its architecture's colour, hollow where it is not trained."""
+    shade = style.colour(EMBEDDERS[name])  # type: ignore[index]
+    return {"color": shade, "markerfacecolor": "white" if name.startswith("untrained") else shade}
+
+
+def not_run(axis: Axes) -> None:
+    """A panel whose runs a scale does not have."""
+    axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center")

@@ -5,47 +5,33 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from allmlp.report import style
+from allmlp.report import plots, style
+from allmlp.report.exhibits import figure
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.drawing import HEADLINES, colour
 from allmlp.studies.mixers.parts import BASE, TRAINING
 from allmlp.studies.parts import of_part
 from allmlp.studies.seeds import over_seeds
 
-MEASURES = ["learning_curve"]
-PARTS = [TRAINING]
-PAPER = "tables of Scaling Properties"
-CLAIMS = ["001-6", "001-7", "001-8", "001-own-1"]
-TITLE = "Learning at equal steps, equal time and equal operations"
-CAPTION = (
-    "Loss on held-out documents, padding left out, against training steps, against seconds (a model's seconds per step "
-    "are those of one benchmark where that timed all of them, else the median over its seeds on the device that "
-    "trained all of them, for runs share the machine), and against counted operations forward and backward. Mean over "
-    "seeds and 95 % t interval; models of one width and depth, each at the learning rate that its own search chose, "
-    "where the scale searches. Where the rate stays constant after warm-up, losses on the way compare; where it "
-    "decays, only the ends do. The article's unit of compute is the middle column, in hours of one graphics card; its "
-    "losses belong to those, so there is no grey mark."
-)
-
 AXES = {"steps": "training step", "seconds": "seconds of training", "flops": "counted FLOPs"}
 
 
-def _panel(axes: Axes, rows: pd.DataFrame, unit: str) -> None:
-    for position, variant in enumerate(sorted(rows["variant"].unique(), key=HEADLINES.index)):
-        of_model = rows[rows["variant"].eq(variant) & rows["step"].gt(0)]
-        line = over_seeds(of_model, ["step"], "validation_nats").merge(
-            of_model.groupby("step")[unit].median(), on="step"
-        )
-        shade = colour(variant, position)
-        axes.fill_between(line[unit], line["low"], line["high"], color=shade, alpha=0.2, linewidth=0)
-        axes.plot(line[unit], line["mean"], color=shade, marker="o", markersize=2.5, label=variant)
-    axes.set_xscale("log")
-    axes.set_xlabel(AXES[unit])
-
-
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """A panel per unit; tables["learning_curve"] with the runs' labels."""
-    rows = budgets.curves(of_part(tables["learning_curve"], TRAINING))
+@figure(
+    "Learning at equal steps, equal time and equal operations",
+    where="tables of Scaling Properties",
+    claims=["001-6", "001-7", "001-8", "001-own-1"],
+    parts=[TRAINING],
+)
+def learning_curves(learning_curve: pd.DataFrame) -> Figure:
+    """Loss on held-out documents, padding left out, against training steps, against seconds (a model's seconds per step
+    are those of one benchmark where that timed all of them, else the median over its seeds on the device that trained
+    all of them, for runs share the machine), and against counted operations forward and backward. Mean over seeds and
+    95 % t interval; models of one width and depth, each at the learning rate that its own search chose, where the scale
+    searches. Where the rate stays constant after warm-up, losses on the way compare; where it decays, only the ends do.
+    The article's unit of compute is the middle column, in hours of one graphics card; its losses belong to those, so
+    there is no grey mark.
+    """
+    rows = budgets.curves(of_part(learning_curve, TRAINING))
     rows = rows[rows["variant"].isin(HEADLINES) & rows["size"].eq(BASE) & rows["padding"].eq("right")]
     figure, axes = style.canvas(columns=len(AXES), height=3.0)
     for axis, unit in zip(axes[0], AXES, strict=True):
@@ -55,6 +41,15 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     for axis in axes[0]:
         axis.set_ylim(0.97 * losses.min(), min(losses.max(), 2.5 * losses.min()) * 1.03)
     axes[0, 0].set_ylabel("held-out loss (nats per token)")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(HEADLINES))
+    plots.legend_below(figure, axes[0, :1], ncols=len(HEADLINES))
     return figure
+
+
+def _panel(axis: Axes, rows: pd.DataFrame, unit: str) -> None:
+    for position, variant in enumerate(sorted(rows["variant"].unique(), key=HEADLINES.index)):
+        of_model = rows[rows["variant"].eq(variant) & rows["step"].gt(0)]
+        line = over_seeds(of_model, ["step"], "validation_nats")
+        line = line.merge(of_model.groupby("step")[unit].median(), on="step")
+        plots.band(axis, line, unit, color=colour(variant, position), marker="o", markersize=2.5, label=variant)
+    axis.set_xscale("log")
+    axis.set_xlabel(AXES[unit])

@@ -1,1 +1,1 @@
-"""Tables of study 001: measurements -> a table, one file each."""
+"""Tables of study 001: measurements -> a table."""

@@ -1,0 +1,192 @@
+"""Study 001's settings and trainings: what every scale plans, shared searches, padding, refused settings."""
+
+from types import SimpleNamespace
+
+import pytest
+from pydantic import ValidationError
+
+from allmlp import params
+from allmlp.errors import UserError
+from allmlp.plan import Context
+from allmlp.studies.mixers.runs import training, united
+from allmlp.studies.mixers.runs.padding import end_token
+from allmlp.studies.settings import refuse_searched_seeds
+from tests.conftest import PARAMETERS
+
+
+@pytest.fixture(scope="module")
+def settings(published):
+    return params.load(published).settings
+
+
+def runs_of(settings, scale: str) -> list:
+    context = SimpleNamespace(
+        tokens=lambda name: f"{name}-0", corpus_settings=lambda name: name, vocabulary=lambda name: 64, device="cpu"
+    )
+    return training.runs(settings["mixers", scale], context), context
+
+
+def but_for_padding(run) -> dict:
+    """One search, on one side, serves both."""
+    return {name: value for name, value in run.hyperparameters.items() if name != "pad"}
+
+
+def test_every_scale_has_a_plan_whose_runs_choose_their_rates_by_one_budget(settings):
+    for scale in ("smoke", "laptop", "workstation", "gpu", "paper"):
+        runs, _ = runs_of(settings, scale)
+        by_id = {run.id: run for run in runs}
+        assert len(by_id) == len(runs)
+        for run in runs:
+            needed = [by_id[one] for one in run.search]
+            assert {one.architecture for one in needed} <= {run.architecture}
+            assert all(one.task == run.task and but_for_padding(one) == but_for_padding(run) for one in needed)
+            assert len(needed) in (0, len(settings["mixers", scale].search.learning_rates) if needed else 0)
+            assert run.labels["part"] == "search" or needed or scale == "paper"
+            assert set(run.tested) <= set(range(1, run.steps))
+
+
+def test_the_laptops_runs_are_the_workstations(settings):
+    laptop, workstation = ({run.id for run in runs_of(settings, scale)[0]} for scale in ("laptop", "workstation"))
+    assert laptop <= workstation
+
+
+def test_an_embedder_is_the_comparisons_own_run_where_that_has_it(settings):
+    runs, context = runs_of(settings, "workstation")
+    of_scale, by_id = settings["mixers", "workstation"], {run.id: run for run in runs}
+    for model, changes in (("masked-mixer", {}), ("llama", {"padding": "left"}), ("llama-2", {})):
+        found = training.embedder(model, 0, of_scale, context, **changes)
+        assert by_id[found.id].labels["part"] == "training"
+        assert not found.measures
+        assert {run.id for run in training.searches(model, of_scale, context)} == set(found.search)
+    untrained = training.embedder("flat", 0, of_scale, context, steps=0)
+    assert (untrained.search, untrained.keep, untrained.tested, untrained.steps) == ((), (), (), 0)
+    assert training.embedder("mixer-autoencoder", 0, of_scale, context).task == "autoencode"
+    with pytest.raises(UserError, match="no model 'flatt'"):
+        training.embedder("flatt", 0, of_scale, context)
+
+
+def test_left_padding_is_told_to_attention_and_to_nothing_else(settings):
+    runs, _ = runs_of(settings, "workstation")
+    left = [run for run in runs if run.labels["padding"] == "left"]
+    assert {run.labels["variant"] for run in left} == {"flat", "llama-4", "hybrid-after", "hybrid-as-published"}
+    assert all(("pad" in run.hyperparameters) == (run.architecture != "masked-mixer") for run in left)
+    assert all("pad" not in run.hyperparameters for run in runs if run.labels["padding"] == "right")
+
+
+def test_both_sides_of_padding_share_one_search(settings):
+    runs, _ = runs_of(settings, "workstation")
+    for variant in ("flat", "llama-4", "hybrid-after"):
+        trained = [run for run in runs if (run.labels["variant"], run.labels["part"]) == (variant, "training")]
+        of_base = [run for run in trained if run.labels["size"] == "base"]
+        assert {run.labels["padding"] for run in of_base} == {"left", "right"}
+        assert len({run.search for run in of_base}) == 1
+
+
+def test_weights_are_kept_where_a_scale_says(settings):
+    smoke = settings["mixers", "smoke"]
+    _, context = runs_of(settings, "smoke")
+    for kept, expected in (([0], (0,)), ([0, 0.5], (0, 4)), ([], ())):
+        runs = training.runs(smoke.model_copy(update={"kept": kept}), context)
+        found = {run.keep for run in runs if (run.labels["variant"], run.labels["part"]) == ("flat", "training")}
+        assert found == {expected}
+
+
+def test_runs_of_one_id_become_one_with_the_measures_of_all(settings):
+    runs, context = runs_of(settings, "laptop")
+    again = training.embedder("flat", 0, settings["mixers", "laptop"], context, measures=("recovery", "cost"))
+    found = next(run for run in united([*runs, again]) if run.id == again.id)
+    assert found.labels["part"] == "training"
+    assert found.measures[-1] == "recovery"
+    assert len(set(found.measures)) == len(found.measures)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"compared": ["flatt"]}, "no model 'flatt'.*Did you mean 'flat'"),
+        (
+            {"search": {"learning_rates": [0.1], "steps": 3, "seeds": [0]}},
+            r"search.seeds\s+it uses one of the evaluated seeds",
+        ),
+        ({"models": {"flat": {"architecture": "masked-mixerr"}}}, "Did you mean 'masked-mixer'"),
+    ],
+)
+def test_wrong_settings_are_refused(settings, change, said):
+    smoke = settings["mixers", "smoke"]
+    with pytest.raises(ValueError, match=said):
+        type(smoke).model_validate({**smoke.model_dump(), **change})
+
+
+def test_the_plan_needs_no_corpus_on_this_machine(settings):
+    context = Context(params.load(PARAMETERS / "params.yaml"), PARAMETERS, "cpu")
+    assert training.runs(settings["mixers", "smoke"], context)
+
+
+MATCHED = {
+    "steps": 3, "batch_size": 2, "n_blocks": 1, "optimiser": {"learning_rate": 1e-3},
+    "comparisons": {"one": {"embedders": ["mixer"], "contexts": [4], "pairs": ["stories-pairs"]}},
+}  # fmt: skip
+SEARCHED = {"seed": 3, "steps": 2, "learning_rates": [1e-3], "normalisations": ["none"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"seeds": [100, 7]}, "search.seeds"),
+        ({"retrieval": {**MATCHED, "seeds": [100]}}, "search.seeds"),
+        ({"representation": {"models": ["flat"], "seeds": [1, 100]}}, "search.seeds"),
+        ({"generation": {"completions": {"models": ["flat"], "seeds": [100]}}}, "search.seeds"),
+        ({"seeds": [3], "retrieval": {**MATCHED, "search": SEARCHED}}, "retrieval.search.seed"),
+        ({"retrieval": {**MATCHED, "seeds": [3], "search": SEARCHED}}, "retrieval.search.seed"),
+    ],
+)
+def test_no_part_is_evaluated_on_the_seed_that_chose_its_rate(settings, change, where):
+    smoke = settings["mixers", "smoke"]
+    type(smoke).model_validate({**smoke.model_dump(), "retrieval": {**MATCHED, "search": {**SEARCHED, "seed": 100}}})
+    with pytest.raises(ValidationError) as error:
+        type(smoke).model_validate({**smoke.model_dump(), **change})
+    (said,) = error.value.errors()
+    assert ".".join(said["loc"]) == where
+    assert said["type"] == "searched_seed"
+
+
+def test_a_searched_seed_is_named_with_its_file_line_and_a_way_out(tmp_path):
+    (tmp_path / "my.yaml").write_text("studies:\n  mixers:\n    search:\n      seeds: [0]\n")
+    said = r"my.yaml:4: studies.mixers.search.seeds is \[0\]: it uses one of the evaluated seeds \(0\).* 100 say"
+    with pytest.raises(UserError, match=said):
+        params.load(PARAMETERS / "params.yaml", [tmp_path / "my.yaml"])
+
+
+@pytest.mark.parametrize(("seeds", "free"), [([0, 5], 100), ([5, 100, 101], 102)])
+def test_the_way_out_is_a_seed_that_is_free(seeds, free):
+    refuse_searched_seeds([6], seeds, "search.seeds")
+    with pytest.raises(ValueError, match=f"uses, {free} say"):
+        refuse_searched_seeds([6, 5], seeds, "search.seeds")
+
+
+def test_the_end_token_is_held_against_the_tokens(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert end_token(7, "mine-0") == 7  # a plan needs no corpus
+    folder = tmp_path / "results/tokens/mine-0"
+    folder.mkdir(parents=True)
+    (folder / "meta.json").write_text('{"eod": 256}')
+    assert end_token(256, "mine-0") == 256
+    with pytest.raises(
+        UserError, match=r"studies.mixers.end_token is 0, but in .*mine-0/meta.json token 256 ends .*256`"
+    ):
+        end_token(0, "mine-0")
+
+
+def test_left_padded_plans_hold_the_end_token_against_the_tokens(settings, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    of_scale = settings["mixers", "workstation"]
+    context = SimpleNamespace(
+        tokens=lambda name: f"{name}-0", corpus_settings=lambda name: name, vocabulary=lambda name: 64, device="cpu"
+    )
+    folder = tmp_path / f"results/tokens/{of_scale.corpus}-0"
+    folder.mkdir(parents=True)
+    (folder / "meta.json").write_text('{"eod": 3}')
+    with pytest.raises(UserError, match="Set `end_token: 3`"):
+        training.runs(of_scale, context)
+    (folder / "meta.json").write_text('{"eod": 0}')
+    assert training.runs(of_scale, context)
