@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from allmlp import in_turn, orphans, outlook, paths, priorities
+from allmlp import in_turn, orphans, outlook, paths, priorities, store
 from allmlp.errors import UserError
 from allmlp.locks import hold
 from allmlp.resolved import ResolvedPlan
@@ -51,6 +51,7 @@ def advance(plan: "Plan | ResolvedPlan", minutes: float, cores: int, words: Sequ
             failed = work(resolved, apart, until, cores, words)
         else:
             failed = []
+        store.take_in(resolved.runs)
         outlook.show(resolved)
     return _conclude(failed)
 

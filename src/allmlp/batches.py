@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from allmlp import store
 from allmlp.run import Run
 
 
@@ -51,8 +52,8 @@ class Batch:
 
     @property
     def measurements(self) -> list[str]:
-        """The measurements that its runs lack."""
-        return [file for run in self.runs for file in run.measurements.values() if not Path(file).is_file()]
+        """The files of the measurements that its runs lack."""
+        return [file for run in self.runs for file in store.lacking(run).values()]
 
     @property
     def gpus(self) -> int:
@@ -93,7 +94,7 @@ def _stretches(runs: list[Run]) -> Iterable[Sequence[Run]]:
 
 def unmeasured(run: Run) -> bool:
     """Does it lack a measurement?"""
-    return not all(Path(file).is_file() for file in run.measurements.values())
+    return bool(store.lacking(run))
 
 
 def to_train(runs: Iterable[Run], lacking: Iterable[Run]) -> set[str]:

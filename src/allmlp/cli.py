@@ -86,7 +86,7 @@ def train(runs: list[str], params: Overlays = None, scale: ScaleOption = None, d
 
 @app.command()
 def measure(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
-    """Checkpoints -> measurements: results/measurements/<study>/<measure>/<run>-r<recipe>.parquet."""
+    """Checkpoints -> measurements: work/measurements/, from where `allmlp select` takes them into the store."""
     from allmlp.jobs import measure_runs
     from allmlp.training.deadline import leave_if_passed
 
@@ -221,9 +221,18 @@ def prune(
     apply: Annotated[bool, typer.Option(help="Delete; without it, only say what would be.")] = False,
 ) -> None:
     """Remove measurements, and checkpoints of laptop runs, that were made again under a newer recipe."""
-    from allmlp.keeping import prune as remove
+    from allmlp.compacting import prune as remove
 
     remove(_plan(params, None, None), apply)
+
+
+@app.command()
+def compact() -> None:
+    """Merge the parts of results/measurements, one per measure; what they say stays the same."""
+    from allmlp.compacting import compact as merge
+
+    before, after = merge()
+    print(f"{before} parts, now {after}")
 
 
 @app.command()

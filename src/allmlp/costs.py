@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from allmlp import known
+from allmlp.batches import unmeasured
 from allmlp.plan import Plan
 from allmlp.run import Run
 
@@ -49,7 +50,7 @@ def _state(run: Run, untrained: set[str]) -> str:
         if Path(f"{run.folder}.dvc").is_file():
             return "kept: dvc pull"
         return "begun" if any((Path("work/runs") / run.id).glob("state-*.json")) else "to do"
-    if run.measures and all(Path(file).is_file() for file in run.measurements.values()):
+    if run.measures and not unmeasured(run):
         return "measured"
     return "trained" if Path(run.checkpoint).is_file() else "not needed"
 

@@ -1,7 +1,6 @@
 """A job: runs trained, or measured, one after the other in one process; trainings on one leased device."""
 
-from pathlib import Path
-
+from allmlp import store
 from allmlp.run import Run
 from allmlp.training import deadline
 from allmlp.training.devices import lease
@@ -35,9 +34,7 @@ def measure_runs(runs: list[Run]) -> None:
     lacking = []
     for run in runs:
         trained = Trained(run)
-        for name, file in run.measurements.items():
-            if Path(file).is_file():
-                continue
+        for name in store.lacking(run):
             deadline.leave_if_passed(f"{run.id} {name}")
             try:
                 print(measuring.take(run, name, trained), flush=True)

@@ -1,8 +1,6 @@
-"""From checkpoints to measurements: one tidy Parquet file per run and measure, and their comparison."""
+"""From checkpoints to measurements: one tidy table per run and measure, and their comparison."""
 
 import inspect
-import io
-import json
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -10,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from allmlp import paths, protocols, studies
 from allmlp.columns import Column
-from allmlp.errors import UserError
+from allmlp.measured import Measured, own_file
 from allmlp.run import Run
 
 
@@ -28,38 +25,13 @@ def take(run: Run, measure: str, trained: protocols.Trained | None = None) -> Pa
     if list(rows.columns) != list(module.COLUMNS):
         raise ValueError(f"{module.__file__}: returns {list(rows.columns)}, declares {list(module.COLUMNS)}")
     rows = rows.assign(run=run.id, seed=run.seed)[["run", "seed", *rows.columns]]
+    if not len(rows):
+        raise ValueError(f"{module.__file__}: returns no row, so nothing says that it was taken")
     table = pa.Table.from_pandas(rows, preserve_index=False)
-    about = {
-        "run": run.id,
-        "settings": run.settings_digest,
-        "recipes": [*run.identity["recipes"], module.RECIPE],
-        "measure": measure,
-    }
+    about = Measured(run.id, run.settings_digest, (*run.identity["recipes"], module.RECIPE))
     path = Path(run.measurements[measure])
-    paths.write_whole(path, _parquet(table, about))
+    paths.write_whole(path, own_file(about, table))
     return path
-
-
-def _parquet(table: pa.Table, about: dict) -> bytes:
-    """Without what Parquet keeps for large tables: statistics, dictionaries, Arrow's schema; a few rows take half."""
-    buffer = io.BytesIO()
-    small = {"write_statistics": False, "use_dictionary": False, "store_schema": False}
-    with pq.ParquetWriter(buffer, table.schema, compression="zstd", **small) as writer:
-        writer.write_table(table)
-        writer.add_key_value_metadata({"allmlp": json.dumps(about, sort_keys=True)})
-    return buffer.getvalue()
-
-
-def read(path: Path) -> tuple[pd.DataFrame, dict]:
-    """A measurement's rows, and what it says of itself: run, settings, recipes, measure."""
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise UserError(
-            f"{path}: cannot be read as a measurement ({error}). `git checkout {path}`, or delete it and run again."
-        ) from error
-    about = json.loads((table.schema.metadata or {}).get(b"allmlp", b"{}"))
-    return table.to_pandas(), about
 
 
 class Comparison(NamedTuple):

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from allmlp import paths
 from allmlp.plan import Plan, load_plan
+from allmlp.store import STORE
 
 OWN = Path("own")
 SHARED = ("results/checkpoints", "results/tokens", "work")
-MEASUREMENTS = Path("results/measurements")
 
 
 def folder(plan: Plan) -> Path | None:
@@ -49,7 +49,10 @@ def prepare(plan: Plan, place: Path) -> None:
     for name in SHARED:
         (plan.root / name).mkdir(parents=True, exist_ok=True)
         _link(place / name, plan.root / name)
-    for file in (plan.root / MEASUREMENTS).rglob("*.parquet"):
+    for link in (place / STORE).glob("*/*/*"):
+        if not link.exists():  # its part was merged with others
+            link.unlink()
+    for file in (plan.root / STORE).glob("*/*/*"):
         _link(place / file.relative_to(plan.root), file)
 
 

@@ -2,13 +2,13 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from allmlp import batches, corpora, params, paths, studies
+from allmlp import batches, corpora, params, paths, store, studies
 from allmlp.batches import Batch
 from allmlp.context import Context as Context  # studies import it from here
 from allmlp.errors import UserError
@@ -162,8 +162,13 @@ class Plan:
 
     @property
     def measurements(self) -> list[str]:
-        """The measurement files of these runs."""
+        """The files of all measurements of these runs, as jobs write them."""
         return [file for run in self.runs for file in run.measurements.values()]
+
+    @property
+    def unstored(self) -> list[str]:
+        """Those of the measurements that the store does not hold: what is asked of jobs."""
+        return [file for run in self.runs for file in store.unstored(run).values()]
 
     @cached_property
     def untrained(self) -> list[Batch]:
@@ -175,32 +180,35 @@ class Plan:
         """Runs that lack a measurement, in batches."""
         return batches.cut(self.runs, {run.id for run in self.runs if batches.unmeasured(run)})
 
-    def present(self, runs: Iterable[Run]) -> dict[str, dict[str, str]]:
-        """measure -> run id -> file, of those measurements that are there."""
-        found: dict[str, dict[str, str]] = {}
-        for run in runs:
-            for measure, file in run.measurements.items():
-                if Path(file).is_file():
-                    found.setdefault(measure, {})[run.id] = file
-        return found
+    @property
+    def every(self) -> Iterator[Run]:
+        """The runs of all scales and recorded overlays; one that several have comes as often."""
+        return (run for of_study in self.by_scale.values() for runs in of_study.values() for run in runs)
 
     def digest(self) -> str:
         """What the report is to speak of: the chosen scale's measurements, and those of other scales that are there.
 
-        By name and content: a measurement made again with other bytes is news; one still missing is too.
+        By name and content: a measurement made again with other rows is news; one still missing is too.
         """
+        keys: dict[tuple[str, str], set[store.Key]] = {}
+        for run in self.every:
+            for measure in run.measures:
+                keys.setdefault((run.study, measure), set()).add((run.id, run.recipe(measure)))
         there = {
-            file: paths.file_sha256(Path(file))
-            for of_study in self.by_scale.values()
-            for runs in of_study.values()
-            for files in self.present(runs).values()
-            for file in files.values()
+            " ".join(of): stored.digest(sorted(keys[of] & stored.places.keys()))
+            for of in keys
+            for stored in [store.of(*of)]
         }
-        asked = (file for run in self._chosen_by_id.values() for file in run.measurements.values())
-        return paths.digest(sorted({**dict.fromkeys(asked, ""), **there}.items()), 16)
+        missing = (file for run in self._chosen_by_id.values() for file in store.unstored(run).values())
+        return paths.digest([there, sorted(missing)], 16)
 
     def unreported(self) -> bool:
-        """Does results/claims.json or the report, which names the plan too, speak of anything else, or not exist?"""
+        """Does results/claims.json or the report, which names the plan too, speak of anything else, or not exist?
+
+        What lies in work/ and not yet in the store is spoken of by neither.
+        """
+        if any(Path(file).is_file() for run in self.every for file in store.unstored(run).values()):
+            return True
         try:
             judged, digest = json.loads(CLAIMS.read_text(encoding="utf-8"))["plan"], self.digest()
             return judged != digest or digest not in REPORT.read_text(encoding="utf-8")

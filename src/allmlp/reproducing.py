@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from allmlp import measuring, orphans, own, paths
+from allmlp import measured, measuring, orphans, own, paths, store
 from allmlp.corpora import LOCAL_LOCK, LOCK
 from allmlp.errors import UserError
 from allmlp.locks import hold
 from allmlp.plan import CLAIMS, REPORT, Plan, load_plan
+from allmlp.report.ages import History
 
 APART = Path("work/reproduce")  # its own results/, work/ and logs/: nothing committed is touched until all is made
 COMPARISON = Path("work/reproduction.csv")
@@ -84,18 +85,21 @@ def _compare(plan: Plan, apart: Path) -> pd.DataFrame:
     rows = []
     for run in plan.runs:
         for measure, file in run.measurements.items():
-            outcome = measuring.Comparison("new", "")
-            if Path(file).is_file():
+            outcome, key = measuring.Comparison("new", ""), (run.id, run.recipe(measure))
+            if key in (stored := store.of(run.study, measure)).places:
+                fresh, committed = measured.read(apart / file)[1], stored.rows(key)
                 columns = measuring.columns(run, measure)
-                outcome = measuring.compare(measuring.read(apart / file)[0], measuring.read(Path(file))[0], columns)
+                outcome = measuring.compare(fresh.to_pandas(), committed.to_pandas(), columns)
             rows.append((run.study, measure, run.id, *outcome, file))
     return pd.DataFrame(rows, columns=["study", "measure", "run", "outcome", "detail", "file"])
 
 
 def _copy_in(comparison: pd.DataFrame, apart: Path) -> None:
-    """Bring checkpoints, tokens, and those measurements that are new or differ."""
-    for row in comparison[comparison.outcome.isin(["new", "different"])].itertuples():
-        paths.write_whole(Path(str(row.file)), (apart / str(row.file)).read_bytes())
+    """Bring checkpoints, tokens, and those measurements that are new or differ, in place of the committed ones."""
+    history, brought = History.of(paths.project()), comparison[comparison.outcome.isin(["new", "different"])]
+    for of, files in brought.groupby(["study", "measure"])["file"]:
+        study, measure = map(str, of)
+        store.replace(study, measure, [measured.read(apart / file) for file in files], history.since(study, measure))
     for kind in ("checkpoints", "tokens"):
         for folder in sorted((apart / "results" / kind).glob("*")):
             target = Path("results") / kind / folder.name

@@ -101,7 +101,7 @@ class Run:
         }
         return {key: value for key, value in used.items() if value}
 
-    @property
+    @cached_property
     def settings_digest(self) -> str:
         """The digest of the same without the recipes: equal before and after a RECIPE is raised."""
         settings = {key: value for key, value in self.identity.items() if key != "recipes"}
@@ -145,11 +145,14 @@ class Run:
         """The `meta.json` of the tokens that it reads."""
         return f"results/tokens/{self.tokens}/meta.json" if self.tokens else None
 
-    @property
+    def recipe(self, measure: str) -> int:
+        """The RECIPE of one of its measures."""
+        return recipes.of(studies.measure_module(self.study, measure))
+
+    @cached_property
     def measurements(self) -> dict[str, str]:
-        """measure -> the file that it is kept in."""
-        names = {m: f"{self.id}-r{recipes.of(studies.measure_module(self.study, m))}" for m in self.measures}
-        return {m: f"results/measurements/{self.study}/{m}/{name}.parquet" for m, name in names.items()}
+        """measure -> the file that a job writes it to, from where the store takes it (`allmlp.store`)."""
+        return {m: f"work/measurements/{self.study}/{m}/{self.id}-r{self.recipe(m)}.parquet" for m in self.measures}
 
 
 def log_spaced(steps: int, per_decade: int = 4) -> tuple[int, ...]:

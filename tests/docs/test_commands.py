@@ -31,6 +31,8 @@ RUN = {  # command -> the words behind its own
     "allmlp pack open.bundle": ("--help",),
     "allmlp certify RUN": ("--help",),
     "allmlp keep --push": ("--help",),
+    "allmlp compact": ("--help",),
+    "allmlp select": ("--help",),
     "allmlp render --pdf": ("--help",),
     "allmlp recipes": (),
     "allmlp recipes --write": ("--help",),

@@ -88,7 +88,7 @@ def weights(clone: Path) -> dict[str, bytes]:
 def measured(clone: Path) -> dict[str, str]:
     """Every measurement, digit by digit, without the columns that tell the time."""
     found = {}
-    for path in sorted(clone.glob("results/measurements/*/*/*.parquet")):
+    for path in sorted(clone.glob("work/measurements/*/*/*.parquet")):
         columns = studies.measure(path.parts[-3], path.parts[-2]).COLUMNS
         timing = [name for name, column in columns.items() if column.kind == "timing"]
         found[f"{path.parts[-2]}/{path.name}"] = pd.read_parquet(path).drop(columns=timing).to_json(double_precision=15)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from allmlp.bundles.members import FORMAT
 from allmlp.bundles.unpacking import unpack
 from allmlp.errors import UserError
 from allmlp.resolved import PLAN
@@ -31,7 +32,7 @@ Members = dict[str, bytes]
 def bundle(members: Members, file: Path, change: Callable[[tarfile.TarInfo], None] | None = None) -> Path:
     """A bundle with a true manifest of these members; `change` alters their headers."""
     entries = {name: {"bytes": len(c), "sha256": sha256(c).hexdigest()} for name, c in members.items()}
-    manifest = json.dumps({"format": 1, "scale": "smoke", "members": entries}).encode()
+    manifest = json.dumps({"format": FORMAT, "scale": "smoke", "members": entries}).encode()
     with pa.CompressedOutputStream(str(file), "zstd") as stream, tarfile.open(fileobj=stream, mode="w|") as tar:
         for name, content in {"manifest.json": manifest, **members}.items():
             about = tarfile.TarInfo(name)
@@ -69,7 +70,7 @@ def test_a_place_outside_is_refused(here: Path, name: str) -> None:
     [
         ("results/checkpoints/a-run/final.safetensors", PICKLED),
         ("results/checkpoints/a-run/weights.pkl", PICKLED),
-        ("results/measurements/copying/cost/a-run-r1.parquet", PICKLED),
+        ("work/measurements/copying/cost/a-run-r1.parquet", PICKLED),
         ("results/tokens/text-00000000/train-0.arrow", PICKLED),
         ("results/tokens/text-00000000/train.npy", PICKLED),
         ("work/runs/a-run/state-1.json", PICKLED),

@@ -10,8 +10,6 @@ import json
 import os
 import shutil
 import tempfile
-from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -19,7 +17,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from allmlp import measuring, paths
+from allmlp import paths, store
 from allmlp.plan import Plan, load_plan
 from allmlp.report.judge import judge
 from allmlp.report.select import select
@@ -38,18 +36,16 @@ def runs(plan: Plan) -> dict[str, list[str]]:
     }
 
 
-def measurements(root: Path) -> dict[str, list[str]]:
-    """`study measure` -> a digest of each run's rows with their recipes, in whatever files they lie."""
-    found = defaultdict(list)
-    for place, about, rows in _stored(root):
-        found[place].append(_short([about["run"], about["settings"], about["recipes"], _of_rows(rows)]))
-    return {place: sorted(of) for place, of in sorted(found.items())}
-
-
-def _stored(root: Path) -> Iterator[tuple[str, dict[str, Any], pd.DataFrame]]:
-    for path in sorted((root / "results/measurements").rglob("*.parquet")):
-        rows, about = measuring.read(path)
-        yield " ".join(path.parts[-3:-1]), about, rows
+def measurements() -> dict[str, list[str]]:
+    """`study measure` -> a digest of each run's rows with their recipes, whatever parts hold them."""
+    found = {}
+    for study, measure in store.measures():
+        stored = store.of(study, measure)
+        about = [(one, stored.rows(key).to_pandas()) for key, (one, _) in stored.places.items()]
+        found[f"{study} {measure}"] = sorted(
+            _short([one.run, one.settings, one.recipes, _of_rows(rows)]) for one, rows in about
+        )
+    return found
 
 
 def _of_rows(rows: pd.DataFrame) -> str:
@@ -94,7 +90,7 @@ def main() -> None:
     """Write same_house.json."""
     plan = load_plan()
     with tempfile.TemporaryDirectory() as folder:
-        found = {"runs": _joined(runs(plan)), "measurements": _joined(measurements(plan.root))}
+        found = {"runs": _joined(runs(plan)), "measurements": _joined(measurements())}
         paths.write_whole(FILE, json.dumps({**found, "verdicts": verdicts(plan, Path(folder))}, indent=1) + "\n")
 
 

@@ -22,8 +22,9 @@ def test_every_run_keeps_its_id(known: dict[str, Any]) -> None:
     assert not lacking, "runs that no plan names any more"
 
 
-def test_every_measurement_keeps_its_rows(known: dict[str, Any]) -> None:
-    lacking = _lacking(known["measurements"], same_house.measurements(PROJECT))
+def test_every_measurement_keeps_its_rows(known: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    lacking = _lacking(known["measurements"], same_house.measurements())
     assert not lacking, "measurements that are gone or have other rows"
 
 

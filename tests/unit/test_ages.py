@@ -1,16 +1,19 @@
 """Which came first, rule or result, by the history of a real git repository."""
 
+import contextlib
 import subprocess
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from allmlp import rules
+from allmlp import compacting, paths, rules, store
+from allmlp.measured import Measured
 from allmlp.report.ages import History
 from tests.conftest import git
 
 ONE, OTHER = "1" * 16, "2" * 16  # settings
-FILE = "results/measurements/copying/falls/rn-seed0-{digest}-r{recipe}.parquet"
+PLACE = ("copying", "falls")
 CLAIM = "002-1"
 
 
@@ -38,17 +41,19 @@ def rule(folder: Path, digest: str, **words: object) -> None:
 
 
 def measure(folder: Path, settings: str = ONE, digest: str = "a" * 8, recipe: int = 1) -> str:
-    """Measure a run. Returns the file."""
-    file = FILE.format(digest=digest, recipe=recipe)
-    (folder / file).parent.mkdir(parents=True, exist_ok=True)
-    (folder / file).write_bytes(b'PAR1\n{"run": "rn", "settings": "%b"} %d' % (settings.encode(), recipe))
-    return file
+    """Measure a run, and store that. Returns the settings."""
+    run = f"rn-seed0-{digest}"
+    with contextlib.chdir(folder):
+        store.write(*PLACE, [(Measured(run, settings, (1, 1, 1, recipe)), pa.table({"run": [run], "seed": [0]}))])
+    return settings
 
 
-def younger(folder: Path, *files: str, settings: str = ONE, where: str = "workstation") -> bool | None:
+def younger(folder: Path, *settings: str, where: str = "workstation") -> bool | None:
     lines = (folder / rules.LOCK).read_text().splitlines() if (folder / rules.LOCK).is_file() else []
     line = next((rules._parsed(text)[1] for text in lines if text.startswith(CLAIM)), None)
-    return History.of(folder).younger(CLAIM, line, where, [(file, settings) for file in files])
+    history = History.of(folder)
+    with contextlib.chdir(folder):
+        return history.younger(CLAIM, line, where, [history.firsts(*PLACE)[one] for one in settings])
 
 
 def test_a_rule_before_its_results_is_older_and_one_after_them_younger(repository: Path) -> None:
@@ -64,7 +69,7 @@ def test_a_rule_before_its_results_is_older_and_one_after_them_younger(repositor
     assert younger(repository, file) is True
     commit(repository)
     assert younger(repository, file) is True
-    assert younger(repository, file, measure(repository, digest="b" * 8)) is True, "the oldest result counts"
+    assert younger(repository, file, measure(repository, OTHER)) is True, "the oldest result counts"
 
 
 def test_a_rule_that_comes_with_its_results_is_not_younger(repository: Path) -> None:
@@ -77,21 +82,27 @@ def test_a_rule_that_comes_with_its_results_is_not_younger(repository: Path) -> 
     assert younger(repository, file) is False
 
 
-def test_measuring_again_washes_nothing_off(repository: Path) -> None:
+@pytest.mark.parametrize("merged", [False, True])
+def test_measuring_again_washes_nothing_off(repository: Path, merged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repository)
+    monkeypatch.setattr(paths, "project", lambda: repository)
     rule(repository, "a")
     commit(repository)
     old = measure(repository)
     commit(repository)
     rule(repository, "b")
     commit(repository)
-    (repository / old).unlink()
     again = measure(repository, digest="b" * 8, recipe=2)
+    if merged:
+        compacting.compact({PLACE: [("rn-seed0-aaaaaaaa", 1)]})
+        assert list(store.of(*PLACE).places) == [("rn-seed0-bbbbbbbb", 2)]
+    assert again == old
     assert younger(repository, again) is True, "the same settings, under another recipe and name"
     commit(repository)
     assert younger(repository, again) is True
     others = measure(repository, OTHER, digest="c" * 8)
     commit(repository)
-    assert younger(repository, others, settings=OTHER) is False, "another run of the same name"
+    assert younger(repository, others) is False, "another run of the same name"
 
 
 def test_results_that_were_older_when_the_history_began_stay_so(repository: Path) -> None:
@@ -103,7 +114,7 @@ def test_results_that_were_older_when_the_history_began_stay_so(repository: Path
     assert younger(repository, file, where="laptop") is False
     later = measure(repository, OTHER, digest="b" * 8)
     commit(repository)
-    assert younger(repository, later, settings=OTHER) is False, "a result of today is younger than a rule of then"
+    assert younger(repository, later) is False, "a result of today is younger than a rule of then"
 
 
 def test_a_rule_written_by_other_code_is_as_old_as_it_says(repository: Path) -> None:

@@ -9,6 +9,7 @@ import torch
 
 from allmlp import measuring, models, paths
 from allmlp.errors import UserError
+from allmlp.measured import read
 from allmlp.models.angles import GRIDS, fill, place
 from allmlp.studies.quadrature import circuits
 from allmlp.studies.quadrature.frequencies import wrap
@@ -131,8 +132,8 @@ def test_a_run_of_no_steps_goes_from_weights_to_a_comparison(tmp_path, monkeypat
     untouched = build(**parameters).state_dict()
     assert all(torch.equal(found.weights()[name], weight) for name, weight in untouched.items())
     for measure in measures:
-        rows, _ = measuring.read(measuring.take(run, measure))
-        again, _ = measuring.read(measuring.take(run, measure))
+        rows = read(measuring.take(run, measure))[1].to_pandas()
+        again = read(measuring.take(run, measure))[1].to_pandas()
         assert measuring.compare(again, rows, measuring.columns(run, measure)).outcome == "identical"
         if measure == "accuracy":
             assert rows["accuracy_1"].tolist() == [1.0]

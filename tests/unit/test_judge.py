@@ -1,26 +1,27 @@
 """Which scale a claim is judged at, and what is said where it cannot be."""
 
-import json
+import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp import paths, rules, studies
+from allmlp import rules, studies
 from allmlp.errors import UserError
-from allmlp.report import evidence, judge
+from allmlp.report import evidence, judge, select, selection
 from allmlp.report.evidence import Evidence
 from allmlp.report.multiplicity import whole
+from allmlp.report.selection import Held
 from allmlp.report.statistics import VERDICTS, Finding, better
+from allmlp.run import Run
 from allmlp.studies.rules import NotPlannedError
-from tests import tiny
+from tests import stored, tiny
 
 CLAIM: dict[str, Any] = {
     "id": "002-4",
@@ -36,29 +37,26 @@ CLAIM: dict[str, Any] = {
 }
 
 
-def at(scale: str, seeds: int, measured: int | None = None, value: float = 1.0, folder: Path = Path("m")) -> Evidence:
+RECIPES = itertools.count(1)  # so that no two of these are the same measurement
+
+
+def at(scale: str, seeds: int, measured: int | None = None, value: float = 1.0) -> Evidence:
     """Evidence of one scale: `measured` of `seeds` planned runs, each with one row."""
     runs = {f"{scale}-seed{seed}": {"labels": {"model": "x"}, "seed": seed, "steps": 1} for seed in range(seeds)}
-    files: dict[str, Any] = {}
-    for run in list(runs)[: seeds if measured is None else measured]:
-        folder.mkdir(exist_ok=True)
-        path = folder / f"{run}.parquet"
-        table = pa.table({"run": [run], "seed": [runs[run]["seed"]], "value": [value + 0.01 * runs[run]["seed"]]})
-        pq.write_table(table, path)
-        files[run] = {"file": str(path), "sha256": paths.file_sha256(path), "older_recipe": False}
-    return Evidence("copying", scale, {"runs": runs, "planned": {"m": list(runs)}, "measurements": {"m": files}})
+    rows = {run: pd.DataFrame({"value": [value + 0.01 * runs[run]["seed"]]}) for run in list(runs)[:measured]}
+    held = stored.put("copying", "m", rows, recipe=next(RECIPES))
+    content = {"runs": runs, "planned": {"m": list(runs)}, "measurements": {"m": held}}
+    return Evidence("copying", scale, {**content, "digests": {"m": stored.digest("copying", "m", held)}})
 
 
 @pytest.fixture(autouse=True)
 def _a_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
-    class Verdicts:
-        @staticmethod
-        def t(found: Evidence) -> Finding:
-            return better(found.table("m")["value"].to_numpy(), found.margin["nats"], unit="nats")
+    def t(found: Evidence) -> Finding:
+        return better(found.table("m")["value"].to_numpy(), found.margin["nats"], unit="nats")
 
-    monkeypatch.setattr(studies, "module", lambda study, name: Verdicts)
+    monkeypatch.setattr(studies, "verdict", lambda study, test: t)
     monkeypatch.setattr(rules, "rule", lambda study, claim: "digest")
 
 
@@ -99,7 +97,7 @@ def of_three(found: Evidence) -> Finding:
 
 @pytest.fixture
 def three(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "module", lambda study, name: SimpleNamespace(t=of_three))
+    monkeypatch.setattr(studies, "verdict", lambda study, test: of_three)
 
 
 def needing(**parts: dict[str, Any]) -> dict[str, Any]:
@@ -198,7 +196,7 @@ def test_a_set_that_the_plan_has_dropped_is_said() -> None:
 def test_a_figure_is_drawn_from_the_last_complete_set(monkeypatch: pytest.MonkeyPatch) -> None:
     found = at("workstation", 8, measured=7)
     content = {"studies": {"copying": {"workstation": found.content}}}
-    figure: Any = SimpleNamespace(MEASURES=["m"])
+    figure: Any = SimpleNamespace(measures=("m",), parts=(), also=())
     assert evidence.largest("copying", figure, content) is None
     found.content["standing"] = {"m": {"m": found.planned("m")[:5]}}
     drawn = evidence.largest("copying", figure, content)
@@ -209,7 +207,8 @@ def test_a_figure_is_drawn_from_the_last_complete_set(monkeypatch: pytest.Monkey
 
 def test_an_older_recipe_is_marked() -> None:
     found = at("workstation", 5)
-    next(iter(found.content["measurements"]["m"].values()))["older_recipe"] = True
+    held = found.content["measurements"]["m"]
+    held["workstation-seed0"] = held["workstation-seed0"]._replace(older=True)
     assert judged(found)["older_recipe"]
 
 
@@ -305,23 +304,23 @@ def test_holm_leaves_out_what_is_not_judged_at_its_needs() -> None:
 
 def test_parts_carry_their_p(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = better([1.0, 1.1, 0.9, 1.0, 1.05], 0.5)
-    test = SimpleNamespace(t=lambda found: whole({"a": finding, "b": replace(finding, p=None)}))
-    monkeypatch.setattr(studies, "module", lambda study, name: test)
+    both = whole({"a": finding, "b": replace(finding, p=None)})
+    monkeypatch.setattr(studies, "verdict", lambda study, test: lambda found: both)
     parts = judged(at("workstation", 5))["parts"]
     assert [part["p"] for part in parts] == [pytest.approx(finding.p, rel=1e-5), None]
 
 
-def _unplanned_at(scale: str) -> SimpleNamespace:
+def _unplanned_at(scale: str) -> Callable[[Evidence], Finding]:
     def t(found: Evidence) -> Finding:
         if found.scale == scale:
             raise NotPlannedError("needs runs of y, which are not planned")
         return better(found.table("m")["value"].to_numpy(), 0.5)
 
-    return SimpleNamespace(t=t)
+    return t
 
 
 def test_a_claim_whose_runs_are_not_planned_is_not_run_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "module", lambda study, name: _unplanned_at("workstation"))
+    monkeypatch.setattr(studies, "verdict", lambda study, test: _unplanned_at("workstation"))
     found = judged(at("workstation", 5))
     text = "needs runs of y, which are not planned at workstation"
     assert (found["verdict"], found["scale"], found["text"]) == ("not run", None, text)
@@ -330,16 +329,15 @@ def test_a_claim_whose_runs_are_not_planned_is_not_run_and_says_so(monkeypatch: 
 
 
 def test_a_scale_that_plans_all_runs_is_judged_beside_one_that_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "module", lambda study, name: _unplanned_at("gpu"))
+    monkeypatch.setattr(studies, "verdict", lambda study, test: _unplanned_at("gpu"))
     found = judged(at("workstation", 5), at("gpu", 5))
     assert (found["verdict"], found["scale"], set(found["at"])) == ("reproduced", "workstation", {"workstation"})
 
 
 def test_a_measurement_that_is_not_the_selected_one_is_said() -> None:
     found = at("workstation", 5)
-    path = Path(next(iter(found.content["measurements"]["m"].values()))["file"])
-    path.write_bytes(path.read_bytes() + b" ")
-    with pytest.raises(UserError, match="is missing or not the file that"):
+    found.content["digests"]["m"] = "0" * 16
+    with pytest.raises(UserError, match=r"copying/m: its rows are not those that .* names\. Run"):
         found.table("m")
 
 
@@ -349,47 +347,35 @@ def test_labels_of_runs_become_columns() -> None:
 
 def test_without_a_selection_the_way_out_is_said() -> None:
     with pytest.raises(UserError, match="allmlp select"):
-        evidence.selected()
+        selection.read()
 
 
-def test_an_older_measurement_of_the_same_settings_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from allmlp import recipes
-    from allmlp.report.select import older
+def taken(run: Run, columns: list[str], recipe: int = 1) -> None:
+    """Put a measurement of a run's settings under another id into the store."""
+    rows = {f"{run.name}-{recipe}": pd.DataFrame({name: [1] for name in columns})}
+    stored.put("copying", "cost", rows, run.settings_digest, recipe)
 
+
+def test_an_older_measurement_of_the_same_settings_stands_in() -> None:
+    run, columns = tiny.run("transformer"), list(studies.measure("copying", "cost").COLUMNS)
+    taken(run, columns[1:])
+    assert select._held(run, "cost") is None, "figures and verdicts of today need a column that it lacks"
+    taken(run, columns)
+    assert select._held(run, "cost") == Held(f"{run.name}-1", 1, older=True)
+    assert select._held(replace(run, steps=99), "cost") is None
+
+
+def test_of_several_older_measurements_the_one_by_the_newest_recipes_is_judged() -> None:
     run = tiny.run("transformer")
-    path = Path(run.measurements["cost"])
-    path.parent.mkdir(parents=True)
-    about = {"allmlp": json.dumps({"settings": run.settings_digest, "recipes": [1, 1, 1, 1]})}
-
-    def measured(columns: list[str]) -> None:
-        table = pa.Table.from_pandas(pd.DataFrame({name: [1] for name in columns}))
-        pq.write_table(table.replace_schema_metadata(about), path)
-
-    columns = list(studies.measure("copying", "cost").COLUMNS)
-    measured(columns)
-    original = recipes.of
-    monkeypatch.setattr(recipes, "of", lambda module: original(module) + 1)
-    raised = replace(run)
-    assert raised.measurements["cost"] != run.measurements["cost"]
-    assert older(raised, "cost") == path
-    assert older(replace(raised, steps=99), "cost") is None
-    measured(columns[1:])
-    assert older(raised, "cost") is None, "figures and verdicts of today need a column that it lacks"
-
-
-def test_of_several_older_measurements_the_one_by_the_newest_recipes_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    from allmlp import recipes
-    from allmlp.report.select import older
-
-    original, run = recipes.of, tiny.run("transformer")
-    table = pa.Table.from_pandas(pd.DataFrame({name: [1] for name in studies.measure("copying", "cost").COLUMNS}))
-    paths = {}
     for recipe in (2, 10, 1):
-        monkeypatch.setattr(recipes, "of", lambda module, more=recipe: original(module) + more)
-        paths[recipe] = Path(replace(run).measurements["cost"])
-        paths[recipe].parent.mkdir(parents=True, exist_ok=True)
-        about = {"settings": run.settings_digest, "recipes": [1, 1, 1, recipe]}
-        pq.write_table(table.replace_schema_metadata({"allmlp": json.dumps(about)}), paths[recipe])
-    monkeypatch.setattr(recipes, "of", lambda module: original(module) + 99)
-    assert len(set(paths.values())) == 3
-    assert older(replace(run), "cost") == paths[10]
+        taken(run, list(studies.measure("copying", "cost").COLUMNS), recipe)
+    assert select._held(run, "cost") == Held(f"{run.name}-10", 10, older=True)
+
+
+def test_rows_that_stand_in_are_of_the_planned_run() -> None:
+    found = at("workstation", 5)
+    held = found.content["measurements"]["m"]
+    found.content["measurements"]["m"] = {f"new-{run}": one._replace(older=True) for run, one in held.items()}
+    found.content["planned"] = {"m": list(found.content["measurements"]["m"])}
+    found.content["runs"] = {f"new-{run}": about for run, about in found.content["runs"].items()}
+    assert found.table("m")["run"].tolist() == found.planned("m")

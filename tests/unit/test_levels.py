@@ -9,16 +9,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp import measuring, paths, studies
+from allmlp import studies
 from allmlp.plan import load_plan
 from allmlp.report import levels
 from allmlp.report.evidence import Evidence
 from allmlp.report.render import templates
 from allmlp.studies.shared import levelled as measure
 from allmlp.training.building import build_task
-from tests import tiny
+from tests import stored, tiny
+from tests.conftest import PROJECT
 
 STEPS = np.arange(400)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
 
 
 def curve(slope: float, noise: float = 0.001, seed: int = 0, every: int = 1) -> pd.DataFrame:
@@ -26,22 +32,18 @@ def curve(slope: float, noise: float = 0.001, seed: int = 0, every: int = 1) -> 
     return pd.DataFrame({"step": STEPS, "loss_nats": loss})[::-1][::every][::-1]
 
 
-def found(tmp_path: Path, **measures: dict[str, pd.DataFrame]) -> Evidence:
+def found(**measures: dict[str, pd.DataFrame]) -> Evidence:
     """Evidence with these measurements (measure -> run -> rows), all runs with settings of their own but for seeds."""
-    files: dict[str, dict[str, Any]] = {}
     names = sorted({run for rows in measures.values() for run in rows})
-    for name, of_runs in measures.items():
-        for run, rows in of_runs.items():
-            path = tmp_path / f"{name}-{run}.parquet"
-            measuring.pq.write_table(measuring.pa.Table.from_pandas(rows.assign(run=run)), path)
-            entry = {"file": str(path), "sha256": paths.file_sha256(path), "older_recipe": False}
-            files.setdefault(name, {})[run] = entry
     runs = {
         run: {"labels": {"model": run.split("-")[0]}, "seed": int(run[-1]), "steps": 0 if "untrained" in run else 400}
         for run in names
     }
     planned = {name: list(of_runs) for name, of_runs in measures.items()}
-    return Evidence("copying", "workstation", {"runs": runs, "planned": planned, "measurements": files})
+    held = {name: stored.put("copying", name, of_runs) for name, of_runs in measures.items()}
+    digests = {name: stored.digest("copying", name, of) for name, of in held.items()}
+    content = {"runs": runs, "planned": planned, "measurements": held, "digests": digests}
+    return Evidence("copying", "workstation", content)
 
 
 def row(level: float, slope: float = 0.0) -> pd.DataFrame:
@@ -49,16 +51,16 @@ def row(level: float, slope: float = 0.0) -> pd.DataFrame:
     return pd.DataFrame([dict(zip(measure.COLUMNS, values, strict=True))])
 
 
-def test_runs_are_counted_by_their_curves(tmp_path: Path) -> None:
+def test_runs_are_counted_by_their_curves() -> None:
     curves = {"a-seed0": curve(0.0), "a-seed1": curve(-0.4), "b-seed0": curve(0.0, noise=5.0)}
-    there = found(tmp_path, loss_curve=curves, end=dict.fromkeys([*curves, "c-seed0", "untrained-seed0"], row(1.0)))
+    there = found(loss_curve=curves, end=dict.fromkeys([*curves, "c-seed0", "untrained-seed0"], row(1.0)))
     expected = {"level": 1, "of": 4, "unknown": 2, "steps": [400, 400]}
     assert levels.of_claim(there, ["end"]) == expected
     assert levels.of_claim(there, ["loss_curve"]) == {**expected, "of": 3, "unknown": 1}
 
 
-def test_the_measure_is_asked_before_the_curve(tmp_path: Path) -> None:
-    there = found(tmp_path, loss_curve={"a-seed0": curve(-0.4)}, levelled={"a-seed0": row(1.0)})
+def test_the_measure_is_asked_before_the_curve() -> None:
+    there = found(loss_curve={"a-seed0": curve(-0.4)}, levelled={"a-seed0": row(1.0)})
     assert levels.of_runs(there)["a-seed0"].level is True
 
 
@@ -72,24 +74,24 @@ def test_every_measure_with_a_curve_is_understood() -> None:
     assert {name for _, name in known} >= set(levels.CURVES)
 
 
-def test_what_a_run_cannot_tell_its_seeds_do(tmp_path: Path) -> None:
+def test_what_a_run_cannot_tell_its_seeds_do() -> None:
     coarse = {f"a-seed{seed}": curve(-0.4, seed=seed, every=60) for seed in range(3)}
     two = {f"b-seed{seed}": curve(-0.4, seed=seed, every=60) for seed in range(2)}
     noisy = {f"c-seed{seed}": curve(0.0, noise=8.0, seed=seed) for seed in range(5)}
-    ended = levels.of_runs(found(tmp_path, loss_curve={**coarse, **two, **noisy}))
+    ended = levels.of_runs(found(loss_curve={**coarse, **two, **noisy}))
     assert [ended[run].level for run in coarse] == [False] * 3
     assert [ended[run].level for run in [*two, *noisy]] == [None] * 7
 
 
-def test_runs_that_only_choose_a_rate_are_not_compared(tmp_path: Path) -> None:
-    there = found(tmp_path, cost={"a-seed0": row(1.0), "search-seed9": row(1.0)}, end={"a-seed0": row(1.0)})
+def test_runs_that_only_choose_a_rate_are_not_compared() -> None:
+    there = found(cost={"a-seed0": row(1.0), "search-seed9": row(1.0)}, end={"a-seed0": row(1.0)})
     assert levels.compared(there, ["cost"]) == ["a-seed0"]
-    assert levels.of_claim(found(tmp_path, exact={"untrained-seed0": row(1.0)}), ["exact"]) is None
+    assert levels.of_claim(found(exact={"untrained-seed0": row(1.0)}), ["exact"]) is None
 
 
-def test_a_figure_counts_the_same_runs_by_the_table(tmp_path: Path) -> None:
+def test_a_figure_counts_the_same_runs_by_the_table() -> None:
     curves = {"a-seed0": curve(0.0), "a-seed1": curve(-0.4)}
-    there = found(tmp_path, loss_curve=curves)
+    there = found(loss_curve=curves)
     at: dict[str, Any] = {"steps": "400", "scale": "workstation"}
     rows = [{**at, "run": run, **said} for run, said in levels.columns(there).items()]
     elsewhere = [{**row, "scale": "laptop", "levelled": "unknown"} for row in rows]
@@ -101,7 +103,8 @@ def test_a_figure_counts_the_same_runs_by_the_table(tmp_path: Path) -> None:
     assert levels.of_figure({**about, "recorded": "english", "runs": list(curves)}, table) is None
 
 
-def test_the_page_says_how_many_and_after_how_many_steps() -> None:
+def test_the_page_says_how_many_and_after_how_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
     parts = templates().get_template("parts.html.j2").module
     said = {"levelled": {"level": 1, "of": 6, "unknown": 2, "steps": [150, 1500]}}
     assert "After 150 to 1,500 steps: 1 of 6 runs have levelled off, not known of 2." in parts.ending(said)
@@ -117,7 +120,8 @@ def test_the_page_says_how_many_and_after_how_many_steps() -> None:
 
 
 @pytest.mark.usefixtures("published")
-def test_every_training_from_long_on_is_measured_and_no_other() -> None:
+def test_every_training_from_long_on_is_measured_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
     for scale, of_study in load_plan().by_scale.items():
         for run in (run for runs in of_study.values() for run in runs):
             assert ("levelled" in run.measures) == (run.steps > 0 and scale in ("long", "gpu", "paper")), run.id

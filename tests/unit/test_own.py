@@ -84,17 +84,17 @@ def test_what_overlays_record_is_the_project_s_and_all_else_is_the_user_s_own(pr
 
 def test_a_folder_of_one_s_own_has_all_that_is_measured_and_keeps_what_it_makes(project: Path) -> None:
     (project / "my.yaml").write_text(OVERLAY)
-    there = project / "results/measurements/language/cost/a.parquet"
+    there = project / "results/measurements/language/cost/aaaaaaaaaaaaaaaa.parquet"
     there.parent.mkdir(parents=True)
     there.write_bytes(b"measured")
     for _ in range(2):
         own.prepare(load_plan(["my.yaml"]), project / "own/my")
     place = project / "own/my/results"
     assert (place / there.relative_to(project / "results")).read_bytes() == b"measured"
-    paths.write_whole(place / "measurements/language/cost/a.parquet", b"again")
-    paths.write_whole(place / "measurements/language/cost/b.parquet", b"mine")
+    paths.write_whole(place / "measurements/language/cost" / there.name, b"again")
+    paths.write_whole(place / "measurements/language/cost/bbbbbbbbbbbbbbbb.parquet", b"mine")
     assert there.read_bytes() == b"measured"
-    assert [path.name for path in there.parent.iterdir()] == ["a.parquet"]
+    assert list(there.parent.iterdir()) == [there]
     (place / "tokens/mine").mkdir()
     assert (project / "results/tokens/mine").is_dir(), "tokens have their content in their names"
 

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp import batches, jobs, keeping, recipes, tasks
+from allmlp import batches, compacting, jobs, recipes, tasks
 from allmlp.errors import UserError
 from allmlp.run import Run, related
 from allmlp.tasks.copying import Copying
@@ -115,8 +115,7 @@ def test_what_is_trained_is_closed_over_parents_and_searches() -> None:
     family = [searched, parent, run]
 
     def waiting() -> set[str]:
-        unmeasured = [one for one in family if not all(Path(file).is_file() for file in one.measurements.values())]
-        return batches.to_train(family, unmeasured)
+        return batches.to_train(family, filter(batches.unmeasured, family))
 
     assert waiting() == {searched.id, parent.id, run.id}
     make(*parent.measurements.values())
@@ -159,9 +158,9 @@ def test_a_parent_that_was_made_again_stays_while_a_run_that_reads_it_does() -> 
     old = checkpoint(parent, "tiny-causal-rn-seed1-0000000a")  # under an older recipe
     reader = checkpoint(tiny.run("transformer", parent=old.name), "from-a-gpu")
     plan = SimpleNamespace(by_scale={"smoke": {}, "laptop": {"copying": [parent]}})
-    assert keeping.superseded(plan) == []  # type: ignore[arg-type]
+    assert compacting.superseded_checkpoints(plan) == []  # type: ignore[arg-type]
     shutil.rmtree(reader)
-    assert keeping.superseded(plan) == [old]  # type: ignore[arg-type]
+    assert compacting.superseded_checkpoints(plan) == [old]  # type: ignore[arg-type]
 
 
 # --- training

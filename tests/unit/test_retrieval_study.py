@@ -10,6 +10,7 @@ import pytest
 
 from allmlp import measuring, studies, tokenizers
 from allmlp.errors import UserError
+from allmlp.measured import read
 from allmlp.run import Run
 from allmlp.studies.mixers.figures.retrieval_accuracy import TITLES
 from allmlp.studies.mixers.matching import OTHER_WORDS, SHARED_WORDS
@@ -162,7 +163,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame
             checkpoint.produce(run)
         for run in matchers(runs):
             for measure in run.measures:
-                rows, _ = measuring.read(measuring.take(run, measure, Trained(run)))
+                rows = read(measuring.take(run, measure, Trained(run)))[1].to_pandas()
                 labels = {key: value for key, value in run.labels.items() if key not in rows}
                 tables.setdefault(measure, []).append(rows.assign(**labels))
     return {

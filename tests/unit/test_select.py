@@ -1,16 +1,15 @@
 """`allmlp select` in a real git repository: complete sets and the ages of rules, over commits and growing plans."""
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from allmlp import paths, rules
-from allmlp.report.evidence import SELECTED
+from allmlp.measured import Measured, own_file
+from allmlp.report import selection
 from allmlp.report.select import select
 from allmlp.report.sets import SETS
 from allmlp.run import Run
@@ -40,24 +39,23 @@ def runs(*seeds: int) -> list[Run]:
 
 def measure(of: list[Run]) -> None:
     for run in of:
-        path = Path(run.measurements[MEASURE])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        about = {"allmlp": json.dumps({"run": run.id, "settings": run.settings_digest})}
-        pq.write_table(pa.table({"seed": [run.seed]}).replace_schema_metadata(about), path)
+        about = Measured(run.id, run.settings_digest, (1, 1, 1, run.recipe(MEASURE)))
+        paths.write_whole(Path(run.measurements[MEASURE]), own_file(about, pa.table({"run": [run.id], "seed": [0]})))
 
 
 def selected(planned: list[Run]) -> dict[str, Any]:
     """What is selected of the workstation, of a plan that has these runs there."""
     by_scale = {"workstation": {"copying": planned}}
-    plan: Any = SimpleNamespace(root=Path.cwd(), by_scale=by_scale, scale="workstation", recorded={}, digest=str)
+    plan: Any = SimpleNamespace(root=Path.cwd(), by_scale=by_scale, every=planned, scale="workstation", digest=str)
+    plan.recorded = {}
     select(plan)
-    found: dict[str, Any] = json.loads(SELECTED.read_text())["studies"]["copying"]["workstation"]
+    found: dict[str, Any] = selection.read()["studies"]["copying"]["workstation"]
     return found
 
 
 def test_one_seed_more_leaves_the_complete_set_standing() -> None:
     measure(runs(0, 1, 2))
-    assert "standing" not in selected(runs(0, 1, 2))
+    assert not selected(runs(0, 1, 2))["standing"]
     commit()
     before = SETS.read_bytes()
     found = selected(runs(0, 1, 2, 3))
@@ -65,7 +63,7 @@ def test_one_seed_more_leaves_the_complete_set_standing() -> None:
     assert SETS.read_bytes() == before, "it grows by whole plans only"
     assert found["younger"][CLAIM] is False, "the standing set is judged, so its rule has an age"
     measure(runs(3))
-    assert "standing" not in selected(runs(0, 1, 2, 3))
+    assert not selected(runs(0, 1, 2, 3))["standing"]
     assert SETS.read_bytes() != before
 
 
@@ -74,7 +72,7 @@ def test_a_plan_without_a_run_of_the_set_says_which_it_dropped() -> None:
     selected(runs(0, 1, 2))
     found = selected(runs(0, 1, 3))
     assert [name.split("-seed")[1].split("-")[0] for name in found["dropped"][MEASURE]] == ["2"]
-    assert "standing" not in found
+    assert not found["standing"]
 
 
 def test_a_rule_written_after_the_results_is_marked_and_committing_changes_nothing() -> None:

@@ -91,10 +91,10 @@ def test_parents_come_first_and_are_trained_again_only_where_a_child_needs_them(
     assert begun.read_bytes() == ended.read_bytes()
     assert jobs(family) == []
 
-    for left in ("results/checkpoints", "work", ".snakemake"):  # as on a fresh clone
+    for left in ("results/checkpoints", "work/runs", ".snakemake"):
         shutil.rmtree(family / left, ignore_errors=True)
     assert jobs(family) == []
-    (measured,) = (family / "results/measurements/copying/cost").glob("child-*.parquet")
+    (measured,) = (family / "work/measurements/copying/cost").glob("child-*.parquet")
     measured.unlink()
     assert jobs(family) == sorted([MEASURED[1], *PARENT, *SEARCH, *CHILD])
     call(family, "snakemake", "measurements", "--cores", "2")

@@ -42,7 +42,7 @@ def test_the_report_says_what_it_was_trained_on(finished: Path) -> None:
     assert "Trained on <strong>tinystories</strong> (smoke)" in page
     assert lock["id"] in page
     selected = json.loads((finished / "own/my/results/selected.json").read_text())["studies"]["language"]["smoke"]
-    assert set(selected["measurements"]) >= {"neuron_classes", "l1_l2", "loss_curve", "cost"}
+    assert set(selected["digests"]) >= {"neuron_classes", "l1_l2", "loss_curve", "cost"}
 
 
 def test_without_the_files_the_lock_still_gives_the_plan(finished: Path) -> None:

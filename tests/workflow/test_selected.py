@@ -1,12 +1,15 @@
 """results/selected.json: what the last mile is given of each scale."""
 
-import json
+import contextlib
 from pathlib import Path
+
+from allmlp.report import selection
 
 
 def test_a_scale_that_nothing_was_trained_for_names_no_run(pipeline: Path) -> None:
     """Not even those that need no training, which it shares with the scale that was run."""
-    found = json.loads((pipeline / "results/selected.json").read_text())["studies"]
+    with contextlib.chdir(pipeline):
+        found = selection.read()["studies"]
     for study, scales in found.items():
         assert scales["smoke"]["measurements"], study
         begun = {name for name, content in scales.items() if content["runs"] or content["measurements"]}

@@ -92,7 +92,7 @@ def test_a_section_of_the_readme_ends_in_a_report_and_a_clean_clone(
     assert contents(finished / "results/measurements") == before
     assert corpus in (place / "report.html").read_text()
     selected = json.loads((place / "selected.json").read_text())["studies"][study]["smoke"]
-    assert corpus in {run["corpus"] for run in selected["runs"].values()}
+    assert corpus in {about["corpus"] for about in selected["about"]}
     assert json.loads((finished / "corpora.local.lock").read_text()).keys() == {corpus}
     assert planned(finished, *COMMAND) == []
     assert planned(finished) == [], "and git's own plan is as it was"

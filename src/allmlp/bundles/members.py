@@ -12,10 +12,10 @@ import numpy as np
 from allmlp import paths
 from allmlp.errors import UserError
 
-MANIFEST, FORMAT = "manifest.json", 1
+MANIFEST, FORMAT = "manifest.json", 2
 NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+=-]*"  # begins with no dot: no member is hidden, and none leads upwards
 PLACES = re.compile(
-    rf"results/(checkpoints|tokens)/{NAME}/{NAME}|results/measurements/{NAME}/{NAME}/{NAME}\.parquet"
+    rf"results/(checkpoints|tokens)/{NAME}/{NAME}|work/measurements/{NAME}/{NAME}/{NAME}-r\d+\.parquet"
     rf"|work/runs/{NAME}/{NAME}|work/timings/{NAME}\.json|work/plan\.json"
 )
 MAGIC = {".parquet": b"PAR1", ".arrow": b"ARROW1"}

@@ -4,15 +4,17 @@ import io
 import json
 import subprocess
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from allmlp import outlook
+from allmlp import outlook, store
 from allmlp.bundles.members import FORMAT, MANIFEST, Member, in_order
 from allmlp.bundles.states import newest
 from allmlp.errors import UserError
+from allmlp.measured import own_file
 from allmlp.resolved import PLAN, ResolvedPlan
 from allmlp.run import Run
 
@@ -65,10 +67,9 @@ def gather(resolved: ResolvedPlan) -> list[Member]:
                 add(*_tokens(one))
     ids = {run.id for run in opened}
     for run in resolved.known:
-        files = [file for file in run.measurements.values() if Path(file).is_file()]
-        taken = [file for file in files if run.id in ids or file not in git]
+        taken = list(_measurements(run, run.id in ids, git))
         timing = Path("work/timings") / f"{run.id}.json"
-        add(*map(Member, taken), *([Member(str(timing))] if timing.is_file() and (taken or run.id in ids) else []))
+        add(*taken, *([Member(str(timing))] if timing.is_file() and (taken or run.id in ids) else []))
     listed = [found[name] for name in sorted(found, key=in_order)]
     return [Member(str(PLAN), resolved.to_json().encode()), *listed]
 
@@ -92,14 +93,24 @@ def _tokens(run: Run) -> list[Member]:
     return members
 
 
+def _measurements(run: Run, opened: bool, git: set[str]) -> Iterator[Member]:
+    """A run's own files, of the measurements that git does not hold; all where the run is open."""
+    for measure, file in run.measurements.items():
+        stored, key = store.of(run.study, measure), (run.id, run.recipe(measure))
+        if key not in stored.places:
+            yield from [Member(file)] if Path(file).is_file() else []
+        elif opened or stored.places[key][1].part.name not in git:
+            yield Member(file, own_file(stored.places[key][0], stored.rows(key)))
+
+
 def _in_git() -> set[str]:
-    """The measurements of the last commit; none where there is no git, or no repository."""
-    command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "results/measurements"]
+    """The names of the store's parts in the last commit; none where there is no git, or no repository."""
+    command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", str(store.STORE)]
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except OSError:
         return set()
-    return set(done.stdout.split("\0")) if done.returncode == 0 else set()
+    return {Path(name).name for name in done.stdout.split("\0")} if done.returncode == 0 else set()
 
 
 def _write(scale: str, members: list[Member], file: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from allmlp import paths
+from allmlp import paths, store
 from allmlp.bundles.members import FORMAT, MANIFEST, check_form, check_name
 from allmlp.bundles.states import COMPLETE, newest
 from allmlp.errors import UserError
@@ -112,9 +112,10 @@ def choose(manifest: dict[str, dict[str, Any]]) -> tuple[set[str], list[str]]:
         if folder.startswith("work/runs/"):
             new, note = _state(Path(folder), names)
             notes += [note] if note else []
-        elif folder.startswith("results/measurements/"):
-            new = [name for name in names if not Path(name).is_file()]
-            other = [n for n in names if n not in new and paths.file_sha256(Path(n)) != manifest[n]["sha256"]]
+        elif folder.startswith("work/measurements/"):
+            here = [name for name in names if Path(name).is_file()]
+            new = [name for name in names if name not in here and not _is_stored(name)]
+            other = [name for name in here if paths.file_sha256(Path(name)) != manifest[name]["sha256"]]
             notes += [f"left: {name}: another is here already" for name in other]
         elif folder.startswith("results/"):
             whole = "final.safetensors" if folder.startswith("results/checkpoints/") else "meta.json"
@@ -123,6 +124,13 @@ def choose(manifest: dict[str, dict[str, Any]]) -> tuple[set[str], list[str]]:
             new = [name for name in names if name == "work/plan.json" or not Path(name).is_file()]
         taken |= set(new)
     return taken, notes
+
+
+def _is_stored(name: str) -> bool:
+    """Does the store hold what is in a run's own file?"""
+    study, measure, file = name.split("/")[-3:]
+    run, recipe = file.removesuffix(".parquet").rsplit("-r", 1)
+    return (run, int(recipe)) in store.of(study, measure).places
 
 
 def _state(folder: Path, names: list[str]) -> tuple[list[str], str]:

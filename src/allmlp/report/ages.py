@@ -12,18 +12,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from allmlp import rules
+from allmlp import rules, store
+from allmlp.store import STORE
 
-MEASUREMENTS = "results/measurements"
-SETTINGS = re.compile(rb'"settings": "([0-9a-f]{16})"')
-STEM = re.compile(r"-[0-9a-f]{8}-r\d+\.parquet$")
 NOT_YET = "not committed"
 
 
-def _git(root: Path, *words: str, given: str = "") -> bytes:
+def _git(root: Path, *words: str) -> bytes:
     """What git prints; nothing where there is no git or it fails."""
     try:
-        done = subprocess.run(["git", *words], cwd=root, input=given.encode(), capture_output=True, check=True)
+        done = subprocess.run(["git", *words], cwd=root, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return b""
     return done.stdout
@@ -37,7 +35,7 @@ class History:
     ancestors: dict[str, int]
     bits: dict[str, int]
     times: dict[str, int]
-    _settings: dict[str, str] = field(default_factory=dict, compare=False, repr=False)  # blob -> of its run
+    _firsts: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, root: Path) -> "History":
@@ -86,54 +84,44 @@ class History:
         return next(iter(log.split()), "")
 
     @cached_property
-    def _added(self) -> dict[str, list[tuple[str, str, str]]]:
-        """measure and name of a run without its digests -> path, blob and commit of all that was ever added of it."""
-        words = (
-            "-c",
-            "core.quotepath=off",
-            "log",
-            "--full-history",
-            "--no-renames",
-            "--diff-filter=A",
-            "--raw",
-            "--no-abbrev",
-            "--relative",
-            "--format=@%H",
-        )
-        found: dict[str, list[tuple[str, str, str]]] = {}
+    def _added(self) -> dict[Path, list[str]]:
+        """The commits that added each file of the store; of two branches, both may have."""
+        words = ("-c", "core.quotepath=off", "log", "--full-history", "--no-renames", "--diff-filter=A", "--name-only")
+        found: dict[Path, list[str]] = {}
         commit = ""
-        for line in _git(self.root, *words, "--", MEASUREMENTS).decode().splitlines():
+        for line in _git(self.root, *words, "--relative", "--format=@%H", "--", str(STORE)).decode().splitlines():
             if line.startswith("@"):
                 commit = line[1:]
             elif line:
-                meta, path = line.split("\t")
-                found.setdefault(STEM.sub("", path), []).append((path, meta.split()[3], commit))
+                found.setdefault(Path(line), []).append(commit)
         return found
 
-    def _read_settings(self, files: Iterable[str]) -> None:
-        """Learn the settings of all that was ever added of the runs of these files, but for the files themselves."""
-        others = {blob for file in files for path, blob, _ in self._added.get(STEM.sub("", file), []) if path != file}
-        blobs = sorted(others - self._settings.keys())
-        self._settings.update(dict.fromkeys(blobs, ""))
-        out, at = _git(self.root, "cat-file", "--batch", given="\n".join(blobs)) if blobs else b"", 0
-        while at < len(out):
-            blob, _, *size = out[at : (end := out.index(b"\n", at))].split()
-            at = end + 1
-            if size:  # else git lacks it
-                said = SETTINGS.search(out, at, at + int(size[0]))
-                self._settings[blob.decode()] = said.group(1).decode() if said else ""
-                at += int(size[0]) + 1
+    def firsts(self, study: str, measure: str) -> dict[str, str]:
+        """settings -> the earliest commit that added a measurement of them, under any recipe.
 
-    def _first(self, file: str, settings: str) -> str:
-        """The earliest commit that added a measurement of these settings where this file lies, under any recipe."""
-        several = self._added.get(STEM.sub("", file), [])
-        earliest = NOT_YET
-        for commit in (c for path, blob, c in several if path == file or self._settings[blob] == settings):
-            earliest = commit if self.after(earliest, commit) else earliest
-        return earliest
+        A part says so where it was merged from others. Else the commit that added the part counts.
+        """
+        if (study, measure) not in self._firsts:
+            self._firsts[study, measure] = self._earliest(study, measure)
+        return self._firsts[study, measure]
 
-    def younger(self, claim: str, line: rules.Line | None, where: str, files: Iterable[tuple[str, str]]) -> bool | None:
-        """Is a claim's rule younger than the oldest of these measurements (file, settings)? None: git does not say.
+    def _earliest(self, study: str, measure: str) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for one, place in store.of(study, measure).every:
+            added = self._added.get(STORE / study / measure / place.part.name, [])
+            for commit in [one.since] if one.since in self.bits else added or [NOT_YET]:
+                earlier = self.after(found.get(one.settings, NOT_YET), commit)
+                found[one.settings] = commit if earlier else found.get(one.settings, NOT_YET)
+        return found
+
+    def since(self, study: str, measure: str) -> dict[str, str]:
+        """The same for a merged part: empty where no commit has one yet, as it was where there is no history."""
+        known = {one.settings: one.since for one, _ in store.of(study, measure).every if one.since}
+        firsts = self.firsts(study, measure) if self.bits else {}
+        return known | {settings: commit for settings, commit in firsts.items() if commit != NOT_YET}
+
+    def younger(self, claim: str, line: rules.Line | None, where: str, firsts: Iterable[str]) -> bool | None:
+        """Is a claim's rule younger than the oldest of these measurements, by their first commits? None: unknown.
 
         `where`: the scale or overlay that they are of. Before rules.lock there is no history of rules, but its word.
         """
@@ -142,9 +130,6 @@ class History:
         rule = line.since or self._lines[claim]
         if rule != NOT_YET and rule not in self.bits:
             return None
-        measured = list(files)
-        self._read_settings(file for file, _ in measured)
-        firsts = [self._first(file, settings) for file, settings in measured]
         if rule == self._birth:
             return where in line.older and any(not self.after(first, rule) for first in firsts)
         return any(self.after(rule, first) for first in firsts)

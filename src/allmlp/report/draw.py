@@ -8,8 +8,8 @@ from typing import Any
 
 import matplotlib
 
-from allmlp import paths, recipes
-from allmlp.report import evidence, exhibits, saving, style
+from allmlp import paths, recipes, store
+from allmlp.report import evidence, exhibits, saving, selection, style
 from allmlp.report.evidence import Evidence
 from allmlp.report.exhibits import Exhibit
 
@@ -19,7 +19,8 @@ FIGURES = Path("results/figures")
 def _digest(exhibit: Exhibit, found: Evidence) -> str:
     """Of all that a figure's bytes depend on: its rows, its code, how it is saved, the paper's numbers."""
     rows = {
-        measure: {run: entry["sha256"] for run, entry in found.files(measure).items()} for measure in exhibit.measures
+        measure: store.of(found.study, measure).digest(one.key for one in found.held(measure).values())
+        for measure in exhibit.measures
     }
     labels = {
         run: found.content["runs"][run]["labels"] for measure in exhibit.measures for run in found.measured(measure)
@@ -68,7 +69,7 @@ def draw(study: str) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     index_file = folder / "index.json"
     before = json.loads(index_file.read_text(encoding="utf-8")) if index_file.is_file() else {}
-    content, index = evidence.selected(), {}
+    content, index = selection.read(), {}
     jobs: list[tuple[str, str, Path, Evidence, list[str]]] = []
     for kind, exhibit in exhibits.of(study, "figures").items():
         for suffix, found in evidence.sources(study, exhibit, content).items():

@@ -1,31 +1,20 @@
 """Measurements of one study at one scale as tables: what verdicts, figures and tables are made from."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from allmlp import paths, studies
+from allmlp import store, studies
 from allmlp.errors import UserError
-from allmlp.measuring import read
 from allmlp.params import SCALES
+from allmlp.report import selection
 from allmlp.report.exhibits import Exhibit, Paper
+from allmlp.report.selection import SELECTED, Content, Held
 from allmlp.report.sets import Unit
 from allmlp.studies.levelling import Level
-
-SELECTED = Path("results/selected.json")
-
-
-def selected() -> dict[str, Any]:
-    """results/selected.json."""
-    if not SELECTED.is_file():
-        raise UserError(
-            f"{SELECTED}: is missing. Run `allmlp select` (Snakemake does so by itself) or `git checkout {SELECTED}`."
-        )
-    return json.loads(SELECTED.read_text(encoding="utf-8"))
 
 
 @dataclass
@@ -102,32 +91,43 @@ class Evidence:
         content = {**self.content, "planned": {**others, **standing}}
         return replace(self, content=content, extension=(len(done), sum(map(bool, asked.values()))), _tables={})
 
-    def files(self, measure: str) -> dict[str, dict[str, Any]]:
-        """run -> {file, sha256, older_recipe}."""
+    def held(self, measure: str) -> dict[str, Held]:
+        """run -> its measurement in the store."""
         return {run: self.content["measurements"][measure][run] for run in self.measured(measure)}
 
     def table(self, measure: str) -> pd.DataFrame:
         """All rows of a measure, with the labels of their runs as columns."""
         if measure not in self._tables:
-            parts = []
-            for run, entry in self.files(measure).items():
-                rows = self._read(entry)
-                labels = self.content["runs"][run]["labels"]
-                parts.append(rows.assign(**{key: value for key, value in labels.items() if key not in rows}))
-            self._tables[measure] = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+            held = self.held(measure)
+            self._tables[measure] = self._with_labels(measure, held) if held else pd.DataFrame()
         return self._tables[measure].copy()
+
+    def _with_labels(self, measure: str, held: dict[str, Held]) -> pd.DataFrame:
+        stored = _checked(self.study, measure, self.content)
+        rows = stored.table(one.key for one in held.values()).to_pandas()
+        counts = [stored.count(one.key) for one in held.values()]
+        labels = pd.DataFrame([self.content["runs"][run]["labels"] for run in held])
+        labels.insert(0, "run", list(held))
+        repeated = labels.loc[np.repeat(np.arange(len(held)), counts)].reset_index(drop=True)
+        new = [name for name in labels if name not in rows]
+        return pd.concat([rows.assign(run=repeated["run"]), repeated[new]], axis=1)
 
     def shown(self, exhibit: Exhibit) -> Any:
         """A figure or a table of these measurements."""
         return exhibit(**{measure: self.table(measure) for measure in exhibit.measures}, paper=printed(self.study))
 
-    def _read(self, entry: dict[str, Any]) -> pd.DataFrame:
-        path = Path(entry["file"])
-        if not path.is_file() or paths.file_sha256(path) != entry["sha256"]:
-            raise UserError(
-                f"{path}: is missing or not the file that {SELECTED} names. `git checkout {path}`, or run snakemake."
-            )
-        return read(path)[0]
+
+def _checked(study: str, measure: str, content: Content) -> store.Stored:
+    """What the store holds of a measure. UserError where it is not what was selected."""
+    stored, held = store.of(study, measure), content["measurements"][measure].values()
+    if any(one.key not in stored.places for one in held) or (
+        stored.digest(one.key for one in held) != content["digests"][measure]
+    ):
+        raise UserError(
+            f"{store.STORE / study / measure}: its rows are not those that {SELECTED} names. Run `allmlp select`, or "
+            f"`git checkout {store.STORE / study / measure} {SELECTED}`."
+        )
+    return stored
 
 
 def extension(found: Evidence) -> dict[str, Any]:
@@ -137,13 +137,13 @@ def extension(found: Evidence) -> dict[str, Any]:
 
 def by_scale(study: str, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
     """scale -> evidence, from the smallest scale to the largest, of a study's planned scales."""
-    scales = (content or selected())["studies"].get(study, {})
+    scales = (content or selection.read())["studies"].get(study, {})
     return {scale: Evidence(study, scale, scales[scale]) for scale in SCALES if scale in scales}
 
 
 def by_overlay(study: str, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
     """name -> evidence of each recorded overlay that has anything of a study."""
-    content = content or selected()
+    content = content or selection.read()
     found = content["studies"].get(study, {})
     return {
         name: Evidence(study, scale, found[name], name)
@@ -154,7 +154,7 @@ def by_overlay(study: str, content: dict[str, Any] | None = None) -> dict[str, E
 
 def sources(study: str, exhibit: Exhibit, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
     """name suffix -> what a figure or table is made from: "" for the plan's own (`largest`), "-<overlay>" beside it."""
-    content = content or selected()
+    content = content or selection.read()
     own = largest(study, exhibit, content)
     found = {"": own} if own is not None else {}
     for name, other in by_overlay(study, content).items():

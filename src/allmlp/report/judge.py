@@ -10,7 +10,7 @@ from typing import Any
 
 from allmlp import paths, rules, studies
 from allmlp.plan import CLAIMS
-from allmlp.report import evidence, levels, needs
+from allmlp.report import evidence, levels, needs, selection
 from allmlp.report.evidence import Evidence
 from allmlp.report.multiplicity import holm
 from allmlp.report.sets import Unit
@@ -56,7 +56,7 @@ def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     seeds = min(map(found.seeds_of, of_training or claim["measures"]))
     result = needs.withhold(result, claim, found.scale, seeds)
     runs = sorted({run for measure in claim["measures"] for run in found.measured(measure)})
-    older = any(entry["older_recipe"] for measure in claim["measures"] for entry in found.files(measure).values())
+    older = any(one.older for measure in claim["measures"] for one in found.held(measure).values())
     younger = found.content.get("younger", {}).get(claim["id"])
     said = {"scale": found.scale, "runs": runs, "rule_changed_since": younger, "older_recipe": older}
     return {**result, **said, "levelled": levels.of_claim(found, claim["measures"]), **evidence.extension(found)}
@@ -178,7 +178,7 @@ def _judge_overlay(entries: list[dict[str, Any]], study: str, name: str, found: 
 
 def judge() -> dict[str, Any]:
     """Judge every claim of every study, and write results/claims.json."""
-    content = evidence.selected()
+    content = selection.read()
     entries: list[dict[str, Any]] = []
     for study in studies.STUDIES:
         scales = evidence.by_scale(study, content)

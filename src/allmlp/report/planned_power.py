@@ -10,7 +10,7 @@ from allmlp import paths, studies
 from allmlp.errors import UserError
 from allmlp.params import SCALES
 from allmlp.plan import CLAIMS
-from allmlp.report import evidence
+from allmlp.report import selection
 from allmlp.report.deciding import Rests
 from allmlp.report.power import MOST, TOO_LITTLE, advice, chance
 
@@ -86,7 +86,7 @@ def rows(scale: str | None = None, claim: str | None = None) -> list[dict[str, A
     entries = {entry["id"]: entry for entry in json.loads(CLAIMS.read_text(encoding="utf-8"))["claims"]}
     if claim and claim not in entries:
         raise UserError(f"--claim {claim}: no such claim. There are: {', '.join(entries)}.")
-    content, found = evidence.selected()["studies"], []
+    content, found = selection.read()["studies"], []
     for study in studies.STUDIES:
         seeds = {name: at.get("seeds", {}) for name, at in content.get(study, {}).items()}
         for row in studies.ledger(study):

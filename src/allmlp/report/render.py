@@ -13,7 +13,7 @@ from markupsafe import Markup
 from allmlp import paths, studies
 from allmlp.errors import UserError, warn
 from allmlp.plan import CLAIMS, REPORT
-from allmlp.report import evidence, levels
+from allmlp.report import levels, selection
 from allmlp.report.draw import FIGURES
 from allmlp.report.inline import inlined
 from allmlp.report.moved import before, moved
@@ -94,7 +94,7 @@ def _spent(study: str, runs: pd.DataFrame) -> list[dict[str, Any]]:
 
 def content() -> dict[str, Any]:
     """Everything that the templates show."""
-    selected, claims, power = evidence.selected(), _json(CLAIMS), _json(POWER)
+    selected, claims, power = selection.read(), _json(CLAIMS), _json(POWER)
     runs = _csv(TABLES / "runs.csv")
     verdicts = {entry["id"]: entry for entry in claims["claims"]}
     shown, total, rows = [], Counter[str](), []

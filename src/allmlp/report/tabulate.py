@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from allmlp import paths, studies
-from allmlp.report import evidence, exhibits, levels
+from allmlp.report import evidence, exhibits, levels, selection
 from allmlp.report.evidence import Evidence
 from allmlp.report.exhibits import Exhibit
 
@@ -30,7 +30,7 @@ def _write(path: Path, table: pd.DataFrame) -> None:
 
 def runs_table() -> pd.DataFrame:
     """One row per run that was measured, over all studies and scales: what it was, what it cost, how it ended."""
-    content, parts = evidence.selected(), []
+    content, parts = selection.read(), []
     for study in studies.STUDIES:
         for scale, found in {**evidence.by_scale(study, content), **evidence.by_overlay(study, content)}.items():
             ended = levels.columns(found)
@@ -62,7 +62,7 @@ def _entry(exhibit: Exhibit, found: Evidence) -> dict[str, Any]:
 
 def tabulate() -> None:
     """Write every table as CSV and Markdown, remove what is no longer one."""
-    content, written = evidence.selected(), {TABLES / "runs", TABLES / "columns"}
+    content, written = selection.read(), {TABLES / "runs", TABLES / "columns"}
     for study in studies.STUDIES:
         index = {}
         for kind, exhibit in exhibits.of(study, "tables").items():

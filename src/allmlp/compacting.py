@@ -1,0 +1,80 @@
+"""The store and the checkpoints made smaller: parts merged, and what was made again under a newer recipe removed."""
+
+import json
+import shutil
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from allmlp import paths, store
+from allmlp.keeping import CHECKPOINTS
+from allmlp.plan import Plan
+from allmlp.report.ages import History
+
+
+def compact(without: Mapping[tuple[str, str], Collection[store.Key]] | None = None) -> tuple[int, int]:
+    """Merge the parts of each measure into one. Returns the number of parts before and after.
+
+    A merged part says since when git has each measurement, for git's history of the merged ones tells it no more.
+    `without`: (study, measure) -> measurements to leave out.
+    """
+    history, before, after = History.of(paths.project()), 0, 0
+    for study, measure in store.measures():
+        stored, gone = store.of(study, measure), (without or {}).get((study, measure), ())
+        kept = [(one, stored.rows(key)) for key, (one, _) in stored.places.items() if key not in gone]
+        before += len(store.parts(study, measure))
+        after += len(store.rewrite(study, measure, kept, history.since(study, measure)))
+    return before, after
+
+
+def superseded(plan: Plan) -> dict[tuple[str, str], list[store.Key]]:
+    """(study, measure) -> measurements in the store that were made again under a newer recipe.
+
+    Everything else stays, whether a plan names it or not: a GPU or a cluster may have made it once.
+    """
+    current = {
+        (run.study, measure, run.settings_digest): (run.id, run.recipe(measure))
+        for run in plan.every
+        for measure in run.measures
+    }
+    old: dict[tuple[str, str], list[store.Key]] = {}
+    for study, measure in store.measures():
+        places = store.of(study, measure).places
+        for key, (one, _) in places.items():
+            newer = current.get((study, measure, one.settings), key)
+            if newer != key and newer in places:
+                old.setdefault((study, measure), []).append(key)
+    return old
+
+
+def superseded_checkpoints(plan: Plan) -> list[Path]:
+    """Old checkpoints, made again under a newer recipe, that a laptop can make; not the parent of a run that stays."""
+    small = {
+        run.settings_digest: run.id
+        for scale in ("smoke", "laptop")
+        for of in plan.by_scale[scale].values()
+        for run in of
+    }
+    said = {
+        path.parent: json.loads(path.read_text(encoding="utf-8")) for path in sorted(CHECKPOINTS.glob("*/run.json"))
+    }
+    newer_ids = {folder: small.get(one["settings"], folder.name) for folder, one in said.items()}
+    again = {folder for folder, new in newer_ids.items() if new != folder.name and (CHECKPOINTS / new).is_dir()}
+    needed = {one["run"]["parent"] for folder, one in said.items() if folder not in again}  # by checkpoints that stay
+    folders = sorted(folder for folder in again if folder.name not in needed)
+    return [item for f in folders for item in (f, f.with_name(f"{f.name}.dvc")) if item.exists()]
+
+
+def prune(plan: Plan, apply: bool) -> None:
+    """List what is superseded; delete it only with `apply`."""
+    measurements, checkpoints = superseded(plan), superseded_checkpoints(plan)
+    for (study, measure), keys in measurements.items():
+        for run, recipe in keys:
+            print(f"{store.STORE / study / measure}: {run}-r{recipe}")
+    for path in checkpoints:
+        print(path)
+    if apply:
+        compact({of: set(keys) for of, keys in measurements.items()})
+        for path in checkpoints:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    count = sum(map(len, measurements.values())) + len(checkpoints)
+    print(f"{count} {'removed' if apply else 'would be removed; --apply removes them'}")

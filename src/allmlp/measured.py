@@ -1,0 +1,66 @@
+"""One run's measurement: what it says of itself, and its file, which a job writes.
+
+The files lie in work/measurements/<study>/<measure>/<run>-r<recipe>.parquet. `allmlp select` takes their rows into the
+store (`allmlp.store`), which git keeps.
+"""
+
+import io
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from allmlp.errors import UserError
+
+
+class Measured(NamedTuple):
+    """What a measurement says of itself. `recipes`: of the architecture, the task, the training loop and the measure.
+
+    `since`: the commit that first added a measurement of these settings, where the store says so.
+    """
+
+    run: str
+    settings: str
+    recipes: tuple[int, ...]
+    since: str = ""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Run and recipe of the measure: two measurements of one key are the same measurement."""
+        return self.run, self.recipes[-1]
+
+
+def own_file(measured: Measured, rows: pa.Table) -> bytes:
+    """The content of a run's own file."""
+    about = {"run": measured.run, "settings": measured.settings, "recipes": measured.recipes}
+    return parquet(rows, {"allmlp": json.dumps(about)})
+
+
+def read(file: Path) -> tuple[Measured, pa.Table]:
+    """A run's own file: what it says of itself, and its rows. UserError where it is damaged."""
+    try:
+        table = pq.read_table(file)
+        about = json.loads(table.schema.metadata[b"allmlp"])
+        measured = Measured(about["run"], about["settings"], tuple(about["recipes"]))
+    except (OSError, pa.ArrowException, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{file}: cannot be read as a measurement ({error!r}). Delete it, and measure the run again."
+        ) from error
+    return measured, table.replace_schema_metadata(None)
+
+
+def parquet(table: pa.Table, about: dict[str, str] | None = None) -> bytes:
+    """A table as Parquet: the same bytes for the same rows, without statistics, Arrow's schema or pandas' notes.
+
+    Texts go through a dictionary. Numbers do not, for it makes them longer.
+    """
+    table = table.replace_schema_metadata(None).combine_chunks()
+    texts = [column.name for column in table.schema if column.type in (pa.string(), pa.large_string())]
+    buffer = io.BytesIO()
+    small = {"write_statistics": False, "store_schema": False, "compression": "zstd", "compression_level": 9}
+    with pq.ParquetWriter(buffer, table.schema, use_dictionary=texts, **small) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata(about or {})
+    return buffer.getvalue()

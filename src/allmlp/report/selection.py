@@ -1,0 +1,129 @@
+"""results/selected.json: what the last mile speaks of, in less than a megabyte.
+
+Of each study at each scale, or recorded overlay, it holds
+
+    measures   the sets of measures that its runs have
+    about      the descriptions of its runs; runs that differ in nothing but their seed share one
+    runs       id, number of its description, seed, number of its set of measures
+    recipes    measure -> recipe
+    digests    measure -> digest of the rows of its runs, see `allmlp.store`
+    lacking    measure -> runs that lack it, by their place in `runs`
+    older      measure -> run -> the run and the recipe that stand in for it
+    seeds      measure -> part of the study -> how many seeds are planned
+    younger    claim -> is its rule younger than the results that it judges?
+    standing   what is judged or drawn -> measure -> the runs of the last complete set, by their place in `runs`
+    dropped    what is judged or drawn -> runs of the last complete set that the plan has no more
+
+Where nothing is measured yet, runs have no description. `opened` gives the content that `Evidence` reads.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from allmlp import paths
+from allmlp.errors import UserError
+from allmlp.run import Run
+
+SELECTED = Path("results/selected.json")
+Packed = dict[str, Any]  # one study at one scale, as above
+Content = dict[str, Any]  # the same, as Evidence reads it
+
+
+class Held(NamedTuple):
+    """A measurement in the store: its run there, and the measure's recipe. `older`: than the plan's."""
+
+    run: str
+    recipe: int
+    older: bool = False
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Its key in the store."""
+        return self.run, self.recipe
+
+
+def packed(runs: Sequence[Run], held: dict[str, dict[str, Held]], digests: dict[str, str], begun: bool) -> Packed:
+    """What the file holds of these runs. held: measure -> run -> its measurement; digests: of these."""
+    about: dict[str, dict[str, Any]] = {}  # what makes runs alike -> what is said of them
+    sets = list(dict.fromkeys(run.measures for run in runs))
+    listed = []
+    for run in runs:
+        said = _described(run) if begun else {}
+        alike = paths.canonical([said, run.hyperparameters, run.task_parameters, run.optimiser] if begun else [])
+        about.setdefault(alike, said)
+        listed.append([run.id, list(about).index(alike), run.seed, sets.index(run.measures)])
+    measures = dict.fromkeys(measure for run in runs for measure in run.measures)
+    places = {measure: [n for n, run in enumerate(runs) if measure in run.measures] for measure in measures}
+    lacking = {m: [n for n in of if runs[n].id not in held.get(m, {})] for m, of in places.items()} if begun else {}
+    older = {m: {run: [h.run, h.recipe] for run, h in of.items() if h.older} for m, of in held.items()}
+    return {
+        "measures": sets,
+        "about": list(about.values()),
+        "runs": listed,
+        "recipes": {measure: runs[of[0]].recipe(measure) for measure, of in places.items()},
+        "digests": digests,
+        "lacking": {measure: of for measure, of in lacking.items() if of},
+        "older": {measure: of for measure, of in older.items() if of},
+    }
+
+
+def _described(run: Run) -> dict[str, Any]:
+    """What figures and tables say of a run."""
+    keys = ("labels", "architecture", "task", "corpus", "steps", "device", "threads")
+    return {key: getattr(run, key) for key in keys}
+
+
+def opened(packed: Packed) -> Content:
+    """What `Evidence` reads.
+
+    runs: id -> its description, seed and `alike`, the description's number; planned: measure -> runs; measurements:
+    measure -> run -> Held; the rest as it is.
+    """
+    ids, about = [row[0] for row in packed["runs"]], packed["about"]
+    begun = any(about)
+    runs = {run: {**about[n], "seed": seed, "alike": n} for run, n, seed, _ in packed["runs"]} if begun else {}
+    planned: dict[str, list[str]] = {}
+    measurements: dict[str, dict[str, Held]] = {}
+    for run, _, _, number in packed["runs"]:
+        for measure in packed["measures"][number]:
+            planned.setdefault(measure, []).append(run)
+    for measure, of in planned.items() if begun else ():
+        gone = {ids[n] for n in packed["lacking"].get(measure, ())}
+        found = {run: Held(run, packed["recipes"][measure]) for run in of if run not in gone}
+        older = packed["older"].get(measure, {})
+        found |= {run: Held(stands_in, recipe, older=True) for run, (stands_in, recipe) in older.items()}
+        measurements |= {measure: found} if found else {}
+    standing = {
+        key: {measure: [ids[n] for n in of] for measure, of in sets.items()}
+        for key, sets in packed.get("standing", {}).items()
+    }
+    return {**packed, "runs": runs, "planned": planned, "measurements": measurements, "standing": standing}
+
+
+def read() -> dict[str, Any]:
+    """results/selected.json, with the content of each study and scale opened."""
+    if not SELECTED.is_file():
+        raise UserError(f"{SELECTED}: is missing. Run `allmlp select`, or `git checkout {SELECTED}`.")
+    content: dict[str, Any] = json.loads(SELECTED.read_text(encoding="utf-8"))
+    studies = {study: {s: opened(at) for s, at in scales.items()} for study, scales in content["studies"].items()}
+    return {**content, "studies": studies}
+
+
+def write(content: dict[str, Any]) -> None:
+    """Write results/selected.json: a line for each run and each description, so that git shows what changed."""
+    paths.write_whole(SELECTED, "".join(_lines(content)) + "\n")
+
+
+def _lines(value: Any, depth: int = 0) -> Iterator[str]:
+    """JSON, with a line for each entry of the first five floors that holds anything."""
+    if depth == 5 or not value or not isinstance(value, dict | list):
+        yield json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return
+    keys = [f"{json.dumps(key)}: " for key in value] if isinstance(value, dict) else [""] * len(value)
+    yield "{" if isinstance(value, dict) else "["
+    for number, (key, entry) in enumerate(zip(keys, value.values() if isinstance(value, dict) else value, strict=True)):
+        yield f"{',' if number else ''}\n{' ' * (depth + 1)}{key}"
+        yield from _lines(entry, depth + 1)
+    yield f"\n{' ' * depth}{'}' if isinstance(value, dict) else ']'}"

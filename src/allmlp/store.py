@@ -1,0 +1,238 @@
+"""Measurements in git, in parts: results/measurements/<study>/<measure>/<digest>.parquet.
+
+A part holds the rows of many runs and is named after its bytes. Parts are only added, so what two machines add never
+conflicts, and the same rows twice are the same file. A run that several parts hold is read once.
+
+A part has the columns of `allmlp.measured.Measured`, then those of the runs' own files. Its column `since` is empty
+until `rewrite` merges parts: so long the commit that added the part counts.
+"""
+
+import io
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from allmlp import measured, paths
+from allmlp.errors import UserError
+from allmlp.measured import Measured
+from allmlp.run import Run
+
+STORE = Path("results/measurements")
+ABOUT = Measured._fields
+DIGITS = 16  # of the digest that names a part
+Key = tuple[str, int]  # run, recipe of the measure
+
+
+class Place(NamedTuple):
+    """Where a measurement's rows lie."""
+
+    part: Path
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What the store holds of one measure of a study. `every`: with what several parts hold."""
+
+    every: tuple[tuple[Measured, Place], ...] = ()
+    _columns: dict[Path, list[Any]] = field(default_factory=dict, compare=False, repr=False)  # of parts, as numpy
+    _digests: dict[Place, str] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def places(self) -> dict[Key, tuple[Measured, Place]]:
+        """Each measurement once, sorted. Of two that differ, the choice depends on their rows alone."""
+        found: dict[Key, list[tuple[Measured, Place]]] = defaultdict(list)
+        for one in self.every:
+            found[one[0].key].append(one)
+        return {key: min(of, key=self._of_rows) if len(of) > 1 else of[0] for key, of in sorted(found.items())}
+
+    @cached_property
+    def by_settings(self) -> dict[str, list[Measured]]:
+        """settings -> their measurements, by all recipes."""
+        found: dict[str, list[Measured]] = defaultdict(list)
+        for one, _ in self.places.values():
+            found[one.settings].append(one)
+        return found
+
+    def rows(self, key: Key) -> pa.Table:
+        """The rows of one run, as in its own file."""
+        part, start, stop = self.places[key][1]
+        return _rows(part).slice(start, stop - start)
+
+    def count(self, key: Key) -> int:
+        """The number of rows of one run."""
+        _, start, stop = self.places[key][1]
+        return stop - start
+
+    def table(self, keys: Iterable[Key]) -> pa.Table:
+        """The rows of these runs, in this order."""
+        return pa.concat_tables([self.rows(key) for key in keys], promote_options="permissive")
+
+    def digest(self, keys: Iterable[Key]) -> str:
+        """Of the rows of these runs, whatever parts hold them."""
+        return paths.digest([[*key, self._of_rows(self.places[key])] for key in keys], DIGITS)
+
+    def _of_rows(self, one: tuple[Measured, Place]) -> str:
+        if one[1] not in self._digests:
+            self._digests[one[1]] = self._hashed(*one[1])
+        return self._digests[one[1]]
+
+    def _hashed(self, part: Path, start: int, stop: int) -> str:
+        if part not in self._columns:
+            whole = _rows(part).drop_columns("run")
+            names = [f"{column.name} {column.type}".encode() for column in whole.schema]
+            self._columns[part] = list(zip(names, (column.to_numpy() for column in whole.columns), strict=True))
+        digest = sha256()
+        for name, values in self._columns[part]:
+            digest.update(name)
+            some = values[start:stop]
+            digest.update("\0".join(map(str, some)).encode() if some.dtype == object else some.tobytes())
+        return digest.hexdigest()[:DIGITS]
+
+
+def of(study: str, measure: str) -> Stored:
+    """What the store of the working directory holds of a measure."""
+    return _loaded(tuple(_files(study, measure)))
+
+
+def measures() -> list[tuple[str, str]]:
+    """Study and measure of all that the store holds."""
+    return [(folder.parent.name, folder.name) for folder in sorted(STORE.glob("*/*")) if folder.is_dir()]
+
+
+def parts(study: str, measure: str) -> tuple[Path, ...]:
+    """The files of a measure. UserError for one that is no part."""
+    return tuple(map(Path, _files(study, measure)))
+
+
+def _files(study: str, measure: str) -> list[str]:
+    """Their absolute paths, as text: they are asked for tens of thousands of times."""
+    folder = f"{os.getcwd()}/{STORE}/{study}/{measure}"
+    try:
+        names = sorted(name for name in os.listdir(folder) if name[0] != ".")
+    except FileNotFoundError:
+        return []
+    for name in names:
+        if len(name) != DIGITS + len(".parquet") or not name.endswith(".parquet"):
+            raise UserError(
+                f"{STORE}/{study}/{measure}/{name}: is no part of the store, its name is no digest. A run's own file "
+                f"belongs in work/measurements/{study}/{measure}: move it there, and `allmlp select` takes it in."
+            )
+    return [f"{folder}/{name}" for name in names]
+
+
+@lru_cache(maxsize=512)
+def _loaded(files: tuple[str, ...]) -> Stored:
+    """Files of the same names are the same files: their names are digests."""
+    return Stored(tuple(one for file in files for one in _split(Path(file))))
+
+
+def _split(part: Path) -> Iterator[tuple[Measured, Place]]:
+    """The measurements of a part: its rows, cut where what they say of themselves changes."""
+    table = _read(part)
+    about = [column.combine_chunks() for column in table.select(ABOUT).unify_dictionaries().columns]
+    codes = np.array([column.indices.to_numpy() for column in about])
+    starts = [0, *(np.flatnonzero((codes[:, 1:] != codes[:, :-1]).any(axis=0)) + 1).tolist()] if len(table) else []
+    texts = [column.dictionary.to_pylist() for column in about]
+    for start, stop in zip(starts, [*starts[1:], len(table)], strict=True):
+        run, settings, recipes, since = (of[code] for of, code in zip(texts, codes[:, start], strict=True))
+        yield Measured(run, settings, tuple(map(int, recipes.split("."))), since), Place(part, start, stop)
+
+
+@lru_cache(maxsize=512)
+def _read(part: Path) -> pa.Table:
+    way_out = f"`git checkout {part}`, or delete it and measure again."
+    try:
+        content = part.read_bytes()
+        table = pq.read_table(io.BytesIO(content), read_dictionary=list(ABOUT))
+    except (OSError, pa.ArrowException) as error:
+        raise UserError(f"{part}: cannot be read as a part of the store ({error}). {way_out}") from error
+    if sha256(content).hexdigest()[:DIGITS] != part.stem:
+        raise UserError(f"{part}: its bytes are not those that its name is the digest of. {way_out}")
+    if lacking := [name for name in ABOUT if name not in table.column_names]:
+        raise UserError(f"{part}: has no column {', '.join(lacking)}, so it is no part of the store. {way_out}")
+    return table
+
+
+@lru_cache(maxsize=512)
+def _rows(part: Path) -> pa.Table:
+    """A part's rows as in the runs' own files."""
+    table = _read(part).drop_columns(list(ABOUT[1:]))
+    return table.set_column(table.column_names.index("run"), "run", table["run"].cast(pa.string()))
+
+
+def write(study: str, measure: str, taken: Iterable[tuple[Measured, pa.Table]]) -> list[Path]:
+    """Add measurements as a part, or as several where their columns or types differ. Returns the files."""
+    groups: dict[str, list[pa.Table]] = defaultdict(list)
+    for one, rows in sorted(taken, key=lambda of: of[0]):
+        table = _as_part(one, rows)
+        groups[str(table.schema)].append(table)
+    files = []
+    for tables in groups.values():
+        content = measured.parquet(pa.concat_tables(tables))
+        files.append(STORE / study / measure / f"{sha256(content).hexdigest()[:DIGITS]}.parquet")
+        paths.write_whole(files[-1], content)
+    return files
+
+
+def _as_part(one: Measured, rows: pa.Table) -> pa.Table:
+    said = one._replace(recipes=".".join(map(str, one.recipes)))  # type: ignore[arg-type]
+    columns = {name: pa.repeat(pa.scalar(text, pa.string()), len(rows)) for name, text in zip(ABOUT, said, strict=True)}
+    for name in rows.column_names:
+        column = rows[name]
+        columns.setdefault(name, column.cast(pa.string()) if column.type == pa.large_string() else column)
+    return pa.table(columns)
+
+
+def rewrite(
+    study: str, measure: str, taken: Iterable[tuple[Measured, pa.Table]], since: Mapping[str, str]
+) -> list[Path]:
+    """Let the store hold these measurements of a measure and no others. `since`: settings -> their first commit."""
+    old = parts(study, measure)
+    new = write(study, measure, ((one._replace(since=since.get(one.settings, "")), rows) for one, rows in taken))
+    for path in {*old} - {path.absolute() for path in new}:
+        path.unlink()
+    return new
+
+
+def replace(study: str, measure: str, taken: list[tuple[Measured, pa.Table]], since: Mapping[str, str]) -> list[Path]:
+    """Add measurements, in place of those of the same key that the store holds, if it holds any."""
+    stored, new = of(study, measure), {one.key for one, _ in taken}
+    if not new & stored.places.keys():
+        return write(study, measure, taken)
+    kept = [(one, stored.rows(key)) for key, (one, _) in stored.places.items() if key not in new]
+    return rewrite(study, measure, [*kept, *taken], since)
+
+
+def unstored(run: Run) -> dict[str, str]:
+    """measure -> own file, of the measurements of a run that the store does not hold."""
+    return {
+        measure: file
+        for measure, file in run.measurements.items()
+        if (run.id, run.recipe(measure)) not in of(run.study, measure).places
+    }
+
+
+def lacking(run: Run) -> dict[str, str]:
+    """measure -> own file, of those that neither the store nor work/ holds: they are still to be taken."""
+    return {measure: file for measure, file in unstored(run).items() if not Path(file).is_file()}
+
+
+def take_in(runs: Iterable[Run]) -> list[Path]:
+    """Make parts of what work/ holds of these runs and the store does not. Returns the files."""
+    new: dict[tuple[str, str], dict[str, tuple[Measured, pa.Table]]] = defaultdict(dict)
+    for run in runs:
+        for measure, file in unstored(run).items():
+            if Path(file).is_file():
+                new[run.study, measure][file] = measured.read(Path(file))
+    return [path for (study, measure), of in sorted(new.items()) for path in write(study, measure, of.values())]
