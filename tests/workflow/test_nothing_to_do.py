@@ -83,12 +83,14 @@ def test_the_same_holds_with_some_checkpoints_pulled(pipeline: Path, fresh: Path
     assert planned(fresh) == ["all", "measure_quadrature_1", "train_quadrature_1"]
 
 
-def test_a_figures_style_redraws_that_figure_only(fresh: Path) -> None:
+def test_a_changed_figure_redraws_those_of_its_file_only(fresh: Path) -> None:
     before = contents(fresh / "results/figures/quadrature")
-    file = "src/allmlp/studies/quadrature/figures/phases.py"
-    (fresh / file).write_text((fresh / file).read_text().replace('TITLE = "', 'TITLE = "Changed: ', 1))
+    file = fresh / "src/allmlp/studies/quadrature/figures/sums.py"
+    file.write_text(file.read_text().replace('@figure("The', '@figure("Changed: the', 1))
     stages = call(fresh, "dvc", "repro").stdout
-    assert "drew phases\n" in stages
+    drawn = stages.split("quadrature: drew ")[1].splitlines()[0].split(", ")
+    assert "phases" in drawn
+    assert "accuracy" not in drawn, "a figure of another file"
     assert "copying: drew nothing" in stages
     after = contents(fresh / "results/figures/quadrature")
     assert {name for name in after if after[name] != before[name]} == {"index.json"}, "a title is no part of a drawing"
