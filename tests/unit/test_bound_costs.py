@@ -1,6 +1,8 @@
 """What the bounds cost: arithmetic that counts itself, and the three procedures written out plainly (003-8)."""
 
 import math
+import operator
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,6 +11,19 @@ from allmlp.studies.quadrature import bounds, moments, operations
 from allmlp.studies.quadrature.measures import bound_cost
 from allmlp.studies.quadrature.operations import BRUTE_FORCE, PAPER_BOUND
 
+TALLY: Counter[str] = Counter()
+
+
+def noted(kind, function):
+    """A method that carries out `function` and notes it as one operation of its `kind`."""
+
+    def method(self, *others):
+        TALLY[kind] += 1
+        result = function(self.value, *(getattr(other, "value", other) for other in others))
+        return result if isinstance(result, bool) else Number(result)
+
+    return method
+
 
 class Number:
     """A real number that notes each operation carried out with it."""
@@ -16,50 +31,18 @@ class Number:
     def __init__(self, value):
         self.value = float(value)
 
-    def _did(self, kind, value):
-        TALLY[kind] += 1
-        return Number(value)
-
-    def __add__(self, other):
-        return self._did("additions", self.value + _value(other))
-
-    def __sub__(self, other):
-        return self._did("additions", self.value - _value(other))
-
-    def __mul__(self, other):
-        return self._did("multiplications", self.value * _value(other))
-
-    def __truediv__(self, other):
-        return self._did("multiplications", self.value / _value(other))
-
-    def __mod__(self, other):
-        return self._did("multiplications", self.value % _value(other))
-
     def __neg__(self):
         return Number(-self.value)
 
-    def __abs__(self):
-        return self._did("comparisons", abs(self.value))
-
-    def __gt__(self, other):
-        TALLY["comparisons"] += 1
-        return self.value > _value(other)
-
-    def __le__(self, other):
-        TALLY["comparisons"] += 1
-        return self.value <= _value(other)
-
-    def call(self, function):
-        return self._did("functions", function(self.value))
-
-    __radd__, __rmul__ = __add__, __mul__
-
-
-TALLY = dict.fromkeys(("multiplications", "comparisons", "additions", "functions"), 0)
-
-
-def _value(number):
-    return number.value if isinstance(number, Number) else float(number)
+    __add__ = __radd__ = noted("additions", operator.add)
+    __sub__ = noted("additions", operator.sub)
+    __mul__ = __rmul__ = noted("multiplications", operator.mul)
+    __truediv__ = noted("multiplications", operator.truediv)
+    __mod__ = noted("multiplications", operator.mod)
+    __abs__ = noted("comparisons", abs)
+    __gt__ = noted("comparisons", operator.gt)
+    __le__ = noted("comparisons", operator.le)
+    cos, sin, sqrt = (noted("functions", function) for function in (math.cos, math.sin, math.sqrt))
 
 
 def total(numbers):
@@ -82,11 +65,11 @@ def times(a, b):
 
 
 def unit(angle):
-    return angle.call(math.cos), angle.call(math.sin)
+    return angle.cos(), angle.sin()
 
 
 def size(pair):
-    return (pair[0] * pair[0] + pair[1] * pair[1]).call(math.sqrt)
+    return (pair[0] * pair[0] + pair[1] * pair[1]).sqrt()
 
 
 def plain_brute_force(phi, psi, width, p):
@@ -94,7 +77,7 @@ def plain_brute_force(phi, psi, width, p):
     found = []
     for t in range(p):
         theta = Number(t) * math.pi / p  # at k = 1
-        height = [abs((theta + f).call(math.cos)) for f in phi]
+        height = [abs((theta + f).cos()) for f in phi]
         sums = [total([h * w[part] for h, w in zip(height, weight, strict=True)]) for part in (0, 1)]
         goal = [part * (4 / 3) for part in unit(theta * -2)]
         found.append(size([s - g for s, g in zip(sums, goal, strict=True)]))
@@ -171,10 +154,9 @@ def plain_moment_bound(phi, psi, width, M):
 
 def run_counted(procedure, rule, *further):
     """The value, and what it took."""
-    for kind in TALLY:
-        TALLY[kind] = 0
+    TALLY.clear()
     value = procedure(*([Number(x) for x in column] for column in rule), *further)
-    return value.value, operations.Count(**TALLY)
+    return value.value, operations.Count(*(TALLY[kind] for kind in operations.Count._fields))
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 24])

@@ -130,7 +130,7 @@ def test_ends_of_balls_beyond_float64_are_still_ends():
 
 
 def cancelling(size):
-    """Logits whose only part that does not cancel, 3 for z = 0, is lost in a float64 sum."""
+    """Logits in which only a 3 for z = 0 does not cancel, which a float64 sum loses."""
     p, m = 3, 4
     weights = {name: 0 * values for name, values in random_weights(np.random.default_rng(0), p, m, d=3).items()}
     weights["b_out"] = np.ones(3)

@@ -96,26 +96,16 @@ def test_a_file_that_is_no_safetensors_is_refused(tmp_path):
         certify.show("own.safetensors", tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"W_U": torch.zeros(6, 4)}, r"own.safetensors: W_U has shape \(6, 4\), but must be \(d, p\) with p = 5"),
-        ({"W_E": torch.zeros(9, 6), "W_U": torch.zeros(6, 9)}, "own.safetensors: is for p=9 tokens"),
-        ({"b_in": torch.full((7,), torch.nan)}, "b_in has 7 of 7 entries NaN or infinite"),
-        ({"b_out": None}, "has no tensor b_out"),
-    ],
-)
-def test_a_file_of_another_shape_is_refused_by_its_name_and_the_tensor_s(change, message, tmp_path):
-    changed = {name: value for name, value in {**tensors(), **change}.items() if value is not None}
-    save_file(changed, tmp_path / "own.safetensors")
-    with pytest.raises(UserError, match=message):
+def test_a_file_of_another_shape_is_refused_by_its_name_and_the_tensor_s(tmp_path):
+    save_file({**tensors(), "W_U": torch.zeros(6, 4)}, tmp_path / "own.safetensors")
+    with pytest.raises(UserError, match=r"own.safetensors: W_U has shape \(6, 4\), but must be \(d, p\) with p = 5"):
         certify.show("own.safetensors", tmp_path)
 
 
 def test_a_share_is_never_rounded_up_to_all():
-    assert certify._percent(3480 / 3481) == "99.97 %"
-    assert certify._percent(1 - 1e-9) == "99.99 %"
-    assert certify._percent(1.0) == "100.00 %"
+    assert certify.percent(3480 / 3481) == "99.97 %"
+    assert certify.percent(1 - 1e-9) == "99.99 %"
+    assert certify.percent(1.0) == "100.00 %"
 
 
 def test_a_random_network_of_the_documented_layout_is_accepted(tmp_path, capsys):

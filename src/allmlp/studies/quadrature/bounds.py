@@ -92,7 +92,7 @@ def folded_bound(rule: Rule) -> float:
 
 
 def angle_bound(rule: Rule) -> float:
-    """What psi_i instead of 2 phi_i can cost, differences modulo 2 pi (E003-9)."""
+    """A bound on the change of the sum by psi_i instead of 2 phi_i, differences modulo 2 pi (E003-9)."""
     phi, psi, width = map(np.asarray, rule)
     return float((width * np.abs(wrap(psi - 2 * phi))).sum())
 

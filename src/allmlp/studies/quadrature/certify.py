@@ -6,9 +6,9 @@ features, m neurons; the network is that of `circuits`, attention 1/2 everywhere
     W_E (p, d)   W_pos (2, d)   W_V (h, d, k)   W_O (h, k, d)   W_in (d, m)   b_in (m)   W_out (m, d)   b_out (d)
     W_U (d, p)
 
-Further tensors are not read. One head per network, or V and O already multiplied, are h = 1 and k = d with W_V the
-product and W_O the identity. The file does not say what the attention is, so the first line does: what is certified is
-the network with attention 1/2 to both tokens, or 1 where that is asked for (`--attention 1`), which doubles the values.
+Further tensors are not read. For one head, or V and O already multiplied, use h = 1 and k = d, W_V the product and W_O
+the identity. The file does not name the attention, so the first line of the output does: the network with attention 1/2
+to both tokens is certified, or with 1 (`--attention 1`), which doubles the values.
 """
 
 from difflib import get_close_matches
@@ -27,7 +27,7 @@ from allmlp.studies.quadrature.frequencies import Floats
 from allmlp.training.storage import MANIFEST, read_json, read_tensors
 
 HEADS = ("level", "terms", "certified pairs", "smallest", "mean bound", "operations", "of brute force", "took")
-ARCHITECTURES = ("constant-attention", "hand-coded-addition")  # what runs with such weights are called
+ARCHITECTURES = ("constant-attention", "hand-coded-addition")  # names of runs with such weights
 NEAREST = 3  # run ids that an unknown one is answered with
 HALF = 0.5  # the attention that every run of this project has
 ATTENTION = {HALF: "1/2", 1.0: "1"}
@@ -41,7 +41,7 @@ def show(run: str, start: Path, attention: float = HALF) -> None:
     if attention not in ATTENTION or (attention != HALF and not own):
         raise UserError(
             f"--attention {attention:g}: 0.5, as in every run of this project, or 1 for weights of your own that were "
-            "trained with it. What is between would round the weights: scale W_V yourself."
+            "trained with it. Other values would round the weights: scale W_V yourself."
         )
     sizes = check(weights, str(file))
     size, brute = f"p={sizes['p']}, d_model={sizes['d']}, d_mlp={sizes['m']}", operations.brute(sizes) / 1e6
@@ -51,15 +51,15 @@ def show(run: str, start: Path, attention: float = HALF) -> None:
 
 
 def _network(own: bool, attention: float) -> str:
-    """Which network the numbers are of, and of which they are not."""
-    said = f"certified as attention {ATTENTION[attention]} to both tokens, one layer of ReLUs, no norm, no softmax"
+    """Which network the numbers belong to, and how to ask for the other one."""
+    this = f"certified as attention {ATTENTION[attention]} to both tokens, one layer of ReLUs, no norm, no softmax"
     other = ATTENTION[1.0 if attention == HALF else HALF]
     way = f"attention {other}: --attention {1 if attention == HALF else 0.5:g}"
-    return f"{said}; weights of another network get numbers that are not its own ({way})" if own else said
+    return f"{this}; weights of another network get numbers that are not its own ({way})" if own else this
 
 
 def attending(weights: dict[str, Floats], attention: float) -> dict[str, Floats]:
-    """Weights that do with attention 1/2 what these do with another: the values scaled, by 2 without rounding."""
+    """Weights with attention 1/2 for the same network: the values scaled, by 2 without rounding."""
     return {**weights, "W_V": weights["W_V"] * (attention / HALF)}
 
 
@@ -70,7 +70,7 @@ def _is_run(file: Path) -> bool:
 
 
 def find(run: str, start: Path) -> Path:
-    """The weights that are meant. Raises UserError, saying what there is, where nothing is."""
+    """The file of a run id, a folder or a file. UserError, naming the nearest runs, where there is none."""
     for path in (start / run, CHECKPOINTS / run):
         if path.is_file():
             return path
@@ -115,7 +115,7 @@ def _print(certificate: Certificate) -> None:
         table.add_row(
             NAMES[level.name],
             str(level.terms or ""),
-            _percent(level.certified),
+            percent(level.certified),
             f"{level.lower.min():.3f} nats",
             f"{level.lower.mean():.3f} nats",
             f"{level.operations / 1e6:.3g} M",
@@ -131,6 +131,6 @@ def _print(certificate: Certificate) -> None:
     )
 
 
-def _percent(share: float) -> str:
-    """Rounded down, so that 100 % is said of all pairs only."""
+def percent(share: float) -> str:
+    """Rounded down, so that 100 % means all pairs."""
     return f"{np.floor(share * 1e4) / 1e2:.2f} %"

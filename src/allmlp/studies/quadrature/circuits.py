@@ -1,4 +1,4 @@
-"""The network of 003 as two small matrices: what a token adds to each neuron, and a neuron to each logit.
+"""The network of 003 as two small matrices: from tokens to neurons, and from neurons to logits.
 
 With attention 1/2 everywhere and no norm, the network is, exactly,
 
@@ -53,7 +53,7 @@ def weights(trained: Trained, step: int | None = None) -> dict[str, Floats]:
 
 
 def attended(w: Weights) -> Floats:
-    """What attention 1/2 in every head does to the residual stream of one token, (d, d)."""
+    """The map of a token's residual stream through attention 1/2 in every head, (d, d)."""
     return 0.5 * np.einsum("hdk,hke->de", w["W_V"], w["W_O"])
 
 

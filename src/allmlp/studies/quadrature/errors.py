@@ -61,7 +61,7 @@ def largest_error(part: Part, theta_T: NDArray, rule: Rule) -> float:
 
 
 def naive_bound(theta_T: NDArray) -> float:
-    """Mean over theta of |integral of |cos(theta + phi)| cos(2 phi)|: what a sum of nothing would miss.
+    """Mean over theta of |integral of |cos(theta + phi)| cos(2 phi)|: the error of a sum that is 0.
 
     (4/3) (2/pi) = 0.849 over all angles; the paper prints 0.74 (E003-7).
     """
@@ -69,10 +69,9 @@ def naive_bound(theta_T: NDArray) -> float:
 
 
 def error_at_any_angle(rule: Rule) -> tuple[float, float]:
-    """Largest error of the absolute part over a grid of real angles and its kinks, and what no angle exceeds.
+    """Largest error of the absolute part over a grid of real angles and its kinks, and a ceiling for all angles.
 
-    The error has period pi in theta. The second number adds to that of the grid what a slope of at most SLOPE can
-    rise between two of its angles.
+    The error has period pi in theta. The ceiling is the largest on the grid plus the rise of SLOPE over half a step.
     """
     on_grid = largest_error("abs", np.pi * np.arange(GRID) / GRID, rule)
     kinks = np.pi / 2 - np.asarray(rule.phi, dtype=np.float64)

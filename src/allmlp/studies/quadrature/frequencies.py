@@ -40,7 +40,7 @@ class Fourier:
 
 @dataclass(frozen=True)
 class Neurons:
-    """What is read off m neurons, each field (m,)."""
+    """Numbers of m neurons, each field (m,)."""
 
     frequency: Integers  # k with the most variance of OV
     frequency_out: Integers  # k with the most variance of W_out

@@ -56,8 +56,8 @@ LAWS: dict[Law, tuple[Profile, ...]] = {
 def parts(w: circuits.Weights) -> dict[Part, Floats]:
     """The logits [x, y, z] that each part of the network gives, (p, p, p).
 
-    logits: all of it. mlp: without the residual stream's own way to the logits. abs and identity: what
-    ReLU(u) = |u|/2 + u/2 lets through, without b_out; their sum is mlp but for that constant of each z.
+    logits: all of it. mlp: without the residual stream's direct path to the logits. abs and identity: by the parts of
+    ReLU(u) = |u|/2 + u/2, without b_out; their sum is mlp but for that constant of each z.
     """
     r_XYD, out_MZ = circuits.residual(w), circuits.output(w).T
     u_XYM = r_XYD @ w["W_in"] + w["b_in"]

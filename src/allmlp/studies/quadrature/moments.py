@@ -56,7 +56,7 @@ def coefficient(m: NDArray) -> Floats:
 
 
 def tail(M: int = TERMS, total_width: float = 2 * np.pi) -> float:
-    """What the terms |m| > M can add at most, whatever the phases."""
+    """A bound on the terms |m| > M, whatever the phases."""
     return float(total_width * 2 / np.pi / (2 * M + 1))
 
 
@@ -119,7 +119,7 @@ def _checked(rule: Rule, M: int) -> Rule:
     if not phi_N.shape == psi_N.shape == width_N.shape or phi_N.ndim != 1:
         raise ValueError(f"one psi and one width per phi, not shapes {phi_N.shape}, {psi_N.shape}, {width_N.shape}")
     if not (np.isfinite(phi_N).all() and np.isfinite(psi_N).all()):
-        raise ValueError("phases must be finite: a bound of what is not a number would be none")
+        raise ValueError("phases must be finite")
     if not (width_N >= 0).all() or not np.isclose(width_N.sum(), 2 * np.pi, rtol=1e-9, atol=0):
         raise ValueError(f"widths must not be negative and must sum to 2 pi, not {width_N.sum():g}")
     return Rule(phi_N, psi_N, width_N)

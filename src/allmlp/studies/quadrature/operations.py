@@ -1,11 +1,12 @@
 """Arithmetic that the two bounds and the check by brute force take, counted exactly (003-8, E003-9).
 
-For the neurons of one frequency, as `errors.largest_error`, `bounds.total_bound` and `moments.moment_bound` go about
-it, their checks of the input left out. A product of complex numbers is four multiplications and two additions; a
-division, a remainder and a halving count as a multiplication, an absolute value of a real number as a comparison,
-a cosine, a sine and a square root as a function. Constants, changes of sign, copies and indices cost nothing.
+For the neurons of one frequency, as in `errors.largest_error`, `bounds.total_bound` and `moments.moment_bound` without
+their checks of the input. A product of complex numbers is four multiplications and two additions. A division, a
+remainder and a halving count as multiplications, an absolute value as a comparison, a cosine, a sine and a square root
+as functions. Constants, changes of sign, copies and indices cost nothing.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -75,13 +76,9 @@ def _merge_sort(values: list[float]) -> tuple[list[float], int]:
     """The values in rising order, and the comparisons taken."""
     if len(values) < 2:
         return values, 0
-    (left, a), (right, b) = _merge_sort(values[: len(values) // 2]), _merge_sort(values[len(values) // 2 :])
-    merged, i, j = [], 0, 0
-    while i < len(left) and j < len(right):
-        if left[i] <= right[j]:
-            merged.append(left[i])
-            i += 1
-        else:
-            merged.append(right[j])
-            j += 1
-    return merged + left[i:] + right[j:], a + b + i + j
+    half = len(values) // 2
+    (left, a), (right, b) = _merge_sort(values[:half]), _merge_sort(values[half:])
+    first, second, merged = deque(left), deque(right), list[float]()
+    while first and second:
+        merged.append((first if first[0] <= second[0] else second).popleft())
+    return [*merged, *first, *second], a + b + len(merged)

@@ -87,8 +87,8 @@ def _double_angle() -> Iterator[Check]:
     A, B = np.meshgrid(FINE[::10], FINE[::10])
     both = np.cos(A) + np.cos(B)
     product = np.cos((A - B) / 2) * np.cos((A + B) / 2)
-    for factor, said in ((1, "as printed"), (2, "with the factor 2")):
-        quantity, missed = f"largest |cos A + cos B - sum formula|, {said}", _largest(both - factor * product)
+    for factor, form in ((1, "as printed"), (2, "with the factor 2")):
+        quantity, missed = f"largest |cos A + cos B - sum formula|, {form}", _largest(both - factor * product)
         yield Check("E003-6", quantity, 0.0, missed, "A and B over all angles")
     cosine, how = np.cos(FINE), "C and D of Appendix B, all four k, a over all angles"
     for name, square in (("2 D², as printed", lambda D: 2 * D**2), ("2 D", lambda D: 2 * D)):

@@ -73,7 +73,7 @@ class Settings(StudySettings):
 
 
 class Network(NamedTuple):
-    """What sets one training apart besides its seed."""
+    """One training's settings that vary, besides its seed."""
 
     p: int
     d_mlp: int
@@ -96,7 +96,7 @@ def runs(settings: Settings, context: Context) -> list[Run]:
 
 
 def _run(settings: Settings, context: Context, part: str, network: Network, seed: int) -> Run:
-    """One training, of which only the last weights are kept and read off in one row, as a sweep or a grid needs."""
+    """One training. Only its last weights are kept and measured in one row, as a sweep or a grid needs."""
     p, d_mlp, decay = network
     other_decay = f"-wd{decay:g}" if decay != settings.optimiser.weight_decay else ""
     return Run(
@@ -122,7 +122,7 @@ def _run(settings: Settings, context: Context, part: str, network: Network, seed
 
 
 def _hand_coded(settings: Settings, context: Context, base: Network) -> Run:
-    """The network of Appendix D.1, untrained; what no training alters is measured once, of it."""
+    """The network of Appendix D.1, untrained. Measures that need no training are taken of it, once."""
     like = _run(settings, context, "hand-coded", base._replace(d_mlp=ANGLES), seed=0)
     return replace(
         like,

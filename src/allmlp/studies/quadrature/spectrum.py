@@ -11,8 +11,8 @@ E_k sin(kz - 2kx) with D_k = 2 Re a_k, E_k = -2 Im a_k. As cos A + cos B = 2 cos
 
     D_k (cos(kz - 2kx) + cos(kz - 2ky)) = 2 D_k cos(k(x - y)) cos(k(z - x - y)),
 
-so what multiplies cos(k(x - y)) cos(k(x + y - z)) in the logits is 2 D_k of id1 and once that of id2, 2 D_k + D'_k.
-The paper loses the 2 and calls both D_k (E003-6). Both are kept apart here.
+so the coefficient of cos(k(x - y)) cos(k(x + y - z)) in the logits is 2 D_k of id1 and once that of id2, 2 D_k + D'_k.
+The paper loses the 2 and calls both D_k (E003-6).
 """
 
 from collections.abc import Sequence

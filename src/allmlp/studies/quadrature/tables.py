@@ -287,7 +287,7 @@ def printed_numbers(printed_numbers: pd.DataFrame) -> pd.DataFrame:
 
 
 def four_digits(value: float) -> str:
-    """Empty for NaN, and 0 for what only rounding in float64 keeps from it."""
+    """Empty for NaN, and 0 for a number that differs from it by rounding in float64 only."""
     if math.isnan(value):
         return ""
     return "0" if abs(value) < 1e-12 else f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""What figures and tables call the levels of a certificate, and in which order they stand."""
+"""The names of a certificate's levels in figures and tables, and their order."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""The structured sum over neurons by Fourier terms: which are kept, and what the others can amount to.
+"""The structured sum over neurons by Fourier terms: those that are kept, and a bound on the others.
 
 With d = x - y and theta = phi + k y the model of a key is a function of one angle for each of p differences,
 
@@ -12,7 +12,7 @@ On the n angles theta_j = 2 pi j / n that phi_i + k y can take (p divides n), it
 
     sum_i amp_i |P_k(x, y; phi_i)| W[z, i] = sum_m H_m(d) e^(imky) mu_m(z).
 
-`kept_terms` defines what a number of terms is. The terms that are left out enter a margin as |H_m(d)| times
+`kept_terms` says which terms a number of terms means. Those left out enter a margin as |H_m(d)| times
 
     |mu_m(c) - mu_m(z)| <= sum_f |sin(f (c - z) / 2)| (|nu+_fm| + |nu-_fm|) + sum_i amp_i range_i,
     nu+_fm = sum_i amp_i v_fi e^(i m phi_i),  nu- the same with conjugate v,
@@ -44,9 +44,9 @@ from allmlp.studies.quadrature.frequencies import Floats
 
 
 def kept_terms(terms: int, angles: int) -> list[int]:
-    """What "so many terms" means: the frequencies |m| of the first `terms` of 2, 0, 1, 3, 4, 5, ..., angles // 2.
+    """The frequencies |m| of so many terms: the first of 2, 0, 1, 3, 4, 5, ..., angles // 2.
 
-    One term is m = +-2, the one that the paper's integral over exp(2 i phi) evaluates; n > 2 terms are |m| < n.
+    One term is m = +-2, which the paper's integral over exp(2 i phi) evaluates; n > 2 terms are |m| < n.
     """
     return sorted([2, 0, 1, *range(3, angles // 2 + 1)][:terms])
 
@@ -60,11 +60,11 @@ class Profiles:
     size: Floats  # (p, M + 1), upper ends of their absolute values
     turns: tuple[arb_mat, arb_mat]  # cos and sin of m phi_i, (n, M + 1)
     moments: dict[int, tuple[list[acb], list[acb]]]  # f -> nu+_fm and nu-_fm, m = 0 .. M
-    weight: float  # R = sum_i amp_i |v_i| at the key's own frequency, rounded: what `ideal_sum` uses
+    weight: float  # R = sum_i amp_i |v_i| at the key's own frequency, rounded, for `ideal_sum`
 
 
 def profiles(network: Network, structure: Structure) -> list[Profiles]:
-    """Of every key; what it costs is in `operations`."""
+    """Of every key. Its cost is counted in `operations`."""
     found = []
     for key in structure.keys:
         H = _coefficients(key, network.p, structure.angles)
@@ -148,7 +148,7 @@ def _add(total: list[acb_mat], one: Profiles, kept: list[int], mu: list[list[acb
 def ideal_sum(network: Network, of_keys: list[Profiles]) -> list[acb_mat]:
     """As `kept_sum`, of m = 2 alone and with the integral in place of the sum: every neuron at psi = 2 phi.
 
-    mu_2(z) = 1/2 R e^(-ikz), R = sum_i amp_i |v_i|: what evenly spread angles of that weight would give.
+    mu_2(z) = 1/2 R e^(-ikz), R = sum_i amp_i |v_i|: the moment of evenly spread angles of that weight.
     """
     p = network.p
     cosine, sine = roots(p)
@@ -178,9 +178,9 @@ def over_pairs(F: list[acb_mat]) -> tuple[Floats, Floats]:
 def left_out(
     network: Network, of_keys: list[Profiles], kept: list[int], rest_range: Floats, ideal: bool = False
 ) -> Floats:
-    """At least what the terms that are not kept can take from a margin, (d, delta) with delta = c - z mod p.
+    """Upper ends of the loss of a margin to the terms that are not kept, (d, delta) with delta = c - z mod p.
 
-    `ideal`: m = 2 is then left out with what its moment differs from `ideal_sum`'s.
+    `ideal`: m = 2 is then left out by the difference of its moment from `ideal_sum`'s.
     """
     p, orders = network.p, of_keys[0].size.shape[1]
     chosen = [m for m in range(orders) if m not in kept]

@@ -35,7 +35,7 @@ class Level:
 
     name: str
     terms: int  # Fourier terms kept, 0 where the level has none
-    lower: Floats  # (p, p), nats, -inf where nothing can be said
+    lower: Floats  # (p, p), nats, -inf where there is no bound
     operations: int
     seconds: float  # of this level alone, without reading the model off; tables of the network count where first used
 
@@ -55,25 +55,21 @@ class Certificate:
     keys: tuple[int, ...]  # key frequencies of the structured model
 
 
+@flint.ctx.workprec(PRECISION)
 def certify(
     weights: Mapping[str, Floats], source: str = "weights", terms: Sequence[int] = TERMS, angles: int = ANGLES
 ) -> Certificate:
-    """The certificate of weights named and shaped as in `network.LAYOUT`; `angles`: at least so many.
+    """The certificate of weights named and shaped as in `circuits.LAYOUT`; `angles`: at least so many.
 
     Raises UserError, naming `source`, where `network.check` does.
     """
-    with flint.ctx.workprec(PRECISION):
-        return _certify(weights, source, terms, angles)
-
-
-def _certify(weights: Mapping[str, Floats], source: str, terms: Sequence[int], angles: int) -> Certificate:
     net = network(weights, source)
     sizes = net.sizes
     (low, high), seconds = _timed(lambda: truth(net))
-    found = [Level("truth", 0, _said(low), operations.brute(sizes), seconds)]
+    found = [Level("truth", 0, _claimed(low), operations.brute(sizes), seconds)]
 
     (rank, low), seconds = _timed(lambda: _hidden(net))
-    found.append(Level("hidden", 0, _said(low), operations.hidden(sizes, rank), seconds))
+    found.append(Level("hidden", 0, _claimed(low), operations.hidden(sizes, rank), seconds))
 
     model = fit(net, at_least=angles)
     (left, of_keys), shared = _timed(lambda: (residual(net, model), profiles(net, model)))
@@ -81,12 +77,12 @@ def _certify(weights: Mapping[str, Floats], source: str, terms: Sequence[int], a
         kept = kept_terms(count, model.angles)
         low, seconds = _timed(lambda kept=kept: structured(net, of_keys, left, kept))  # type: ignore[misc]
         cost = operations.structured(sizes, len(model.keys), model.angles, len(kept))
-        found.append(Level("structured", len(kept), _said(low), cost, shared + seconds))
+        found.append(Level("structured", len(kept), _claimed(low), cost, shared + seconds))
 
     single = fit(net, single_frequency=True, at_least=angles)
     low, seconds = _timed(lambda: story(net, profiles(net, single), residual(net, single)))
     cost = operations.structured(sizes, len(single.keys), single.angles, 1)
-    found.append(Level("story", 1, _said(low), cost, seconds))
+    found.append(Level("story", 1, _claimed(low), cost, seconds))
     upper = np.where(np.isnan(high), np.inf, high)
     return Certificate(tuple(found), upper, sizes, tuple(key.k for key in model.keys))
 
@@ -98,10 +94,10 @@ def _hidden(net: Network) -> tuple[int, Floats]:
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
     began = time.perf_counter()
-    with np.errstate(all="ignore"):  # what overflows float64 becomes a bound of -inf, see _said
+    with np.errstate(all="ignore"):  # what overflows float64 becomes a bound of -inf, see _claimed
         return work(), time.perf_counter() - began
 
 
-def _said(lower: Floats) -> Floats:
-    """Bounds with -inf in the place of NaN: arithmetic that overflowed says nothing."""
+def _claimed(lower: Floats) -> Floats:
+    """Bounds with -inf for NaN: arithmetic that overflowed claims nothing."""
     return np.where(np.isnan(lower), -np.inf, lower)

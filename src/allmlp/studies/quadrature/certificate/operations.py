@@ -1,6 +1,6 @@
 """Counted cost of each level: operations from the weights to bounds on all margins.
 
-An operation is one multiply-add of two real numbers, or an addition or absolute value by itself; comparisons and
+An operation is one multiply-add of two real numbers, or an addition or absolute value alone; comparisons and
 copies are free. A complex multiply-add is 4. A real discrete Fourier transform of p points is counted by its
 even and odd halves, one of n = j p points as j of those and j terms for each of n // 2 + 1 results (in Python a
 plain matrix product is faster, and taken instead). Every count includes the tables of the network, which all

@@ -1,4 +1,4 @@
-"""What the structured model leaves out of A, B and W, and how much of a margin that can cost.
+"""What the structured model leaves out of A, B and W, and the loss of a margin to it.
 
 With rho^A_i(x) = A[x, i] - model's share of x, and rho^B_i(y) likewise,
 

@@ -4,15 +4,16 @@ A neuron i of key k, at amplitude amp_i >= 0 and angle phi_i, is modelled as amp
 
     P_k(x, y; phi) = Re[(a e^(ikx) + a' e^(iky)) e^(i phi)] + Re[(b e^(2ikx) + b' e^(2iky)) e^(2 i phi)] + g
 
-(2 pi k / p written as k): the primary frequency, its double, the constant, and a' != a, b' != b for what
-embed(y) adds. Any finite numbers are valid, and are then exact: they decide how tight a bound is, not
-whether it holds. Here they are read off A and B by weighted least squares, weights e_i = |W's amplitude|.
+(2 pi k / p written as k): the primary frequency, its double, the constant. embed(y) makes a' != a and b' != b. Any
+finite numbers are valid and taken as exact: they decide how tight a bound is, not whether it holds. They are read off A
+and B by least squares with weights e_i = |W's amplitude|.
 
-Angles are rounded to multiples of 2 pi / n with n a multiple of p, so that phi_i + k y is one as well: then the
-discrete Fourier transform over n angles gives every |P_k| exactly, without aliasing (see `fourier`).
+Angles are rounded to multiples of 2 pi / n, n a multiple of p, and so is phi_i + k y. The discrete Fourier transform
+over n angles then gives every |P_k| exactly, without aliasing (see `fourier`).
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Structure:
-    """The model of all neurons, and what of W is seen as waves: v[f] for the keys f, W ~ Re(v_f e^(ifz))."""
+    """The model of all neurons, and W as waves: v[f] for the keys f, W ~ Re(v_f e^(ifz))."""
 
     angles: int
     keys: tuple[Key, ...]
@@ -50,24 +51,14 @@ def angles_for(p: int, at_least: int = ANGLES) -> int:
     return p * -(-max(at_least, 8) // p)
 
 
+@np.errstate(all="ignore")
 def fit(network: Network, single_frequency: bool = False, at_least: int = ANGLES) -> Structure:
     """Read the model off a network; `single_frequency`: the paper's, with a = a' and neither b, b' nor g.
 
     The keys are the frequencies with a hundredth of the weight; each neuron goes to the key that is strongest in its
     A. Never fails: where there is nothing to read, the model is 0 and its bound poor.
     """
-    with np.errstate(all="ignore"):
-        return _fit(network, single_frequency, angles_for(network.p, at_least))
-
-
-def wave(values_PM: Floats, k: int) -> Complexes:
-    """v with values ~ Re(v e^(2 pi i k x / p)), column by column: the discrete Fourier coefficient at k."""
-    p = len(values_PM)
-    return _finite(2 / p * np.exp(-2j * np.pi * k * np.arange(p) / p) @ values_PM)
-
-
-def _fit(network: Network, single_frequency: bool, n: int) -> Structure:
-    A, B, W = network.A_float, network.B_float, network.W_float
+    A, B, W, n = network.A_float, network.B_float, network.W_float, angles_for(network.p, at_least)
     try:
         found = key_frequencies(read_off(A, W))
     except ValueError:  # no weight at all, or beyond float64
@@ -80,6 +71,12 @@ def _fit(network: Network, single_frequency: bool, n: int) -> Structure:
         out = {k: np.where(own == k, values, 0) for k, values in out.items()}
     keys = tuple(_key(k, np.flatnonzero(own == k), A, B, out[k], n, single_frequency) for k in frequencies)
     return Structure(n, keys, out)
+
+
+def wave(values_PM: Floats, k: int) -> Complexes:
+    """v with values ~ Re(v e^(2 pi i k x / p)), column by column: the discrete Fourier coefficient at k."""
+    p = len(values_PM)
+    return _finite(2 / p * np.exp(-2j * np.pi * k * np.arange(p) / p) @ values_PM)
 
 
 def _key(k: int, neurons: Integers, A: Floats, B: Floats, out: Complexes, angles: int, single: bool) -> Key:
@@ -103,17 +100,16 @@ def _key(k: int, neurons: Integers, A: Floats, B: Floats, out: Complexes, angles
 
 
 def _common(first: Complexes, second: Complexes) -> tuple[complex, complex]:
-    """(a, a') of the best fit turn_i (a, a') to both tokens' waves: a leading singular vector."""
+    """(a, a') of the best fit turn_i (a, a') to both tokens' waves: a leading singular vector. (1, 1) without one."""
     both = np.stack([first, second], axis=1)
-    if not np.abs(both).max(initial=0.0) > 0:
-        return 1.0 + 0j, 1.0 + 0j
+    largest = np.abs(both).max(initial=0.0)
     try:
-        right = np.linalg.svd(both / np.abs(both).max(), full_matrices=False)[2]
+        right = np.linalg.svd(both / largest, full_matrices=False)[2] if largest > 0 else np.ones((1, 2))
     except np.linalg.LinAlgError:
-        return 1.0 + 0j, 1.0 + 0j
+        right = np.ones((1, 2))
     return complex(right[0, 0]), complex(right[0, 1])
 
 
-def _finite(values):  # type: ignore[no-untyped-def]
-    """Numbers with 0 in the place of what is none."""
+def _finite(values: Any) -> Any:
+    """The values, with 0 for what is NaN or infinite."""
     return np.where(np.isfinite(values), values, 0)

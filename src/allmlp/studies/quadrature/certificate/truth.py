@@ -1,4 +1,4 @@
-"""The true margins, by trying every x, y and z in ball arithmetic: p^3 m operations, and what all else is held to."""
+"""The true margins, by trying every x, y and z in ball arithmetic: p^3 m operations. Other levels must stay below."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""Errors and their bounds: the table of Section 4, the moment bound term by term, what each costs (003-5 to -8)."""
+"""Errors and their bounds: the table of Section 4, the moment bound term by term, and their costs (003-5 to -8)."""
 
 import numpy as np
 import pandas as pd

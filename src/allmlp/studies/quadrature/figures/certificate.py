@@ -1,4 +1,4 @@
-"""What each level of the certificate proves against what it costs, one point per seed and level (D.2)."""
+"""The certificate's levels: certified accuracy against cost, one point per seed and level (D.2)."""
 
 from typing import Any
 

@@ -41,11 +41,11 @@ def hand_coded_law(hand_coded_law: pd.DataFrame) -> Figure:
 def _wobble(axes: Axes, rows: pd.DataFrame) -> None:
     law, every = fitted_law(rows), rows.groupby("n")["wobble_rad"].mean()
     line = np.linspace(min(FITTED), max(FITTED))
-    label = f"{law.constant:.2f} n^({law.exponent:.2f})"
-    axes.plot(line, law.constant * line**law.exponent, color="black", linewidth=1.0, label=label)
-    for rest, marker, said in ((1, "o", "odd n"), (0, "s", "even n")):
+    name = f"{law.constant:.2f} n^({law.exponent:.2f})"
+    axes.plot(line, law.constant * line**law.exponent, color="black", linewidth=1.0, label=name)
+    for rest, marker, label in ((1, "o", "odd n"), (0, "s", "even n")):
         some = every[every.index % 2 == rest]
-        axes.plot(some.index, some, marker, color=style.NEUTRAL[1 - rest], markersize=5, label=said)
+        axes.plot(some.index, some, marker, color=style.NEUTRAL[1 - rest], markersize=5, label=label)
     for p in MARKED:
         axes.axhline(np.pi / p, color="black", linestyle=":", linewidth=0.8)
         axes.annotate(f"π/{p}", (every.index.min(), np.pi / p), ha="left", va="bottom", fontsize=7)

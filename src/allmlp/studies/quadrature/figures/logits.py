@@ -72,8 +72,8 @@ def _fits(axes: Axes, x: float, values: np.ndarray, law: str, printed: float | N
     axes.errorbar(x + 0.07, middle, yerr=half, label=label if named else "_nolegend_", **looks)
     if printed is not None:
         look: dict[str, Any] = {"color": style.PAPER, "linestyle": "--", "linewidth": 1.4}
-        said = "paper" if named and law == "cosine" else "_nolegend_"
-        axes.hlines(missing(printed), x - 0.13, x + 0.13, label=said, **look)
+        name = "paper" if named and law == "cosine" else "_nolegend_"
+        axes.hlines(missing(printed), x - 0.13, x + 0.13, label=name, **look)
 
 
 ALONE = style.NEUTRAL[3]

@@ -1,24 +1,33 @@
-"""The error of each key frequency's sum beside those of other angles, from a grid to chance (003-own-4)."""
+"""The error of each key frequency's sum beside those of other angles, from a grid to chance (003-own-4).
 
+Other angles tell how much of a small error is due to where training put them. All have psi = 2 phi, so that only the
+angles differ. Jittered and regular grids have a uniform offset.
+"""
+
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import numeric
+from allmlp.models.angles import fill, place
 from allmlp.protocols import Trained
-from allmlp.studies.quadrature.controls import CONTROLS, controls, drawn_errors
+from allmlp.studies.quadrature.bounds import lay
 from allmlp.studies.quadrature.errors import largest_error
+from allmlp.studies.quadrature.frequencies import Floats
 from allmlp.studies.quadrature.keys import COLUMNS as OF_KEY
 from allmlp.studies.quadrature.keys import Key, a_row_each
-from allmlp.studies.quadrature.rule import two_phi
+from allmlp.studies.quadrature.rule import Rule, two_phi
 
 RECIPE = 1
+
+Draw = Callable[[np.random.Generator], Rule]
 
 DRAWS = 200
 _ERROR = {"rtol": 5e-2, "atol": 5e-3}
 _DRAWN = {"rtol": 0.3, "atol": 5e-3}  # one neuron more or less on another CPU type, and all draws are others
-_MEANINGS = {
+CONTROLS = {
     "random": "the same widths at independent uniform angles",
     "own_box": "the same widths, each at a random point of its own box",
     "jittered": "as many equal widths, each at a random point of its box",
@@ -29,9 +38,9 @@ COLUMNS = {
     "abs_error_1": numeric("absolute part as trained: max over t of |sum - integral|", **_ERROR),
     "two_phi_error_1": numeric("the same with psi = 2 phi, as the controls have it", **_ERROR),
     **{
-        f"{name}_{part}_1": numeric(f"{said} of {DRAWS} draws: {_MEANINGS[name]}, psi = 2 phi", **_DRAWN)
-        for name in CONTROLS
-        for part, said in (("error", "mean"), ("low", "2.5 % quantile"), ("high", "97.5 % quantile"))
+        f"{name}_{part}_1": numeric(f"{statistic} of {DRAWS} draws: {meaning}, psi = 2 phi", **_DRAWN)
+        for name, meaning in CONTROLS.items()
+        for part, statistic in (("error", "mean"), ("low", "2.5 % quantile"), ("high", "97.5 % quantile"))
     },
 }
 
@@ -56,3 +65,24 @@ def _errors(seed: int, key: Key) -> dict[str, float]:
             f"{name}_high_1": float(np.quantile(drawn, 0.975)),
         }
     return row
+
+
+def drawn_errors(draw: Draw, theta_T: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """Largest error over theta of the absolute part's sum, for each of several draws, (draws,)."""
+    return np.array([largest_error("abs", theta_T, draw(rng)) for _ in range(draws)])
+
+
+def controls(rule: Rule) -> dict[str, Draw]:
+    """A function that draws a rule, for each of CONTROLS. ValueError unless the widths sum to 2 pi."""
+    n, boxes = len(rule.phi), lay(rule.phi, rule.width)
+    own = np.diff(boxes.edges)
+
+    def offset(rng: np.random.Generator) -> float:
+        return float(rng.uniform(0, 2 * np.pi))
+
+    return {
+        "random": lambda rng: two_phi(place(rule.width, "random", rng=rng), rule.width),
+        "own_box": lambda rng: two_phi(boxes.edges[:-1] + own * rng.random(n), own),
+        "jittered": lambda rng: two_phi(place(fill(n), "jittered", offset(rng), rng), fill(n)),
+        "regular": lambda rng: two_phi(place(fill(n), "regular", offset(rng)), fill(n)),
+    }

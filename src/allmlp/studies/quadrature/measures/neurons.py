@@ -14,7 +14,7 @@ from allmlp.studies.quadrature.rule import normalised
 RECIPE = 1
 
 # On another CPU type one neuron in some hundreds, near a tie of two frequencies and hardly in use, takes the other
-# one, and with it another phase and width: nothing bounds that. What must not differ is held by error_table.
+# one, and with it another phase and width, without a bound. Numbers that must agree are in error_table.
 _FREE = {"rtol": 0.0, "atol": math.inf}
 _SHARE = {"rtol": 0.0, "atol": 0.3}
 COLUMNS = {

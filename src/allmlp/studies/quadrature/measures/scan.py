@@ -1,4 +1,4 @@
-"""A trained network in one row: what the grid over p and width and the sweep of weight decay compare."""
+"""A trained network in one row, for the grid over p and width and the sweep of weight decay."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Equation 1 takes |cos(k(x-y)/2)| out of the ReLU and leaves no sign behind: what that changes (E003-4)."""
+"""Equation 1 takes |cos(k(x-y)/2)| out of the ReLU and drops its sign: the size of that change (E003-4)."""
 
 import numpy as np
 import pandas as pd

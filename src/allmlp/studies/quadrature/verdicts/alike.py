@@ -1,8 +1,8 @@
 """Networks like the paper's: they add every pair, with as many key frequencies (003-5, -6, -9 to -12).
 
-The paper describes one network. Ours differ: some have not finished learning some pair, some have another number of
-key frequencies, and their errors, bounds and coefficients are other quantities. So these claims are judged on the
-networks that are alike; the result for all networks stands beside.
+The paper describes one network. Some of ours get a pair wrong, some have another number of key frequencies, so that
+their errors, bounds and coefficients are not comparable. These claims are judged on the networks that are alike; the
+result for all networks is reported beside.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding
 from allmlp.studies.quadrature.verdicts.common import heavy
 
-Parts = Callable[[pd.DataFrame], Mapping[str, Finding]]
+Parts = Callable[[pd.DataFrame, Evidence], Mapping[str, Finding]]
 
 
 def seeds(evidence: Evidence) -> set[int]:
@@ -29,12 +29,12 @@ def seeds(evidence: Evidence) -> set[int]:
     return {int(seed) for seed in last.index[alike]}
 
 
-def on_alike(evidence: Evidence, rows: pd.DataFrame, parts: Parts) -> Finding:
-    """The parts of a claim judged on the networks that are alike; the text of each also says what all of them give."""
-    chosen = rows[rows["seed"].isin(seeds(evidence))]
-    of_all = parts(rows)
+def on_alike(evidence: Evidence, measure: str, parts: Parts) -> Finding:
+    """The parts of a claim judged on the networks that are alike; the text of each also reports all networks."""
+    rows = evidence.table(measure)
+    chosen, of_all = rows[rows["seed"].isin(seeds(evidence))], parts(rows, evidence)
     n, of = chosen["seed"].nunique(), rows["seed"].nunique()
-    found = {name: _beside(one, of_all[name], of) for name, one in parts(chosen).items()} if n else of_all
+    found = {name: _beside(one, of_all[name], of) for name, one in parts(chosen, evidence).items()} if n else of_all
     judged = {name: _too_few(one, n, of, evidence.seeds) for name, one in found.items()}
     return whole(judged) if len(judged) > 1 else next(iter(judged.values()))
 

@@ -1,4 +1,4 @@
-"""What the rules of study 003 share. The unit is the seed."""
+"""Shared by the rules of study 003. The unit is the seed."""
 
 import math
 from collections.abc import Mapping
@@ -34,8 +34,8 @@ def mean_of_paper(paper: Mapping[str, float], column: str) -> float:
 def as_paper(values: np.ndarray, printed: float, margin: Mapping[str, float]) -> Finding:
     """Could the paper's number be one more seed's? By a prediction interval of logarithms.
 
-    The nearest to our mean counts, of all numbers that round to `printed`. An interval whose ends are a factor of
-    interval_factor_1 or more apart decides nothing in the paper's favour.
+    Of all numbers that round to `printed`, the nearest to our mean is tested. An interval does not reproduce the
+    paper's number where its ends are a factor of interval_factor_1 or more apart.
     """
     logarithms = np.log(values)
     middle = float(np.exp(logarithms.mean()))

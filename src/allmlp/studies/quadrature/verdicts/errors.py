@@ -15,7 +15,7 @@ from allmlp.studies.rules import below
 
 def error_table(evidence: Evidence) -> Finding:
     """003-5: errors and bound like those of the paper's frequencies, the bound below the naive one."""
-    return on_alike(evidence, evidence.table("error_table"), lambda rows: _errors(rows, evidence))
+    return on_alike(evidence, "error_table", _errors)
 
 
 def _errors(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
@@ -39,7 +39,7 @@ def _errors(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
 
 def angle_and_quadrature_terms(evidence: Evidence) -> Finding:
     """003-6: the two terms of the bound at each seed's key frequency with the largest bound."""
-    return on_alike(evidence, evidence.table("error_table"), lambda rows: _terms(rows, evidence))
+    return on_alike(evidence, "error_table", _terms)
 
 
 def _terms(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:

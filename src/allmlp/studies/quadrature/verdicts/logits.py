@@ -26,7 +26,7 @@ OF_PAPER = {  # paper key -> part and law
 
 def regressions(evidence: Evidence) -> Finding:
     """003-9: which law describes the whole logits better, and which the absolute part's."""
-    return on_alike(evidence, evidence.table("regressions"), lambda rows: _laws(rows, evidence))
+    return on_alike(evidence, "regressions", _laws)
 
 
 def _laws(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
@@ -48,10 +48,10 @@ def _laws(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
 def coefficients(evidence: Evidence) -> Finding:
     """003-10: sign of D_k, its size beside C_k, and C_k, over all key frequencies.
 
-    D_k is what multiplies cos(k(x - y)) cos(k(x + y - z)) in the logits, as in Appendix B's last expression, which
+    D_k multiplies cos(k(x - y)) cos(k(x + y - z)) in the logits, as in Appendix B's last expression, which
     alone holds both C_k and D_k. The text's other D_k, of logit_id1, is less than half of it (E003-6).
     """
-    return on_alike(evidence, evidence.table("coefficients"), lambda rows: _coefficients(rows, evidence))
+    return on_alike(evidence, "coefficients", _coefficients)
 
 
 def _coefficients(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
@@ -74,7 +74,7 @@ def _coefficients(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
 
 def identity_spectrum(evidence: Evidence) -> Finding:
     """003-11: the energy of W_out OV / 2 lies at (k, -2k), with real coefficients."""
-    return on_alike(evidence, evidence.table("identity_shares"), lambda rows: _spectrum(rows, evidence))
+    return on_alike(evidence, "identity_shares", _spectrum)
 
 
 def _spectrum(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:

@@ -39,9 +39,9 @@ def covered(evidence: Evidence) -> Finding:
 
 def proportional(evidence: Evidence) -> Finding:
     """003-12: G_k follows +cos(kt), and H_k -sin(kt) as psi = +2 phi makes it (E003-2)."""
-    return on_alike(evidence, evidence.table("sums"), lambda rows: {"least R2 of a seed": _least(rows, evidence)})
+    return on_alike(evidence, "sums", _least)
 
 
-def _least(rows: pd.DataFrame, evidence: Evidence) -> Finding:
+def _least(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     least = heavy(rows, evidence.margin).groupby("seed")[["cosine_r2_1", "sine_r2_1"]].min().min(axis=1)
-    return better(by_seed(rows, least), evidence.margin["r2_1"])
+    return {"least R2 of a seed": better(by_seed(rows, least), evidence.margin["r2_1"])}
