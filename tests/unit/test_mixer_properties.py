@@ -148,7 +148,7 @@ def written(kept: dict[str, float], repeated: dict[str, float], steps: dict[str,
 
 def spent(seconds: dict[str, float], steps: dict[str, int]) -> pd.DataFrame:
     rows = [(f"{v}-{seed}", steps[v], seconds[v] * (1 + 0.01 * seed)) for v in seconds for seed in range(5)]
-    return pd.DataFrame(rows, columns=["run", "steps_done", "seconds"])
+    return pd.DataFrame(rows, columns=["run", "steps_done", "seconds"]).assign(counted_flops=1)
 
 
 def test_completions_are_judged_after_the_same_time():
@@ -157,11 +157,11 @@ def test_completions_are_judged_after_the_same_time():
     alike = spent({"flat": 20.0, "llama-4": 20.0}, {"flat": 800, "llama-4": 600})
     assert judged("001-29", completions_verdict, completions=rows, cost=alike) == ["reproduced"] * 2
     slow = spent({"flat": 40.0, "llama-4": 20.0}, {"flat": 800, "llama-4": 600})  # the mixer's half-way weights count
-    taken = completions_verdict.at_equal_time(rows, slow, 1.1)[0]
+    taken = completions_verdict.at_equal_time(rows, slow, 1.1)
     assert taken.groupby("variant")["step"].unique().map(list).to_dict() == {"flat": [400], "llama-4": [600]}
     assert judged("001-29", completions_verdict, completions=rows, cost=slow)[0] == "contradicted"
     unknown = alike.assign(seconds=float("nan"))
-    assert completions_verdict.at_equal_time(rows, unknown, 1.1)[0]["step"].isin([600, 800]).all()
+    assert completions_verdict.at_equal_time(rows, unknown, 1.1)["step"].isin([600, 800]).all()
     assert judged("001-29", completions_verdict, completions=rows, cost=unknown) == ["undecided"] * 2
 
 

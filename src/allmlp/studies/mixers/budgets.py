@@ -18,6 +18,7 @@ UNITS = {"steps": "steps", "seconds": "time", "flops": "FLOPs"}  # unit -> how a
 MODEL = ["variant", "size", "padding"]
 TRAININGS = "the trainings, which shared machines"  # where no benchmark timed all models
 NO_CLOCK = "none"
+BENCHMARKED = "long"  # the scale whose trainings share machines for hours: only the benchmark counts there
 NEEDS_BENCHMARK = (
     "needs seconds per step of every model from one benchmark: "
     "`python -m allmlp.studies.mixers.step_times --write` on an idle machine"
@@ -25,25 +26,27 @@ NEEDS_BENCHMARK = (
 NEARLY = 1.1  # ends of schedules that decay: the most that the longest may have spent over the shortest
 
 
-def curves(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `learning_curve` with `steps`, and `seconds` by one clock for all: the benchmark's or trainings'."""
-    if (timed := benchmark(rows)) is not None:
+def curves(rows: pd.DataFrame, scale: str = "") -> pd.DataFrame:
+    """Rows of `learning_curve` with `steps`, and `seconds` by one clock for all."""
+    return by_one_clock(rows.assign(steps=rows["step"], flops_per_step=(rows["flops"] / rows["step"]).round()), scale)
+
+
+def by_one_clock(rows: pd.DataFrame, scale: str = "") -> pd.DataFrame:
+    """The rows with `seconds` after their `step`, and `clock`, which names whose seconds per step these are.
+
+    rows: run, step, seconds_per_step, flops_per_step and the labels of runs. Where no benchmark timed all models, a
+    model's seconds per step are the median over its trainings, but unknown at the scale BENCHMARKED.
+    """
+    timed = step_times.of_models(rows)
+    if timed is not None:
         medians = {name: float(np.median(seconds)) for name, seconds in timed.seconds.items()}
-        per_step = [medians[step_times.name_of(labels)] for labels in rows.to_dict("records")]
-        return rows.assign(
-            steps=rows["step"], seconds=rows["step"] * per_step, clock=f"a benchmark on {timed.hardware}"
-        )
-    per_run = rows.drop_duplicates("run")
-    median = per_run.groupby(MODEL)["seconds_per_step"].median().rename("median_s")
-    found = rows.drop(columns="seconds").merge(median, left_on=MODEL, right_index=True)
-    found = found.assign(steps=found["step"], seconds=found["step"] * found["median_s"], clock=TRAININGS)
-    return found.drop(columns="median_s")
-
-
-def benchmark(rows: pd.DataFrame) -> step_times.Benchmark | None:
-    """The benchmark that timed every model of these rows of `learning_curve`; None where one is missing."""
-    after = rows[rows["step"].gt(0)]
-    return step_times.of_models(after.assign(flops_per_step=(after["flops"] / after["step"]).round()))
+        per_step = pd.Series([medians[step_times.name_of(labels)] for labels in rows.to_dict("records")], rows.index)
+        return rows.assign(seconds=rows["step"] * per_step, clock=f"a benchmark on {timed.hardware}")
+    if scale == BENCHMARKED:
+        return rows.assign(seconds=float("nan"), clock=NO_CLOCK)
+    median = rows.drop_duplicates("run").groupby(MODEL)["seconds_per_step"].median().rename("median_s")
+    per_step = rows.join(median, on=MODEL)["median_s"]
+    return rows.assign(seconds=rows["step"] * per_step, clock=TRAININGS)
 
 
 def spent(rows: pd.DataFrame, unit: str) -> float:
@@ -55,10 +58,9 @@ def spent(rows: pd.DataFrame, unit: str) -> float:
 def budget(rows: list[pd.DataFrame], unit: str) -> float:
     """The largest budget in `unit` that all of these models have reached.
 
-    Seconds that are not known (`without_clock`) raise NotComparableError, too.
-
-    Raises NotComparableError, which names them, for equal steps of different batch sizes, and where a learning rate
-    decays and the runs' ends differ by more than NEARLY in `unit`: the longer ones would count half-way down.
+    Raises NotComparableError, which names them, for seconds that are not known, for equal steps of different batch
+    sizes, and where a learning rate decays and the runs' ends differ by more than NEARLY in `unit`: the longer ones
+    would count half-way down.
     """
     amounts = [spent(of_model, unit) for of_model in rows]
     if unit == "seconds" and any(of_model["clock"].eq(NO_CLOCK).any() for of_model in rows if "clock" in of_model):
@@ -129,11 +131,6 @@ def compared(first: pd.DataFrame, second: pd.DataFrame, unit: str, value: str = 
 def paired(first: pd.Series, second: pd.Series) -> pd.Series:
     """first minus second by seed, of the seeds that both were given: a model may have further ones."""
     return (first - second).reindex(first.index.intersection(second.index))
-
-
-def without_clock(rows: pd.DataFrame) -> pd.DataFrame:
-    """The same rows, of which nothing is known at equal time: for a scale whose rules ask for the benchmark."""
-    return rows.assign(seconds=float("nan"), clock=NO_CLOCK)
 
 
 def ends(rows: pd.DataFrame, value: str = "validation_nats") -> pd.Series:

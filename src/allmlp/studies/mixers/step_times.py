@@ -74,11 +74,11 @@ class Benchmark(NamedTuple):
 
 
 def of_models(rows: pd.DataFrame) -> Benchmark | None:
-    """The benchmark of all models of these rows, which have the labels of runs and `flops_per_step`.
+    """The benchmark of all models of these rows: labels of runs, and `flops_per_step` where a step was done.
 
     None where one of them was not timed: seconds of the benchmark and of trainings do not mix.
     """
-    asked = rows.drop_duplicates(LABELS).to_dict("records") if set(LABELS) <= set(rows) else []
+    asked = rows[rows["step"].gt(0)].drop_duplicates(LABELS).to_dict("records") if set(LABELS) <= set(rows) else []
     for table in filter(None, map(read, SCALES)):
         named = [(name_of(labels), labels["flops_per_step"]) for labels in asked]
         if named and all(name in table.models and table.models[name].flops == flops for name, flops in named):

@@ -6,37 +6,40 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from allmlp.protocols import Evidence
 from allmlp.report.deciding import Rule, on
 from allmlp.report.multiplicity import at_least, whole
-from allmlp.report.statistics import DECIDED, Finding, Values, better, p_below, p_outside, within_prediction
+from allmlp.report.statistics import (
+    DECIDED,
+    FEWEST_SEEDS,
+    Finding,
+    Values,
+    Verdict,
+    better,
+    p_below,
+    p_outside,
+    within_prediction,
+)
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.parts import TRAINING
 from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotComparableError, counted
+from allmlp.studies.rules import NotComparableError, counted, undecided
 
-NATS = "nats per token"
+NATS, LOSS = "nats per token", "validation_nats"
 PAPER_SCALE = "paper"
-BENCHMARKED = "long"  # the scale whose trainings share machines for hours
 TIMED = "at equal time"  # in the name of a part
 
 
 def trainings(evidence: Evidence, part: str = TRAINING) -> pd.DataFrame:
-    """The curves of the comparison, with what each step has cost; at BENCHMARKED, seconds of the benchmark or none."""
-    rows = budgets.curves(of_part(evidence.table("learning_curve"), part))
-    timed = not rows["clock"].eq(budgets.TRAININGS).any()
-    return rows if timed or evidence.scale != BENCHMARKED else budgets.without_clock(rows)
+    """The curves of the comparison, with what each step has cost."""
+    return budgets.curves(of_part(evidence.table("learning_curve"), part), evidence.scale)
 
 
 def by_clock(finding: Finding, rows: pd.DataFrame) -> Finding:
     """The finding, which says whose seconds per step it counts with."""
     return replace(finding, text=f"{finding.text}; seconds per step of {rows['clock'].iloc[0]}")
-
-
-def not_judged(reason: str, seeds: int = 0, unit: str = "") -> Finding:
-    """A part that this scale cannot judge: named, and neither reproduced nor contradicted."""
-    return Finding("undecided", math.nan, math.nan, math.nan, seeds, unit, f"not judged: {reason}")
 
 
 def of_parts(parts: Mapping[str, Callable[[], Finding]], rows: pd.DataFrame | None = None) -> Finding:
@@ -52,7 +55,7 @@ def of_parts(parts: Mapping[str, Callable[[], Finding]], rows: pd.DataFrame | No
             found[name] = judge() if rows is None or TIMED not in name else by_clock(judge(), rows)
         except NotComparableError as error:
             refused.append(error)
-            found[name] = not_judged(str(error))
+            found[name] = undecided(f"not judged: {error}")
     if refused and all(finding.n == 0 for finding in found.values()):
         raise refused[0]
     return whole(found)
@@ -80,10 +83,10 @@ def printed(evidence: Evidence, losses: Mapping[str, Values], *, tolerated: int 
     return Finding(verdict, float(inside), math.nan, math.nan, n, unit, text, rests=rests, p_against=p_against)
 
 
-def only_on_paper(evidence: Evidence, losses: "dict[str, Values] | None", **counts: int) -> Finding:
+def only_on_paper(evidence: Evidence, losses: dict[str, Values] | None, **counts: int) -> Finding:
     """`printed`, where the runs are of the article's size and length; elsewhere not judged."""
     if losses is None or evidence.scale != PAPER_SCALE:
-        return not_judged("the printed losses are of the article's size, data and unit of time")
+        return undecided("not judged: the printed losses are of the article's size, data and unit of time")
     return printed(evidence, losses, **counts)
 
 
@@ -100,14 +103,6 @@ def rounding(value: float) -> float:
     return 0.5e-2 if round(value, 2) == value else 0.5e-3
 
 
-def ahead(differences: Values, margin: float, refuted_below: float | None = None, unit: str = NATS) -> Finding:
-    """`better`, refuted only by an interval that lies below `refuted_below` (None: below the margin)."""
-    rule = Rule("better", margin if refuted_below is None else refuted_below, margin)
-    verdict, rests = DECIDED[int(rule.decide(differences))], {"": on(rule, differences)}
-    p_against = p_below(differences, rule.low)
-    return replace(better(differences, margin, unit=unit), verdict=verdict, rests=rests, p_against=p_against)
-
-
 def within(values: Values, low: float, high: float, unit: str) -> Finding:
     """Does the 95 % t interval of `values` lie inside `low` to `high`? Wholly outside: contradicted."""
     finding, rule = better(values, low, unit=unit), Rule("inside", low, high)
@@ -122,6 +117,22 @@ def smallest(losses: Mapping[str, pd.Series]) -> pd.Series:
     return pd.DataFrame(dict(losses)).min(axis=1, skipna=False)
 
 
-def logarithm(values: pd.Series) -> np.ndarray:
-    """Natural logarithms of ratios, one per seed."""
-    return np.log(values.to_numpy(dtype=float))
+def behind(loser: pd.DataFrame, winner: pd.DataFrame, unit: str, margin: float, value: str = LOSS) -> Finding:
+    """Does `loser` lose more than `winner` by more than `margin`, at the same amount of `unit`?"""
+    return better(budgets.compared(loser, winner, unit, value), margin, unit=NATS)
+
+
+def in_every_seed(changed: NDArray[np.bool_], n: int, *, claimed: bool = True) -> Verdict:
+    """Is something changed in every one of `n` seeds (claimed), or in none?"""
+    if n < FEWEST_SEEDS:
+        return "undecided"
+    if changed.all() if claimed else not changed.any():
+        return "reproduced"
+    return "contradicted" if not claimed or not changed.any() else "undecided"
+
+
+def slightly_behind(loser: pd.DataFrame, winner: pd.DataFrame, margin: float) -> Finding:
+    """`behind` at equal time, refuted by an interval below 0 alone: the margin is smaller than what seeds differ by."""
+    rule, lead = Rule("better", 0.0, margin), budgets.compared(loser, winner, "seconds")
+    verdict, rests = DECIDED[int(rule.decide(lead))], {"": on(rule, lead)}
+    return replace(better(lead, margin, unit=NATS), verdict=verdict, rests=rests, p_against=p_below(lead, rule.low))

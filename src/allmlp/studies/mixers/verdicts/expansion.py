@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,8 @@ from allmlp.studies.mixers import budgets, step_times
 from allmlp.studies.mixers.parts import EXPANDED, FLAT, of_model, widths, with_half_the_width
 from allmlp.studies.mixers.step_times import name_of
 from allmlp.studies.mixers.verdicts.common import (
-    BENCHMARKED,
     NATS,
+    behind,
     both,
     by_clock,
     of_parts,
@@ -40,7 +41,8 @@ def llama_of_half_the_width(evidence: Evidence) -> Finding:
     """001-4: printed losses; beside the expanded mixer alike at equal steps, worse at equal time, larger in memory."""
     rows, margin = trainings(evidence), evidence.margin
     mixer, llama = with_half_the_width(rows, EXPANDED, MANY_HEADS)
-    memory = evidence.table("training_memory").set_index(["run"])["peak_bytes"]
+    memory = evidence.table("training_memory").set_index("run")["peak_bytes"]
+    ratio = _of_seed(memory, llama) / _of_seed(memory, mixer)
 
     def alike() -> Finding:
         at_steps = min(evidence.paper["equal_steps"], budgets.budget([mixer, llama], "steps"))
@@ -49,14 +51,10 @@ def llama_of_half_the_width(evidence: Evidence) -> Finding:
 
     return of_parts(
         {
-            "(a) Llama's printed losses": lambda: only_on_paper(evidence, both(llama, "")),
+            "(a) Llama's printed losses": partial(only_on_paper, evidence, both(llama, "")),
             "(b) alike at equal steps": alike,
-            "(c) Llama behind at equal time": lambda: better(
-                budgets.compared(llama, mixer, "seconds"), margin["loss_nats"], unit=NATS
-            ),
-            "(d) Llama's memory over the mixer's": lambda: better(
-                (_of_seed(memory, llama) / _of_seed(memory, mixer)).to_numpy(), margin["memory_ratio_1"]
-            ),
+            "(c) Llama behind at equal time": partial(behind, llama, mixer, "seconds", margin["loss_nats"]),
+            "(d) Llama's memory over the mixer's": partial(better, ratio.to_numpy(), margin["memory_ratio_1"]),
         },
         rows,
     )
@@ -75,13 +73,13 @@ def flat_against_expanded(evidence: Evidence) -> Finding:
     known = {key: values for key, values in losses.items() if key in evidence.paper}
 
     def ahead() -> Finding:
-        leads = {str(d): pd.Series(budgets.compared(expanded[d], flat[d], "seconds")) for d in shared}
+        leads = {f"{width}": pd.Series(budgets.compared(expanded[width], flat[width], "seconds")) for width in shared}
         return better(smallest(leads).to_numpy(), evidence.margin["loss_nats"], unit=NATS)
 
     return of_parts(
         {
             f"(a) flat ahead at equal time, widths {', '.join(map(str, shared))}": ahead,
-            "(b) printed losses": lambda: only_on_paper(evidence, known or None, refuting=2),
+            "(b) printed losses": partial(only_on_paper, evidence, known or None, refuting=2),
         },
         rows,
     )
@@ -100,11 +98,9 @@ def expanded_at_equal_samples(evidence: Evidence) -> Finding:
 
     return of_parts(
         {
-            "(a) flat ahead at equal samples": lambda: better(
-                budgets.compared(expanded, flat, "steps"), margin["loss_nats"], unit=NATS
-            ),
+            "(a) flat ahead at equal samples": partial(behind, expanded, flat, "steps", margin["loss_nats"]),
             "(b) throughput lost by expansion": slower,
-            "(c) printed losses": lambda: only_on_paper(evidence, losses, refuting=2),
+            "(c) printed losses": partial(only_on_paper, evidence, losses, refuting=2),
         }
     )
 
@@ -112,7 +108,7 @@ def expanded_at_equal_samples(evidence: Evidence) -> Finding:
 def speed(evidence: Evidence) -> Finding:
     """001-31: seconds per step of a Llama of half the width over those of the expanded mixer."""
     margin = evidence.margin
-    ratio, where = _of_printed_size() if evidence.scale == BENCHMARKED else _of_planned_size(evidence)
+    ratio, where = _of_printed_size() if evidence.scale == budgets.BENCHMARKED else _of_planned_size(evidence)
     claimed, factor = evidence.paper["speed_ratio_1"], margin["factor_1"]
     limits = {
         "(a) 10 to 20 times": (margin["speed_low_ratio_1"], margin["speed_high_ratio_1"]),
@@ -148,7 +144,7 @@ def _of_seed(per_run: pd.Series, rows: pd.DataFrame) -> pd.Series:
 
 def _per_step(rows: pd.DataFrame, of_one: pd.DataFrame) -> np.ndarray:
     """Seconds per step of one model: in each round of the benchmark that timed all, else of each seed's training."""
-    if (timed := budgets.benchmark(rows)) is not None:
+    if (timed := step_times.of_models(rows)) is not None:
         return timed.seconds[name_of(of_one.iloc[0].to_dict())]
     if of_one["clock"].eq(budgets.NO_CLOCK).any():
         raise NotComparableError(budgets.NEEDS_BENCHMARK)

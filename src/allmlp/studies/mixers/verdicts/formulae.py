@@ -8,7 +8,8 @@ import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, Verdict
+from allmlp.report.statistics import Finding
+from allmlp.studies.rules import exact, undecided
 
 MIB = 2**20  # what driver tools print as MB
 MIXER, TRANSFORMER, FUSED = "flat mixer", "transformer", "transformer, fused attention"
@@ -16,10 +17,9 @@ MIXER, TRANSFORMER, FUSED = "flat mixer", "transformer", "transformer, fused att
 
 def exactly(holds: bool, value: float, unit: str, text: str) -> Finding:
     """A property that is counted, not sampled: reproduced or contradicted, or undecided where there is no number."""
-    verdict: Verdict = "reproduced" if holds else "contradicted"
     if math.isnan(value):  # on a device: something did not fit
-        return Finding("undecided", value, value, value, 1, unit, f"not judged: a pass did not fit the device; {text}")
-    return Finding(verdict, value, value, value, 1, unit, text)
+        return undecided(f"not judged: a pass did not fit the device; {text}", 1, unit)
+    return exact(holds, value, unit, text)
 
 
 def masking(evidence: Evidence) -> Finding:

@@ -8,7 +8,7 @@ from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.parts import FLAT, LLAMA, WINDOWS, of_model
-from allmlp.studies.mixers.verdicts.common import NATS, of_parts, trainings
+from allmlp.studies.mixers.verdicts.common import NATS, behind, of_parts, trainings
 from allmlp.studies.mixers.verdicts.variants import KERNEL
 from allmlp.studies.rules import below
 
@@ -24,7 +24,7 @@ def unit_decides(evidence: Evidence) -> Finding:
         "(b) the mixer ahead at equal time": (llama, flat, "seconds"),
         "(c) the mixer ahead at equal FLOPs": (llama, flat, "flops"),
     }
-    return of_parts({name: partial(_gap, *pair, margin) for name, pair in pairs.items()}, rows)
+    return of_parts({name: partial(behind, *pair, margin) for name, pair in pairs.items()}, rows)
 
 
 def where_a_document_begins(evidence: Evidence) -> Finding:
@@ -35,8 +35,8 @@ def where_a_document_begins(evidence: Evidence) -> Finding:
     aligned, anywhere = trainings(evidence), trainings(evidence, WINDOWS)
     pairs = [[of_model(rows, model) for model in (FLAT, LLAMA)] for rows in (anywhere, aligned)]
     amount = budgets.budget([of_one for pair in pairs for of_one in pair], "steps")
-    behind = [budgets.at(flat, "steps", amount) - budgets.at(llama, "steps", amount) for flat, llama in pairs]
-    return better((behind[0] - behind[1]).to_numpy(), evidence.margin["loss_nats"], unit=NATS)
+    lost, others = (budgets.at(flat, "steps", amount) - budgets.at(llama, "steps", amount) for flat, llama in pairs)
+    return better((lost - others).to_numpy(), evidence.margin["loss_nats"], unit=NATS)
 
 
 def added_to_a_flat_mixer(evidence: Evidence) -> Finding:
@@ -55,10 +55,5 @@ def overfitting(evidence: Evidence) -> Finding:
     """001-own-4: a kernel of 4 widens the gap between held-out and training loss."""
     rows = trainings(evidence)
     rows = rows.assign(gap_nats=rows["validation_nats"] - rows["train_nats"])
-    wider = budgets.compared(of_model(rows, KERNEL), of_model(rows, FLAT), "steps", "gap_nats")
-    return better(wider, evidence.margin["loss_nats"], unit=NATS)
-
-
-def _gap(behind: pd.DataFrame, before: pd.DataFrame, unit: str, margin: float) -> Finding:
-    """Is `before` ahead of `behind` by more than the margin, at the same amount of `unit`?"""
-    return better(budgets.compared(behind, before, unit), margin, unit=NATS)
+    pair = of_model(rows, KERNEL), of_model(rows, FLAT)
+    return behind(*pair, "steps", evidence.margin["loss_nats"], "gap_nats")

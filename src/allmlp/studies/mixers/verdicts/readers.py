@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from allmlp.protocols import Evidence
-from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better
+from allmlp.report.statistics import Finding, Verdict, better
 from allmlp.studies.mixers.matching import OTHER_WORDS, POSITIONS, SMALL, Setting, by_side, gains, of_setting
+from allmlp.studies.mixers.verdicts.common import in_every_seed
 from allmlp.studies.mixers.verdicts.sides import (
     MIXER,
     NATS,
@@ -125,10 +126,6 @@ def _not_zero(rows: pd.DataFrame) -> Finding:
     changes = by_side(rows, AS_PUBLISHED, "own_change_1")
     values = np.concatenate([of_side.to_numpy() for of_side in changes.values()])
     n = min(len(of_side) for of_side in changes.values())
-    verdict: Verdict = "undecided"
-    if n >= FEWEST_SEEDS and (values == 0).all():
-        verdict = "contradicted"
-    elif n >= FEWEST_SEEDS and (values != 0).all():
-        verdict = "reproduced"
+    verdict = in_every_seed(values != 0, n)
     text = f"largest change of a query's scores when it is replaced: {values.max():.3g} in {len(values)} runs"
     return Finding(verdict, float(values.mean()), float(values.min()), float(values.max()), n, "logits", text)

@@ -1,24 +1,26 @@
 """Which width is best, and whether width or depth matters (001-5, -6, -12). The unit is the seed."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, Values, better
 from allmlp.studies.mixers import budgets
+from allmlp.studies.mixers.budgets import BENCHMARKED
 from allmlp.studies.mixers.parts import BASE, FLAT, deepest, of_model, widths
 from allmlp.studies.mixers.verdicts.common import (
-    BENCHMARKED,
     NATS,
     TIMED,
     both,
-    not_judged,
     of_parts,
     only_on_paper,
     smallest,
     trainings,
 )
 from allmlp.studies.mixers.verdicts.expansion import MANY_HEADS
+from allmlp.studies.rules import undecided
 
 BEST_LLAMA, BEST_FLAT = 512, 1024  # the widths that the article finds best
 BESIDE_LLAMA = (128, 256, 1024)  # the other widths of Llamas that it tries
@@ -39,8 +41,8 @@ def best_llama(evidence: Evidence) -> Finding:
     others = [width for width in others if width >= SMALLEST_LLAMA]
     return of_parts(
         {
-            "(a) printed losses": lambda: only_on_paper(evidence, known or None, refuting=2),
-            f"(b) width {best:,} is best {TIMED}": lambda: _ahead_of_others(evidence, rows, of_width, best, others),
+            "(a) printed losses": partial(only_on_paper, evidence, known or None, refuting=2),
+            f"(b) width {best:,} is best {TIMED}": partial(_is_best, evidence, rows, of_width, best, others),
         },
         rows,
     )
@@ -62,10 +64,10 @@ def flat_against_llama(evidence: Evidence) -> Finding:
 
     return of_parts(
         {
-            "(a) printed losses": lambda: only_on_paper(evidence, _flat_losses(rows, flat), tolerated=1, refuting=3),
+            "(a) printed losses": partial(only_on_paper, evidence, _flat_losses(rows, flat), tolerated=1, refuting=3),
             f"(b) best Llama behind best flat mixer {TIMED}": behind,
-            f"(c) width {best:,} is the flat mixer's best {TIMED}": lambda: _ahead_of_others(
-                evidence, rows, flat, best, others
+            f"(c) width {best:,} is the flat mixer's best {TIMED}": partial(
+                _is_best, evidence, rows, flat, best, others
             ),
         },
         rows,
@@ -91,7 +93,7 @@ def width_against_depth(evidence: Evidence) -> Finding:
     return of_parts(
         {
             f"(a) {sizes}, {TIMED}": lambda: better(gap(), evidence.margin["gap_nats"], unit=NATS),
-            "(b) printed losses": lambda: only_on_paper(evidence, losses),
+            "(b) printed losses": partial(only_on_paper, evidence, losses),
         },
         rows,
     )
@@ -126,12 +128,13 @@ def _wide(rows: pd.DataFrame, best: int) -> pd.DataFrame:
     return found[found["batch_size"].eq(found["batch_size"].max())]
 
 
-def _ahead_of_others(
+def _is_best(
     evidence: Evidence, rows: pd.DataFrame, of_width: dict[int, pd.DataFrame], best: int, others: list[int]
 ) -> Finding:
     """Is width `best` ahead of the others at equal time: per seed, their smallest loss minus its own?"""
     if missing := [width for width in (best, *others) if width not in of_width]:
-        return not_judged(f"needs width {' and '.join(f'{d:,}' for d in missing)}, which this scale does not plan")
+        needed = " and ".join(f"{width:,}" for width in missing)
+        return undecided(f"not judged: needs width {needed}, which this scale does not plan")
     amount = _unit(evidence, rows, [of_width[width] for width in (best, *others)])
     losses = {width: budgets.at(of_width[width], "seconds", amount) for width in (best, *others)}
     lead = smallest({str(width): losses[width] for width in others}) - losses[best]

@@ -1,6 +1,7 @@
 """Llamas with fewer heads and larger rates, and the early GPT (001-15, -16, -20). The unit is the seed."""
 
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 
@@ -11,8 +12,8 @@ from allmlp.studies.mixers.parts import FLAT, of_model
 from allmlp.studies.mixers.verdicts.common import (
     NATS,
     PAPER_SCALE,
+    behind,
     both,
-    not_judged,
     of_parts,
     only_on_paper,
     printed,
@@ -20,7 +21,7 @@ from allmlp.studies.mixers.verdicts.common import (
     trainings,
 )
 from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotPlannedError, every
+from allmlp.studies.rules import NotPlannedError, every, undecided
 
 HEADS = (16, 8, 4, 2)
 RATES = {"": "llama-4-v100", "large_rate_": "llama-4-v100-large-rate", "b32_": "llama-4-v100-b32"}  # worst loss first
@@ -37,13 +38,9 @@ def heads(evidence: Evidence) -> Finding:
         losses |= {key.replace("loss", f"loss_h{count}"): values for key, values in printed_of.items()}
     return of_parts(
         {
-            "(a) 16 heads behind 4 at equal time": lambda: better(
-                budgets.compared(sixteen, four, "seconds"), margin, unit=NATS
-            ),
-            "(b) 2 heads behind 16 at equal samples": lambda: better(
-                budgets.compared(two, sixteen, "steps"), margin, unit=NATS
-            ),
-            "(c) printed losses": lambda: only_on_paper(evidence, losses, refuting=2),
+            "(a) 16 heads behind 4 at equal time": partial(behind, sixteen, four, "seconds", margin),
+            "(b) 2 heads behind 16 at equal samples": partial(behind, two, sixteen, "steps", margin),
+            "(c) printed losses": partial(only_on_paper, evidence, losses, refuting=2),
         },
         rows,
     )
@@ -76,7 +73,7 @@ def early_gpt(evidence: Evidence) -> Finding:
         raise NotPlannedError("needs the early GPT, which is not planned")
     gpts, mixer = {name: of_model(rows, name) for name in names}, of_model(rows, FLAT)
 
-    def behind() -> Finding:
+    def all_behind() -> Finding:
         amount = budgets.budget([mixer, *gpts.values()], "seconds")
         tuned = smallest({name: budgets.at(of_one, "seconds", amount) for name, of_one in gpts.items()})
         lead = better((tuned - budgets.at(mixer, "seconds", amount)).to_numpy(), margin, unit=NATS)
@@ -85,8 +82,8 @@ def early_gpt(evidence: Evidence) -> Finding:
     better_of = ", the better of them," if len(names) > 1 else ""
     return of_parts(
         {
-            f"(a) {', '.join(names)}{better_of} behind at equal time": behind,
-            "(b) printed losses": lambda: _printed_of(evidence, gpts, mixer),
+            f"(a) {', '.join(names)}{better_of} behind at equal time": all_behind,
+            "(b) printed losses": partial(_printed_of, evidence, gpts, mixer),
         },
         rows,
     )
@@ -95,7 +92,7 @@ def early_gpt(evidence: Evidence) -> Finding:
 def _printed_of(evidence: Evidence, gpts: dict[str, pd.DataFrame], mixer: pd.DataFrame) -> Finding:
     """The early GPT with the most heads stands for the article's own, the best for its tuned one."""
     if len(gpts) < 2:
-        return not_judged("needs the early GPT with two numbers of heads, which are not planned")
+        return undecided("not judged: needs the early GPT with two numbers of heads, which are not planned")
     tuned = min(gpts, key=lambda name: budgets.ends(gpts[name]).mean())
     default = max((name for name in gpts if name != tuned), key=lambda name: int(name.removeprefix(GPT)))
     losses = both(gpts[default], "gpt_") | both(gpts[tuned], "gpt_tuned_") | both(mixer, "mixer_")

@@ -1,12 +1,23 @@
 """Flat mixers with something added, and hybrids with attention (001-10, -11, -17 to -19). The unit is the seed."""
 
+from functools import partial
+
 import pandas as pd
 
 from allmlp.protocols import Evidence
-from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better, equal
+from allmlp.report.statistics import Finding, equal
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.parts import FLAT, LLAMA, of_model
-from allmlp.studies.mixers.verdicts.common import NATS, ahead, both, of_parts, only_on_paper, trainings
+from allmlp.studies.mixers.verdicts.common import (
+    NATS,
+    behind,
+    both,
+    in_every_seed,
+    of_parts,
+    only_on_paper,
+    slightly_behind,
+    trainings,
+)
 from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotPlannedError, below, every
 
@@ -23,9 +34,7 @@ def parallel(evidence: Evidence) -> Finding:
     trained = "train_nats"
     return of_parts(
         {
-            "(a) two ahead at equal steps": lambda: better(
-                budgets.compared(one, two, "steps", trained), margin, unit=NATS
-            ),
+            "(a) two ahead at equal steps": partial(behind, one, two, "steps", margin, trained),
             "(b) alike at equal time": lambda: equal(budgets.compared(two, one, "seconds", trained), margin, unit=NATS),
             "(c) four not ahead at equal time": lambda: below(
                 budgets.compared(one, four, "seconds", trained), margin, unit=NATS
@@ -42,7 +51,7 @@ def positions(evidence: Evidence) -> Finding:
     return of_parts(
         {
             "(a) in the first block": lambda: equal(budgets.compared(first, none, "steps"), margin, unit=NATS),
-            "(b) in every block": lambda: better(budgets.compared(each, none, "steps"), margin, unit=NATS),
+            "(b) in every block": partial(behind, each, none, "steps", margin),
         }
     )
 
@@ -55,10 +64,8 @@ def kernel(evidence: Evidence) -> Finding:
     losses = both(_of_paper(rows, KERNEL), "") | both(mixer, "extra_layer_")
     return of_parts(
         {
-            "(a) Llama behind at equal time": lambda: ahead(
-                budgets.compared(llama, mixer, "seconds"), evidence.margin["loss_nats"], refuted_below=0.0
-            ),
-            "(b) printed losses": lambda: only_on_paper(evidence, losses, refuting=2),
+            "(a) Llama behind at equal time": partial(slightly_behind, llama, mixer, evidence.margin["loss_nats"]),
+            "(b) printed losses": partial(only_on_paper, evidence, losses, refuting=2),
         },
         rows,
     )
@@ -70,10 +77,8 @@ def two_heads(evidence: Evidence) -> Finding:
     heads, one = _of_paper(rows, TWO_HEADS), _of_paper(rows, KERNEL)
     return of_parts(
         {
-            "(a) kernel 4 behind at equal time": lambda: ahead(
-                budgets.compared(one, heads, "seconds"), evidence.margin["loss_nats"], refuted_below=0.0
-            ),
-            "(b) printed losses": lambda: only_on_paper(evidence, both(heads, "")),
+            "(a) kernel 4 behind at equal time": partial(slightly_behind, one, heads, evidence.margin["loss_nats"]),
+            "(b) printed losses": partial(only_on_paper, evidence, both(heads, "")),
         },
         rows,
     )
@@ -95,14 +100,10 @@ def hybrids(evidence: Evidence) -> Finding:
 
     return of_parts(
         {
-            "(a) left padding, as published, leaks": lambda: _leaks(
-                of_model(leaks, LEAKING, padding="left"), claimed=True
-            ),
+            "(a) left padding, as published, leaks": lambda: _leaks(of_model(leaks, LEAKING, padding="left")),
             "(b) right padding does not": lambda: _leaks(leaks[leaks["padding"].eq("right")], claimed=False),
             "(c) right padding, no gain at equal time": honest,
-            "(d) left padding, as published, gains": lambda: better(
-                budgets.compared(left, leaking, "seconds"), margin, unit=NATS
-            ),
+            "(d) left padding, as published, gains": partial(behind, left, leaking, "seconds", margin),
         },
         rows,
     )
@@ -113,14 +114,10 @@ def _of_paper(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
     return of_model(rows, variant + OF_PAPER if rows["variant"].eq(variant + OF_PAPER).any() else variant)
 
 
-def _leaks(rows: pd.DataFrame, claimed: bool) -> Finding:
+def _leaks(rows: pd.DataFrame, *, claimed: bool = True) -> Finding:
     """Does a logit of every seed move with later tokens (claimed), or of none, exactly?"""
     changes = rows.groupby("seed")["largest_change_1"].max()
-    moved, n = int((changes > 0).sum()), len(changes)
-    verdict: Verdict = "undecided"
-    if n >= FEWEST_SEEDS and moved == (n if claimed else 0):
-        verdict = "reproduced"
-    elif n >= FEWEST_SEEDS and (moved == 0 or not claimed):
-        verdict = "contradicted"
-    text = f"largest change of a logit {changes.max():.3g}; it changes in {moved} of {n} seeds"
+    moved, n = (changes > 0).to_numpy(), len(changes)
+    verdict = in_every_seed(moved, n, claimed=claimed)
+    text = f"largest change of a logit {changes.max():.3g}; it changes in {moved.sum()} of {n} seeds"
     return Finding(verdict, float(changes.max()), float(changes.min()), float(changes.max()), n, "of a logit", text)
