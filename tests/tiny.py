@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
+
 from allmlp import models
 from allmlp.run import Run
 from allmlp.studies.settings import Optimiser
@@ -70,6 +72,20 @@ def write_tokens(folder: Path) -> None:
         describe={},
     )
     write_images(folder)
+
+
+def write_pairs(folder: Path, name: str) -> Path:
+    """300 pairs of sentences that share two words, in bytes, as `results/tokens/<name>-00000000` in a folder."""
+    from allmlp import tokenizers
+    from allmlp.tokens.pairs import write_pairs as write
+
+    things = ["cat", "dog", "owl", "fox", "hen", "cow", "bee", "ant", "elk", "eel", "ram", "bat"]
+    drawn = np.random.default_rng(0).choice(things, (300, 2))
+    told = [(f"The {a} and {b}", f"A {b} met the {a} {n}") for n, (a, b) in enumerate(drawn)]
+    tokenizer = tokenizers.fit(tokenizers.Bytes(), [text for pair in told for text in pair], folder)
+    tokens = folder / f"results/tokens/{name}-00000000"
+    write(told, tokenizer, tokens, held_out=5, describe={})
+    return tokens
 
 
 def write_images(folder: Path, count: int = 300) -> None:

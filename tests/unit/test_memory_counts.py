@@ -1,16 +1,14 @@
 """Memory counted without allocating: real tensors to the byte, linear in layers, and what is said of it."""
 
-from types import SimpleNamespace
-
 import pandas as pd
 import pytest
 import torch
 
-from allmlp import models, studies
+from allmlp import models
 from allmlp.studies.mixers.measures import memory as measure
 from allmlp.studies.mixers.memory import Bytes, count, counted, of_depths
 from allmlp.studies.mixers.verdicts import formulae
-from tests import exhibits
+from tests import exhibits, judging
 
 SIZES = {"d_model": 32, "vocabulary": 16}
 KINDS = [
@@ -83,9 +81,7 @@ def rows(**changed: float) -> pd.DataFrame:
 
 
 def judged(claim: str, found: pd.DataFrame) -> list[str]:
-    row = next(row for row in studies.ledger("mixers") if row["id"] == claim)
-    evidence = SimpleNamespace(table=lambda name: found.copy(), margin=row["margin"], paper=row["paper"])
-    return [part.verdict for part in getattr(formulae, row["test"])(evidence).parts]
+    return judging.parts(judging.judged(claim, memory=found))
 
 
 def test_the_printed_tables_agree_with_themselves_and_other_numbers_do_not():

@@ -8,23 +8,20 @@ import pandas as pd
 import pytest
 import torch
 
-from allmlp import models, studies, tasks
+from allmlp import models, tasks
 from allmlp.errors import UserError
-from allmlp.report.evidence import Evidence
 from allmlp.studies.mixers import completions, structure
 from allmlp.studies.mixers.measures import completions as completions_measure
 from allmlp.studies.mixers.measures import dimensions, generation_speed, hidden_units, masking
-from allmlp.studies.mixers.runs import Settings, representation, united
+from allmlp.studies.mixers.runs import Settings, representation
 from allmlp.studies.mixers.runs import formulae as formulae_runs
+from allmlp.studies.mixers.runs.union import united
 from allmlp.studies.mixers.verdicts import completions as completions_verdict
-from allmlp.studies.mixers.verdicts import formulae
-from tests import exhibits
+from tests import exhibits, judging
 
 
-def judged(claim: str, module, **tables: pd.DataFrame) -> list[str]:
-    row = next(row for row in studies.ledger("mixers") if row["id"] == claim)
-    evidence = Evidence("mixers", "smoke", {}, margin=row["margin"], paper=row["paper"], _tables=tables)
-    return [part.verdict for part in getattr(module, row["test"])(evidence).parts]
+def judged(claim: str, **tables: pd.DataFrame) -> list[str]:
+    return judging.parts(judging.judged(claim, scale="smoke", **tables))
 
 
 def test_the_worked_example_is_the_papers_and_a_mask_with_a_slip_is_not(monkeypatch):
@@ -67,11 +64,11 @@ def test_measures_of_the_formulae_give_their_columns_and_the_verdicts_follow():
     rows = {name: module.measure() for name, module in tables.items()}
     for name, module in tables.items():
         assert list(rows[name].columns) == list(module.COLUMNS)
-    assert judged("001-1", formulae, masking=rows["masking"]) == ["reproduced"] * 3
-    assert judged("001-9", formulae, hidden_units=rows["hidden_units"]) == ["reproduced"] * 2
-    assert judged("001-2", formulae, dimensions=rows["dimensions"]) == ["contradicted"] + ["reproduced"] * 3
+    assert judged("001-1", masking=rows["masking"]) == ["reproduced"] * 3
+    assert judged("001-9", hidden_units=rows["hidden_units"]) == ["reproduced"] * 2
+    assert judged("001-2", dimensions=rows["dimensions"]) == ["contradicted"] + ["reproduced"] * 3
     leaking = rows["masking"].assign(difference_1=lambda r: r["difference_1"].where(r["property"].ne("future"), 1e-9))
-    assert judged("001-1", formulae, masking=leaking) == ["reproduced", "contradicted", "reproduced"]
+    assert judged("001-1", masking=leaking) == ["reproduced", "contradicted", "reproduced"]
     assert len(exhibits.table("mixers", "hidden_units", rows)) == len(hidden_units.EXPANSIONS)
     assert len(exhibits.table("mixers", "masking", rows)) == 1 + len(structure.FORMS)
 
@@ -155,14 +152,14 @@ def test_completions_are_judged_after_the_same_time():
     steps = {"flat": [400, 800], "llama-4": [300, 600]}
     rows = written({"flat": 0.9, "llama-4": 0.6}, {"flat": 0.05, "llama-4": 0.2}, steps)
     alike = spent({"flat": 20.0, "llama-4": 20.0}, {"flat": 800, "llama-4": 600})
-    assert judged("001-29", completions_verdict, completions=rows, cost=alike) == ["reproduced"] * 2
+    assert judged("001-29", completions=rows, cost=alike) == ["reproduced"] * 2
     slow = spent({"flat": 40.0, "llama-4": 20.0}, {"flat": 800, "llama-4": 600})  # the mixer's half-way weights count
     taken = completions_verdict.at_equal_time(rows, slow, 1.1)
     assert taken.groupby("variant")["step"].unique().map(list).to_dict() == {"flat": [400], "llama-4": [600]}
-    assert judged("001-29", completions_verdict, completions=rows, cost=slow)[0] == "contradicted"
+    assert judged("001-29", completions=rows, cost=slow)[0] == "contradicted"
     unknown = alike.assign(seconds=float("nan"))
     assert completions_verdict.at_equal_time(rows, unknown, 1.1)["step"].isin([600, 800]).all()
-    assert judged("001-29", completions_verdict, completions=rows, cost=unknown) == ["undecided"] * 2
+    assert judged("001-29", completions=rows, cost=unknown) == ["undecided"] * 2
 
 
 @pytest.mark.parametrize(
@@ -174,7 +171,7 @@ def test_completions_after_times_that_differ_are_undecided_whoever_had_more(flat
     steps = {"flat": [400, 800], "llama-4": [600]}
     rows = written({"flat": 0.9, "llama-4": 0.3}, {"flat": 0.05, "llama-4": 0.2}, steps)
     taken = spent({"flat": flat, "llama-4": 20.0}, {"flat": 800, "llama-4": 600})
-    assert judged("001-29", completions_verdict, completions=rows, cost=taken)[1] == verdict
+    assert judged("001-29", completions=rows, cost=taken)[1] == verdict
 
 
 def test_tables_of_completions_end_with_the_stories_themselves():

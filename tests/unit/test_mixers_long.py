@@ -11,8 +11,8 @@ from allmlp.studies.mixers import budgets, step_times
 from allmlp.studies.mixers.parts import TRAINING, of_model
 from allmlp.studies.mixers.runs import training
 from allmlp.studies.mixers.verdicts import completions, sides, sizes
-from allmlp.studies.mixers.verdicts.expansion import expanded_at_equal_samples, speed
 from allmlp.studies.rules import NotComparableError
+from tests.judging import judged, parts
 from tests.unit.made_up_curves import SEEDS, curve, table
 
 FURTHER = (*SEEDS, 6, 7)
@@ -153,11 +153,11 @@ def test_at_long_the_best_width_is_an_eighth_of_the_articles(timed, best_flat, v
     rows, times = widths(best_flat)
     timed(times)
     found = sizes.flat_against_llama(evidence("long", rows, loss_nats=0.02, long_unit_steps=200))
-    parts = {part.name[:3]: part for part in found.parts}
-    assert "width 128" in parts["(c)"].name
-    assert parts["(b)"].verdict == "reproduced"
-    assert parts["(c)"].verdict == verdict
-    assert "a made-up CPU" in parts["(c)"].text
+    of = {part.name[:3]: part for part in found.parts}
+    assert "width 128" in of["(c)"].name
+    assert of["(b)"].verdict == "reproduced"
+    assert of["(c)"].verdict == verdict
+    assert "a made-up CPU" in of["(c)"].text
     llamas = sizes.best_llama(evidence("long", rows, loss_nats=0.02, long_unit_steps=200))
     assert {part.name: part.verdict for part in llamas.parts}["(b) width 64 is best at equal time"] == "reproduced"
 
@@ -168,35 +168,31 @@ def test_the_unit_of_long_ends_before_the_trainings_do(timed):
     found = evidence("long", rows, long_unit_steps=100)
     of_long = sizes.trainings(found)
     flat = of_model(of_long, "flat")
-    assert sizes._unit(found, of_long, [flat]) == pytest.approx(2.0)
-    assert sizes._unit(evidence("gpu", rows), of_long, [flat]) == pytest.approx(4.0)
+    assert sizes.unit_of_time(found, of_long, [flat]) == pytest.approx(2.0)
+    assert sizes.unit_of_time(evidence("gpu", rows), of_long, [flat]) == pytest.approx(4.0)
 
 
 def test_speed_at_long_is_of_the_articles_own_sizes(timed):
     printed = {"expanded mixer of width 256": (1, [1.0] * 5), "Llama of width 128": (1, [2.9, 3.0, 3.1, 3.0, 3.0])}
     timed({}, printed)
-    claim = next(row for row in studies.ledger("mixers") if row["id"] == "001-31")
-    asked = SimpleNamespace(scale="long", margin=claim["margin"], paper=claim["paper"])
-    found = speed(asked)
-    assert [part.verdict for part in found.parts] == ["contradicted", "contradicted"]
+    found = judged("001-31", scale="long")
+    assert parts(found) == ["contradicted", "contradicted"]
     assert "a made-up CPU" in found.parts[0].text
     timed({}, device="tpu")
     with pytest.raises(NotComparableError, match="on an idle machine"):
-        speed(asked)
+        judged("001-31", scale="long")
 
 
 def test_throughput_at_long_is_of_the_benchmarks_rounds(timed):
     rows = table(curve("flat", 2.0), curve("expanded", 2.2, flops=2000))
-    claim = next(row for row in studies.ledger("mixers") if row["id"] == "001-8")
-    asked = evidence("long", rows, **claim["margin"])
     timed(
         {"flat-d64-n2-b16": (1000, [0.0070, 0.0071, 0.0072, 0.0070, 0.0070]), "expanded-d64-n2-b16": (2000, [0.01] * 5)}
     )
-    assert [part.verdict for part in expanded_at_equal_samples(asked).parts][:2] == ["reproduced", "reproduced"]
+    assert parts(judged("001-8", scale="long", learning_curve=rows))[:2] == ["reproduced", "reproduced"]
     timed({})
-    found = expanded_at_equal_samples(asked).parts
-    assert [part.verdict for part in found][:2] == ["reproduced", "undecided"]
-    assert "on an idle machine" in found[1].text
+    found = judged("001-8", scale="long", learning_curve=rows)
+    assert parts(found)[:2] == ["reproduced", "undecided"]
+    assert "on an idle machine" in found.parts[1].text
 
 
 def test_completions_take_the_benchmarks_seconds(timed):

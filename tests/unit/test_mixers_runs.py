@@ -8,8 +8,9 @@ from pydantic import ValidationError
 from allmlp import params
 from allmlp.errors import UserError
 from allmlp.plan import Context
-from allmlp.studies.mixers.runs import training, united
+from allmlp.studies.mixers.runs import training
 from allmlp.studies.mixers.runs.padding import end_token
+from allmlp.studies.mixers.runs.union import united
 from allmlp.studies.settings import refuse_searched_seeds
 from tests.conftest import PARAMETERS
 

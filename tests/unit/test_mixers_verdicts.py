@@ -1,28 +1,21 @@
 """The rules of study 001's trainings on made-up measurements where the answer is known."""
 
-from types import SimpleNamespace
-
 import pandas as pd
 import pytest
 
-from allmlp import studies
+from allmlp.report.statistics import Finding
 from allmlp.studies.mixers.verdicts import common
 from allmlp.studies.rules import NotComparableError, NotPlannedError
+from tests import judging
 from tests.unit.made_up_curves import curve, leaks, table
 
 
-def judged(claim: str, rows: pd.DataFrame, scale: str = "workstation", **more: pd.DataFrame):
-    """The finding of a claim's test on made-up evidence."""
-    row = next(row for row in studies.ledger("mixers") if row["id"] == claim)
-    tables = {"learning_curve": rows, **more}
-    evidence = SimpleNamespace(
-        table=lambda name: tables[name].copy(), margin=row["margin"], paper=row["paper"], scale=scale
-    )
-    return studies.verdict("mixers", row["test"])(evidence)
+def judged(claim: str, rows: pd.DataFrame, scale: str = "workstation", **more: pd.DataFrame) -> Finding:
+    return judging.judged(claim, scale=scale, learning_curve=rows, **more)
 
 
 def parts(*args, **more) -> list[str]:
-    return [part.verdict for part in judged(*args, **more).parts]
+    return judging.parts(judged(*args, **more))
 
 
 def test_flat_against_expanded():

@@ -4,13 +4,11 @@ import pandas as pd
 import pytest
 import torch
 
-from allmlp import models, studies
+from allmlp import models
 from allmlp.models.base import SequenceModel
-from allmlp.report.evidence import Evidence
 from allmlp.studies.mixers import recovery
 from allmlp.studies.mixers.measures import recovery as measure
-from allmlp.studies.mixers.verdicts import representation
-from tests import exhibits
+from tests import exhibits, judging
 
 ARCHITECTURES = [("masked-mixer", {}), ("masked-mixer", {"expansion": 2.0}), ("llama", {"n_heads": 2})]
 
@@ -125,9 +123,7 @@ def table_of(levels: dict[str, tuple[float, float, float]] = LEVELS, seeds: int 
 
 
 def judged(claim: str, rows: pd.DataFrame) -> list[str]:
-    row = next(row for row in studies.ledger("mixers") if row["id"] == claim)
-    evidence = Evidence("mixers", "gpu", {}, margin=row["margin"], paper=row["paper"], _tables={"recovery": rows})
-    return [part.verdict for part in getattr(representation, row["test"])(evidence).parts]
+    return judging.parts(judging.judged(claim, scale="gpu", recovery=rows))
 
 
 def test_the_rules_hold_where_the_paper_is_right_and_fall_where_it_is_not():

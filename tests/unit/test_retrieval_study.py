@@ -1,14 +1,13 @@
 """Study 001's retrieval from settings to figures: tiny embedders, searches and matchers, all measures of them."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp import measuring, studies, tokenizers
+from allmlp import measuring, studies
 from allmlp.errors import UserError
 from allmlp.measured import read
 from allmlp.run import Run
@@ -22,7 +21,6 @@ from allmlp.training import checkpoint
 from allmlp.training.trained import Trained
 from tests import exhibits, tiny
 
-THINGS = ["cat", "dog", "owl", "fox", "hen", "cow", "bee", "ant", "elk", "eel", "ram", "bat"]
 SETTINGS: dict[str, Any] = {
     "corpus": "tiny",
     "context": 24,
@@ -155,7 +153,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         tiny.write_tokens(folder)
-        write_pairs(folder)
+        for name in ("told", "others"):
+            tiny.write_pairs(folder, name)
         published = {"embedders": ["transformer"], "matchers": [MATCHERS[2]], "contexts": [8], "pairs": ["told"]}
         runs = planned(seeds=[0], comparisons={**RETRIEVAL["comparisons"], "published": published})
         tables: dict[str, list[pd.DataFrame]] = {}
@@ -170,16 +169,6 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame
         **{measure: pd.concat(found, ignore_index=True) for measure, found in tables.items()},
         "paper": exhibits.paper("mixers"),
     }
-
-
-def write_pairs(folder: Path) -> None:
-    from allmlp.tokens.pairs import write_pairs as write
-
-    drawn = np.random.default_rng(0).choice(THINGS, (300, 2))
-    told = [(f"The {a} and {b}", f"A {b} met the {a} {n}") for n, (a, b) in enumerate(drawn)]
-    tokenizer = tokenizers.fit(tokenizers.Bytes(), [text for pair in told for text in pair], folder)
-    for name in ("told", "others"):
-        write(told, tokenizer, folder / f"results/tokens/{name}-00000000", held_out=5, describe={})
 
 
 def test_measures_say_what_was_given_and_reached(measured):

@@ -1,27 +1,18 @@
 """The rules of study 001's retrieval on made-up measurements where the answer is known."""
 
-from types import SimpleNamespace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp import studies
-from allmlp.report.statistics import Finding
 from allmlp.studies.mixers.matching import OTHER_WORDS, SHARED_WORDS
 from allmlp.studies.mixers.runs.retrieval_settings import MATCHERS
 from allmlp.studies.rules import NotPlannedError
-from tests import exhibits
+from tests import exhibits, judging
 
-
-def judged(claim: str, scale: str = "gpu", **tables: pd.DataFrame) -> Finding:
-    """The finding of a claim's test on made-up evidence."""
-    row = next(row for row in studies.ledger("mixers") if row["id"] == claim)
-    evidence: Any = SimpleNamespace(
-        margin=row["margin"], paper=row["paper"], scale=scale, table=lambda name: tables[name].copy()
-    )
-    return studies.verdict("mixers", row["test"])(evidence)
+judged = partial(judging.judged, scale="gpu")
 
 
 def rows_of(*settings: dict[str, Any], seeds: int = 5) -> pd.DataFrame:

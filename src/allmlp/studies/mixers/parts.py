@@ -19,6 +19,11 @@ def of_model(rows: pd.DataFrame, variant: str, size: str | None = BASE, padding:
     return found
 
 
+def of_base(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the size that all models share, padded on the right."""
+    return rows[rows["size"].eq(BASE) & rows["padding"].eq("right")]
+
+
 def widths(rows: pd.DataFrame, variant: str) -> dict[int, pd.DataFrame]:
     """width -> the rows of one model at the study's own depth, padded on the right; its smallest batch of several."""
     depth = rows.loc[rows["size"].eq(BASE), "n_blocks"]

@@ -30,7 +30,7 @@ def descend(
     kinds, rates: (B,), one per row: rows differ in nothing else and do not meet.
     """
     B, T = tokens_BT.shape
-    embeddings_VD = _embedding(model).weight.detach()
+    embeddings_VD = embedding(model).weight.detach()
     scale = embeddings_VD.square().mean().sqrt()
     noise = torch.randn(B, T, embeddings_VD.shape[1], generator=torch.Generator().manual_seed(seed))
     x_BTD = noise.to(embeddings_VD)
@@ -49,13 +49,13 @@ def descend(
 
 def hidden(model: SequenceModel, x_BTD: Tensor) -> Tensor:
     """The last hidden layer for embeddings in place of tokens."""
-    with _replaced(_embedding(model), lambda _: x_BTD):
+    with _replaced(embedding(model), lambda _: x_BTD):
         return model.hidden(torch.zeros(x_BTD.shape[:2], dtype=torch.int64, device=x_BTD.device))
 
 
 def read_off(model: SequenceModel, x_BTD: Tensor) -> dict[str, Tensor]:
     """Tokens (B, T) of embeddings: by the pseudo-inverse, as the paper does, and by the nearest embedding."""
-    embeddings_VD = _embedding(model).weight.detach()
+    embeddings_VD = embedding(model).weight.detach()
     x_BTD = x_BTD.nan_to_num(posinf=0.0, neginf=0.0)
     nearest_BTV = torch.cdist(x_BTD, embeddings_VD.expand(len(x_BTD), -1, -1))
     return {
@@ -95,7 +95,8 @@ def search(model: Any, tokens_T: Tensor) -> Tensor:
     return torch.stack(found)
 
 
-def _embedding(model: SequenceModel) -> nn.Embedding:
+def embedding(model: SequenceModel) -> nn.Embedding:
+    """What gives a model's tokens their embeddings."""
     return model.get_submodule(model.EMBEDDINGS["token_embedding"].removesuffix(".weight"))  # type: ignore[return-value]
 
 

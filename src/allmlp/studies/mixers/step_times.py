@@ -24,7 +24,7 @@ import pandas as pd
 
 FILE = Path(__file__).with_name("step_times.json")
 SCALES = {"cpu": ("laptop", "workstation", "long"), "cuda": ("gpu",)}
-ROUNDS, SHORT_S, PRINTED_ROUNDS = 9, 0.3, 5  # a model is timed for SHORT_S in each round, at least twice
+ROUNDS, SHORT_S, FEWEST, PRINTED_ROUNDS = 9, 0.3, 2, 5  # in each round a model is timed for SHORT_S, FEWEST steps
 IDLE = 0.95  # of the time of a CPU: the least that the process must have had
 SIZE = {"context": 512, "vocabulary": 4096, "n_blocks": 8}
 PRINTED: dict[str, tuple[str, dict[str, Any]]] = {  # of 001-31, in batches of 16
@@ -117,21 +117,8 @@ def update(architecture: str, hyperparameters: dict[str, Any], sequences: int, d
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
-        if device == "cuda":
-            torch.cuda.synchronize()
 
     return step
-
-
-def timed(step: Callable[[], None], at_least_s: float) -> float:
-    """The median of steps for so long, of two at least; one before them warms up."""
-    step()
-    taken: list[float] = []
-    while len(taken) < 2 or sum(taken) < at_least_s:
-        before = time.perf_counter()
-        step()
-        taken.append(time.perf_counter() - before)
-    return statistics.median(taken)
 
 
 def measure(
@@ -139,11 +126,12 @@ def measure(
 ) -> dict[str, Timed]:
     """Every model once in each of `count` rounds."""
     from allmlp import known
+    from allmlp.studies.mixers.stopwatch import median_seconds
 
     seconds: dict[str, list[float]] = {name: [] for name in models}
     for number in range(count):
         for name, of in models.items():
-            seconds[name].append(float(f"{timed(update(*of, device), at_least_s):.4g}"))
+            seconds[name].append(float(f"{median_seconds(update(*of, device), device, at_least_s, FEWEST):.4g}"))
         print(f"round {number + 1} of {count}", flush=True)
     return {name: Timed(known.counts(*of).flops, seconds[name]) for name, of in models.items()}
 

@@ -9,7 +9,7 @@ from allmlp.report import plots, style
 from allmlp.report.exhibits import figure
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.drawing import HEADLINES, colour
-from allmlp.studies.mixers.parts import BASE, TRAINING
+from allmlp.studies.mixers.parts import TRAINING, of_base
 from allmlp.studies.parts import of_part
 from allmlp.studies.seeds import over_seeds
 
@@ -32,7 +32,7 @@ def learning_curves(learning_curve: pd.DataFrame) -> Figure:
     there is no grey mark.
     """
     rows = budgets.curves(of_part(learning_curve, TRAINING))
-    rows = rows[rows["variant"].isin(HEADLINES) & rows["size"].eq(BASE) & rows["padding"].eq("right")]
+    rows = of_base(rows[rows["variant"].isin(HEADLINES)])
     figure, axes = style.canvas(columns=len(AXES), height=3.0)
     for axis, unit in zip(axes[0], AXES, strict=True):
         _panel(axis, rows, unit)

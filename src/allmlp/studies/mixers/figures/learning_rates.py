@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from allmlp.report import style
 from allmlp.report.exhibits import figure
 from allmlp.studies.mixers.drawing import FAMILIES
-from allmlp.studies.mixers.parts import BASE, SEARCH
+from allmlp.studies.mixers.parts import SEARCH, of_base
 from allmlp.studies.mixers.searched import searched
 from allmlp.studies.parts import of_part
 
@@ -23,7 +23,7 @@ def learning_rates(cost: pd.DataFrame) -> Figure:
     trainers (E001-6).
     """
     rows = searched(of_part(cost, SEARCH))
-    rows = rows[rows["size"].eq(BASE) & rows["padding"].eq("right") & ~rows["windows"]]
+    rows = of_base(rows[~rows["windows"]])
     families = [architecture for architecture in FAMILIES if architecture in set(rows["model"])]
     figure, axes = style.canvas(columns=max(1, len(families)), height=2.8)
     for axis, architecture in zip(axes[0], families, strict=True):

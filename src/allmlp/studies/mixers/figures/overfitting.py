@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from allmlp.report import plots, style
 from allmlp.report.exhibits import figure
 from allmlp.studies.mixers.drawing import FAMILIES, colour
-from allmlp.studies.mixers.parts import BASE, TRAINING
+from allmlp.studies.mixers.parts import TRAINING, of_base
 from allmlp.studies.parts import of_part
 from allmlp.studies.seeds import over_seeds
 
@@ -22,8 +22,8 @@ def overfitting(learning_curve: pd.DataFrame) -> Figure:
     there to the highest, a colour for each family of them. Where an early GPT was run, its training loss has its
     dropout in it.
     """
-    rows = of_part(learning_curve, TRAINING)
-    rows = rows[rows["size"].eq(BASE) & rows["padding"].eq("right") & rows["step"].gt(0)]
+    rows = of_base(of_part(learning_curve, TRAINING))
+    rows = rows[rows["step"].gt(0)]
     figure, axes = style.canvas(columns=2, height=3.2)
     _curves(axes[0, 0], rows)
     _gaps(axes[0, 1], rows)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from allmlp.report import plots, style
 from allmlp.report.exhibits import figure
 from allmlp.studies.mixers.drawing import colour
-from allmlp.studies.mixers.parts import BASE
+from allmlp.studies.mixers.parts import of_base
 from allmlp.studies.seeds import over_seeds
 
 COLUMNS = {"step": "training steps", "d_model": "width, untrained", "n_blocks": "layers, untrained"}
@@ -61,7 +61,7 @@ def _searched(axis: Axes, rows: pd.DataFrame) -> None:
 
 def panels(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Column of x -> its rows: training steps of the base size; untrained weights by width and depth where varied."""
-    base = rows[rows["size"].eq(BASE) & rows["padding"].eq("right")]
+    base = of_base(rows)
     width, depth = base["d_model"].iloc[0], base["n_blocks"].iloc[0]
     untrained = rows[rows["step"].eq(0) & rows["padding"].eq("right")]
     varied = {

@@ -1,7 +1,5 @@
 """Tokens per second against length: a step with the model's memory, and the published full pass per token (001-29)."""
 
-import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,6 +8,7 @@ import torch
 
 from allmlp.columns import exact, timing
 from allmlp.protocols import Trained
+from allmlp.studies.mixers.stopwatch import median_seconds
 
 RECIPE = 1
 SHORTEST = 32  # tokens of the shortest text; longer ones double up to the context
@@ -35,24 +34,6 @@ def measure(trained: Trained) -> pd.DataFrame:
             while read < length - 1:
                 _, state = model.step(tokens_BT[:, read], state)
                 read += 1
-            rows.append(
-                {
-                    "length": length,
-                    "step_tokens_per_s": 1 / median_seconds(partial(model.step, tokens_BT[:, 0], state), device),
-                    "pass_tokens_per_s": 1 / median_seconds(partial(model, tokens_BT[:, :length]), device),
-                }
-            )
+            ways = partial(model.step, tokens_BT[:, 0], state), partial(model, tokens_BT[:, :length])
+            rows.append((length, *(1 / median_seconds(way, device, SECONDS, FEWEST) for way in ways)))
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def median_seconds(work: Callable[[], Any], device: str) -> float:
-    """The median time of `work`, called again and again; once before it counts."""
-    times: list[float] = []
-    work()
-    while len(times) < FEWEST or sum(times) < SECONDS:
-        start = time.perf_counter()
-        work()
-        if device == "cuda":
-            torch.cuda.synchronize()
-        times.append(time.perf_counter() - start)
-    return sorted(times)[len(times) // 2]

@@ -60,7 +60,7 @@ def of_model(model: SequenceModel, texts_BT: Tensor, seed: int, steps: int = STE
     model.requires_grad_(False)  # the input moves, not the weights
     chosen = best_rates(model, texts_BT[:SEARCH_TEXTS], steps)
     asked_BT = texts_BT[SEARCH_TEXTS:]
-    truth = model.get_submodule(model.EMBEDDINGS["token_embedding"].removesuffix(".weight"))(asked_BT).detach()
+    truth = recovery.embedding(model)(asked_BT).detach()
     ceiling = (recovery.read_off(model, truth)["inverse"] == asked_BT).double().mean().item()
     rates = {"published": dict.fromkeys(recovery.KINDS, PUBLISHED), "searched": chosen}
     settings = sorted({setting for of_kind in rates.values() for setting in of_kind.items()})

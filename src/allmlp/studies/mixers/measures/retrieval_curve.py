@@ -5,7 +5,7 @@ import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.curves import kept_rows
+from allmlp.studies.losses import thinned
 
 RECIPE = 1
 MOST_ROWS = 60
@@ -20,14 +20,10 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step, and one for the end."""
-    log, taken = trained.log, held_out(trained)
-    smooth = log["loss"].rolling(SMOOTHED, min_periods=1).mean()
-    rows = pd.DataFrame({"step": log["step"], "loss_nats": smooth, "held_out_nats": np.nan})
-    rows["held_out_nats"] = rows["step"].map(taken.set_index("step")["held_out_nats"])
-    keep = rows["held_out_nats"].notna().to_numpy(copy=True)
-    keep[kept_rows(len(rows), MOST_ROWS)] = True
-    end = taken.tail(1).assign(loss_nats=np.nan)
-    return pd.concat([rows[keep], end], ignore_index=True)[list(COLUMNS)]
+    smooth = trained.log["loss"].rolling(SMOOTHED, min_periods=1).mean()
+    rows = thinned(trained.log.assign(loss=smooth), MOST_ROWS).rename(columns={"validation_nats": "held_out_nats"})
+    end = held_out(trained).tail(1).assign(loss_nats=np.nan)
+    return pd.concat([rows, end], ignore_index=True)[list(COLUMNS)]
 
 
 def held_out(trained: Trained) -> pd.DataFrame:

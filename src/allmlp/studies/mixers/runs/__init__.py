@@ -1,6 +1,5 @@
 """Runs of study 001: trainings that are compared, retrieval, what trained models hold and write, formulae."""
 
-from dataclasses import replace
 from typing import Self
 
 from pydantic import model_validator
@@ -11,6 +10,7 @@ from allmlp.studies.mixers.runs import formulae, representation, retrieval, trai
 from allmlp.studies.mixers.runs.representation import GenerationSettings, RepresentationSettings
 from allmlp.studies.mixers.runs.retrieval_settings import RetrievalSettings
 from allmlp.studies.mixers.runs.settings import TrainingSettings
+from allmlp.studies.mixers.runs.union import united
 from allmlp.studies.settings import refuse_searched_seeds
 
 
@@ -46,12 +46,3 @@ def runs(settings: Settings, context: Context) -> list[Run]:
             *formulae.runs(settings, speed, context),
         ]
     )
-
-
-def united(runs: list[Run]) -> list[Run]:
-    """Runs of one id as one, where it first stands and with its labels: it has the measures of all."""
-    found: dict[str, Run] = {}
-    for run in runs:
-        first = found.get(run.id, run)
-        found[run.id] = replace(first, measures=tuple(dict.fromkeys((*first.measures, *run.measures))))
-    return list(found.values())

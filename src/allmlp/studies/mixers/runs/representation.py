@@ -14,13 +14,13 @@ from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.strict import Strict
 from allmlp.studies.mixers.runs.formulae import GenerationSpeed
-from allmlp.studies.mixers.runs.settings import TrainingSettings
+from allmlp.studies.mixers.runs.settings import Seed, TrainingSettings
 from allmlp.studies.mixers.runs.training import embedder, searches
 
 RECOVERY = ("recovery",)
 COMPLETIONS = ("completion_samples", "completions")
 
-Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+Seeds = Annotated[list[Seed], Field(min_length=1)]
 Sizes = list[Annotated[int, Field(gt=0)]]
 
 

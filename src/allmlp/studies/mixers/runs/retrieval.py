@@ -27,6 +27,7 @@ from allmlp.studies.mixers.runs.retrieval_settings import (
 )
 from allmlp.studies.mixers.runs.settings import TrainingSettings
 from allmlp.studies.mixers.runs.training import embedder, searches
+from allmlp.studies.mixers.runs.union import united
 
 WITH_HEADS = MATCHERS[1:]
 OF_EVERY_MATCHER = ("retrieval", "retrieval_curve", *SHARED)
@@ -47,55 +48,41 @@ class Case(NamedTuple):
 
 
 def runs(retrieval: RetrievalSettings | None, settings: TrainingSettings, context: Context) -> list[Run]:
-    """Embedders, searches and matchers of all comparisons, those of one embedder one after the other."""
+    """Embedders, searches and matchers of all comparisons.
+
+    Those of one embedder stand together, so that a process computes its embeddings once.
+    """
     if retrieval is None:
         return []
     made = _Matchers(settings, retrieval, context)
-    for comparison in retrieval.compared:
-        made.add(comparison)
-    return [*made.parents.values(), *made.searches.values(), *made.ordered()]
+    matchers = united([run for comparison in retrieval.compared for run in made.matchers(comparison)])
+    _refuse_alike(matchers)
+    place = {parent: number for number, parent in enumerate(made.parents)}
+    of_one_embedder_together = sorted(matchers, key=lambda run: place[run.parent or ""])
+    return [*made.parents.values(), *made.searches.values(), *of_one_embedder_together]
 
 
 class _Matchers:
-    """The runs made so far, by id: comparisons share embedders, searches and matchers."""
+    """Makes matchers, and keeps the embedders and searches that they need, by id: comparisons share them."""
 
     def __init__(self, settings: TrainingSettings, retrieval: RetrievalSettings, context: Context) -> None:
         self.settings, self.retrieval, self.context = settings, retrieval, context
         self.parents: dict[str, Run] = {}
         self.searches: dict[str, Run] = {}
-        self.found: dict[str, Run] = {}
 
-    def add(self, comparison: Matching) -> None:
-        """Every matcher of one comparison; one that another has too is measured as both ask."""
+    def matchers(self, comparison: Matching) -> Iterator[Run]:
+        """Every matcher of one comparison."""
         steps = comparison.steps or self.retrieval.steps
         measures = (*OF_EVERY_MATCHER, *(OF_PROBED if comparison.probes else ()))
         for case in _cases(comparison):
             search = self._search(case._replace(training_pairs=None))
-            for context, seed in product(comparison.contexts, self._seeds()):
-                run = self._matcher(case, context, seed, steps, search, measures)
-                known = self.found.get(run.id, run)
-                self.found[run.id] = replace(run, measures=tuple(dict.fromkeys((*known.measures, *measures))))
-
-    def ordered(self) -> list[Run]:
-        """Those of one embedder together, so that a process computes its embeddings once."""
-        _refuse_alike(self.found.values())
-        place = {parent: number for number, parent in enumerate(self.parents)}
-        return sorted(self.found.values(), key=lambda run: place[run.parent or ""])
-
-    def _seeds(self) -> list[int]:
-        return self.retrieval.seeds or self.settings.seeds
+            for context, seed in product(comparison.contexts, self.retrieval.seeds or self.settings.seeds):
+                yield replace(self._matcher(case, context, seed, steps), search=search, measures=measures)
 
     def _parent(self, case: Case, seed: int) -> Run:
         model, untrained = EMBEDDERS[case.embedder], case.embedder.startswith("untrained")
-        run = embedder(
-            model,
-            seed,
-            self.settings,
-            self.context,
-            padding=case.padding,
-            d_model=case.d_model,
-            steps=0 if untrained else None,
-        )
+        steps, d_model = 0 if untrained else None, case.d_model
+        run = embedder(model, seed, self.settings, self.context, padding=case.padding, d_model=d_model, steps=steps)
         needed = [] if untrained else searches(model, self.settings, self.context, d_model=case.d_model)
         self.parents |= {one.id: one for one in (*needed, run)}
         return run
@@ -111,15 +98,13 @@ class _Matchers:
         self.searches |= {run.id: run for run in found}
         return tuple(run.id for run in found)
 
-    def _matcher(
-        self, case: Case, context: int, seed: int, steps: int, search: tuple[str, ...], measures: tuple[str, ...]
-    ) -> Run:
+    def _matcher(self, case: Case, context: int, seed: int, steps: int) -> Run:
         rate, searched = self.retrieval.optimiser.learning_rate, self.retrieval.search
         normalisations = searched.normalisations if searched else [self.retrieval.normalisation]
         normalisation = normalisations[0] if len(normalisations) == 1 else None  # None: as the best of the search
         run = self._run(case, context, seed, steps, rate, normalisation)
         tested = tuple(sorted({round(steps * i / self.retrieval.tested) for i in range(self.retrieval.tested)}))
-        return replace(run, search=search, measures=measures, tested=tested)
+        return replace(run, tested=tested)
 
     def _run(
         self, case: Case, context: int, seed: int, steps: int, rate: float, normalisation: Normalisation | None
@@ -185,12 +170,6 @@ def _refuse_alike(runs: Iterable[Run]) -> None:
 
 
 def _cases(comparison: Matching) -> Iterator[Case]:
-    for values in product(
-        comparison.embedders,
-        comparison.paddings,
-        comparison.matchers,
-        comparison.pairs,
-        comparison.positions,
-        comparison.training_pairs,
-    ):
-        yield Case(*values, comparison.d_model)
+    asked = comparison
+    tried = (asked.embedders, asked.paddings, asked.matchers, asked.pairs, asked.positions, asked.training_pairs)
+    return (Case(*values, asked.d_model) for values in product(*tried))

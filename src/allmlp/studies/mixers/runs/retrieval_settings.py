@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.studies.mixers.runs.settings import Padding, Seed
 from allmlp.studies.settings import Optimiser
 
 Positive = Annotated[int, Field(gt=0)]
-Padding = Literal["left", "right"]
 Position = Literal["last", "before_last", "mean"]  # as in embeddings.py, which a plan must not import
 Normalisation = Literal["none", "unit", "standardised"]
 Embedder = Literal["mixer", "transformer", "untrained-mixer", "untrained-transformer", "autoencoder"]
@@ -50,7 +50,7 @@ class Matching(Strict):
 class Search(Strict):
     """How a matcher's learning rate and the normalisation of its embeddings are chosen, on an embedder of `seed`."""
 
-    seed: int = Field(default=100, ge=0)
+    seed: Seed = 100
     context: Annotated[int, Field(ge=3)] = 8
     steps: Positive
     learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
@@ -64,7 +64,7 @@ class RetrievalSettings(Strict):
     left out, as an overlay may wish.
     """
 
-    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, min_length=1, description="null: the study's")
+    seeds: list[Seed] | None = Field(default=None, min_length=1, description="null: the study's")
     steps: Positive
     batch_size: Positive
     n_blocks: Positive

@@ -9,6 +9,7 @@ from allmlp.strict import Strict, refuse_unknown_names
 from allmlp.studies.settings import LearningRateSearch, Optimiser, StudySettings, refuse_searched_seeds
 
 Padding = Literal["left", "right"]
+Seed = Annotated[int, Field(ge=0)]
 
 
 class Size(Strict):
@@ -36,7 +37,7 @@ class Model(Strict):
     d_model: int | None = Field(default=None, gt=0)
     batch_size: int | None = Field(default=None, gt=0)
     learning_rate: float | None = Field(default=None, gt=0)
-    further_seeds: list[Annotated[int, Field(ge=0)]] = Field(default=[])
+    further_seeds: list[Seed] = Field(default=[])
 
     @field_validator("architecture")
     @classmethod

@@ -55,7 +55,7 @@ def flat_against_llama(evidence: Evidence) -> Finding:
     best, *others = _widths_of(evidence, BEST_FLAT, *BESIDE_FLAT)
 
     def behind() -> Finding:
-        amount = _unit(evidence, rows, [*flat.values(), *llama.values()])
+        amount = unit_of_time(evidence, rows, [*flat.values(), *llama.values()])
         best_flat, best_llama = (
             smallest({str(width): budgets.at(of_one, "seconds", amount) for width, of_one in of_width.items()})
             for of_width in (flat, llama)
@@ -87,7 +87,7 @@ def width_against_depth(evidence: Evidence) -> Finding:
     )
 
     def gap() -> np.ndarray:
-        amount = _unit(evidence, rows, [deep, wide])
+        amount = unit_of_time(evidence, rows, [deep, wide])
         return budgets.paired(*(budgets.at(one, "seconds", amount) for one in (deep, wide))).to_numpy()
 
     return of_parts(
@@ -104,7 +104,7 @@ def _widths_of(evidence: Evidence, *printed: int) -> tuple[int, ...]:
     return tuple(width // EIGHTH for width in printed) if evidence.scale == BENCHMARKED else printed
 
 
-def _unit(evidence: Evidence, rows: pd.DataFrame, of_models: list[pd.DataFrame]) -> float:
+def unit_of_time(evidence: Evidence, rows: pd.DataFrame, of_models: list[pd.DataFrame]) -> float:
     """The seconds that all of these models have had: at the scale `long` at most the miniature of the article's unit.
 
     That is the time in which the 16-headed Llama of the study's width has taken `long_unit_steps`.
@@ -135,7 +135,7 @@ def _is_best(
     if missing := [width for width in (best, *others) if width not in of_width]:
         needed = " and ".join(f"{width:,}" for width in missing)
         return undecided(f"not judged: needs width {needed}, which this scale does not plan")
-    amount = _unit(evidence, rows, [of_width[width] for width in (best, *others)])
+    amount = unit_of_time(evidence, rows, [of_width[width] for width in (best, *others)])
     losses = {width: budgets.at(of_width[width], "seconds", amount) for width in (best, *others)}
     lead = smallest({str(width): losses[width] for width in others}) - losses[best]
     return better(lead.to_numpy(), evidence.margin["loss_nats"], unit=NATS)
