@@ -182,7 +182,8 @@ def test_the_file_for_the_report_has_the_same_bytes_each_time(tmp_path: Path, mo
     Path("results").mkdir()
     entry = {**judged(a=rests("better", 0.5, 0.5, spread=0.6)), "id": "000-1"}
     Path("results/claims.json").write_text(json.dumps({"claims": [entry]}))
-    content = {"studies": {"language": {scale: {"seeds": {"scaling": {"": 7}}} for scale in ("workstation", "gpu")}}}
+    at = {"seeds": {"scaling": {"": 7}}, "runs": [], "about": []}
+    content = {"studies": {"language": {scale: at for scale in ("workstation", "gpu")}}}
     Path("results/selected.json").write_text(json.dumps(content))
     planned_power.write()
     first = Path("results/power.json").read_bytes()
