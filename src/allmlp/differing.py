@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from allmlp import costs, params
+from allmlp import costs, params, store
 from allmlp.aligning import aligned
 from allmlp.errors import UserError
 from allmlp.params import LOCAL
@@ -76,8 +76,9 @@ def differences(before: Runs, after: Runs) -> list[Difference]:
     for scale in {**before, **after}:
         for study in {**before.get(scale, {}), **after.get(scale, {})}:
             old, new = ({run.id: run for run in plan.get(scale, {}).get(study, [])} for plan in (before, after))
-            files = {file for run in old.values() for file in run.measurements.values()} - kept
-            leaving = frozenset(file for file in files if Path(file).is_file())
+            asked = {file for run in old.values() for file in run.measurements.values()}
+            lacking = {file for run in old.values() for file in store.lacking(run).values()}
+            leaving = frozenset(asked - lacking - kept)
             added, gone = [new[run] for run in new.keys() - old.keys()], old.keys() - new.keys()
             if added or gone or leaving:
                 hours = sum(costs.hours(run for run in added if not Path(run.checkpoint).is_file()).values())
