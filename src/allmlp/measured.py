@@ -41,7 +41,7 @@ def own_file(measured: Measured, rows: pa.Table) -> bytes:
 def read(file: Path) -> tuple[Measured, pa.Table]:
     """A run's own file: what it says of itself, and its rows. UserError where it is damaged."""
     try:
-        table = pq.read_table(file)
+        table = pq.read_table(file, use_threads=False, pre_buffer=False)
         about = json.loads(table.schema.metadata[b"allmlp"])
         measured = Measured(about["run"], about["settings"], tuple(about["recipes"]))
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError) as error:

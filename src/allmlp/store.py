@@ -154,7 +154,7 @@ def _read(part: Path) -> pa.Table:
     way_out = f"`git checkout {part}`, or delete it and measure again."
     try:
         content = part.read_bytes()
-        table = pq.read_table(io.BytesIO(content), read_dictionary=list(ABOUT))
+        table = pq.read_table(io.BytesIO(content), read_dictionary=list(ABOUT), use_threads=False, pre_buffer=False)
     except (OSError, pa.ArrowException) as error:
         raise UserError(f"{part}: cannot be read as a part of the store ({error}). {way_out}") from error
     if sha256(content).hexdigest()[:DIGITS] != part.stem:

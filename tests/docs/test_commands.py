@@ -44,7 +44,6 @@ RUN = {  # command -> the words behind its own
     "snakemake --cores all --config scale=workstation": ("-n",),
     "snakemake --cores all --config study=language": ("-n",),
     "snakemake --cores all --configfile my.yaml": ("-n",),
-    "snakemake --cores all --configfile config/recorded/english.yaml": ("-n",),
     "snakemake --workflow-profile workflow/profiles/slurm": ("-n",),
     "dvc remote modify local url s3://...": (),
 }
@@ -55,6 +54,7 @@ WHY_NOT = {
     "pip install -e .[slurm]": NETWORK,
     "git checkout STATE && dvc checkout --allow-missing": "tests/workflow/test_states.py walks states",
     "MY_KEY=... allmlp tokenize tinystories-summaries": NETWORK,
+    "snakemake --cores all --configfile config/recorded/english.yaml": "needs text; see tests/workflow/test_recorded.py",
     "python -m allmlp.known": MINUTES,
     "python benchmarks/rates.py --write": "needs an idle machine",
     "PYTHONPATH=src python -m allmlp advance --minutes 60": ELSEWHERE,

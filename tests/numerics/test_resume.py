@@ -140,7 +140,8 @@ def test_a_damaged_state_falls_back_to_the_one_before(here: Path, capsys: pytest
     run = tiny.run("transformer", steps=400)
     expected = uninterrupted(run)
     killed_once(run, signal.SIGKILL, 8)
-    newest = max((checkpoint.WORK / run.id).glob("state-*.safetensors"), key=lambda path: int(path.stem.split("-")[1]))
+    sealed = (checkpoint.WORK / run.id).glob("state-*.json")  # written after the weights: without it there is no state
+    newest = max(sealed, key=lambda path: int(path.stem.split("-")[1])).with_suffix(".safetensors")
     content = bytearray(newest.read_bytes())
     content[-1] ^= 1
     newest.write_bytes(content)

@@ -183,7 +183,7 @@ def test_the_file_for_the_report_has_the_same_bytes_each_time(tmp_path: Path, mo
     entry = {**judged(a=rests("better", 0.5, 0.5, spread=0.6)), "id": "000-1"}
     Path("results/claims.json").write_text(json.dumps({"claims": [entry]}))
     at = {"seeds": {"scaling": {"": 7}}, "runs": [], "about": []}
-    content = {"studies": {"language": {scale: at for scale in ("workstation", "gpu")}}}
+    content = {"studies": {"language": dict.fromkeys(("workstation", "gpu"), at)}}
     Path("results/selected.json").write_text(json.dumps(content))
     planned_power.write()
     first = Path("results/power.json").read_bytes()

@@ -104,7 +104,7 @@ class Evidence:
 
     def _with_labels(self, measure: str, held: dict[str, Held]) -> pd.DataFrame:
         stored = _checked(self.study, measure, self.content)
-        rows = stored.table(one.key for one in held.values()).to_pandas()
+        rows = stored.table(one.key for one in held.values()).to_pandas(use_threads=False)
         counts = [stored.count(one.key) for one in held.values()]
         labels = pd.DataFrame([self.content["runs"][run]["labels"] for run in held])
         labels.insert(0, "run", list(held))
