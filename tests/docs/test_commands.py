@@ -54,7 +54,7 @@ WHY_NOT = {
     "pip install -e .[slurm]": NETWORK,
     "git checkout STATE && dvc checkout --allow-missing": "tests/workflow/test_states.py walks states",
     "MY_KEY=... allmlp tokenize tinystories-summaries": NETWORK,
-    "snakemake --cores all --configfile config/recorded/english.yaml": "needs text; see tests/workflow/test_recorded.py",
+    "snakemake --cores all --configfile config/recorded/english.yaml": "needs text: tests/workflow/test_recorded.py",
     "python -m allmlp.known": MINUTES,
     "python benchmarks/rates.py --write": "needs an idle machine",
     "PYTHONPATH=src python -m allmlp advance --minutes 60": ELSEWHERE,
