@@ -45,9 +45,3 @@ def figure(study: str, name: str) -> Exhibit:
 def table(study: str, name: str, tables: Mapping[str, Any]) -> pd.DataFrame:
     """A study's table, made of these measurements."""
     return shown(exhibits.of(study, "tables")[name], tables)
-
-
-def paper_values(study: str) -> pd.DataFrame:
-    """The numbers that the paper prints, as figures and tables in the older form read them."""
-    rows = [(claim, key, value) for claim, of in paper(study).items() for key, value in of.items()]
-    return pd.DataFrame(rows, columns=["claim", "key", "value"])

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import torch
 
-from allmlp import studies
 from allmlp.studies.language import constructed, frequencies, parts
 from allmlp.studies.language.measures import (
     class_energies,
@@ -17,6 +16,7 @@ from allmlp.studies.language.measures import (
     example_neurons,
     explained_energy,
     l1_l2,
+    loss_curve,
     neuron_classes,
     row_norms,
     thresholds,
@@ -24,8 +24,8 @@ from allmlp.studies.language.measures import (
 
 T, D, SEEDS = 15, 16, range(6)
 KEPT, STEPS = [0, 1, 3, 10, 50, 95, 190], 200
-OF_NEURONS = (class_energies, concentration, energy_map, example_neurons, explained_energy, l1_l2, neuron_classes,
-              row_norms, thresholds)  # fmt: skip
+OF_NEURONS = (class_energies, concentration, energy_map, example_neurons, explained_energy, l1_l2, loss_curve,
+              neuron_classes, row_norms, thresholds)  # fmt: skip
 LABELS = {"model": "mlp", "part": "neurons", "corpus": "stories", "d_model": D, "d_mlp": 32, "context": T}
 BASE = {"weight_decay": 0.5, "embedding_std": 0.02}
 
@@ -48,28 +48,13 @@ def trained(seed: int = 0) -> SimpleNamespace:
         layer = start * (1 - step / STEPS) + end * (step / STEPS)
         return {"first.weight": torch.tensor(layer.reshape(20, -1), dtype=torch.float32)}
 
-    log = pd.DataFrame({"step": range(STEPS), "learning_rate": 0.25})
-    run = SimpleNamespace(
-        labels=LABELS, steps=STEPS, seed=seed, hyperparameters={"context": T}, optimiser={"weight_decay": 0.5}
-    )
-    return SimpleNamespace(run=run, log=log, steps=[*KEPT, STEPS], weights=weights, reads=reads)
-
-
-def judged(claim: str, **tables: pd.DataFrame):
-    """The finding of a claim's own test on these tables."""
-    row = next(row for row in studies.ledger("language") if row["id"] == claim)
-    assert set(row["measures"]) <= set(tables)
-    evidence = SimpleNamespace(table=lambda name: tables[name].copy(), margin=row["margin"], paper=row["paper"])
-    return studies.verdict("language", row["test"])(evidence)
-
-
-def own(test: str) -> str:
-    """The id of this project's own claim that a test judges."""
-    return next(row["id"] for row in studies.ledger("language") if row["test"] == test)
-
-
-def parts_of(finding) -> list[str]:
-    return [part.verdict for part in finding.parts]
+    loss = np.linspace(6, 2, STEPS) + 0.1 * np.random.default_rng(seed).normal(size=STEPS)
+    log = pd.DataFrame({"step": range(STEPS), "learning_rate": 0.25, "loss": loss})
+    log["validation_loss"] = log["loss"].where(log["step"].isin(KEPT))
+    about = {"hyperparameters": {"context": T}, "optimiser": {"weight_decay": 0.5}, "tokens": None}
+    run, ending = SimpleNamespace(labels=LABELS, steps=STEPS, seed=seed, **about), {"steps_done": STEPS}
+    ending |= {"validation_loss": 2.5}
+    return SimpleNamespace(run=run, log=log, steps=[*KEPT, STEPS], weights=weights, reads=reads, ending=ending)
 
 
 def jitter(seed: int) -> float:
@@ -107,7 +92,7 @@ def ends(share: Callable[[dict], tuple[float, float, float, float]], wear: float
                       "dct_sparse_share_1": 0.0, "other_share_1": 0.0}  # fmt: skip
             for reading in ("paper", "relative"):
                 classes.append({**run, "reading": reading, "wear_1": wear * step / 100, **shares, **about})
-    cost = pd.DataFrame(classes).drop_duplicates("run")[["run", "seed"]].assign(validation_nats=3.0)
+    cost = pd.DataFrame(classes).drop_duplicates("run")[["run", "seed", "part"]].assign(validation_nats=3.0)
     return {"neuron_classes": pd.DataFrame(classes), "concentration": pd.DataFrame(numbers), "cost": cost}
 
 

@@ -1,7 +1,5 @@
 """Study 002's ablations, sweeps and grid: the rules of claims.yaml on curves whose answer is known."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,47 +7,16 @@ import pytest
 from allmlp.studies.copying import convergence
 from allmlp.studies.copying.measures import exact_forms, falls, iterations_to_99, learning_curve, operations
 from allmlp.studies.rules import NotPlannedError
-from tests import exhibits, judging
-from tests.unit.test_copying_study import STEPS, fall
-
-SEEDS = range(6)
-HEIGHT = convergence.plateau(16)
-
-
-def trained(loss: np.ndarray) -> SimpleNamespace:
-    """A run as measures see it, of this loss; its accuracy rises as the loss falls."""
-    accuracy = (1 - loss / HEIGHT).clip(0, 1)
-    log = pd.DataFrame({"step": range(len(loss)), "loss": loss, "token_accuracy": accuracy})
-    log = log.assign(string_accuracy=(accuracy > 0.9999).astype(float))
-    run = SimpleNamespace(steps=STEPS, task_parameters={"string_length": 16})
-    return SimpleNamespace(log=log, run=run, diverged=len(loss) < STEPS)
-
-
-def rows_of(module, losses: dict[str, list[np.ndarray]]) -> pd.DataFrame:
-    """Measurements of published CausalRN and its variants, one run per loss."""
-    parts = []
-    for variant, curves in losses.items():
-        for seed, loss in enumerate(curves):
-            part = "comparison" if variant == "published" else "ablation"
-            labels = {"model": "causal-rn", "variant": variant, "part": part, "string_length": 16, "seed": seed}
-            parts.append(module.measure(trained(loss)).assign(run=f"{variant}-{seed}", **labels))
-    return pd.concat(parts, ignore_index=True)
+from tests import judging
+from tests.unit.known_copying import HEIGHT, STEPS, ablations, curves, fall, grid, sweep, trained
 
 
 def both(losses: dict[str, list[np.ndarray]]) -> dict[str, pd.DataFrame]:
-    return {"learning_curve": rows_of(learning_curve, losses), "falls": rows_of(falls, losses)}
+    return {"learning_curve": ablations(learning_curve, losses), "falls": ablations(falls, losses)}
 
 
 def judged(claim: str, tables: dict[str, pd.DataFrame]):
     return judging.judged(claim, models=["causal-rn", "transformer"], **tables)
-
-
-def curves(at: float, width: float = 20.0, noise: float = 0.0) -> list[np.ndarray]:
-    """A falling loss per seed, each a little later than the one before, with its own noise."""
-    return [
-        fall(at + 2 * seed, width) * (1 + noise * np.random.default_rng(seed).standard_normal(STEPS)).clip(0.1)
-        for seed in SEEDS
-    ]
 
 
 @pytest.mark.parametrize(("noise", "expected"), [(0.5, "reproduced"), (0.0, "contradicted")])
@@ -68,7 +35,7 @@ def test_a_diverged_run_counts_as_unstable_with_the_plateau():
 @pytest.mark.parametrize(("width", "expected"), [(180.0, "reproduced"), (20.0, "contradicted")])
 def test_only_a_sudden_fall_of_the_exact_norm_alone_is_its_phase_change(width, expected):
     losses = {"published": curves(100), "approximate-pre-norm": curves(200, 180), "no-pre-norm": curves(200, width)}
-    rows = rows_of(iterations_to_99, losses)
+    rows = ablations(iterations_to_99, losses)
     assert judged("002-2", {"iterations_to_99": rows}).verdict == expected
 
 
@@ -81,14 +48,14 @@ DIVERGED = [loss[:150] for loss in NEVER]
 )
 def test_a_model_that_has_not_arrived_is_not_one_without_a_phase_change(none, expected):
     losses = {"published": curves(100), "approximate-pre-norm": curves(200, 180), "no-pre-norm": none}
-    found = judged("002-2", {"iterations_to_99": rows_of(iterations_to_99, losses)})
+    found = judged("002-2", {"iterations_to_99": ablations(iterations_to_99, losses)})
     assert found.verdict == expected
     assert ("no-pre-norm 6 of 6" in found.text) == (expected == "undecided")
 
 
 def test_without_the_fall_of_the_exact_norm_there_is_nothing_to_contradict():
     losses = {"published": NEVER, "approximate-pre-norm": curves(200), "no-pre-norm": curves(200)}
-    assert judged("002-2", {"iterations_to_99": rows_of(iterations_to_99, losses)}).verdict == "undecided"
+    assert judged("002-2", {"iterations_to_99": ablations(iterations_to_99, losses)}).verdict == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -102,21 +69,21 @@ def test_without_the_fall_of_the_exact_norm_there_is_nothing_to_contradict():
     ],
 )
 def test_sharpness_waits_for_the_fall(exp, relu, expected):
-    found = judged("002-3", {"falls": rows_of(falls, {"published": exp, "relu": relu, "elu": curves(200, 400)})})
+    found = judged("002-3", {"falls": ablations(falls, {"published": exp, "relu": relu, "elu": curves(200, 400)})})
     assert found.parts[1].verdict == expected
 
 
 def test_activations_are_judged_by_speed_and_by_sharpness():
     slow = {"published": curves(100), "relu": curves(200, 400), "elu": curves(220, 400)}
-    assert judged("002-3", {"falls": rows_of(falls, slow)}).verdict == "reproduced"
+    assert judged("002-3", {"falls": ablations(falls, slow)}).verdict == "reproduced"
     alike = {"published": curves(100), "relu": curves(104), "elu": curves(250, 400)}
-    assert judged("002-3", {"falls": rows_of(falls, alike)}).verdict == "contradicted"
+    assert judged("002-3", {"falls": ablations(falls, alike)}).verdict == "contradicted"
     never = {"published": curves(100), "relu": curves(104), "elu": curves(9999)}
-    assert judged("002-3", {"falls": rows_of(falls, never)}).verdict == "undecided"  # its budget understates ELU
+    assert judged("002-3", {"falls": ablations(falls, never)}).verdict == "undecided"  # its budget understates ELU
 
 
 def test_an_ablation_that_is_not_planned_is_named():
-    rows = rows_of(iterations_to_99, {"published": curves(100), "approximate-pre-norm": curves(200)})
+    rows = ablations(iterations_to_99, {"published": curves(100), "approximate-pre-norm": curves(200)})
     with pytest.raises(NotPlannedError, match="needs the ablations no-pre-norm"):
         judged("002-2", {"iterations_to_99": rows})
     with pytest.raises(NotPlannedError, match="needs runs of ablation"):
@@ -132,18 +99,6 @@ def test_falls_are_those_of_the_curve_and_censored_at_the_budget():
     never = falls.measure(trained(fall(9999))).iloc[0]
     assert not never[["fell", "fell_to_half", "reached", "perfect"]].any()
     assert never["to_half_steps"] == never["iterations"] == STEPS
-
-
-def grid(leads: list[float]) -> pd.DataFrame:
-    """A cell per entry of `leads`: log2 of the Transformer's iterations over CausalRN's."""
-    rows = []
-    for cell, lead in enumerate(leads):
-        for seed in SEEDS:
-            spread = 1 + 0.01 * seed
-            for model, steps in (("causal-rn", 200.0), ("transformer", 200 * 2**lead * spread)):
-                rows.append((f"{cell}-{model}-{seed}", seed, model, "grid", 16, 32 + cell, 2, 1e-3, steps, True))
-    names = ["run", "seed", "model", "part", "string_length", "d_model", "n_blocks", "learning_rate", "iterations"]
-    return pd.DataFrame(rows, columns=[*names, "reached"])
 
 
 @pytest.mark.parametrize(
@@ -170,19 +125,6 @@ def test_operations_weigh_iterations_by_what_a_step_costs(factor, expected):
     of_causal_rn = rows["model"] == "causal-rn"
     cost = rows[["run"]].assign(counted_flops=np.where(of_causal_rn, factor, 1.0) * 1e9, steps_done=1000)
     assert judged("002-own-4", {"falls": rows, "cost": cost}).verdict == expected
-
-
-def sweep(best_rate: float, best_heads: int) -> pd.DataFrame:
-    rows = []
-    for model in ("causal-rn", "transformer"):
-        for seed in SEEDS:
-            for rate in (5e-4, 1e-3, 2e-3):
-                steps = 100 + seed + 300 * abs(np.log2(rate / best_rate))
-                rows.append((model, seed, "sweep", rate, 1, steps))
-            rows.append((model, seed, "comparison", 2e-3, 1, 100.0))
-    heads = [("transformer", seed, "heads", 2e-3, n, 900 + 300 * abs(n - best_heads)) for n in (2, 4) for seed in SEEDS]
-    names = ["model", "seed", "part", "learning_rate", "n_heads", "to_half_steps"]
-    return pd.DataFrame([*rows, *heads], columns=names).assign(fell_to_half=True, perfect=True)
 
 
 def test_the_sweep_finds_the_best_rate_and_number_of_heads():
@@ -212,19 +154,3 @@ def test_linear_relations_cost_in_proportion_to_length_and_quadratic_ones_do_not
     assert judged("002-11", tables).verdict == "reproduced"
     quadratic = {**tables, "operations": rows[rows["model"] == "causal-rn"].assign(model="linear-causal-rn")}
     assert [part.verdict for part in judged("002-11", quadratic).parts][1:] == ["contradicted", "contradicted"]
-
-
-@pytest.mark.parametrize("name", ["ablations", "sweeps", "faster"])
-def test_figures_have_the_same_bytes_each_time(name):
-    losses = {"published": curves(100), "relu": curves(200), "no-post-norm": curves(110)}
-    cells = pd.concat([grid([0.5, -0.5]), grid([0.2]).assign(part="comparison", string_length=32)], ignore_index=True)
-    cost = cells[["run"]].drop_duplicates().assign(counted_flops=1e9, steps_done=10)
-    swept = sweep(1e-3, 1)
-    swept["run"] = [f"r{i}" for i in range(len(swept))]
-    tables = {
-        "ablations": {"learning_curve": rows_of(learning_curve, losses)},
-        "sweeps": {"falls": swept, "paper": exhibits.paper("copying")},
-        "faster": {"falls": cells, "cost": cost},
-    }[name]
-    figure = exhibits.figure("copying", name)
-    assert exhibits.svg(figure, tables) == exhibits.svg(figure, tables)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,46 +13,18 @@ from allmlp.studies.copying import convergence
 from allmlp.studies.copying.measures import iterations_to_99, learning_curve
 from allmlp.studies.rules import NotPlannedError
 from tests import exhibits, judging
-
-STEPS, SEEDS = 400, range(6)
-MODELS = {"causal-rn": 100, "transformer": 150, "linear-transformer": 250, "linear-causal-rn": 9999}
+from tests.unit.known_copying import STEPS, STRINGS, fall, strings, tables, trained
 
 
-def fall(at: float, width: float = 20.0, steps: int = STEPS, height: float = convergence.plateau(16)) -> np.ndarray:
-    """A loss that leaves its plateau around step `at`, the faster the smaller `width`."""
-    return height / (1 + np.exp(((np.arange(steps) - at) / (width / 6)).clip(max=500)))
-
-
-def run(at: float, seed: int = 0, steps: int = STEPS, done: int | None = None) -> SimpleNamespace:
-    """A trained run as measures see it; one that diverged has only `done` rows."""
-    loss = fall(at + seed, steps=steps)[:done]
-    accuracy = (1 - loss / convergence.plateau(16)).clip(0, 1)
-    log = pd.DataFrame({"step": range(len(loss)), "loss": loss, "learning_rate": 1e-3, "gradient_norm": 1.0})
-    log = log.assign(token_accuracy=accuracy, string_accuracy=accuracy**16)
-    return SimpleNamespace(log=log, run=SimpleNamespace(steps=steps), diverged=done is not None)
-
-
-def table(module, models: dict[str, float] = MODELS, lengths=(16,), **overrides) -> pd.DataFrame:
-    parts = [
-        module.measure(run(at, seed, **overrides.get(model, {}))).assign(
-            run=f"{model}-{length}-{seed}", seed=seed, model=model, string_length=length, part="comparison"
-        )
-        for model, at in models.items()
-        for length in lengths
-        for seed in SEEDS
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def judged(claim: str, rows: pd.DataFrame, planned: Iterable[str] = MODELS) -> list[str]:
+def judged(claim: str, rows: pd.DataFrame, planned: Iterable[str] = STRINGS) -> list[str]:
     return judging.parts(judging.judged(claim, models=list(planned), learning_curve=rows, iterations_to_99=rows))
 
 
 @pytest.mark.parametrize("module", [learning_curve, iterations_to_99])
 def test_a_measure_gives_the_columns_that_it_declares_and_the_same_twice(module):
-    rows = module.measure(run(100))
+    rows = module.measure(trained(fall(100)))
     assert list(rows.columns) == list(module.COLUMNS)
-    pd.testing.assert_frame_equal(rows, module.measure(run(100)))
+    pd.testing.assert_frame_equal(rows, module.measure(trained(fall(100))))
 
 
 def test_the_first_batch_at_99_percent_counts_and_none_is_none():
@@ -63,24 +34,24 @@ def test_the_first_batch_at_99_percent_counts_and_none_is_none():
 
 
 def test_a_run_that_never_arrives_is_censored_at_its_budget():
-    arrived, censored = (iterations_to_99.measure(run(at)).iloc[0] for at in (100, 9999))
+    arrived, censored = (iterations_to_99.measure(trained(fall(at))).iloc[0] for at in (100, 9999))
     assert arrived["reached"]
-    assert arrived["iterations"] == np.flatnonzero(run(100).log["token_accuracy"] >= 0.99)[0]
+    assert arrived["iterations"] == np.flatnonzero(trained(fall(100)).log["token_accuracy"] >= 0.99)[0]
     assert not censored["reached"]
     assert (censored["iterations"], censored["budget"]) == (STEPS, STEPS)
 
 
 @pytest.mark.parametrize("done", [0, 1, 30])
 def test_a_diverged_run_is_censored_too_even_if_it_has_no_log(done):
-    row = iterations_to_99.measure(run(100, done=done)).iloc[0]
+    row = iterations_to_99.measure(trained(fall(100)[:done])).iloc[0]
     assert row["diverged"]
     assert not row["reached"]
     assert row["iterations"] == STEPS
-    assert len(learning_curve.measure(run(100, done=done))) == done
+    assert len(learning_curve.measure(trained(fall(100)[:done]))) == done
 
 
 def test_a_long_curve_is_thinned_the_same_way_each_time():
-    rows = learning_curve.measure(run(100, steps=9000))
+    rows = learning_curve.measure(trained(fall(100, steps=9000), 9000))
     assert len(rows) <= learning_curve.MOST_ROWS
     assert rows["step"].iloc[[0, -1]].tolist() == [0, 8999]
     assert rows["step"].is_monotonic_increasing
@@ -143,17 +114,17 @@ def test_the_gap_is_relative_to_the_plateau_and_ends_after_the_fall():
     ],
 )
 def test_similar_curves_are_judged_part_by_part(transformer, expected):
-    rows = table(learning_curve, {"causal-rn": 100, "transformer": transformer, "linear-transformer": 300})
+    rows = strings(learning_curve, {"causal-rn": 100, "transformer": transformer, "linear-transformer": 300})
     assert judged("002-4", rows) == expected
 
 
 def test_a_diverged_seed_counts_with_the_plateau():
-    rows = table(learning_curve, {"causal-rn": 100, "transformer": 104}, transformer={"done": 40})
+    rows = strings(learning_curve, {"causal-rn": 100, "transformer": 104}, done={"transformer": 40})
     assert judged("002-4", rows)[0] == "contradicted"
 
 
 def test_a_seed_that_diverged_before_its_first_row_counts_with_the_plateau_too():
-    rows = table(learning_curve, {"causal-rn": 100, "transformer": 104})
+    rows = strings(learning_curve, {"causal-rn": 100, "transformer": 104})
     rows = rows[(rows["model"] != "transformer") | (rows["seed"] != 0)]
     assert judged("002-4", rows)[0] == "undecided"
     assert judged("002-4", rows[rows["model"] != "transformer"])[0] == "contradicted"
@@ -168,77 +139,57 @@ def test_a_seed_that_diverged_before_its_first_row_counts_with_the_plateau_too()
     ],
 )
 def test_a_model_that_the_plan_leaves_out_is_named(claim, module, missing):
-    models = {model: at for model, at in MODELS.items() if model != missing}
+    models = {model: at for model, at in STRINGS.items() if model != missing}
     with pytest.raises(NotPlannedError, match=f"^needs runs of {missing}, which are not planned$"):
-        judged(claim, table(module, models), planned=models)
+        judged(claim, strings(module, models), planned=models)
 
 
 def test_the_order_of_models_is_judged_part_by_part():
-    assert judged("002-5", table(iterations_to_99, lengths=(16, 24))) == [
+    assert judged("002-5", strings(iterations_to_99, lengths=(16, 24))) == [
         "reproduced",
         "reproduced",
         "reproduced",
         "undecided",  # strings of 24 say nothing of strings of 128
     ]
-    swapped = {**MODELS, "causal-rn": 150, "transformer": 100}
-    assert judged("002-5", table(iterations_to_99, swapped))[0] == "contradicted"
+    swapped = {**STRINGS, "causal-rn": 150, "transformer": 100}
+    assert judged("002-5", strings(iterations_to_99, swapped))[0] == "contradicted"
 
 
 def test_censored_runs_never_decide_in_their_own_favour():
-    never = {**MODELS, "causal-rn": 9999, "linear-causal-rn": 9999, "transformer": 100}
-    assert judged("002-5", table(iterations_to_99, never)) == [
+    never = {**STRINGS, "causal-rn": 9999, "linear-causal-rn": 9999, "transformer": 100}
+    assert judged("002-5", strings(iterations_to_99, never)) == [
         "contradicted",  # CausalRN's budget understates how late it is
         "reproduced",
         "undecided",  # neither arrived
         "undecided",
     ]
-    slow = table(iterations_to_99, {**MODELS, "transformer": 300, "linear-transformer": 9999})
+    slow = strings(iterations_to_99, {**STRINGS, "transformer": 300, "linear-transformer": 9999})
     slow.loc[slow["model"] == "linear-transformer", ["iterations", "budget"]] = 310
     assert judged("002-5", slow)[1] == "undecided"
 
 
 @pytest.mark.parametrize(("at", "expected"), [(9999, "reproduced"), (100, "contradicted")])
 def test_failure_on_long_strings_is_judged_where_strings_are_long(at, expected):
-    rows = table(iterations_to_99, {**MODELS, "linear-causal-rn": at}, lengths=(64, 128))
+    rows = strings(iterations_to_99, {**STRINGS, "linear-causal-rn": at}, lengths=(64, 128))
     assert judged("002-5", rows)[3] == expected
 
 
-def svg(name: str, tables: dict[str, pd.DataFrame]) -> bytes:
-    return exhibits.svg(exhibits.figure("copying", name), tables)
+def drawn(rows: pd.DataFrame) -> bytes:
+    return exhibits.svg(exhibits.figure("copying", "iterations_to_99"), {**tables(), "iterations_to_99": rows})
 
 
-@pytest.fixture(scope="module")
-def tables() -> dict[str, pd.DataFrame]:
-    modules = {"learning_curve": learning_curve, "iterations_to_99": iterations_to_99}
-    paper = exhibits.paper("copying")
-    return {name: table(module, lengths=(64, 128)) for name, module in modules.items()} | {"paper": paper}
+def test_the_figure_marks_censored_runs_and_the_papers_value_only_where_they_are():
+    rows = strings(iterations_to_99, lengths=(64, 128))
+    assert b"not within the budget" in drawn(rows)
+    assert b"paper: Linear CausalRN" in drawn(rows)
+    arrived = drawn(rows[rows["reached"] & (rows["string_length"] == 64)])
+    assert b"not within the budget" not in arrived
+    assert b"paper: Linear CausalRN" not in arrived
 
 
-@pytest.mark.parametrize("name", ["learning_curves", "iterations_to_99"])
-def test_a_figure_has_the_same_bytes_each_time_and_is_small(name, tables):
-    first = svg(name, tables)
-    assert first == svg(name, tables)
-    assert len(first) < 300_000
-
-
-def test_the_figure_marks_censored_runs_and_the_papers_value_only_where_they_are(tables):
-    assert b"not within the budget" in svg("iterations_to_99", tables)
-    assert b"paper: Linear CausalRN" in svg("iterations_to_99", tables)
-    rows = tables["iterations_to_99"]
-    arrived = {**tables, "iterations_to_99": rows[rows["reached"] & (rows["string_length"] == 64)]}
-    assert b"not within the budget" not in svg("iterations_to_99", arrived)
-    assert b"paper: Linear CausalRN" not in svg("iterations_to_99", arrived)
-
-
-def test_figures_can_be_drawn_of_one_seed(tables):
-    one = {name: rows[rows["seed"] == 0] if "seed" in rows else rows for name, rows in tables.items()}
-    assert svg("learning_curves", one)
-    assert svg("iterations_to_99", one)
-
-
-def test_the_table_counts_who_arrived(tables):
-    found = exhibits.table("copying", "iterations_to_99", tables)
-    by_model = found[found["string_length"] == 128].set_index("model")
-    assert by_model["reached"].to_dict() == {model: 0 if at > STEPS else 6 for model, at in MODELS.items()}
+def test_the_table_counts_who_arrived():
+    found = exhibits.table("copying", "iterations_to_99", {"iterations_to_99": strings(iterations_to_99)})
+    by_model = found.set_index("model")
+    assert by_model["reached"].to_dict() == {model: 0 if at > STEPS else 6 for model, at in STRINGS.items()}
     assert by_model.loc["linear-causal-rn", "iterations"] == STEPS
     assert (by_model["iterations_low"] <= by_model["iterations"]).all()

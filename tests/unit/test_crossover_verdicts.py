@@ -11,49 +11,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from allmlp import studies
 from allmlp.studies.crossover import families, tables, verdicts
 from allmlp.studies.crossover.figures.matrix import _cells, matrix
-from allmlp.studies.crossover.fits import TASKS, fits
-from allmlp.studies.crossover.measures import abilities
 from allmlp.studies.rules import NotPlannedError
 from tests.conftest import PROJECT
 from tests.exhibits import shown
-
-SKILLS = {  # family -> task -> mean skill
-    "attention": {"copying": 0.9, "stories": 0.50, "multi-recall": 0.8},
-    "hybrid": {"copying": 0.9, "stories": 0.51, "multi-recall": 0.8},
-    "masked mixing": {"copying": 0.3, "stories": 0.499, "multi-recall": 0.1},
-    "causal relation": {"copying": 0.92, "stories": 0.42, "multi-recall": 0.3},
-    "constant attention": {"addition": 1.0},
-}
-
-
-def scores(skills: dict[str, dict[str, float]] = SKILLS, seeds: int = 5) -> pd.DataFrame:
-    """Rows of the measure `score` as a study's tables have them."""
-    rows = [
-        {
-            "run": f"{family}-{task}-{seed}",
-            "seed": seed,
-            "part": "trained",
-            "task": task,
-            "column": family,
-            "family": family,
-            "model": {"attention": "transformer", "constant attention": "constant-attention"}.get(family, "causal-rn"),
-            "skill_1": skill + 0.001 * np.sin(7 * seed + len(family)),
-        }
-        for family, of_task in skills.items()
-        for task, skill in of_task.items()
-        for seed in range(seeds)
-    ]
-    return pd.DataFrame(rows)
-
-
-def spent(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the measure `resources`, attention's half of the others' numbers."""
-    first = rows[rows["seed"] == 0].copy()
-    half = np.where(first["family"] == "attention", 1.0, 2.0)
-    numbers = dict.fromkeys(("parameters", "flops_per_token", "kept_bytes_per_token"), 100 * half)
-    speeds = {"training_tokens_per_s": 100 * half, "generation_tokens_per_s": np.nan, "hardware": "a machine"}
-    rates = {"learning_rate_1": np.where(first["family"] == "attention", 0.024, 0.003), "largest_rate_1": 0.024}
-    return first.assign(**numbers, **speeds, **rates)
+from tests.unit.known_crossover import SKILLS, able, scores, spent
 
 
 def judged(test: str, margin: float, rows: pd.DataFrame) -> Any:
@@ -195,12 +156,6 @@ def test_families_of_one_task_each_are_ranked_where_none_has_two_and_it_is_the_s
     assert "nan" not in page
 
 
-def told() -> pd.DataFrame:
-    names = ("transformer", "causal-rn", "constant-attention")
-    rows = [(name, task, fits(name, task) or "") for name in names for task in TASKS]
-    return pd.DataFrame(rows, columns=list(abilities.COLUMNS))
-
-
 def test_the_table_of_retrieval_says_what_was_read() -> None:
     rows = scores({"attention": {"stories": 0.5, "retrieval": 0.4}, "masked mixing": {"retrieval": 0.2}})
     rows = rows.assign(value=0.4, guess=1 / 32, cut_stories=0.9, cut_summaries=0.1)
@@ -210,7 +165,7 @@ def test_the_table_of_retrieval_says_what_was_read() -> None:
 
 
 def test_the_matrix_says_who_cannot_and_why() -> None:
-    figure = shown(matrix, {"score": scores(), "abilities": told()})
+    figure = shown(matrix, {"score": scores(), "abilities": able()})
     texts = [text.get_text().replace("\n", " ") for text in figure.axes[0].texts]
     assert sum(text.startswith("cannot: It gives one answer per sequence, not one per token.") for text in texts) == 3
     assert sum(text == "not planned" for text in texts) == 4  # who could do addition and was not asked to
@@ -221,7 +176,7 @@ def test_the_matrix_says_who_cannot_and_why() -> None:
 
 def test_worse_than_blind_is_no_share_of_the_best() -> None:
     rows = scores({"attention": {"recall": -0.4}, "masked mixing": {"recall": 0.1}})
-    figure = shown(matrix, {"score": rows, "abilities": told()})
+    figure = shown(matrix, {"score": rows, "abilities": able()})
     assert "below 0" in [text.get_text() for text in figure.axes[0].texts]
 
 
@@ -233,7 +188,7 @@ def test_what_nobody_learnt_is_compared_with_nothing() -> None:
 
 
 def test_tables_have_a_row_for_each() -> None:
-    table = tables.abilities(abilities=told())
+    table = tables.abilities(abilities=able())
     assert list(table["architecture"]) == ["transformer", "causal-rn", "constant-attention"]
     assert table.set_index("architecture").loc["constant-attention", "recall"] == (
         "cannot: It reads sequences of 2 tokens only."

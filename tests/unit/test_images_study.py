@@ -23,9 +23,8 @@ from allmlp.studies.rules import NotPlannedError
 from allmlp.training.checkpoint import produce
 from allmlp.training.trained import Trained
 from tests import judging, tiny
-
-MODELS = ("birn", "linear-birn", "transformer-classifier", "linear-transformer-classifier")
-SEEDS = range(5)
+from tests.unit.known_copying import OF_IMAGES, images
+from tests.unit.known_copying import heat as heat_of
 
 
 @pytest.fixture(scope="module")
@@ -132,37 +131,23 @@ def test_maps_hold_the_pixels_of_their_patches(trained: dict[str, Trained]) -> N
     assert shares["centre_share_1"].head(heat_maps.IMAGES).tolist() == pytest.approx(middle.tolist())
 
 
-# the rules
-
-
-def curves(at_end: dict[str, tuple[float, float]], corpus: str, noise: float = 0.002) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    rows = []
-    for model, (loss, accuracy) in at_end.items():
-        for seed in SEEDS:
-            start = {"step": 0, "test_nats": 2.3, "test_accuracy_1": 0.1}
-            end = {"step": 9, "test_nats": loss + noise * rng.normal(), "test_accuracy_1": accuracy}
-            rows += [{"run": f"{model}-{seed}", "seed": seed, "model": model, **row} for row in (start, end)]
-    return pd.DataFrame(rows).assign(corpus=corpus, loss_nats=1.0, accuracy_1=0.5)
-
-
 def judged(claim: str, rows: pd.DataFrame) -> list[str]:
     return judging.parts(judging.judged(claim, image_curve=rows, heat_shares=rows))
 
 
-ALIKE = dict.fromkeys(MODELS, (0.30, 0.90))
+ALIKE = dict.fromkeys(OF_IMAGES, (0.30, 0.90))
 
 
 @pytest.mark.parametrize(("claim", "corpus", "parts"), [("002-8", "cifar5m", 2), ("002-own-3", "digits", 4)])
 def test_ends_are_compared_within_their_margins(claim: str, corpus: str, parts: int) -> None:
-    assert judged(claim, curves(ALIKE, corpus)) == ["reproduced"] * parts
-    worse = curves({**ALIKE, "linear-birn": (0.50, 0.80)}, corpus)
+    assert judged(claim, images(ALIKE, corpus)) == ["reproduced"] * parts
+    worse = images({**ALIKE, "linear-birn": (0.50, 0.80)}, corpus)
     assert judged(claim, worse) == ["contradicted"] * parts
-    one = judged(claim, curves({**ALIKE, "linear-transformer-classifier": (0.50, 0.90)}, corpus))
+    one = judged(claim, images({**ALIKE, "linear-transformer-classifier": (0.50, 0.90)}, corpus))
     assert one == ["contradicted", "reproduced"] + ["reproduced"] * (parts - 2)
-    wide = judged(claim, curves(ALIKE, corpus, noise=0.2))
+    wide = judged(claim, images(ALIKE, corpus, noise=0.2))
     assert wide[0] == "undecided"
-    lost = curves(ALIKE, corpus)
+    lost = images(ALIKE, corpus)
     lost.loc[(lost["model"] == "linear-birn") & (lost["seed"] == 2) & (lost["step"] == 9), "test_nats"] = np.nan
     assert judged(claim, lost)[0] == "undecided"
 
@@ -170,27 +155,17 @@ def test_ends_are_compared_within_their_margins(claim: str, corpus: str, parts: 
 def test_a_claim_on_photographs_is_not_judged_on_digits_nor_the_other_way_round() -> None:
     for claim, corpus in (("002-8", "digits"), ("002-own-3", "cifar5m")):
         with pytest.raises(NotPlannedError):
-            judged(claim, curves(ALIKE, corpus))
+            judged(claim, images(ALIKE, corpus))
     with pytest.raises(NotPlannedError, match="linear-transformer-classifier"):
-        judged("002-8", curves(dict.fromkeys(MODELS[:3], (0.3, 0.9)), "cifar5m"))
-
-
-def shares(excess: float, corpus: str = "cifar5m") -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    rows = [
-        {"seed": seed, "image": image, "centre_share_1": 0.5 + excess + 0.01 * rng.normal(), "area_share_1": 0.5}
-        for seed in SEEDS
-        for image in range(20)
-    ]
-    return pd.DataFrame(rows).assign(model="linear-birn", corpus=corpus, layer=6)
+        judged("002-8", images(dict.fromkeys(OF_IMAGES[:3], (0.3, 0.9)), "cifar5m"))
 
 
 def test_heat_in_the_centre_is_judged_over_seeds() -> None:
-    assert judged("002-9", shares(0.2)) == ["reproduced"]
-    assert judged("002-9", shares(0.0)) == ["contradicted"]
-    assert judged("002-9", shares(0.05)) == ["undecided"]
+    assert judged("002-9", heat_of(0.2)) == ["reproduced"]
+    assert judged("002-9", heat_of(0.0)) == ["contradicted"]
+    assert judged("002-9", heat_of(0.05)) == ["undecided"]
     with pytest.raises(NotPlannedError, match="needs runs on cifar5m"):
-        judged("002-9", shares(0.2, "digits"))
+        judged("002-9", heat_of(0.2, "digits"))
 
 
 # figures and table

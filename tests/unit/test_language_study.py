@@ -7,12 +7,10 @@ import pandas as pd
 import pytest
 import torch
 
-from allmlp import studies
 from allmlp.errors import UserError
 from allmlp.studies.language import profiles
 from allmlp.studies.language.measures import concentration, l1_l2, loss_curve, neuron_classes
-from allmlp.studies.language.verdicts import classes as verdicts
-from tests import exhibits
+from tests import exhibits, judging
 
 T, D, SEEDS = 15, 16, range(6)
 KEPT = [0, 1, 3, 10, 50, 95, 190]
@@ -101,13 +99,6 @@ def test_an_architecture_without_a_first_layer_is_named():
         neuron_classes.measure(other)
 
 
-def evidence(claim: str, tables: dict[str, pd.DataFrame]) -> SimpleNamespace:
-    row = next(row for row in studies.ledger("language") if row["id"] == claim)
-    return SimpleNamespace(
-        table=lambda name: tables[name].copy(), margin=row["margin"], paper=row["paper"], test=row["test"]
-    )
-
-
 def shares(n_gram: list[float], words: list[float], wear: float = 30.0, reading: str = "relative") -> pd.DataFrame:
     """Rows of neuron_classes over steps 0, 10, 50, 100 for six seeds that differ a little."""
     parts = []
@@ -130,7 +121,7 @@ def shares(n_gram: list[float], words: list[float], wear: float = 30.0, reading:
     ],
 )
 def test_class_shares_are_judged_part_by_part(n_gram, words, wear, expected):
-    found = verdicts.class_shares(evidence("000-5", {"neuron_classes": shares(n_gram, words, wear)}))
+    found = judging.judged("000-5", neuron_classes=shares(n_gram, words, wear))
     assert [part.verdict for part in found.parts] == expected
 
 
@@ -140,9 +131,9 @@ def test_the_reading_that_decides_is_the_papers_at_its_width_only():
         shares([0] * 4, [0, 0.5, 0.5, 0.5], reading="paper"),
     )
     both = pd.concat([right, wrong], ignore_index=True)
-    assert verdicts.class_shares(evidence("000-5", {"neuron_classes": both})).verdict == "reproduced"
-    at_512 = {"neuron_classes": both.assign(d_model=512)}
-    assert verdicts.class_shares(evidence("000-5", at_512)).parts[0].verdict == "contradicted"
+    assert judging.judged("000-5", neuron_classes=both).verdict == "reproduced"
+    at_512 = both.assign(d_model=512)
+    assert judging.judged("000-5", neuron_classes=at_512).parts[0].verdict == "contradicted"
 
 
 def ratios(end: list[float], wear: float) -> pd.DataFrame:
@@ -166,34 +157,14 @@ def ratios(end: list[float], wear: float) -> pd.DataFrame:
     ],
 )
 def test_two_peaks_must_lie_at_the_ends_of_the_range(end, wear, expected):
-    found = verdicts.l1_l2_bimodality(evidence("000-7", {"l1_l2": ratios(end, wear)}))
+    found = judging.judged("000-7", l1_l2=ratios(end, wear))
     assert [part.verdict for part in found.parts] == expected
 
 
-def test_every_test_that_the_ledger_names_exists():
-    for study in filter(studies.has_runs, studies.STUDIES):
-        named = {row["test"] for row in studies.ledger(study) if row["test"]}
-        assert named
-        assert all(callable(studies.verdict(study, name)) for name in named)
-
-
-def svg(name: str, tables: dict[str, pd.DataFrame]) -> bytes:
-    return exhibits.svg(exhibits.figure("language", name), tables)
-
-
-@pytest.mark.parametrize("name", ["neuron_classes", "l1_l2", "loss"])
-def test_a_figure_has_the_same_bytes_each_time_and_is_small(name, tables):
-    assert svg(name, tables) == svg(name, tables)
-    assert len(svg(name, tables)) < 300_000
-
-
-def test_figures_can_be_drawn_of_one_seed_and_say_the_floor(tables):
-    one = {name: rows[rows["seed"] == 0] for name, rows in tables.items()}
-    assert b"entropy of the grammar" not in svg("loss", one)
-    one["loss_curve"] = one["loss_curve"].assign(floor_nats=1.7)
-    assert b"entropy of the grammar" in svg("loss", one)
-    assert svg("neuron_classes", one)
-    assert svg("l1_l2", one)
+def test_the_figure_says_the_floor_where_it_is_known(tables):
+    figure, rows = exhibits.figure("language", "loss"), tables["loss_curve"]
+    assert b"entropy of the grammar" not in exhibits.svg(figure, {"loss_curve": rows})
+    assert b"entropy of the grammar" in exhibits.svg(figure, {"loss_curve": rows.assign(floor_nats=1.7)})
 
 
 def test_the_table_says_the_end_of_training(tables):

@@ -19,9 +19,9 @@ from allmlp.studies.triangular.known import WORD, Run, Words, text_of
 from allmlp.studies.triangular.measures import milestones, samples
 from allmlp.studies.triangular.printed import OF_THE_PAPER, SAMPLE
 from tests import judging
+from tests.unit.known_triangular import milestones as known
 
 TEXTS = [f"Tale {n}: the cat sat on the mat. The dog of {n} ran, and the cat slept on it." for n in range(120)]
-SEEDS = range(6)
 
 
 @pytest.fixture
@@ -155,18 +155,6 @@ def judged(rows: pd.DataFrame):
     return judging.judged("004-6", milestones=rows)
 
 
-def written(shares: dict[int, tuple[float, float, float, float]]) -> pd.DataFrame:
-    """milestones of six seeds: step -> shares of words, pairs and fours, and nats of context."""
-    names = ("word_share_1", "pair_share_1", "four_word_share_1", "context_nats")
-    rows = [
-        {"run": f"r{seed}", "seed": seed, "part": "pretraining", "step": step}
-        | {name: value + 0.002 * (seed - 2) for name, value in zip(names, values, strict=True)}
-        for seed in SEEDS
-        for step, values in shares.items()
-    ]
-    return pd.DataFrame(rows)
-
-
 FULL = {
     100: (0.3, 0.1, 0.0, 0.0),
     1000: (0.7, 0.3, 0.0, 0.0),
@@ -177,10 +165,10 @@ FULL = {
 
 
 def test_milestones_are_judged_at_the_papers_iterations() -> None:
-    found = judged(written(FULL))
+    found = judged(known(FULL))
     assert found.verdict == "reproduced"
     assert [part.verdict for part in found.parts] == ["reproduced"] * 5
-    early = judged(written({**FULL, 1000: (0.4, 0.3, 0.0, 0.0)}))
+    early = judged(known({**FULL, 1000: (0.4, 0.3, 0.0, 0.0)}))
     assert [part.verdict for part in early.parts] == ["contradicted", *["reproduced"] * 3, "undecided"]
     assert early.verdict == "partly"
 
@@ -202,13 +190,13 @@ LATE = {2000: (0.8, 0.6, 0.1, 0.0), 10_000: (0.9, 0.8, 0.4, 0.1)}
     ],
 )
 def test_the_order_of_milestones_is_increasing_reversed_or_undetermined(shares, verdict, said) -> None:
-    part = judged(written(shares)).parts[4]
+    part = judged(known(shares)).parts[4]
     assert part.verdict == verdict
     assert said in part.text
 
 
 def test_seeds_that_disagree_and_too_few_of_them_decide_no_order() -> None:
-    rows = written(EARLY | LATE)
+    rows = known(EARLY | LATE)
     one = (rows["seed"] == 3) & (rows["step"] == 100)
     mixed = rows.assign(four_word_share_1=rows["four_word_share_1"].mask(one, 0.9))
     part = judged(mixed).parts[4]
@@ -218,7 +206,7 @@ def test_seeds_that_disagree_and_too_few_of_them_decide_no_order() -> None:
 
 
 def test_a_seed_that_diverged_before_a_milestone_counts() -> None:
-    rows = written(FULL)
+    rows = known(FULL)
     found = judged(rows[(rows["seed"] != 2) | (rows["step"] < 2000)])
     assert found.parts[0].verdict == "reproduced"
     assert found.parts[1].verdict == "undecided"
@@ -226,8 +214,8 @@ def test_a_seed_that_diverged_before_a_milestone_counts() -> None:
 
 
 def test_a_shorter_training_is_judged_on_what_it_reached_and_says_so() -> None:
-    found = judged(written({step: shares for step, shares in FULL.items() if step <= 2000}))
+    found = judged(known({step: shares for step, shares in FULL.items() if step <= 2000}))
     assert [part.verdict for part in found.parts] == ["reproduced"] * 2 + ["undecided"] * 2 + ["reproduced"]
     assert "no samples at iteration 10,000, the last is 2,000" in found.parts[2].text
     with pytest.raises(NotPlannedError, match="needs runs of pretraining"):
-        judged(written(FULL).assign(part="alone"))
+        judged(known(FULL).assign(part="alone"))

@@ -24,7 +24,8 @@ from allmlp.studies.language.measures import (
     thresholds,
 )
 from tests import tiny
-from tests.unit.known_neurons import KEPT, LABELS, OF_NEURONS, STEPS, T, end_of_training, judged, trained
+from tests.judging import judged
+from tests.unit.known_neurons import KEPT, LABELS, OF_NEURONS, STEPS, T, end_of_training, trained
 
 TOKENS = "tiny-00000000"
 

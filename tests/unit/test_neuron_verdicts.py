@@ -8,7 +8,8 @@ import pytest
 
 from allmlp.studies.language import classification
 from allmlp.studies.rules import NotPlannedError
-from tests.unit.known_neurons import SEEDS, as_claimed, ends, jitter, judged, near, own, parts_of
+from tests.judging import judged, parts
+from tests.unit.known_neurons import SEEDS, as_claimed, ends, jitter, near
 
 
 def by_class(n_gram: float, words: float, neurons: float = 20) -> pd.DataFrame:
@@ -24,10 +25,10 @@ def by_class(n_gram: float, words: float, neurons: float = 20) -> pd.DataFrame:
 
 @pytest.mark.parametrize("claim", ["000-6", "000-8"])
 def test_energies_of_classes_are_judged_where_every_seed_has_ten_neurons(claim) -> None:
-    assert parts_of(judged(claim, class_energies=by_class(0.97, 0.97))) == ["reproduced", "reproduced"]
-    assert set(parts_of(judged(claim, class_energies=by_class(0.97, 0.5)))) == {"reproduced", "contradicted"}
+    assert parts(judged(claim, class_energies=by_class(0.97, 0.97))) == ["reproduced", "reproduced"]
+    assert set(parts(judged(claim, class_energies=by_class(0.97, 0.5)))) == {"reproduced", "contradicted"}
     few = judged(claim, class_energies=by_class(0.97, 0.5, neurons=9))
-    assert parts_of(few) == ["undecided", "undecided"]
+    assert parts(few) == ["undecided", "undecided"]
     assert all(part.p is None and "as few as 9" in part.text for part in few.parts)
 
 
@@ -59,10 +60,10 @@ def test_rank_correlations_over_neurons() -> None:
     narrow = spread(1.0, d_model=64).assign(large_rows=15)  # raw norms say nothing there: rows in use are (l1/l2)^2
     for ratio, verdict in ((2 + narrow["low_energy_1"], "reproduced"), (9 - narrow["low_energy_1"], "contradicted")):
         assert judged("000-9", energy_map=narrow, l1_l2=narrow.assign(ratio_1=ratio)).verdict == verdict
-    assert parts_of(judged("000-16", l1_l2=spread(1.0))) == ["reproduced", "reproduced"]
-    assert parts_of(judged("000-16", l1_l2=spread(-1.0))) == ["contradicted", "reproduced"]
+    assert parts(judged("000-16", l1_l2=spread(1.0))) == ["reproduced", "reproduced"]
+    assert parts(judged("000-16", l1_l2=spread(-1.0))) == ["contradicted", "reproduced"]
     fresh = spread(-1.0).assign(wear_1=3.0)
-    assert parts_of(judged("000-16", l1_l2=fresh)) == ["undecided", "reproduced"]
+    assert parts(judged("000-16", l1_l2=fresh)) == ["undecided", "reproduced"]
 
 
 def sparse(share: float, wear: float = 30.0, start: float = 0.0) -> pd.DataFrame:
@@ -83,37 +84,37 @@ def test_dct_sparse_neurons_must_be_there_and_must_have_emerged() -> None:
 
 
 def test_keywords_must_be_more_coherent_than_both_others() -> None:
-    assert parts_of(judged("000-11", keywords=near(0.2, 0.1))) == ["reproduced", "reproduced"]
-    assert parts_of(judged("000-11", keywords=near(0.2, 0.2))) == ["reproduced", "contradicted"]
+    assert parts(judged("000-11", keywords=near(0.2, 0.1))) == ["reproduced", "reproduced"]
+    assert parts(judged("000-11", keywords=near(0.2, 0.2))) == ["reproduced", "contradicted"]
     none = judged("000-11", keywords=near(0.2, 0.1, in_class=0.0))
-    assert parts_of(none) == ["undecided", "undecided"]
+    assert parts(none) == ["undecided", "undecided"]
     assert "as few as 0 of the 6" in none.parts[0].text
 
 
 def test_claims_on_variations_that_hold() -> None:
     tables = ends(as_claimed)
-    for claim in ("000-15", own("without_long_range"), own("without_order"), own("wear_and_start")):
+    for claim in ("000-15", "000-own-3", "000-own-4", "000-own-5"):
         found = judged(claim, **tables)
         assert found.verdict == "reproduced", (claim, found.parts)
 
 
 def test_claims_on_variations_that_do_not_hold() -> None:
     same = ends(lambda cell: (0.4, 0.3, 0.5, 0.5))
-    assert parts_of(judged("000-15", **same)) == ["reproduced", "undecided"]
-    for test in ("without_long_range", "without_order"):
-        assert parts_of(judged(own(test), **same)) == ["contradicted", "contradicted"]
-    assert parts_of(judged(own("wear_and_start"), **same)) == ["contradicted"] * 3
+    assert parts(judged("000-15", **same)) == ["reproduced", "undecided"]
+    for claim in ("000-own-3", "000-own-4"):
+        assert parts(judged(claim, **same)) == ["contradicted", "contradicted"]
+    assert parts(judged("000-own-5", **same)) == ["contradicted"] * 3
     fresh = ends(lambda cell: (0.4, 0.3, 0.5, 0.5), wear=2.0)
-    assert parts_of(judged(own("without_long_range"), **fresh)) == ["undecided", "undecided"]
+    assert parts(judged("000-own-3", **fresh)) == ["undecided", "undecided"]
     none = ends(lambda cell: (0.02, 0.02, 0.5, 0.5))
-    assert parts_of(judged(own("without_long_range"), **none)) == ["undecided", "contradicted"]
-    assert parts_of(judged(own("without_order"), **none)) == ["undecided", "contradicted"]
+    assert parts(judged("000-own-3", **none)) == ["undecided", "contradicted"]
+    assert parts(judged("000-own-4", **none)) == ["undecided", "contradicted"]
 
 
 def test_three_widths_cannot_show_convergence_beyond_the_second() -> None:
     rows = ends(as_claimed)["neuron_classes"]
     found = judged("000-15", neuron_classes=rows[rows["d_mlp"] < 8192])
-    assert parts_of(found) == ["undecided", "reproduced"]
+    assert parts(found) == ["undecided", "reproduced"]
     assert "128, 512, 2048" in found.parts[0].text
 
 
@@ -134,7 +135,7 @@ def test_a_plan_without_controls_or_variations_is_named() -> None:
     tables = ends(as_claimed)
     no_controls = {name: rows[rows["part"] != "control"] for name, rows in tables.items() if name != "cost"}
     with pytest.raises(NotPlannedError, match="sentences dealt anew"):
-        judged(own("without_long_range"), **no_controls)
+        judged("000-own-3", **no_controls)
     only_base = {name: rows[rows["run"].str.startswith("c0-")] for name, rows in tables.items()}
     with pytest.raises(NotPlannedError, match="several values of d_mlp"):
         judged("000-15", **only_base)

@@ -1,7 +1,5 @@
 """What last-token models write, what of it is known, and how context counts (000-17); contexts and sizes (000-14)."""
 
-from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,17 +9,15 @@ import pytest
 import torch
 
 from allmlp import models
-from allmlp.report.statistics import Finding
-from allmlp.studies import ledger, overlap
+from allmlp.studies import overlap
 from allmlp.studies.language import prompts
 from allmlp.studies.language.context_gain import context_gain
 from allmlp.studies.language.figures.contexts import contexts
 from allmlp.studies.language.measures import context_parameters, samples
-from allmlp.studies.language.verdicts.context import context_parameters as judge_context
-from allmlp.studies.language.verdicts.samples import samples_known_and_in_context as judge_samples
 from allmlp.studies.rules import NotPlannedError
 from allmlp.tokens import TokenFile
-from tests import exhibits, tiny
+from tests import exhibits, judging, tiny
+from tests.unit.known_language import lengths, written
 
 TOKENS = "tiny-00000000"
 
@@ -82,43 +78,6 @@ def test_the_measure_has_its_columns_and_the_same_twice(corpus: Path) -> None:
     assert samples.measure(trained(1))["text"].tolist() != rows["text"].tolist()
 
 
-def rows_of(known: float = 0.95, gain: float = 1.0) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    rows = [
-        {"run": f"{m}-{s}", "seed": s, "model": m, "corpus": "c", "d_model": 8, "d_mlp": 16, "prompt": p,
-         "prompt_text": prompts.PROMPTS[p], "text": f"a\n{m}{s}{p}\x07", "longest_copy_bytes": 20,
-         "known_trigrams_1": known + 0.01 * rng.normal(),
-         "context_gain_nats": (gain if p >= 2 else -50) + 0.1 * rng.normal()}
-        for m, s, p in product(("mlp", "gpt2-last"), range(5), range(6))
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
-
-
-@dataclass
-class Evidence:
-    """What a verdict asks of its evidence."""
-
-    rows: dict[str, pd.DataFrame]
-    margin: dict[str, float]
-    paper: dict[str, float]
-    models: tuple[str, ...] = ("mlp", "gpt2-last")
-
-    @property
-    def content(self) -> dict:
-        return {"runs": {model: {"labels": {"model": model}} for model in self.models}}
-
-    def planned(self, measure: str) -> list[str]:
-        return list(self.models)
-
-    def table(self, measure: str) -> pd.DataFrame:
-        return self.rows[measure].copy()
-
-
-def evidence(claim: str, rows: dict[str, pd.DataFrame], **more: object) -> Evidence:
-    row = next(row for row in ledger("language") if row["id"] == claim)
-    return Evidence(rows, row["margin"], row["paper"], **more)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("known", "gain", "verdicts"),
     [
@@ -129,17 +88,17 @@ def evidence(claim: str, rows: dict[str, pd.DataFrame], **more: object) -> Evide
     ],
 )
 def test_samples_are_judged_by_known_trigrams_and_by_context(known: float, gain: float, verdicts: list[str]) -> None:
-    found: Finding = judge_samples(evidence("000-17", {"samples": rows_of(known, gain)}))  # type: ignore[arg-type]
+    found = judging.judged("000-17", samples=written(known, gain))
     assert [part.verdict for part in found.parts] == verdicts
 
 
 def test_samples_need_both_architectures() -> None:
     with pytest.raises(NotPlannedError, match="gpt2-last"):
-        judge_samples(evidence("000-17", {"samples": rows_of()}, models=("mlp",)))  # type: ignore[arg-type]
+        judging.judged("000-17", models=["mlp"], samples=written())
 
 
 def test_the_table_prints_one_line_per_prompt_and_model() -> None:
-    found = exhibits.table("language", "samples", {"samples": rows_of()})
+    found = exhibits.table("language", "samples", {"samples": written()})
     assert len(found) == 12
     assert not found["text"].str.contains("\n|\x07").any()
     assert found["text"].str.contains("¶").all()
@@ -149,25 +108,16 @@ def test_weights_beyond_the_context_are_the_same_at_every_length() -> None:
     rows = context_parameters.measure()
     at_paper = rows.query("context == 15").set_index("reading")["parameters"]
     assert at_paper.to_dict() == {"all": 37_589_504, "without norms": 37_520_896, "matrices": 37_486_592}
-    assert judge_context(evidence("000-14", {"context_parameters": rows})).verdict == "reproduced"  # type: ignore[arg-type]
+    assert judging.judged("000-14", context_parameters=rows).verdict == "reproduced"
     grows = rows.assign(beyond_context=rows["beyond_context"] + rows["context"])
-    assert judge_context(evidence("000-14", {"context_parameters": grows})).verdict == "contradicted"  # type: ignore[arg-type]
+    assert judging.judged("000-14", context_parameters=grows).verdict == "contradicted"
     other = rows.assign(beyond_context=rows["beyond_context"] + 1_000_000)
-    assert judge_context(evidence("000-14", {"context_parameters": other})).verdict == "contradicted"  # type: ignore[arg-type]
+    assert judging.judged("000-14", context_parameters=other).verdict == "contradicted"
 
 
 def test_the_figure_draws_measured_perplexity_and_counted_weights() -> None:
-    same = {"corpus": "c", "d_mlp": 16, "weight_decay": 5.0, "embedding_std": 0.02}
-    base = {f"base_{name}": value for name, value in {**same, "context": 8}.items()}
-    cost = pd.DataFrame(
-        [
-            {"run": f"{t}-{s}", "seed": s, "model": "mlp", "part": "variation", **same, **base, "context": t,
-             "validation_nats": 3 - 0.1 * t + 0.01 * s}
-            for t, s in product((4, 8), range(3))
-        ]
-    )  # fmt: skip
     paper = exhibits.paper("language")
-    figure = contexts(cost=cost, context_parameters=context_parameters.measure(), paper=paper)
+    figure = contexts(cost=lengths(), context_parameters=context_parameters.measure(), paper=paper)
     left, right = figure.axes
     np.testing.assert_allclose(left.lines[0].get_ydata(), np.exp([2.61, 2.21]), rtol=1e-3)
     assert right.lines[0].get_ydata()[4] == pytest.approx(37.589504)

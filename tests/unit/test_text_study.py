@@ -20,9 +20,8 @@ from allmlp.studies.copying.measures import text_curve, text_samples
 from allmlp.studies.rules import NotPlannedError
 from tests import exhibits, judging, tiny
 from tests.conftest import lay
+from tests.unit.known_copying import KEPT, OF_TEXT, SEEDS, TEXT_STEPS, tables, texts
 
-MODELS = ("linear-causal-rn", "transformer", "linear-transformer")
-STEPS, KEPT, SEEDS = 60, (0, 1, 10, 30), range(6)
 TOKENS = "tiny-00000000"
 
 
@@ -37,15 +36,15 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def trained(end: float = 1.5, seed: int = 0) -> SimpleNamespace:
     """A text run as measures see it, its losses falling to `end` nats a token."""
     rng = np.random.default_rng(seed)
-    loss = end + 4 * np.exp(-np.arange(STEPS) / 10) + 0.05 * rng.normal(size=STEPS)
-    log = pd.DataFrame({"step": range(STEPS), "loss": loss})
+    loss = end + 4 * np.exp(-np.arange(TEXT_STEPS) / 10) + 0.05 * rng.normal(size=TEXT_STEPS)
+    log = pd.DataFrame({"step": range(TEXT_STEPS), "loss": loss})
     log["validation_loss"] = (log["loss"] + 0.1).where(log["step"].isin(KEPT))
 
     def model() -> torch.nn.Module:
         torch.manual_seed(seed)
         return models.build("linear-causal-rn", vocabulary=257, context=12, d_model=8, n_blocks=1).eval()
 
-    ending = {"steps_done": STEPS, "validation_loss": end}
+    ending = {"steps_done": TEXT_STEPS, "validation_loss": end}
     return SimpleNamespace(log=log, ending=ending, run=SimpleNamespace(tokens=TOKENS), model=model)
 
 
@@ -53,7 +52,7 @@ def test_bits_per_byte_count_the_ends_of_documents_as_tokens_and_not_as_bytes(co
     rows = text_curve.measure(trained(end=1.25))
     split = tokens.TokenFile(corpus).meta["splits"]["validation"]
     assert split["tokens"] == split["bytes"] + split["documents"]
-    assert rows["step"].iloc[-1] == STEPS
+    assert rows["step"].iloc[-1] == TEXT_STEPS
     assert rows["validation_bits_per_byte"].iloc[-1] == pytest.approx(
         1.25 / math.log(2) * (1 + split["documents"] / split["bytes"])
     )
@@ -99,21 +98,7 @@ def test_a_word_that_may_be_cut_off_is_not_counted() -> None:
     assert math.isnan(overlap.known_share(b" 12 ...", known))
 
 
-def rows_of(ends: dict[str, float], corpus: str = "stories-bytes", spread: float = 0.003) -> pd.DataFrame:
-    """text_curve of runs that end at these nats a byte, give or take `spread` of a seed's own."""
-    parts = []
-    for model, end in ends.items():
-        for seed in SEEDS:
-            rng = np.random.default_rng([seed, len(model)])
-            held_out = np.append(end + 3 * np.exp(-np.array(KEPT) / 9), end + 0.05 * seed + spread * rng.normal())
-            rows = pd.DataFrame({"step": [*KEPT, STEPS], "validation_nats": held_out})
-            bits = {"validation_bits_per_byte": held_out / math.log(2), "training_bits_per_byte": held_out + 0.1}
-            rows = rows.assign(**bits, floor_bits_per_byte=0.7, run=f"{model}-{seed}", seed=seed)
-            parts.append(rows.assign(model=model, corpus=corpus))
-    return pd.concat(parts, ignore_index=True)
-
-
-def judged(claim: str, rows: pd.DataFrame, planned: Iterable[str] = MODELS):
+def judged(claim: str, rows: pd.DataFrame, planned: Iterable[str] = OF_TEXT):
     return judging.judged(claim, models=list(planned), text_curve=rows)
 
 
@@ -129,57 +114,37 @@ def judged(claim: str, rows: pd.DataFrame, planned: Iterable[str] = MODELS):
     ],
 )
 def test_curves_are_alike_where_both_differences_lie_within_the_margin(claim, corpus, ends, spread, expected) -> None:
-    found = judged(claim, rows_of(dict(zip(MODELS, ends, strict=True)), corpus, spread))
+    found = judged(claim, texts(ends, corpus, spread))
     assert found.verdict == expected
     assert found.text.startswith(f"on {corpus}, mean loss at the end in nats per byte: linear-causal-rn 1.")
     assert (found.n, found.unit) == (len(SEEDS), "nats per byte")
 
 
 def test_a_claim_on_one_corpus_is_not_judged_on_another() -> None:
-    alike = dict.fromkeys(MODELS, 1.0)
     for claim, other in (("002-7", "stories-bytes"), ("002-7", "novels"), ("002-own-2", "wikitext-bytes")):
         with pytest.raises(NotPlannedError, match=r"needs runs on (wikitext|stories)-bytes, which are not planned"):
-            judged(claim, rows_of(alike, other))
+            judged(claim, texts((1.0, 1.0, 1.0), other))
     with pytest.raises(NotPlannedError, match="needs runs of transformer"):
-        judged("002-own-2", rows_of(alike), planned=("linear-causal-rn", "linear-transformer"))
+        judged("002-own-2", texts((1.0, 1.0, 1.0)), planned=("linear-causal-rn", "linear-transformer"))
 
 
-@pytest.fixture(scope="module")
-def tables() -> dict[str, pd.DataFrame]:
-    curves = rows_of(dict(zip(MODELS, (1.2, 1.0, 1.1), strict=True)))
-    runs = curves[["run", "seed", "model", "corpus"]].drop_duplicates()
-    other = pd.DataFrame({"run": ["causal-rn-string16"], "seed": [0], "model": ["causal-rn"]})
-    cost = pd.concat([runs, other], ignore_index=True)
-    cost = cost.assign(parameters=900, non_embedding_parameters=700, steps_done=STEPS, counted_flops=10**9)
-    parts = [runs.assign(sample=sample, prompt="Three years later,", temperature_1=0.7) for sample in (1, 0)]
-    samples = pd.concat(parts, ignore_index=True).assign(known_words_1=0.5, longest_copy_bytes=30)
-    samples["text"] = [f" sample {s} of {r}\x07\n|" for s, r in zip(samples["sample"], samples["run"], strict=True)]
-    return {"text_curve": curves, "cost": cost, "text_samples": samples}
+def test_the_figure_marks_the_floor_only_where_it_is_known() -> None:
+    figure, rows = exhibits.figure("copying", "text_curves"), texts((1.2, 1.0, 1.1))
+    assert b"entropy of the grammar" in exhibits.svg(figure, {"text_curve": rows})
+    unknown = rows.assign(floor_bits_per_byte=math.nan)
+    assert b"entropy of the grammar" not in exhibits.svg(figure, {"text_curve": unknown})
 
 
-def svg(tables: dict[str, pd.DataFrame]) -> bytes:
-    return exhibits.svg(exhibits.figure("copying", "text_curves"), tables)
-
-
-def test_the_figure_has_the_same_bytes_each_time_and_marks_the_floor_only_where_it_is_known(tables) -> None:
-    assert svg(tables) == svg(tables)
-    assert len(svg(tables)) < 300_000
-    assert b"entropy of the grammar" in svg(tables)
-    unknown = tables["text_curve"].assign(floor_bits_per_byte=math.nan)
-    assert b"entropy of the grammar" not in svg({**tables, "text_curve": unknown})
-    assert svg({**tables, "text_curve": tables["text_curve"].query("seed == 0")})
-
-
-def test_the_table_of_losses_has_the_text_runs_only(tables) -> None:
-    found = exhibits.table("copying", "text_losses", tables).set_index("model")
-    assert sorted(found.index) == sorted(MODELS)
+def test_the_table_of_losses_has_the_text_runs_only() -> None:
+    found = exhibits.table("copying", "text_losses", tables()).set_index("model")
+    assert sorted(found.index) == sorted(OF_TEXT)
     assert found.loc["transformer", "nats_per_byte"] == pytest.approx(1.0 + 0.05 * np.mean(SEEDS), abs=0.01)
     assert (found["low"] < found["nats_per_byte"]).all()
     assert found["bits_per_byte"].to_numpy() == pytest.approx(found["nats_per_byte"].to_numpy() / math.log(2))
 
 
-def test_the_table_of_samples_shows_the_first_one_in_one_line(tables) -> None:
-    found = exhibits.table("copying", "text_samples", tables).set_index("model")
+def test_the_table_of_samples_shows_the_first_one_in_one_line() -> None:
+    found = exhibits.table("copying", "text_samples", tables()).set_index("model")
     assert found.loc["transformer", "text"] == " sample 0 of transformer-0·¶ |"
     assert found.loc["transformer", "samples"] == 2 * len(SEEDS)
 

@@ -8,34 +8,15 @@ from allmlp.report import exhibits
 from allmlp.studies.rules import NotPlannedError
 from allmlp.studies.triangular.measures import causality, parameter_counts
 from allmlp.studies.triangular.parts import RATES, SHAKESPEARE
-from allmlp.studies.triangular.printed import OF_THE_PAPER
 from allmlp.studies.triangular.runs.settings import PUBLISHED
 from tests import judging
-
-SEEDS = range(6)
-
-
-def learnt(early: dict[str, float], part: str = "comparison", corpus: str = "stories-chunks") -> pd.DataFrame:
-    """`learning` of six seeds: variant -> early loss; the loss at the end is two nats lower."""
-    rows = [
-        {"run": f"{name}-{seed}", "seed": seed, "part": part, "variant": name, "corpus": corpus}
-        | {"early_nats": loss + 0.3 * seed + 0.004 * np.sin(7 * seed + len(name)), "diverged": False}
-        for name, loss in early.items()
-        for seed in SEEDS
-    ]
-    found = pd.DataFrame(rows).assign(learning_rate=1e-3, step_seconds=0.05)
-    return found.assign(end_nats=found["early_nats"] - 2, end_nats_per_character=(found["early_nats"] - 2) / 2)
-
+from tests.unit.known_triangular import EARLY, learnt, written
 
 SEARCHED = pd.DataFrame({"run": ["two-averaging-search-rate0.004"], "part": "search"})
 
 
 def judged(claim: str, **tables: pd.DataFrame):
     return judging.judged(claim, **{"cost": SEARCHED, **tables})
-
-
-BASE = {"one-averaging": 5.0, "one-plain": 5.3, "two-averaging": 5.0, "two-plain": 5.05, "one-discounted": 5.0}
-FULL = {**BASE, "gelu": 4.9, "relu": 4.9, "leaky-relu": 5.0, "reshape": 5.4}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +36,7 @@ FULL = {**BASE, "gelu": 4.9, "relu": 4.9, "leaky-relu": 5.0, "reshape": 5.4}
     ],
 )
 def test_rules_on_variants(claim, change, verdict) -> None:
-    assert judged(claim, learning=learnt({**FULL, **change})).verdict == verdict
+    assert judged(claim, learning=learnt({**EARLY, **change})).verdict == verdict
 
 
 @pytest.mark.parametrize("claim", ["004-2", "004-4", "004-5", "004-own-1", "004-own-2"])
@@ -63,10 +44,10 @@ def test_rules_on_variants(claim, change, verdict) -> None:
 def test_a_rule_on_rates_that_were_searched_for_is_not_applied_to_one_rate_for_all(claim, without) -> None:
     _, row = judging.claim_of(claim)
     if "same budget" not in " ".join(row["statistic"].split()):
-        assert judged(claim, learning=learnt(FULL), cost=without).verdict != "undecided"
+        assert judged(claim, learning=learnt(EARLY), cost=without).verdict != "undecided"
         return
     with pytest.raises(NotPlannedError, match="needs a search of learning rates, which is not planned"):
-        judged(claim, learning=learnt(FULL), cost=without)
+        judged(claim, learning=learnt(EARLY), cost=without)
 
 
 def test_captions_say_how_rates_were_set_at_every_scale() -> None:
@@ -77,7 +58,7 @@ def test_captions_say_how_rates_were_set_at_every_scale() -> None:
 
 
 def test_a_discount_is_equal_in_loss_and_a_tie_in_time_is_no_gain() -> None:
-    found = judged("004-3", learning=learnt(FULL))
+    found = judged("004-3", learning=learnt(EARLY))
     assert found.parts[0].verdict == "reproduced"
     assert found.parts[1].verdict != "reproduced"
 
@@ -85,20 +66,9 @@ def test_a_discount_is_equal_in_loss_and_a_tie_in_time_is_no_gain() -> None:
 def test_a_variant_that_is_not_planned_or_diverged_is_said() -> None:
     with pytest.raises(NotPlannedError, match="needs the variants one-plain, which are not planned"):
         judged("004-2", learning=learnt({"one-averaging": 5.0}))
-    rows = learnt(FULL)
+    rows = learnt(EARLY)
     rows.loc[(rows["variant"] == "one-plain") & (rows["seed"] == 3), ["early_nats", "end_nats"]] = np.nan
     assert judged("004-2", learning=rows).verdict == "undecided"
-
-
-def written(copied: int, corpus: str) -> pd.DataFrame:
-    rows = [
-        {"run": f"{part}-{seed}", "seed": seed, "part": part, "corpus": corpus, "sample": sample, "prompt": ""}
-        | {"text": "To be, or not", "copied_words": copied + seed % 2, "copied_from": 3, "copied_to": 9}
-        for part in ("pretraining", "alone", "fine-tuning")
-        for seed in SEEDS
-        for sample in (0, 1, OF_THE_PAPER)
-    ]
-    return pd.DataFrame(rows)
 
 
 @pytest.mark.parametrize("corpus", SHAKESPEARE)

@@ -14,7 +14,6 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any, Literal
 
 from allmlp import studies
@@ -71,14 +70,13 @@ class _Decorator:
         parts: Sequence[str] = (),
         also: Sequence[str] = (),
         values: Mapping[str, object] | None = None,
-        caption: str = "",
     ) -> Callable[[Callable[..., Any]], Exhibit]:
         """`values`: what stands in the docstring in braces."""
 
         def marked(make: Callable[..., Any]) -> Exhibit:
             measures = tuple(name for name in inspect.signature(make).parameters if name != "paper")
-            said = caption or " ".join((make.__doc__ or "").split()).format(**(values or {}))
-            return Exhibit(self.kind, make, measures, title, said, where, claims, parts, also)
+            caption = " ".join((make.__doc__ or "").split()).format(**(values or {}))
+            return Exhibit(self.kind, make, measures, title, caption, where, claims, parts, also)
 
         return marked
 
@@ -90,31 +88,9 @@ def of(study: str, kind: Kind) -> dict[str, Exhibit]:
     """name -> each figure or table of a study. UserError where two have one name."""
     found: dict[str, Exhibit] = {}
     for dotted, path in studies.files(study, kind).items():
-        module = importlib.import_module(dotted)
-        for exhibit in [*vars(module).values(), _with_constants(module, kind)]:
+        for exhibit in vars(importlib.import_module(dotted)).values():
             if isinstance(exhibit, Exhibit) and exhibit.kind == kind and exhibit.make.__module__ == dotted:
                 if exhibit.name in found:
                     raise UserError(f"{path}: another of the {kind} of {study} is called {exhibit.name!r}. Rename one.")
                 found[exhibit.name] = exhibit
     return dict(sorted(found.items()))
-
-
-def _with_constants(module: ModuleType, kind: Kind) -> Exhibit | None:
-    """A module in the older form, which mixers and quadrature have."""
-    if not hasattr(module, "TITLE"):
-        return None
-
-    def make(**tables: Any) -> Any:
-        import pandas as pd
-
-        if "paper" in tables:
-            rows = [(claim, key, value) for claim, of in tables["paper"].items() for key, value in of.items()]
-            tables["paper"] = pd.DataFrame(rows, columns=["claim", "key", "value"])
-        return (module.draw if kind == "figures" else module.tabulate)(tables)
-
-    make.__name__, make.__module__ = module.__name__.rpartition(".")[2], module.__name__
-    parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in (*module.MEASURES, "paper")]
-    make.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    parts, also = getattr(module, "PARTS", ()), getattr(module, "ALSO", ())
-    about = (module.TITLE, module.CAPTION, module.PAPER, module.CLAIMS)
-    return Exhibit(kind, make, tuple(module.MEASURES), *about, parts, also)

@@ -54,14 +54,14 @@ def floors(axis: Axes, values: pd.Series, label: str) -> None:
 
 
 def ticks(
-    axis: Axes, values: Sequence[float], *, base: float = 10, said: str = "{:g}", apart: float = 1, **looks: Any
+    axis: Axes, values: Sequence[float], *, base: float = 10, form: str = "{:g}", apart: float = 1, **looks: Any
 ) -> None:
     """A logarithmic x axis with a tick at each value that was tried, and no others.
 
     `apart`: a value above the one before by less than this factor has no label, which would be written over its.
     """
     labelled = [value > apart * before for value, before in zip(values, [0, *values], strict=False)]
-    labels = [said.format(value) if there else "" for value, there in zip(values, labelled, strict=True)]
+    labels = [form.format(value) if there else "" for value, there in zip(values, labelled, strict=True)]
     axis.set_xscale("log", base=base)
     axis.set_xticks(values, labels, **looks)
     axis.xaxis.set_minor_locator(NullLocator())

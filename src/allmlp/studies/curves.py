@@ -1,7 +1,14 @@
-"""Thinning of long training logs: which steps a measurement keeps of a curve."""
+"""What a measurement keeps of a training's log: some rows of it, thinned, and a row for the end."""
+
+from collections.abc import Collection
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+
+from allmlp.corpora.stories.floor import entropy_per_token
+from allmlp.protocols import Trained
+from allmlp.studies.texts import tokens_of
 
 
 def kept_rows(rows: int, most: int) -> NDArray[np.int64]:
@@ -17,3 +24,35 @@ def kept_rows(rows: int, most: int) -> NDArray[np.int64]:
     even = np.linspace(0, rows - 1, most // 2)
     logarithmic = np.geomspace(1, rows, most // 2) - 1
     return np.unique(np.round(np.concatenate([even, logarithmic])).astype(np.int64))
+
+
+def of_log(log: pd.DataFrame, most: int, columns: dict[str, str], always: Collection[int] = ()) -> pd.DataFrame:
+    """Columns step and `columns` (in the log -> here; nan where the log has none) of the rows that a curve keeps.
+
+    The rows of the steps `always` are kept besides `kept_rows`.
+    """
+    keep = log["step"].isin(always).to_numpy(copy=True)
+    keep[kept_rows(len(log), most)] = True
+    return log.reindex(columns=["step", *columns])[keep].rename(columns=columns).reset_index(drop=True)
+
+
+def with_end(rows: pd.DataFrame, trained: Trained, **values: float | None) -> pd.DataFrame:
+    """The rows and one for the end of training, which has these values alone; None counts as nan."""
+    end = {"step": trained.ending["steps_done"], **values}
+    return pd.concat([rows, pd.DataFrame([end]).astype(dict.fromkeys(values, float))], ignore_index=True)
+
+
+def with_held_out(log: pd.DataFrame, most: int, held_out: str = "validation_nats") -> pd.DataFrame:
+    """Columns step, loss_nats and the held-out loss, by its name, of a log: `of_log` with every held-out loss."""
+    always = log["step"][log["validation_loss"].notna()] if "validation_loss" in log else ()
+    return of_log(log, most, {"loss": "loss_nats", "validation_loss": held_out}, always)
+
+
+def losses(trained: Trained, most: int) -> pd.DataFrame:
+    """Columns step, loss_nats, validation_nats, floor_nats (per token) of a run on text.
+
+    The last row is the end, with a held-out loss only. floor_nats: entropy of the corpus, nan where unknown.
+    """
+    rows = with_end(with_held_out(trained.log, most), trained, validation_nats=trained.ending["validation_loss"])
+    floor = entropy_per_token(tokens_of(trained)) if trained.run.tokens else None
+    return rows.assign(floor_nats=np.nan if floor is None else floor)

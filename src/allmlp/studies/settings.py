@@ -1,13 +1,19 @@
 """The settings that every study shares."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import count, product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from allmlp.strict import Strict
+from allmlp.models import REGISTRY
+from allmlp.strict import Strict, refuse_unknown_names
+
+Count = Annotated[int, Field(gt=0)]
+Rate = Annotated[float, Field(gt=0)]
+Named = TypeVar("Named", bound=Mapping[str, Any])
+Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 
 
 class Optimiser(Strict):
@@ -53,8 +59,8 @@ class RelativeOptimiser(Strict):
 class StudySettings(Strict):
     """What a study needs at one scale: its own settings build upon these."""
 
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
-    steps: int = Field(gt=0)
+    seeds: Seeds
+    steps: Count
     precision: Literal["float32", "bfloat16"] = "float32"
     compile: bool = False
     runs_per_process: int = Field(default=1, ge=1)  # short runs share one process; alters no result
@@ -87,13 +93,19 @@ class LearningRateSearch(Strict):
     The rate with the lowest held-out loss, averaged over the seeds, is chosen.
     """
 
-    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
-    steps: int = Field(gt=0)
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    learning_rates: list[Rate] = Field(min_length=1)
+    steps: Count
+    seeds: Seeds
 
     def settings(self) -> Iterator[tuple[int, float]]:
         """Seed and rate of each of its runs."""
         return product(self.seeds, self.learning_rates)
+
+
+def known_architectures(models: Named) -> Named:
+    """The settings by the names of architectures, for a validator. ValueError for a name that there is not."""
+    refuse_unknown_names("architecture", models, REGISTRY)
+    return models
 
 
 def refuse_searched_seeds(searched: Collection[int], seeds: Collection[int], where: str) -> None:

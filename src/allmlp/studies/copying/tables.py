@@ -39,7 +39,7 @@ def ablations(falls: pd.DataFrame, iterations_to_99: pd.DataFrame) -> pd.DataFra
 @table("Copying as it is used", where="Section 3", claims=["002-4"])
 def greedy_decoding(greedy_decoding: pd.DataFrame) -> pd.DataFrame:
     """Share of fresh strings that the trained models copy without an error when they write letter by letter after their
-    own letters (greedy decoding), and when they are told the true letters before (the accuracy that training logs):
+    own letters (greedy decoding), and when they are given the true letters before (the accuracy that training logs):
     mean over seeds, with the 95 % t interval of the first.
     """
     shown = summary(

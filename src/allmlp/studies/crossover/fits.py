@@ -59,6 +59,6 @@ def fits(architecture: str, task: str) -> str | None:
     return None
 
 
-def told() -> list[tuple[str, str, str]]:
+def all_fits() -> list[tuple[str, str, str]]:
     """(architecture, task, why it cannot, empty where it can) of the whole registry, in its order."""
     return [(name, task, fits(name, task) or "") for name in REGISTRY for task in TASKS]

@@ -8,6 +8,7 @@ from pydantic import Field
 from allmlp.images import patches_of
 from allmlp.protocols import Context
 from allmlp.strict import Strict
+from allmlp.studies.settings import Count
 
 COPYING_TYPES, FILLERS = 29, 16  # the tasks state the same, a test holds them together
 
@@ -43,8 +44,8 @@ class RowSettings(Strict):
 class Copying(RowSettings):
     """Strings of `string_length` letters."""
 
-    string_length: int = Field(gt=0)
-    batch_size: int = Field(gt=0)
+    string_length: Count
+    batch_size: Count
 
     def row(self, name: str, context: Context) -> Row:
         parameters = {"string_length": self.string_length, "batch_size": self.batch_size}
@@ -56,9 +57,9 @@ class Text(RowSettings):
     """Windows of `context` tokens of a corpus."""
 
     corpus: str
-    context: int = Field(gt=0)
-    batch_size: int = Field(gt=0)
-    validation_tokens: int = Field(gt=0)
+    context: Count
+    batch_size: Count
+    validation_tokens: Count
 
     def row(self, name: str, context: Context) -> Row:
         parameters = {key: getattr(self, key) for key in ("context", "batch_size", "validation_tokens")}
@@ -70,11 +71,11 @@ class Text(RowSettings):
 class Recall(RowSettings):
     """`n_pairs` of `symbols` keys with their values among fillers, `n_queries` of them asked for."""
 
-    context: int = Field(gt=0)
-    n_pairs: int = Field(gt=0)
-    n_queries: int = Field(gt=0)
-    symbols: int = Field(gt=0)
-    batch_size: int = Field(gt=0)
+    context: Count
+    n_pairs: Count
+    n_queries: Count
+    symbols: Count
+    batch_size: Count
 
     def row(self, name: str, context: Context) -> Row:
         parameters = {key: getattr(self, key) for key in ("context", "n_pairs", "n_queries", "symbols", "batch_size")}
@@ -86,8 +87,8 @@ class Digits(RowSettings):
     """Images of a corpus by patches of `patch` x `patch` pixels."""
 
     corpus: str
-    patch: int = Field(gt=0)
-    batch_size: int = Field(gt=0)
+    patch: Count
+    batch_size: Count
 
     def row(self, name: str, context: Context) -> Row:
         source = context.images(self.corpus)

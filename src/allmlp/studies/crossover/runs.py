@@ -18,7 +18,7 @@ from allmlp.models import REGISTRY
 from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies import SHARED
-from allmlp.studies.crossover.fits import fits, told
+from allmlp.studies.crossover.fits import all_fits, fits
 from allmlp.studies.crossover.rows import Row
 from allmlp.studies.crossover.settings import Settings
 
@@ -151,7 +151,7 @@ def _abilities(settings: Settings) -> Run:
     its name holds a digest of all that the measure says: what classes say of themselves, made of it by `fits`."""
     return Run(
         study="crossover",
-        name=f"abilities-{paths.digest(told())}",
+        name=f"abilities-{paths.digest(all_fits())}",
         labels={"part": "abilities"},
         architecture="transformer",
         hyperparameters={"vocabulary": 2, "context": 2, "d_model": 1, "n_blocks": 1},

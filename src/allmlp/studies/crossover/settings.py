@@ -1,6 +1,6 @@
 """Settings of the crossover: tasks, budgets, families, the sizes that all share, and the search."""
 
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -9,9 +9,7 @@ from allmlp.models import REGISTRY
 from allmlp.strict import Strict, refuse_unknown_names
 from allmlp.studies.crossover.fits import TASKS
 from allmlp.studies.crossover.rows import Addition, Copying, Digits, Recall, Text
-from allmlp.studies.settings import RelativeOptimiser, StudySettings
-
-Rate = Annotated[float, Field(gt=0)]
+from allmlp.studies.settings import Count, Rate, RelativeOptimiser, StudySettings
 
 
 class Search(Strict):
@@ -44,10 +42,10 @@ class Settings(StudySettings):
     """
 
     tasks: Tasks
-    budgets: dict[str, Annotated[float, Field(gt=0)]] = Field(min_length=1)
-    d_model: int = Field(gt=0)
-    n_blocks: int = Field(gt=0)
-    n_heads: int = Field(gt=0)
+    budgets: dict[str, Rate] = Field(min_length=1)
+    d_model: Count
+    n_blocks: Count
+    n_heads: Count
     families: dict[str, list[str]] = Field(min_length=1)
     every: bool = False
     hyperparameters: dict[str, dict[str, Any]] = Field(default={})

@@ -16,8 +16,8 @@ def abilities(abilities: pd.DataFrame) -> pd.DataFrame:
     """By what its class says: whether it is causal, which tokens it predicts, whether it reads tokens or patches, and
     what it must be given besides a width and a depth. Every architecture of the registry has a row.
     """
-    said = abilities["reason"].map(lambda reason: f"cannot: {reason}" if reason else "yes")
-    shown = abilities.assign(said=said).pivot(index="architecture", columns="task", values="said")
+    cells = abilities["reason"].map(lambda reason: f"cannot: {reason}" if reason else "yes")
+    shown = abilities.assign(cell=cells).pivot(index="architecture", columns="task", values="cell")
     return shown.loc[abilities["architecture"].unique(), list(abilities["task"].unique())].reset_index()
 
 

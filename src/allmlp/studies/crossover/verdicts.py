@@ -84,11 +84,11 @@ def _somewhere_behind(of_tasks: dict[str, np.ndarray], margin: float, learnt: se
 
 
 def _near(values: np.ndarray, margin: float, level: float = 0.95) -> Finding:
-    """Is a family less than the margin behind? `better` with the sign turned; the numbers told are those of `values`.
+    """Is a family less than the margin behind? `better` with the sign turned; its numbers are those of `values`.
 
     values: (n,), how far it is behind, by seed. Upper end below the margin: reproduced. Lower end above: contradicted.
     """
     mirrored = better(-values, -margin, level, UNIT)
     rests = {"": on(Rule("below", margin, margin, level), values)}
-    said = better(values, margin, level, UNIT)
-    return replace(said, verdict=mirrored.verdict, p=mirrored.p, rests=rests, p_against=mirrored.p_against)
+    finding = better(values, margin, level, UNIT)
+    return replace(finding, verdict=mirrored.verdict, p=mirrored.p, rests=rests, p_against=mirrored.p_against)

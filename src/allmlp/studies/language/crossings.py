@@ -13,8 +13,8 @@ DCT, GPT = BOTH = "dct-mlp", "gpt2"
 class Ratios(NamedTuple):
     """log2 of size over size at equal perplexity, one per seed, and on which sides the sizes tried end too early.
 
-    `low`: some ratio is smaller than said, for the smallest DCT-MLP is already as good; `high`: some ratio is larger.
-    `ends_only`: every ratio is, so that what is said are ends of the sizes tried and their spread is none of seeds.
+    `low`: some ratio is smaller than its number, for the smallest DCT-MLP is already as good. `high`: some ratio is
+    larger. `ends_only`: every ratio is. The numbers are then ends of the sizes tried, and seeds give them no spread.
     """
 
     log2: np.ndarray
@@ -23,7 +23,7 @@ class Ratios(NamedTuple):
     ends_only: bool
     sizes: int  # transformers that the mean of a seed is over
 
-    def said(self) -> str:
+    def note(self) -> str:
         """Which side is censored, for a finding's text."""
         sides = [side for side, censored in (("below", self.low), ("above", self.high)) if censored]
         return f"censored {' and '.join(sides)}" if sides else f"over {self.sizes} transformers"

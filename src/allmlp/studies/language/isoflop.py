@@ -2,7 +2,7 @@
 
 Rows are runs of the measure `scaling` with the labels model, budget_flops, seed. All logarithms are natural, all
 maths float64. A minimum is known only where the parabola opens upwards and its vertex lies inside the sizes tried;
-elsewhere it is said to be outside, and takes no part in a power law.
+elsewhere it is outside, and takes no part in a power law.
 """
 
 from collections.abc import Sequence
@@ -144,7 +144,7 @@ def pooled(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def bootstrap(rows: pd.DataFrame, size: str = SIZE, draws: int = DRAWS, level: float = 0.95) -> pd.DataFrame:
-    """Percentile intervals of both exponents over runs drawn anew within each model, budget and size.
+    """Percentile intervals of both exponents over runs drawn again within each model, budget and size.
 
     Columns model, size_low, size_high, data_low, data_high, share_1 (draws that gave an exponent). Runs of one
     size are exchangeable, so it shows what the seeds' noise does to the fit as a whole; verdicts rest on seeds.

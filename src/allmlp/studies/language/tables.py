@@ -146,7 +146,7 @@ def samples(samples: pd.DataFrame) -> pd.DataFrame:
 def scaling_exponents(scaling: pd.DataFrame) -> pd.DataFrame:
     """Exponents a of the best size and b of the best number of supervised targets in compute, by parabolas over each
     budget of which only minima inside the sizes tried are used: mean over seeds with 95 % t interval, and beside it the
-    percentile interval of a bootstrap over runs, drawn anew within each budget and size, with the share of draws in
+    percentile interval of a bootstrap over runs, drawn again within each budget and size, with the share of draws in
     which an exponent could be fitted (that interval is too narrow at a few seeds, and decides nothing). Three ways to
     count: all weights and C = 6 N D, as the paper; weights without embeddings, same C; all weights, and in place of C
     the operations counted for the best run. Empty where fewer than two budgets of a seed are left. With all weights and

@@ -4,14 +4,13 @@ Taken of every training at the scale `long` and above. Trainings of smaller scal
 by that curve, with the same function.
 """
 
-from pathlib import Path
-
 import pandas as pd
 
 from allmlp import tasks
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
 from allmlp.studies.levelling import LIMIT, NONE, levelled, of_log
+from allmlp.studies.texts import tokens_of
 
 RECIPE = 1
 COLUMNS = {
@@ -62,5 +61,5 @@ def _pairs(trained: Trained) -> int:
     from allmlp.tokens.pairs import PairFile
 
     most = trained.run.task_parameters.get("training_pairs")
-    there = len(PairFile(Path("results/tokens") / str(trained.run.tokens)).queries("train"))
+    there = len(PairFile(tokens_of(trained)).queries("train"))
     return there if most is None else min(most, there)

@@ -21,7 +21,7 @@ class Size(NamedTuple):
 
 
 PRINTED = Size(SIZES["context"], SIZES["d_model"], SIZES["n_blocks"])
-MULTIPLE = Size(64, 128, 4)  # the width a multiple of the context: in the published code no token hears another
+MULTIPLE = Size(64, 128, 4)  # the width a multiple of the context: in the published code no token reads another
 READING = "two triangles, sine layer"  # the one reading of the text that has the printed number of weights
 
 # Figure 6, without its line breaks: what the fine-tuned model wrote

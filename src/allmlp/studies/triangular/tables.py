@@ -31,7 +31,7 @@ def learning_rates(cost: pd.DataFrame) -> pd.DataFrame:
     return shown.assign(chosen=chosen, steps=rows.groupby(keys)["steps_done"].max()).reset_index()
 
 
-SAID = {
+WORDS = {
     "words_iterations": "meaningful words",
     "phrases_iterations": "some phrases",
     "sentences_iterations": "small sentences",
@@ -49,8 +49,8 @@ def milestones(milestones: pd.DataFrame, paper: Paper) -> pd.DataFrame:
     """
     by_step = milestones.groupby("step")
     means = by_step[[*OF_SAMPLES, "sentence_ends", "context_nats"]].mean()
-    said = {step: SAID[key] for key, step in paper["004-6"].items()}
-    return means.assign(seeds=by_step["seed"].nunique(), paper_says=means.index.map(said).fillna("")).reset_index()
+    words = {step: WORDS[key] for key, step in paper["004-6"].items()}
+    return means.assign(seeds=by_step["seed"].nunique(), paper_says=means.index.map(words).fillna("")).reset_index()
 
 
 @table("Which model has the printed number of weights", where="Methods and Materials", claims=["004-1"])

@@ -36,11 +36,11 @@ def faster(falls: pd.DataFrame, cost: pd.DataFrame) -> Figure:
     for axis, column in zip(axes[0], ("iterations", "operations"), strict=True):
         _axis(axis, cells, column)
         axis.set_ylim(len(cells) - 0.5, -0.5)
-    said = [
+    labels = [
         f"{c.string_length} letters, width {c.d_model}, {c.n_blocks} blocks, rate {c.learning_rate:g}"
         for c in (cell.iloc[0] for cell in cells)
     ]
-    axes[0, 0].set_yticks(range(len(cells)), said)
+    axes[0, 0].set_yticks(range(len(cells)), labels)
     axes[0, 1].set_yticks(range(len(cells)), [])
     return figure
 

@@ -30,7 +30,7 @@ def measure(trained: Trained) -> pd.DataFrame:
     task = Copying(trained.run.task_parameters["string_length"], STRINGS)
     batch = task.batch(SEED, 0)
     with torch.no_grad():
-        told = task.scores(model(batch.tokens), batch)
+        given = task.scores(model(batch.tokens), batch)
         right = decode(model, batch.tokens[:, : task.string_length + 2]) == batch.targets[
             batch.targets != IGNORED
         ].view(STRINGS, -1)
@@ -38,8 +38,8 @@ def measure(trained: Trained) -> pd.DataFrame:
         "strings": STRINGS,
         "letters_1": right.double().mean().item(),
         "strings_1": right.all(1).double().mean().item(),
-        "told_letters_1": told["token_accuracy"],
-        "told_strings_1": told["string_accuracy"],
+        "told_letters_1": given["token_accuracy"],
+        "told_strings_1": given["string_accuracy"],
     }
     return pd.DataFrame([row], columns=list(COLUMNS))
 

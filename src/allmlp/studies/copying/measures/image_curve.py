@@ -1,12 +1,11 @@
 """Training loss and accuracy of each batch, test loss and accuracy at kept steps and at the end (002-8)."""
 
-import numpy as np
 import pandas as pd
 import torch
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.curves import kept_rows
+from allmlp.studies.curves import of_log, with_end
 from allmlp.tasks.task import Batch, Task
 from allmlp.training.loss import cross_entropy
 
@@ -24,19 +23,14 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step of the log, and one for the end."""
-    log, steps, end = trained.log, trained.steps, trained.ending["steps_done"]
-    wanted = log["step"].isin(steps).to_numpy(copy=True)
-    wanted[kept_rows(len(log), MOST_ROWS)] = True
-    curve = pd.DataFrame({"step": log["step"], "loss_nats": log["loss"], "accuracy_1": log["accuracy"]})[wanted]
-    curve = curve[curve["step"] < end]
-    last = pd.DataFrame([{"step": end, "loss_nats": np.nan, "accuracy_1": np.nan}])
-    curve = pd.concat([curve, last], ignore_index=True)
+    names, end = {"loss": "loss_nats", "accuracy": "accuracy_1"}, trained.ending["steps_done"]
+    curve = of_log(trained.log, MOST_ROWS, names, always=trained.steps)
+    curve = with_end(curve[curve["step"] < end], trained)
     task = trained.task()
     batches = task.validation()
-    tested = {step: _tested(trained, task, batches, step) for step in steps}
-    for position, column in enumerate(("test_nats", "test_accuracy_1")):
-        curve[column] = [tested[step][position] if step in tested else np.nan for step in curve["step"]]
-    return curve[list(COLUMNS)]
+    tested = {step: _tested(trained, task, batches, step) for step in trained.steps}
+    found = pd.DataFrame.from_dict(tested, orient="index", columns=["test_nats", "test_accuracy_1"])
+    return curve.join(found, on="step")[list(COLUMNS)]
 
 
 @torch.no_grad()

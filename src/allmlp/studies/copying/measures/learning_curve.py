@@ -4,7 +4,7 @@ import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.curves import kept_rows
+from allmlp.studies.curves import of_log
 
 RECIPE = 1
 MOST_ROWS = 2000
@@ -19,11 +19,5 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per step of the log; of longer logs MOST_ROWS or fewer, always the same."""
-    log = trained.log.rename(
-        columns={
-            "loss": "loss_nats",
-            "token_accuracy": "token_accuracy_1",
-            "string_accuracy": "string_accuracy_1",
-        }
-    )
-    return log[list(COLUMNS)].iloc[kept_rows(len(log), MOST_ROWS)].reset_index(drop=True)
+    names = {"loss": "loss_nats", "token_accuracy": "token_accuracy_1", "string_accuracy": "string_accuracy_1"}
+    return of_log(trained.log, MOST_ROWS, names)

@@ -1,14 +1,13 @@
 """Training and validation loss of a text run over its steps, in nats per token and bits per byte (002-7)."""
 
 import math
-from pathlib import Path
 
 import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.losses import losses
-from allmlp.tokens import TokenFile
+from allmlp.studies.curves import losses
+from allmlp.studies.texts import tokens_per_byte
 
 RECIPE = 1
 MOST_ROWS = 600
@@ -27,15 +26,9 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step of the log, and one for the end, which has a validation loss only."""
-    rows, bits = losses(trained, MOST_ROWS), _bits_per_nat(Path("results/tokens") / str(trained.run.tokens))
+    rows, bits = losses(trained, MOST_ROWS), tokens_per_byte(trained) / math.log(2)
     return rows.assign(
         training_bits_per_byte=bits * rows["loss_nats"],
         validation_bits_per_byte=bits * rows["validation_nats"],
         floor_bits_per_byte=bits * rows["floor_nats"],
     )[list(COLUMNS)]
-
-
-def _bits_per_nat(tokens: Path) -> float:
-    """Bits per byte of text for one nat per token, by the held-out documents' counts; their ends are tokens."""
-    held_out = TokenFile(tokens).meta["splits"]["validation"]
-    return held_out["tokens"] / held_out["bytes"] / math.log(2)

@@ -8,13 +8,13 @@ from allmlp.columns import exact, numeric, timing
 from allmlp.protocols import Trained
 from allmlp.sampling import generate
 from allmlp.studies.overlap import known_share, known_words, longest_copy, training_text
+from allmlp.studies.texts import CHANGES, tokens_of
 from allmlp.tokens import TokenFile
 
 RECIPE = 1
 PROMPT = "Three years later,"
 TEMPERATURE = 0.7  # of the published code
 SAMPLES, TOKENS = 3, 200
-CHANGES = "; one changed bit of a weight changes all that follows, so it is never compared"
 
 COLUMNS = {
     "sample": exact("which sample of the run, and the seed that it is drawn with"),
@@ -28,7 +28,7 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per sample."""
-    tokens = Path("results/tokens") / str(trained.run.tokens)
+    tokens = tokens_of(trained)
     file = TokenFile(tokens)
     prompt = file.tokenizer.encode_batch([PROMPT])[0].tolist()
     drawn = generate(

@@ -4,10 +4,11 @@ from pydantic import Field
 
 from allmlp.images import patches_of
 from allmlp.protocols import Context
-from allmlp.run import Run, log_spaced
+from allmlp.run import Run
 from allmlp.studies import SHARED
 from allmlp.studies.copying.runs.trainings import TrainingSettings
 from allmlp.studies.settings import StudySettings
+from allmlp.studies.texts import of_corpus
 
 OF_EVERY_IMAGE_RUN = ("image_curve", *SHARED)
 OF_RELATIONS = ("heat_maps", "heat_shares", *OF_EVERY_IMAGE_RUN)
@@ -23,32 +24,22 @@ class Settings(TrainingSettings):
 
 def runs(settings: Settings, study: StudySettings, context: Context) -> list[Run]:
     """One run per model and seed; `study` says how a run computes."""
-    return [_run(settings, study, context, architecture, seed) for architecture, seed in settings.trainings()]
-
-
-def _run(settings: Settings, study: StudySettings, context: Context, architecture: str, seed: int) -> Run:
-    model, source = settings.models[architecture], context.images(settings.corpus)
+    source = context.images(settings.corpus)
     patches, features = patches_of(source.size, settings.patch)
-    sizes = {"context": patches, "features": features, "d_model": settings.d_model, "n_blocks": settings.n_blocks}
-    return Run(
-        study="copying",
-        name=f"{architecture}-{settings.corpus}",
-        labels={"model": architecture, "part": "images", "corpus": settings.corpus, **sizes},
-        architecture=architecture,
-        hyperparameters={"vocabulary": source.classes, **sizes, **model.hyperparameters},
-        task="images",
-        task_parameters={
-            "patch": settings.patch,
-            "batch_size": settings.batch_size,
-            "test_images": settings.test_images,
-        },
-        corpus=settings.corpus,
-        tokens=context.tokens(settings.corpus),
-        corpus_settings=context.corpus_settings(settings.corpus),
-        optimiser=settings.optimiser_of(architecture),
-        steps=settings.steps,
-        seed=seed,
-        measures=OF_RELATIONS if architecture in RELATIONS else OF_EVERY_IMAGE_RUN,
-        keep=log_spaced(settings.steps, settings.kept_per_decade),
-        **study.machine(context.device),
-    )
+    return [
+        settings.run(
+            study,
+            context,
+            architecture,
+            seed,
+            name=f"{architecture}-{settings.corpus}",
+            part="images",
+            sizes={"context": patches, "features": features},
+            options={"vocabulary": source.classes},
+            measures=OF_RELATIONS if architecture in RELATIONS else OF_EVERY_IMAGE_RUN,
+            task="images",
+            task_parameters={name: getattr(settings, name) for name in ("patch", "batch_size", "test_images")},
+            **of_corpus(context, settings.corpus),
+        )
+        for architecture, seed in settings.trainings()
+    ]

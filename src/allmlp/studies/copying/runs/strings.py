@@ -5,23 +5,28 @@ from dataclasses import replace
 from itertools import product
 from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from allmlp.models import REGISTRY
 from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.strict import Strict, refuse_unknown_names
 from allmlp.studies import SHARED
-from allmlp.studies.settings import LearningRateSearch, Optimiser, StudySettings, refuse_searched_seeds
+from allmlp.studies.settings import (
+    Count,
+    LearningRateSearch,
+    Optimiser,
+    Rate,
+    Seeds,
+    StudySettings,
+    known_architectures,
+    refuse_searched_seeds,
+)
 
 VOCABULARY = 29  # BOS, SEP, EOS and 26 letters (002); the task states the same, a test holds them together
 OF_EVERY_STRING_RUN = ("falls", *SHARED)
 CURVES_OF = ("comparison", "long", "ablation")
 OF_CURVES = ("greedy_decoding", "iterations_to_99", "learning_curve", *OF_EVERY_STRING_RUN)
-
-Length = Annotated[int, Field(gt=0)]
-Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
-Rate = Annotated[float, Field(gt=0)]
 
 
 class Model(Strict):
@@ -31,18 +36,21 @@ class Model(Strict):
     learning_rate: Rate | None = None
 
 
+Models = Annotated[dict[str, Model], Field(min_length=1), AfterValidator(known_architectures)]
+
+
 class LongStrings(Strict):
     """Longer strings than the comparison is judged on: fewer seeds, a budget of their own."""
 
-    string_lengths: list[Length] = Field(min_length=1)
+    string_lengths: list[Count] = Field(min_length=1)
     seeds: Seeds
-    steps: int = Field(gt=0)
+    steps: Count
 
 
 class Ablations(Strict):
     """CausalRN with one part changed, beside the comparison's own of the same length and seed (002-1 to -3)."""
 
-    string_length: Length
+    string_length: Count
     variants: list[str] | None = Field(default=None, description="names of `variants`; null: all of them")
     seeds: Seeds
 
@@ -50,35 +58,35 @@ class Ablations(Strict):
 class Sweep(Strict):
     """Other learning rates of `models`, and other numbers of the Transformer's heads, on seeds of its own (002-10)."""
 
-    string_length: Length
+    string_length: Count
     models: list[str] = Field(min_length=1)
     learning_rates: list[Rate] = Field(min_length=1)
-    n_heads: list[Annotated[int, Field(gt=0)]] = Field(min_length=1)
+    n_heads: list[Count] = Field(min_length=1)
     seeds: Seeds
-    steps: int = Field(gt=0)
+    steps: Count
 
 
 class Grid(Strict):
     """Every width with every depth and learning rate: where CausalRN is faster than the Transformer."""
 
-    string_length: Length
+    string_length: Count
     models: list[str] = Field(min_length=1)
-    d_model: list[Annotated[int, Field(gt=0)]] = Field(min_length=1)
-    n_blocks: list[Annotated[int, Field(gt=0)]] = Field(min_length=1)
+    d_model: list[Count] = Field(min_length=1)
+    n_blocks: list[Count] = Field(min_length=1)
     learning_rates: list[Rate] = Field(min_length=1)
     seeds: Seeds
-    steps: int = Field(gt=0)
+    steps: Count
 
 
 class StringSettings(StudySettings):
     """Sizes shared by all models; `models`: architecture -> what is its own; `variants` of CausalRN by name."""
 
-    string_lengths: list[Length] = Field(min_length=1)
-    batch_size: int = Field(gt=0)
-    d_model: int = Field(gt=0)
-    n_blocks: int = Field(gt=0)
+    string_lengths: list[Count] = Field(min_length=1)
+    batch_size: Count
+    d_model: Count
+    n_blocks: Count
     optimiser: Optimiser
-    models: dict[str, Model] = Field(min_length=1)
+    models: Models
     variants: dict[str, dict[str, Any]] = Field(default={})
     long: LongStrings | None = None
     ablations: Ablations | None = None
@@ -87,12 +95,6 @@ class StringSettings(StudySettings):
     )
     sweep: Sweep | None = None
     grid: Grid | None = None
-
-    @field_validator("models")
-    @classmethod
-    def _known(cls, models: dict[str, Model]) -> dict[str, Model]:
-        refuse_unknown_names("architecture", models, REGISTRY)
-        return models
 
     @model_validator(mode="after")
     def _named(self) -> Self:

@@ -23,7 +23,7 @@ PANELS = {
     parts=["variation", "control"],
 )
 def controls(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figure:
-    """The same MLP on the study's corpus, on the same with its sentences dealt anew among documents (nothing reaches
+    """The same MLP on the study's corpus, on the same with its sentences dealt again among documents (nothing reaches
     beyond a sentence), and on the same with words shuffled within each document (no order): share of n-gram and of
     bag-of-words neurons, by the reading that decides, and median over neurons of the share of energy of all but the
     last three rows that is constant in time, against training steps. Mean over seeds and 95 % t interval.

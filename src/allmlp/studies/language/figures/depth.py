@@ -26,8 +26,8 @@ def depth(scaling: pd.DataFrame) -> Figure:
     for place, shape in enumerate(shapes):
         interval = t_interval(losses[shape].to_numpy())
         plots.whisker(axis, place, interval, color=style.COLOURS["mlp"], fmt="_", markersize=16, capsize=3)
-    said = [f"{one.n_blocks} blocks of {one.d_mlp}\n{one.parameters:,} weights" for one in first.itertuples()]
-    axis.set_xticks(range(len(shapes)), said)
+    labels = [f"{one.n_blocks} blocks of {one.d_mlp}\n{one.parameters:,} weights" for one in first.itertuples()]
+    axis.set_xticks(range(len(shapes)), labels)
     axis.set_xlim(-0.5, len(shapes) - 0.5)
     axis.set_ylabel("held-out loss (nats per token)")
     axis.set_title(f"C = {first['budget_flops'].iloc[0]:.2g}, embeddings of {first['d_model'].iloc[0]}")

@@ -40,9 +40,9 @@ def power_laws(scaling: pd.DataFrame, paper: Paper) -> Figure:
         inside = found[found["side"] == "inside"].dropna(subset=column)
         _paper(axis, inside[inside["model"] == "mlp"], column, [paper["000-2"][key] for key in LINES[name]])
         for position, model in enumerate(sorted(found["model"].unique(), reverse=True)):
-            label = f"{model}: {_said(letter, laws.loc[laws['model'] == model, f'{name}_1'])}"
+            label = f"{model}: {_exponent(letter, laws.loc[laws['model'] == model, f'{name}_1'])}"
             _model(axis, inside[inside["model"] == model], column, label, style.colour(model, position))
-        plots.ticks(axis, sorted(found[BUDGET].unique()), said="{:.2g}")
+        plots.ticks(axis, sorted(found[BUDGET].unique()), form="{:.2g}")
         axis.set_yscale("log")
         axis.set_xlabel("budget C = 6 N D (operations)")
         axis.set_ylabel(title)
@@ -50,7 +50,7 @@ def power_laws(scaling: pd.DataFrame, paper: Paper) -> Figure:
     return figure
 
 
-def _said(letter: str, values: pd.Series) -> str:
+def _exponent(letter: str, values: pd.Series) -> str:
     known = values.dropna()
     if known.empty:
         return "no two minima inside"

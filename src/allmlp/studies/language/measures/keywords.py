@@ -5,7 +5,6 @@ so that their entries sum to 1, stand beside. Near is meant in the input embeddi
 token where the inputs are zeros and, last, the keyword's embedding.
 """
 
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -20,6 +19,7 @@ from allmlp.studies.language import classification, neurons, profiles
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, Reading
 from allmlp.studies.language.energies import Energies, over
 from allmlp.studies.language.keywords import CLEAREST, NEARNESS, RANDOM, CoOccurrence, nearest
+from allmlp.studies.texts import tokens_of
 from allmlp.tokens import TokenFile
 
 RECIPE = 1
@@ -67,7 +67,7 @@ def measure(trained: Trained) -> pd.DataFrame:
         N_GRAM: layer_NTD[chosen[N_GRAM], loudest_N[chosen[N_GRAM]]],
         RANDOM: random_KD / random_KD.sum(axis=1, keepdims=True),
     }
-    file = TokenFile(Path("results/tokens") / str(trained.run.tokens))
+    file = TokenFile(tokens_of(trained))
     model = cast(LastTokenMLP, trained.model())
     embedding_VD = model.embedding.weight.detach().double().numpy()
     near = {(name, by): nearest(v, embedding_VD, by, KEYWORDS) for name, v in vectors.items() for by in NEARNESS}

@@ -4,7 +4,7 @@ import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.losses import losses
+from allmlp.studies.curves import losses
 
 RECIPE = 1
 MOST_ROWS = 600

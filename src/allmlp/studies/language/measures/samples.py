@@ -1,7 +1,5 @@
 """What a last-token model writes after the paper's six prompts, and what of it stands in the training text (000-17)."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from allmlp.columns import exact, numeric, timing
@@ -10,11 +8,11 @@ from allmlp.sampling import generate
 from allmlp.studies.language.context_gain import context_gain
 from allmlp.studies.language.prompts import PROMPTS
 from allmlp.studies.overlap import known_trigrams, longest_copy, training_text
+from allmlp.studies.texts import CHANGES, tokens_of
 from allmlp.tokens import TokenFile
 
 RECIPE = 1
 TEMPERATURE, TOKENS = 0.5, 64  # the paper's
-CHANGES = "; one changed bit of a weight changes all that follows, so it is never compared"
 
 COLUMNS = {
     "prompt": exact("position among the paper's prompts, from 0; the last four probe the use of context"),
@@ -32,7 +30,7 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per prompt. UserError for a model that diverged."""
-    tokens, model = Path("results/tokens") / str(trained.run.tokens), trained.model()
+    tokens, model = tokens_of(trained), trained.model()
     file = TokenFile(tokens)
     rows = []
     for number, prompt in enumerate(PROMPTS):

@@ -5,6 +5,7 @@ from typing import Any
 from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies.settings import Optimiser, StudySettings
+from allmlp.studies.texts import of_corpus
 
 
 def last_token_run(
@@ -32,9 +33,7 @@ def last_token_run(
         hyperparameters={"vocabulary": context.vocabulary(corpus), **sizes},
         task="last-token",
         task_parameters={"context": sizes["context"], "batch_size": batch_size},
-        corpus=corpus,
-        tokens=context.tokens(corpus),
-        corpus_settings=context.corpus_settings(corpus),
+        **of_corpus(context, corpus),
         optimiser=optimiser.model_dump(),
         steps=steps,
         seed=seed,

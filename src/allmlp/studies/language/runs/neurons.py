@@ -6,7 +6,7 @@ from allmlp.protocols import Context
 from allmlp.run import Run, log_spaced
 from allmlp.studies import SHARED
 from allmlp.studies.language.runs.last_token import last_token_run
-from allmlp.studies.settings import Optimiser, StudySettings
+from allmlp.studies.settings import Count, Optimiser, StudySettings
 
 OF_EVERY_MLP = ("concentration", "loss_curve", "neuron_classes", *SHARED)  # shares over training, one row a kept step
 OF_NEURONS = (
@@ -26,12 +26,12 @@ class NeuronSettings(StudySettings):
     """The MLP's sizes: context T, embedding d, hidden width w; `embedding_std` of the initial embeddings."""
 
     corpus: str
-    context: int = Field(gt=0)
-    d_model: int = Field(gt=0)
-    d_mlp: int = Field(gt=0)
-    n_blocks: int = Field(gt=0)
+    context: Count
+    d_model: Count
+    d_mlp: Count
+    n_blocks: Count
     embedding_std: float | None = Field(default=None, gt=0)
-    batch_size: int = Field(gt=0)
+    batch_size: Count
     optimiser: Optimiser
 
     @property

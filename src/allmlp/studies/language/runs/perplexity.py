@@ -2,19 +2,17 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
-from allmlp.models import REGISTRY
 from allmlp.protocols import Context
 from allmlp.run import Run
-from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.strict import Strict
 from allmlp.studies import SHARED
 from allmlp.studies.language.runs.neurons import NeuronSettings
-from allmlp.studies.settings import RelativeOptimiser
+from allmlp.studies.settings import Count, Rate, RelativeOptimiser, Seeds, known_architectures
+from allmlp.studies.texts import next_token
 
 OF_EVERY_RUN = ("perplexity", *SHARED)
-
-Count = Annotated[int, Field(gt=0)]
 
 
 class Model(Strict):
@@ -26,26 +24,20 @@ class Model(Strict):
     depths: list[Count] = Field(min_length=1)
     data: list[Count] = Field(default=[1], min_length=1)
     hyperparameters: dict[str, Any] = Field(default={})
-    learning_rate: float | None = Field(default=None, gt=0)
+    learning_rate: Rate | None = None
 
 
 class Settings(Strict):
     """What all share. `steps` of `batch_size` sequences of `context` tokens."""
 
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
-    steps: int = Field(gt=0)
-    context: int = Field(gt=0)
-    d_model: int = Field(gt=0)
-    batch_size: int = Field(gt=0)
-    validation_tokens: int = Field(gt=0)
-    models: dict[str, Model] = Field(min_length=1)
+    seeds: Seeds
+    steps: Count
+    context: Count
+    d_model: Count
+    batch_size: Count
+    validation_tokens: Count
+    models: Annotated[dict[str, Model], Field(min_length=1), AfterValidator(known_architectures)]
     optimiser: RelativeOptimiser
-
-    @field_validator("models")
-    @classmethod
-    def _known(cls, models: dict[str, Model]) -> dict[str, Model]:
-        refuse_unknown_names("architecture", models, REGISTRY)
-        return models
 
 
 def runs(settings: Settings, study: NeuronSettings, context: Context) -> list[Run]:
@@ -78,15 +70,7 @@ def _run(
         labels={"model": architecture, "part": "perplexity", "corpus": corpus, "data": data, **sizes},
         architecture=architecture,
         hyperparameters={"vocabulary": context.vocabulary(corpus), **sizes, **model.hyperparameters},
-        task="next-token",
-        task_parameters={
-            "context": settings.context,
-            "batch_size": settings.batch_size,
-            "validation_tokens": settings.validation_tokens,
-        },
-        corpus=corpus,
-        tokens=context.tokens(corpus),
-        corpus_settings=context.corpus_settings(corpus),
+        **next_token(settings, context, corpus),
         optimiser=settings.optimiser.of(steps, model.learning_rate).model_dump(),
         steps=steps,
         seed=seed,

@@ -12,19 +12,17 @@ from allmlp.studies import SHARED
 from allmlp.studies.language.runs.last_token import last_token_run
 from allmlp.studies.language.runs.neurons import NeuronSettings
 from allmlp.studies.language.sizes import PARAMETERS, as_deep, steps_of
-from allmlp.studies.settings import RelativeOptimiser
+from allmlp.studies.settings import Count, Rate, RelativeOptimiser, Seeds
 
 OF_EVERY_SCALING_RUN = ("scaling", *SHARED)
 OF_SAMPLED = ("samples", *OF_EVERY_SCALING_RUN)
 MLP, GPT = "mlp", "gpt2-last"
 
-Count = Annotated[int, Field(gt=0)]
-
 
 class Budget(Strict):
     """Three sizes or more, each given `flops` = 6 N D. `d_mlp`: one for each of `d_model`; null: 4 x d_model."""
 
-    flops: float = Field(gt=0)
+    flops: Rate
     d_model: list[Count] = Field(min_length=3)
     d_mlp: list[Count] | None = None
 
@@ -45,7 +43,7 @@ class Budget(Strict):
 class Depth(Strict):
     """An MLP of `n_blocks` beside one of `deeper` blocks and as many weights, and one of twice the hidden width."""
 
-    flops: float = Field(gt=0)
+    flops: Rate
     d_model: Count
     d_mlp: Count
     deeper: Count
@@ -54,13 +52,13 @@ class Depth(Strict):
 class Settings(Strict):
     """What all share."""
 
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    seeds: Seeds
     gpt_seeds: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, description="null: as `seeds`")
-    context: int = Field(gt=0)
-    n_blocks: int = Field(gt=0)
-    n_heads: int = Field(gt=0)
+    context: Count
+    n_blocks: Count
+    n_heads: Count
     embedding_std: float | None = Field(default=None, gt=0, description="of both models; null: each one's own")
-    batch_size: int = Field(gt=0)
+    batch_size: Count
     optimiser: RelativeOptimiser
     mlp: list[Budget] = Field(min_length=1)
     gpt: list[Budget] = Field(default=[])

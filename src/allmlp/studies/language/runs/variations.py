@@ -10,7 +10,7 @@ from allmlp.strict import Strict
 from allmlp.studies.language.parts import CONTROL, VARIATION, controls_of
 from allmlp.studies.language.runs.last_token import last_token_run
 from allmlp.studies.language.runs.neurons import OF_EVERY_MLP, NeuronSettings
-from allmlp.studies.settings import Optimiser
+from allmlp.studies.settings import Count, Optimiser, Rate, Seeds
 
 UNIT = 1.0  # the standard deviation of PyTorch's own initial embeddings, which `null` asks for
 
@@ -19,7 +19,7 @@ class Grid(Strict):
     """Every weight decay with every standard deviation of the initial embeddings (null: PyTorch's 1)."""
 
     weight_decay: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
-    embedding_std: list[Annotated[float, Field(gt=0)] | None] = Field(min_length=1)
+    embedding_std: list[Rate | None] = Field(min_length=1)
 
 
 class Settings(Strict):
@@ -29,12 +29,12 @@ class Settings(Strict):
     `<corpus>-words`. Those of another corpus, which an overlay may have chosen in its place, are left out.
     """
 
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
-    steps: int = Field(gt=0)
-    batch_size: int = Field(gt=0)
+    seeds: Seeds
+    steps: Count
+    batch_size: Count
     optimiser: Optimiser
-    contexts: list[Annotated[int, Field(gt=0)]] = Field(default=[])
-    d_mlp: list[Annotated[int, Field(gt=0)]] = Field(default=[])
+    contexts: list[Count] = Field(default=[])
+    d_mlp: list[Count] = Field(default=[])
     grid: Grid | None = None
     controls: list[str] = Field(default=[])
     kept_per_decade: int = Field(default=2, gt=0)

@@ -39,7 +39,7 @@ def more_weights(evidence: Evidence) -> Finding:
     equal, more = ratios(crossings(rows, 1), crossings(rows, more_data(rows)))
     return whole(
         {
-            "(a) more weights": _above(alone.log2, margin, alone.said(), smaller=alone.low, larger=alone.high),
+            "(a) more weights": _above(alone.log2, margin, alone.note(), smaller=alone.low, larger=alone.high),
             "(b) data in their place": _difference(equal, more, margin),
         }
     )
@@ -69,7 +69,7 @@ def neuron_identities(evidence: Evidence) -> Finding:
 def _could_be(found: Ratios, claimed: float, limit: float) -> Finding:
     """Could the claimed factor be one more seed's? What is censored supports nothing, and refutes on its side only."""
     finding = within_prediction(found.log2, log2(claimed), max_half_width=limit, unit=UNIT)
-    finding = replace(finding, text=f"{finding.text} (log2 of {claimed:g}); {found.said()}")
+    finding = replace(finding, text=f"{finding.text} (log2 of {claimed:g}); {found.note()}")
     finding = withheld(finding, "reproduced", "it is censored", when=found.low or found.high)
     nothing = "every ratio is censored, and ends of the sizes tried have no spread over seeds"
     finding = withheld(finding, "contradicted", nothing, when=found.ends_only)
@@ -79,16 +79,16 @@ def _could_be(found: Ratios, claimed: float, limit: float) -> Finding:
 
 def _difference(first: Ratios, second: Ratios, margin: float) -> Finding:
     """Is `first` minus `second`, paired by seed, above the margin?"""
-    said = f"{first.said()}, and {second.said()}"
+    note = f"{first.note()}, and {second.note()}"
     return _above(
-        first.log2 - second.log2, margin, said, smaller=first.low or second.high, larger=first.high or second.low
+        first.log2 - second.log2, margin, note, smaller=first.low or second.high, larger=first.high or second.low
     )
 
 
-def _above(values: np.ndarray, margin: float, said: str, *, smaller: bool, larger: bool) -> Finding:
+def _above(values: np.ndarray, margin: float, note: str, *, smaller: bool, larger: bool) -> Finding:
     """`better`, where some true value may be `smaller` or `larger` than the one that censoring left."""
     finding = better(values, margin, unit="log2 of a ratio")
-    finding = replace(finding, text=f"{finding.text}; {said}")
+    finding = replace(finding, text=f"{finding.text}; {note}")
     finding = withheld(finding, "reproduced", "some ratio may be smaller", when=smaller)
     return withheld(finding, "contradicted", "some ratio may be larger", when=larger)
 

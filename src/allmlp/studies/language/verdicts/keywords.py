@@ -36,13 +36,13 @@ def differences(rows: pd.DataFrame, other: str, nearness: str) -> pd.Series:
 
 def _more(rows: pd.DataFrame, other: str, margin: dict[str, float]) -> Finding:
     found = better(differences(rows, other, DECIDING).to_numpy(), margin["npmi_1"], unit="of NPMI")
-    beside = ", ".join(_told(rows, other, nearness) for nearness in sorted(set(rows["nearness"]) - {DECIDING}))
+    beside = ", ".join(_beside(rows, other, nearness) for nearness in sorted(set(rows["nearness"]) - {DECIDING}))
     in_class = rows[rows["nearness"] == DECIDING].groupby(["seed", "class"])["in_class"].sum().unstack()
     fewest = int(min(in_class[name].min() for name in {BAG_OF_WORDS, other} - {RANDOM}))
     reason = f"as few as {fewest} of the {CLEAREST} neurons of a class are in it in some seed"
     return not_judged(replace(found, text=f"{found.text}; {beside}"), reason, when=fewest < CLEAREST)
 
 
-def _told(rows: pd.DataFrame, other: str, nearness: str) -> str:
+def _beside(rows: pd.DataFrame, other: str, nearness: str) -> str:
     mean = differences(rows, other, nearness).mean()  # nan: no seed has a coherence of both classes
     return f"by {nearness} " + ("undefined" if pd.isna(mean) else f"{mean:.3f}")

@@ -39,8 +39,8 @@ def bump(evidence: Evidence) -> Finding:
     elif all(f.verdict == "contradicted" for f in found.values()):
         verdict = "contradicted"
     p = sorted(adjusted.values())[needed - 1]  # that so many hold: as if all smaller p belonged to others
-    said = "; ".join(f"C = {name}: {f.text}" for name, f in found.items())
-    text = f"a bump in {len(held)} of {len(found)} budgets ({needed} needed); {said}"
+    listed = "; ".join(f"C = {name}: {f.text}" for name, f in found.items())
+    text = f"a bump in {len(held)} of {len(found)} budgets ({needed} needed); {listed}"
     p_against = at_least((f.p_against for f in found.values()), len(found))  # every budget refutes
     return replace(highest, verdict=verdict, text=text, p=p, p_against=p_against)
 
@@ -195,5 +195,5 @@ def _fewest(found: pd.DataFrame) -> int:
 def _outside(found: pd.DataFrame) -> str:
     """Which budgets are left out, and in how many seeds."""
     left = found[found["side"] != "inside"].groupby(["model", BUDGET], as_index=False).size()
-    said = ", ".join(f"{row.model} {row.budget_flops:.2g} ({row.size})" for row in left.itertuples())
-    return f"left out, minimum outside the sizes tried (seeds): {said}" if said else ""
+    listed = ", ".join(f"{row.model} {row.budget_flops:.2g} ({row.size})" for row in left.itertuples())
+    return f"left out, minimum outside the sizes tried (seeds): {listed}" if listed else ""

@@ -36,7 +36,7 @@ def memory(memory: pd.DataFrame, paper: Paper) -> Figure:
             axis.plot(of_model["context"], of_model["total_bytes"] / MIB, marker=".", label=model, **look)
             axis.scatter(of_model["context"], of_model["peak_bytes"] / MIB, marker="x", s=22, color=look["color"])
         _printed(axis, paper, int(n_blocks))
-        plots.ticks(axis, sorted(rows["context"].unique()), base=2, said="{:,}", rotation=30)
+        plots.ticks(axis, sorted(rows["context"].unique()), base=2, form="{:,}", rotation=30)
         axis.set_yscale("log")
         axis.set_title(f"{n_blocks} layers")
         axis.set_xlabel("context (tokens)")

@@ -67,5 +67,5 @@ def _found(axis: Axes, rows: pd.DataFrame) -> None:
 
 def _numbers_of_texts(axis: Axes, rows: pd.DataFrame) -> None:
     """A logarithmic axis with a tick at each number searched."""
-    plots.ticks(axis, sorted(rows["texts"].unique()), said="{:,}")
+    plots.ticks(axis, sorted(rows["texts"].unique()), form="{:,}")
     axis.set_xlabel("texts")

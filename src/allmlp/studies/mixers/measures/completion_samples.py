@@ -1,7 +1,5 @@
 """What a model writes after the paper's two prompts, the likeliest token after the likeliest token (001-29)."""
 
-from pathlib import Path
-
 import pandas as pd
 import torch
 
@@ -9,6 +7,7 @@ from allmlp.columns import exact, timing
 from allmlp.protocols import Trained
 from allmlp.studies.mixers.completions import TOKENS, greedy
 from allmlp.studies.mixers.prompts import PROMPTS
+from allmlp.studies.texts import tokens_of
 from allmlp.tokens import TokenFile
 
 RECIPE = 1
@@ -24,7 +23,7 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per prompt, of the last weights."""
-    file = TokenFile(Path("results/tokens") / str(trained.run.tokens))
+    file = TokenFile(tokens_of(trained))
     device = trained.run.device
     model = trained.model().to(device)
     rows = []

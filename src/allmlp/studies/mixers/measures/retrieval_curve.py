@@ -1,11 +1,10 @@
 """A matcher's training and held-out loss over its steps (001-22, 001-23)."""
 
-import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.losses import thinned
+from allmlp.studies.curves import with_end, with_held_out
 
 RECIPE = 1
 MOST_ROWS = 60
@@ -21,9 +20,8 @@ COLUMNS = {
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step, and one for the end."""
     smooth = trained.log["loss"].rolling(SMOOTHED, min_periods=1).mean()
-    rows = thinned(trained.log.assign(loss=smooth), MOST_ROWS).rename(columns={"validation_nats": "held_out_nats"})
-    end = held_out(trained).tail(1).assign(loss_nats=np.nan)
-    return pd.concat([rows, end], ignore_index=True)[list(COLUMNS)]
+    rows = with_held_out(trained.log.assign(loss=smooth), MOST_ROWS, "held_out_nats")
+    return with_end(rows, trained, held_out_nats=trained.ending["validation_loss"])
 
 
 def held_out(trained: Trained) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""How far back a prediction hears, in the text's form and in the published code's (004-8, E004-1, E004-6)."""
+"""How far back a prediction depends on the text, in the text's form and in the published code's (004-8, E004-1)."""
 
 import pandas as pd
 from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""Does a token hear of later ones, and has time a bias? In float64, for every form of the mixing (004-8, E004-2)."""
+"""Does a later token alter an earlier output, and is there a bias over time? In float64, for every form (004-8)."""
 
 from itertools import product
 

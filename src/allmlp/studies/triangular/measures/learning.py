@@ -1,13 +1,11 @@
 """What a run's learning comes to: held-out loss early and at the end, and its rate (004-2 to -5, -7)."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
 from allmlp.columns import exact, numeric, timing
 from allmlp.protocols import Trained
-from allmlp.studies.triangular.characters import tokens_per_character
+from allmlp.studies.texts import tokens_per_byte
 
 RECIPE = 1
 
@@ -35,7 +33,7 @@ def measure(trained: Trained) -> pd.DataFrame:
         "diverged": bool(ending["diverged"]),
         "early_nats": np.nan if ending["diverged"] or early.empty else float(early.mean()),
         "end_nats": end,
-        "end_nats_per_character": end * tokens_per_character(Path("results/tokens") / str(trained.run.tokens)),
+        "end_nats_per_character": end * tokens_per_byte(trained),
         "step_seconds": seconds / max(1, ending["steps_done"]),
     }
     return pd.DataFrame([row])[list(COLUMNS)]

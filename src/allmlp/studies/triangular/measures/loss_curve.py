@@ -1,13 +1,11 @@
 """Training and held-out loss of a run over its steps, in nats per token and per character (004-2 to -5, -7)."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.losses import losses
-from allmlp.studies.triangular.characters import tokens_per_character
+from allmlp.studies.curves import losses
+from allmlp.studies.texts import tokens_per_byte
 
 RECIPE = 1
 MOST_ROWS = 200
@@ -22,5 +20,5 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step of the log, and one for the end, which has a held-out loss only."""
-    rows, per = losses(trained, MOST_ROWS), tokens_per_character(Path("results/tokens") / str(trained.run.tokens))
+    rows, per = losses(trained, MOST_ROWS), tokens_per_byte(trained)  # of ASCII, whose characters are bytes
     return rows.assign(validation_nats_per_character=per * rows["validation_nats"])[list(COLUMNS)]

@@ -1,7 +1,6 @@
 """What a run writes at its kept steps, in numbers: words, pairs, sequences, and the use of context (004-6)."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,6 +8,7 @@ import pandas as pd
 from allmlp.columns import exact, numeric, timing
 from allmlp.protocols import Trained
 from allmlp.sampling import generate
+from allmlp.studies.texts import CHANGES, tokens_of
 from allmlp.studies.triangular.context import context_gain
 from allmlp.studies.triangular.known import WORD, Words, text_of
 from allmlp.tokens import TokenFile
@@ -17,7 +17,6 @@ RECIPE = 1
 CHARACTERS, SAMPLES = 10_000, 10  # in all, in so many samples: drawn side by side
 TEMPERATURE = 1.0  # of the published code
 SENTENCE_END = re.compile(r"[.!?]")
-CHANGES = "; one changed bit of a weight changes all that follows, so it is never compared"
 
 COLUMNS = {
     "step": exact("training steps done"),
@@ -38,7 +37,7 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step, the last one included: nothing but nan where the training diverged there."""
-    tokens = Path("results/tokens") / str(trained.run.tokens)
+    tokens = tokens_of(trained)
     known, file = text_of(tokens, "train"), TokenFile(tokens)
     per_token = file.meta["bytes"] / file.meta["tokens"]
     count = round(CHARACTERS / SAMPLES / per_token)

@@ -1,4 +1,4 @@
-"""How far back a prediction hears: gradients of the last position with respect to each token (E004-1, E004-6)."""
+"""How far back a prediction depends on the text: gradients of the last position by each token (E004-1, E004-6)."""
 
 from itertools import product
 

@@ -8,6 +8,7 @@ from allmlp.columns import exact, timing
 from allmlp.errors import UserError
 from allmlp.protocols import Trained
 from allmlp.sampling import generate
+from allmlp.studies.texts import CHANGES, tokens_of
 from allmlp.studies.triangular.known import WORD, Words, text_of
 from allmlp.studies.triangular.printed import OF_THE_PAPER, PROMPT, SAMPLE
 from allmlp.tokens import TokenFile
@@ -17,7 +18,6 @@ WORDS, SAMPLES = 200, 3
 COPIED = 1 << 23  # characters of training text that runs are looked for in: more than all of Shakespeare
 LONGEST_WORD = 8  # characters, its space among them: so much is written for each word, to be cut after WORDS
 TEMPERATURE = 1.0  # of the published code
-CHANGES = "; one changed bit of a weight changes all that follows, so it is never compared"
 
 COLUMNS = {
     "sample": exact(
@@ -33,7 +33,7 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per sample, and one for the paper's. A model that diverged writes nothing, and has not copied less."""
-    tokens = Path("results/tokens") / str(trained.run.tokens)
+    tokens = tokens_of(trained)
     file = TokenFile(tokens)
     prompt, ids = _prompt(file)
     if trained.diverged:

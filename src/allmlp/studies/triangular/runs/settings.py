@@ -1,15 +1,13 @@
 """Settings of study 004: sizes that all models share, variants by name, and the parts of the study."""
 
 from itertools import chain
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 from pydantic import Field, model_validator
 
 from allmlp.strict import Strict, refuse_unknown_names
-from allmlp.studies.settings import LearningRateSearch, Optimiser, StudySettings, refuse_searched_seeds
+from allmlp.studies.settings import Count, LearningRateSearch, Optimiser, Seeds, StudySettings, refuse_searched_seeds
 
-Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
-Steps = Annotated[int, Field(gt=0)]
 PUBLISHED = "two-averaging"  # the variant that, at the printed sizes, is the paper's model of 36.3 million parameters
 
 
@@ -24,8 +22,8 @@ class Pretraining(Strict):
     """The model as published, trained for longer on the study's corpus, with weights `kept` for samples."""
 
     seeds: Seeds
-    steps: Steps
-    kept: list[Steps] = Field(default=[])
+    steps: Count
+    kept: list[Count] = Field(default=[])
 
 
 class FineTuning(Strict):
@@ -33,18 +31,18 @@ class FineTuning(Strict):
 
     corpus: str
     seeds: Seeds
-    steps: Steps
+    steps: Count
 
 
 class Settings(StudySettings):
     """`variants`: name -> what it changes; `compared`: those that this scale trains with `seeds` for `steps`."""
 
     corpus: str
-    context: int = Field(gt=0)
-    d_model: int = Field(gt=0)
-    n_blocks: int = Field(gt=0)
-    batch_size: int = Field(gt=0)
-    validation_tokens: int = Field(gt=0)
+    context: Count
+    d_model: Count
+    n_blocks: Count
+    batch_size: Count
+    validation_tokens: Count
     optimiser: Optimiser
     variants: dict[str, Variant] = Field(min_length=1)
     compared: list[str] = Field(min_length=1)

@@ -7,6 +7,7 @@ from allmlp.errors import UserError
 from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies import SHARED
+from allmlp.studies.texts import next_token
 from allmlp.studies.triangular.runs.settings import PUBLISHED, Settings, tested
 from allmlp.tokenizers import BPE, Chunks, Fitting
 
@@ -119,15 +120,7 @@ def _run(
         labels=labels,
         architecture=ARCHITECTURE,
         hyperparameters={"vocabulary": context.vocabulary(corpus), **sizes, **options},
-        task="next-token",
-        task_parameters={
-            "context": settings.context,
-            "batch_size": settings.batch_size,
-            "validation_tokens": settings.validation_tokens,
-        },
-        corpus=corpus,
-        tokens=context.tokens(corpus),
-        corpus_settings=context.corpus_settings(corpus),
+        **next_token(settings, context, corpus),
         optimiser={**settings.optimiser.model_dump(), "learning_rate": rate},
         steps=steps,
         seed=seed,

@@ -43,8 +43,8 @@ def _trend(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
     verdict: Verdict = "undecided"
     if n >= FEWEST_SEEDS and n in (counts["increasing"], counts["reversed"]):
         verdict = "reproduced" if counts["increasing"] else "contradicted"
-    said = ", ".join(f"{order} in {count}" for order, count in counts.items())
-    text = f"{said} of {n} seeds; what is not reached within the budget comes after all that is"
+    listed = ", ".join(f"{order} in {count}" for order, count in counts.items())
+    text = f"{listed} of {n} seeds; what is not reached within the budget comes after all that is"
     held = float(counts["increasing"])
     return Finding(verdict, held, held, held, n, "seeds", text)
 

@@ -1,0 +1,62 @@
+"""Made-up skills and costs of the crossover's families."""
+
+import numpy as np
+import pandas as pd
+
+from allmlp.studies.crossover.fits import TASKS, fits
+from allmlp.studies.crossover.measures import abilities
+
+SKILLS = {  # family -> task -> mean skill
+    "attention": {"copying": 0.9, "stories": 0.50, "multi-recall": 0.8},
+    "hybrid": {"copying": 0.9, "stories": 0.51, "multi-recall": 0.8},
+    "masked mixing": {"copying": 0.3, "stories": 0.499, "multi-recall": 0.1},
+    "causal relation": {"copying": 0.92, "stories": 0.42, "multi-recall": 0.3},
+    "constant attention": {"addition": 1.0},
+}
+
+
+def scores(skills: dict[str, dict[str, float]] = SKILLS, seeds: int = 5) -> pd.DataFrame:
+    """Rows of the measure `score` as a study's tables have them."""
+    rows = [
+        {
+            "run": f"{family}-{task}-{seed}",
+            "seed": seed,
+            "part": "trained",
+            "task": task,
+            "column": family,
+            "family": family,
+            "model": {"attention": "transformer", "constant attention": "constant-attention"}.get(family, "causal-rn"),
+            "skill_1": skill + 0.001 * np.sin(7 * seed + len(family)),
+        }
+        for family, of_task in skills.items()
+        for task, skill in of_task.items()
+        for seed in range(seeds)
+    ]
+    return pd.DataFrame(rows)
+
+
+def spent(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the measure `resources`, attention's half of the others' numbers."""
+    first = rows[rows["seed"] == 0].copy()
+    half = np.where(first["family"] == "attention", 1.0, 2.0)
+    numbers = dict.fromkeys(("parameters", "flops_per_token", "kept_bytes_per_token"), 100 * half)
+    speeds = {"training_tokens_per_s": 100 * half, "generation_tokens_per_s": np.nan, "hardware": "a machine"}
+    rates = {"learning_rate_1": np.where(first["family"] == "attention", 0.024, 0.003), "largest_rate_1": 0.024}
+    return first.assign(**numbers, **speeds, **rates)
+
+
+def able() -> pd.DataFrame:
+    names = ("transformer", "causal-rn", "constant-attention")
+    rows = [(name, task, fits(name, task) or "") for name in names for task in TASKS]
+    return pd.DataFrame(rows, columns=list(abilities.COLUMNS))
+
+
+def tables() -> dict[str, object]:
+    """Every measurement that figures and tables are made from."""
+    rows, resources = pd.concat([scores(), scores({"attention": {"retrieval": 0.4}})]), spent(scores())
+    return {
+        "score": rows.assign(value=0.4, guess=1 / 32, cut_stories=0.9, cut_summaries=0.1),
+        "abilities": able(),
+        "resources": resources,
+        "cost": resources[["run", "seed"]].assign(steps_done=7, counted_flops=70),
+    }
