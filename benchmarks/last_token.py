@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from allmlp import models
 from allmlp.tasks.last_token import LastToken
 from allmlp.tasks.task import Batch
-from allmlp.tokenizers import Bytes, fit
+from allmlp.tokenizers import fit
+from allmlp.tokenizers.specs import Bytes
 from allmlp.tokens import write_tokens
 from allmlp.training import flops
 from allmlp.training.loss import cross_entropy, linear_cross_entropy

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from tokenizers import Tokenizer as Library
 
-from allmlp.tokenizers import BPE, fit
+from allmlp.tokenizers import fit
+from allmlp.tokenizers.specs import BPE
 from allmlp.tokens import write_tokens
 
 VOCABULARY = 4096

@@ -63,11 +63,12 @@ def run(architecture: str, steps: int = 12, tokens: str | None = "tiny-00000000"
 def write_tokens(folder: Path) -> None:
     """Tokens for the tiny runs that read text, bytes of counted sentences, and images, bright where their class is."""
     from allmlp import tokenizers, tokens
+    from allmlp.tokenizers.specs import Bytes
 
     texts = [f"Story {number}: the cat sat on mat number {number * number}." for number in range(200)]
     tokens.write_tokens(
         texts,
-        tokenizers.fit(tokenizers.Bytes(), texts, folder),
+        tokenizers.fit(Bytes(), texts, folder),
         folder / "results/tokens/tiny-00000000",
         describe={},
     )
@@ -77,12 +78,13 @@ def write_tokens(folder: Path) -> None:
 def write_pairs(folder: Path, name: str) -> Path:
     """300 pairs of sentences that share two words, in bytes, as `results/tokens/<name>-00000000` in a folder."""
     from allmlp import tokenizers
+    from allmlp.tokenizers.specs import Bytes
     from allmlp.tokens.pairs import write_pairs as write
 
     things = ["cat", "dog", "owl", "fox", "hen", "cow", "bee", "ant", "elk", "eel", "ram", "bat"]
     drawn = np.random.default_rng(0).choice(things, (300, 2))
     told = [(f"The {a} and {b}", f"A {b} met the {a} {n}") for n, (a, b) in enumerate(drawn)]
-    tokenizer = tokenizers.fit(tokenizers.Bytes(), [text for pair in told for text in pair], folder)
+    tokenizer = tokenizers.fit(Bytes(), [text for pair in told for text in pair], folder)
     tokens = folder / f"results/tokens/{name}-00000000"
     write(told, tokenizer, tokens, held_out=5, describe={})
     return tokens

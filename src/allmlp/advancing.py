@@ -12,17 +12,13 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from allmlp import in_turn, orphans, outlook, paths, priorities, store
 from allmlp.errors import UserError
 from allmlp.locks import hold
-from allmlp.resolved import ResolvedPlan
+from allmlp.resolved import Planned, ResolvedPlan
 from allmlp.training import deadline
 from allmlp.training.gpus import machine
-
-if TYPE_CHECKING:
-    from allmlp.plan import Plan
 
 APART = Path("work/advance")  # the scheduler's pid and log
 GRACE_S = 60.0  # after the deadline, for states to be saved and a measure to end
@@ -31,7 +27,7 @@ FAILED = re.compile(r"^Error in rule (\w+):\n(?:    .*\n)*?    log: (\S+)", re.M
 FINISHED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)", re.MULTILINE)
 
 
-def advance(plan: "Plan | ResolvedPlan", minutes: float, cores: int, words: Sequence[str] = ()) -> int:
+def advance(plan: Planned, minutes: float, cores: int, words: Sequence[str] = ()) -> int:
     """Work until the deadline. Returns 0, or 1 where a job failed for another reason than the deadline.
 
     `words`: what makes Snakemake compute this same plan. Nothing is committed.

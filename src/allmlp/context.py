@@ -4,7 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from allmlp import corpora, paths
+from allmlp import paths
+from allmlp.corpora import identity
+from allmlp.corpora.sources import PAIRS, ImageSource
+from allmlp.corpora.spec import image_source
 from allmlp.errors import UserError
 from allmlp.params import Params
 
@@ -32,30 +35,30 @@ class Context:
         """The id of a corpus's tokens."""
         if ("tokens", corpus) not in self._known:
             spec = self.parameters.corpora[corpus]
-            self._known["tokens", corpus] = corpora.token_id(corpus, spec, self.root, self.committed)
+            self._known["tokens", corpus] = identity.token_id(corpus, spec, self.root, self.committed)
         return self._known["tokens", corpus]
 
     def pairs(self, corpus: str) -> str:
         """The id of the tokens of a corpus of pairs. UserError for one of another kind."""
         if not self.parameters.corpora[corpus].is_pairs:
-            raise UserError(f"corpus '{corpus}': holds no pairs. Name one of source {', '.join(corpora.PAIRS)}.")
+            raise UserError(f"corpus '{corpus}': holds no pairs. Name one of source {', '.join(PAIRS)}.")
         return self.tokens(corpus)
 
     def corpus_settings(self, corpus: str) -> str:
         """The digest of what a corpus is, whatever code reads it."""
         if ("settings", corpus) not in self._known:
             spec = self.parameters.corpora[corpus]
-            held = corpora.content(corpus, spec, self.root, self.committed)
+            held = identity.content(corpus, spec, self.root, self.committed)
             held |= {
                 part: self.corpus_settings(other) for part, other in spec.others.items()
             }  # for their ids hold recipes
-            self._known["settings", corpus] = paths.digest([_without_recipes(corpora.described(spec)), held])
+            self._known["settings", corpus] = paths.digest([_without_recipes(identity.described(spec)), held])
         return self._known["settings", corpus]
 
     def vocabulary(self, corpus: str) -> int:
         """Its number of token types: as asked for, or as recorded when it was tokenized."""
-        return corpora.vocabulary(corpus, self.parameters.corpora[corpus], self.root, self.committed)
+        return identity.vocabulary(corpus, self.parameters.corpora[corpus], self.root, self.committed)
 
-    def images(self, corpus: str) -> corpora.ImageSource:
+    def images(self, corpus: str) -> ImageSource:
         """A corpus of images: their size and number of classes, known without reading them."""
-        return corpora.image_source(corpus, self.parameters.corpora[corpus])
+        return image_source(corpus, self.parameters.corpora[corpus])

@@ -2,17 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from allmlp import priorities, studies
 from allmlp.aligning import aligned
 from allmlp.batches import to_train, unmeasured
 from allmlp.priorities import OpenRun
-from allmlp.resolved import ResolvedPlan
+from allmlp.resolved import Planned, ResolvedPlan
 from allmlp.run import Run
-
-if TYPE_CHECKING:
-    from allmlp.plan import Plan
 
 SHOWN = 8  # of the next runs
 NAMED = 4  # claims of a run
@@ -29,7 +25,7 @@ def hours_left(run: Run, hours: Mapping[str, float]) -> float:
     return hours.get(run.id, 0.0) * (1 - (step_of(run) or 0) / max(1, run.steps))
 
 
-def resolve(plan: "Plan | ResolvedPlan") -> ResolvedPlan:
+def resolve(plan: Planned) -> ResolvedPlan:
     """The runs of a plan's scale, in order: most claims decided per hour first."""
     if isinstance(plan, ResolvedPlan):
         return plan

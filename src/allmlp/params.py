@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from allmlp import layered, paths, studies, yamlfile
-from allmlp.corpora import CorpusSpec, taught
+from allmlp.corpora.spec import CorpusSpec, taught
 from allmlp.errors import UserError
 from allmlp.layered import LOCAL as LOCAL
 from allmlp.layered import SCALES as SCALES

@@ -8,9 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from allmlp import batches, corpora, params, paths, store, studies
+from allmlp import batches, params, paths, store, studies
 from allmlp.batches import Batch
 from allmlp.context import Context as Context  # studies import it from here
+from allmlp.corpora import identity
+from allmlp.corpora.spec import CorpusSpec
 from allmlp.errors import UserError
 from allmlp.params import SCALES, Params, Scale
 from allmlp.run import Run, related
@@ -144,16 +146,16 @@ class Plan:
             )
         return found
 
-    def tokenizer_file(self, spec: corpora.CorpusSpec) -> Path | None:
+    def tokenizer_file(self, spec: CorpusSpec) -> Path | None:
         """The `meta.json` of the tokens whose tokenizer a corpus shares; None for one with a tokenizer of its own."""
         if spec.teacher is None:
             return None
-        return Path("results/tokens") / corpora.token_id(spec.others["teacher"], spec.teacher, self.root) / "meta.json"
+        return Path("results/tokens") / identity.token_id(spec.others["teacher"], spec.teacher, self.root) / "meta.json"
 
     def is_own(self, corpus: str) -> bool:
         """Is a corpus this machine's own: none of params.yaml, or another than the one of that name?"""
         mine, its = self.parameters.corpora[corpus], self.of_git.parameters.corpora.get(corpus)
-        return its is None or corpora.described(its) != corpora.described(mine)
+        return its is None or identity.described(its) != identity.described(mine)
 
     def before_tokens(self, corpus: str) -> list[str]:
         """What a corpus is tokenized with: nothing, or the tokens whose tokenizer it shares."""

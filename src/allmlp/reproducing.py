@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from allmlp import measured, measuring, orphans, own, paths, store
-from allmlp.corpora import LOCAL_LOCK, LOCK
+from allmlp.corpora.identity import LOCAL_LOCK, LOCK
 from allmlp.errors import UserError
 from allmlp.locks import hold
 from allmlp.plan import CLAIMS, REPORT, Plan, load_plan

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from allmlp.batches import to_train, unmeasured
 from allmlp.errors import UserError
@@ -18,6 +18,17 @@ PLAN = Path("work/plan.json")
 FORMAT = 1
 TUPLES = ("measures", "keep", "search", "tested")
 WAY_OUT = "Unpack a bundle that this version of the code has packed."
+
+
+class Planned(Protocol):
+    """The runs of one scale: a `Plan` of parameters, or the `ResolvedPlan` of a bundle."""
+
+    @property
+    def scale(self) -> str: ...
+    @property
+    def arguments(self) -> str: ...
+    @property
+    def runs(self) -> list[Run]: ...
 
 
 def described(run: Run) -> dict[str, Any]:

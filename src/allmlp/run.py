@@ -41,7 +41,7 @@ class Run:
     keep: tuple[int, ...] = ()
     corpus: str | None = None
     corpus_settings: str | None = None  # digest of what the corpus is, whatever code reads it
-    tokens: str | None = None  # the id of the corpus's tokens, see corpora.token_id
+    tokens: str | None = None  # the id of the corpus's tokens, see corpora.identity.token_id
     loss_dtype: str = "float32"
     precision: str = "float32"
     compile: bool = False

@@ -5,7 +5,9 @@ Pairs are read with the tokenizer of another corpus. Images need none: their "to
 
 from pathlib import Path
 
-from allmlp import corpora, tokenizers
+from allmlp import tokenizers
+from allmlp.corpora import identity
+from allmlp.corpora.spec import CorpusSpec, image_source
 from allmlp.errors import UserError
 from allmlp.images import write_images
 from allmlp.plan import Plan
@@ -18,20 +20,20 @@ def tokenize_corpus(plan: Plan, name: str) -> Path:
     spec = plan.parameters.corpora.get(name)
     if spec is None:
         raise UserError(f"no corpus {name!r}. There are: {', '.join(plan.parameters.corpora)}.")
-    folder = Path("results/tokens") / corpora.token_id(name, spec, plan.root)
+    folder = Path("results/tokens") / identity.token_id(name, spec, plan.root)
     if spec.tokenizer is None:
         return _prepare_images(plan, name, spec, folder)
     fitted = _tokenizer(plan, spec)
     if spec.is_pairs:
         return _prepare_pairs(plan, name, spec, fitted, folder)
-    meta = write_tokens(spec.documents(plan.root), fitted, folder, describe=corpora.described(spec))
-    corpora.lock(name, spec, plan.root, meta, plan.is_own(name))
+    meta = write_tokens(spec.documents(plan.root), fitted, folder, describe=identity.described(spec))
+    identity.lock(name, spec, plan.root, meta, plan.is_own(name))
     counts = f"{meta['documents']:,} documents, {meta['bytes']:,} bytes, {meta['tokens']:,} tokens"
     print(f"{folder}: {counts} of {meta['vocabulary']:,} types", flush=True)
     return folder
 
 
-def _tokenizer(plan: Plan, spec: corpora.CorpusSpec) -> tokenizers.Tokenizer:
+def _tokenizer(plan: Plan, spec: CorpusSpec) -> tokenizers.Tokenizer:
     """Fitted to the corpus's texts, or to those of the corpus that it shares it with: read where that is tokenized."""
     shared = plan.tokenizer_file(spec)
     if shared is not None and shared.is_file():
@@ -40,20 +42,20 @@ def _tokenizer(plan: Plan, spec: corpora.CorpusSpec) -> tokenizers.Tokenizer:
     return tokenizers.fit(asked_for, teacher.documents(plan.root), plan.root)
 
 
-def _prepare_pairs(plan: Plan, name: str, spec: corpora.CorpusSpec, fitted: tokenizers.Tokenizer, folder: Path) -> Path:
+def _prepare_pairs(plan: Plan, name: str, spec: CorpusSpec, fitted: tokenizers.Tokenizer, folder: Path) -> Path:
     one_in = spec.source.held_out  # type: ignore[union-attr]
-    meta = write_pairs(spec.pairs(plan.root), fitted, folder, held_out=one_in, describe=corpora.described(spec))
-    corpora.lock(name, spec, plan.root, meta, plan.is_own(name))
+    meta = write_pairs(spec.pairs(plan.root), fitted, folder, held_out=one_in, describe=identity.described(spec))
+    identity.lock(name, spec, plan.root, meta, plan.is_own(name))
     held_out = meta["splits"]["texts-validation"]["documents"]
     counts = f"{meta['documents']:,} pairs ({held_out:,} held out, {meta['left_out']:,} left out)"
     print(f"{folder}: {counts}, {meta['tokens']:,} tokens of {meta['vocabulary']:,} types", flush=True)
     return folder
 
 
-def _prepare_images(plan: Plan, name: str, spec: corpora.CorpusSpec, folder: Path) -> Path:
-    source = corpora.image_source(name, spec)
-    meta = write_images(source.pieces(plan.root), source, folder, describe=corpora.described(spec))
-    corpora.lock(name, spec, plan.root, meta, plan.is_own(name))
+def _prepare_images(plan: Plan, name: str, spec: CorpusSpec, folder: Path) -> Path:
+    source = image_source(name, spec)
+    meta = write_images(source.pieces(plan.root), source, folder, describe=identity.described(spec))
+    identity.lock(name, spec, plan.root, meta, plan.is_own(name))
     splits = ", ".join(f"{count:,} {split}" for split, count in meta["splits"].items())
     print(f"{folder}: {meta['images']:,} images ({splits}) of {meta['classes']} classes", flush=True)
     return folder

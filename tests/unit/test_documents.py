@@ -13,6 +13,7 @@ from allmlp import tasks, tokenizers
 from allmlp.errors import UserError
 from allmlp.tasks.documents import cut, shifted
 from allmlp.tasks.task import IGNORED
+from allmlp.tokenizers.specs import Bytes
 from allmlp.tokens import TokenFile, write_tokens
 
 END = 256
@@ -23,7 +24,7 @@ documents = st.lists(st.integers(0, 255), max_size=40).map(lambda ids: np.array(
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = [f"Story {number}. {'The cat sat. ' * (number % 7)}" for number in range(200)]
     made = tmp_path_factory.mktemp("tokens") / "tiny-00000000"
-    write_tokens(texts, tokenizers.fit(tokenizers.Bytes(), texts, made), made, describe={})
+    write_tokens(texts, tokenizers.fit(Bytes(), texts, made), made, describe={})
     return made
 
 

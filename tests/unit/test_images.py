@@ -18,10 +18,11 @@ import torch
 from PIL import Image
 from pydantic import ValidationError
 
-from allmlp import corpora, tasks
-from allmlp.corpora import CorpusSpec
+from allmlp import tasks
+from allmlp.corpora import identity
 from allmlp.corpora.images import fetching
 from allmlp.corpora.images.npz import NpzCorpus
+from allmlp.corpora.spec import CorpusSpec, image_source
 from allmlp.errors import UserError
 from allmlp.images import ImageFile, Images, patches_of, write_images
 from allmlp.params import load
@@ -48,9 +49,9 @@ def spec(**keys: object) -> CorpusSpec:
 
 def prepared(root: Path, **keys: object) -> ImageFile:
     found = spec(**keys)
-    source = corpora.image_source("mine", found)
+    source = image_source("mine", found)
     folder = root / "results/tokens/mine-00000000"
-    write_images(source.pieces(root), source, folder, describe=corpora.described(found))
+    write_images(source.pieces(root), source, folder, describe=identity.described(found))
     return ImageFile(folder)
 
 
@@ -165,11 +166,11 @@ def test_identity_is_of_the_content_not_of_the_place(tmp_path: Path) -> None:
     for path in (tmp_path / "a.parquet", tmp_path / "elsewhere/b.parquet"):
         parquet(path, [png(x) for x in pixels], labels.tolist())
     here, there = (spec(source="images", files=name) for name in ("a.parquet", "elsewhere/b.parquet"))
-    assert corpora.token_id("mine", here, tmp_path) == corpora.token_id("mine", there, tmp_path)
+    assert identity.token_id("mine", here, tmp_path) == identity.token_id("mine", there, tmp_path)
     as_test = spec(source="images", files="a.parquet", test_files="a.parquet")
-    assert corpora.token_id("mine", here, tmp_path) != corpora.token_id("mine", as_test, tmp_path)
+    assert identity.token_id("mine", here, tmp_path) != identity.token_id("mine", as_test, tmp_path)
     parquet(tmp_path / "a.parquet", [png(x) for x in pixels[::-1]], labels.tolist())
-    assert corpora.token_id("mine", here, tmp_path) != corpora.token_id("mine", there, tmp_path)
+    assert identity.token_id("mine", here, tmp_path) != identity.token_id("mine", there, tmp_path)
 
 
 # digits, and the plan
@@ -177,7 +178,7 @@ def test_identity_is_of_the_content_not_of_the_place(tmp_path: Path) -> None:
 
 def test_digits_need_no_download_and_are_those_that_were_pinned(tmp_path: Path) -> None:
     found = CorpusSpec.model_validate({"source": "digits", "held_out": 5})
-    source = corpora.image_source("digits", found)
+    source = image_source("digits", found)
     meta = write_images(source.pieces(tmp_path), source, tmp_path / "digits-0", describe={})
     assert (meta["images"], meta["classes"], meta["size"]) == (1797, 10, [8, 8, 1])
     assert meta["splits"] == {"train": 1426, "test": 371}
@@ -186,9 +187,9 @@ def test_digits_need_no_download_and_are_those_that_were_pinned(tmp_path: Path) 
 def test_a_corpus_of_images_is_no_corpus_of_text() -> None:
     digits = CorpusSpec.model_validate({"source": "digits"})
     with pytest.raises(UserError, match="holds images, which have no tokens"):
-        corpora.vocabulary("digits", digits, PROJECT)
+        identity.vocabulary("digits", digits, PROJECT)
     with pytest.raises(UserError, match="holds text, not images"):
-        corpora.image_source("stories", CorpusSpec.model_validate({"source": "stories", "documents": 3}))
+        image_source("stories", CorpusSpec.model_validate({"source": "stories", "documents": 3}))
     with pytest.raises(ValidationError, match="tokenizer"):
         CorpusSpec.model_validate({"source": "digits", "tokenizer": {"kind": "bytes"}})
 
@@ -381,7 +382,7 @@ def test_what_a_server_or_an_archive_lacks_is_said(
 def test_real_photographs(shared_data) -> None:  # type: ignore[no-untyped-def]
     path = shared_data("cifar10/cifar10_jpeg_test.parquet")
     found = CorpusSpec.model_validate({"source": "images", "files": str(path), "size": [32, 32, 3], "classes": 10})
-    piece = next(iter(corpora.image_source("cifar10", found).pieces(Path("/"))))
+    piece = next(iter(image_source("cifar10", found).pieces(Path("/"))))
     assert piece.pixels.shape == (1000, 32, 32, 3)
     assert set(piece.labels) <= set(range(10))
     assert piece.pixels.std() > 40
@@ -393,5 +394,5 @@ def test_images_that_no_run_could_use_are_refused_by_the_plan(tmp_path: Path) ->
     parquet(tmp_path / "mine.parquet", flat, labels.tolist())
     mine = {"source": "images", "files": "mine.parquet"}
     with pytest.raises(UserError, match=r"mine\.parquet: row 0 is 72, not 4 x 4 x 3\. Correct `size:`"):
-        corpora.token_id("mine", spec(**mine, size=[4, 4, 3]), tmp_path)
-    assert corpora.token_id("mine", spec(**mine), tmp_path).startswith("mine-")
+        identity.token_id("mine", spec(**mine, size=[4, 4, 3]), tmp_path)
+    assert identity.token_id("mine", spec(**mine), tmp_path).startswith("mine-")

@@ -18,6 +18,7 @@ from allmlp.studies.triangular.context import context_gain
 from allmlp.studies.triangular.known import WORD, Run, Words, text_of
 from allmlp.studies.triangular.measures import milestones, samples
 from allmlp.studies.triangular.printed import OF_THE_PAPER, SAMPLE
+from allmlp.tokenizers.specs import Chunks
 from tests import judging
 from tests.unit.known_triangular import milestones as known
 
@@ -31,7 +32,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(milestones, "CHARACTERS", 600)
     monkeypatch.setattr(samples, "WORDS", 30)
     folder = tmp_path / "results/tokens/tales-00000000"
-    fitted = tokenizers.fit(tokenizers.Chunks(length=2, vocabulary=300), TEXTS, tmp_path)
+    fitted = tokenizers.fit(Chunks(length=2, vocabulary=300), TEXTS, tmp_path)
     tokens.write_tokens(TEXTS, fitted, folder, describe={})
     return folder
 

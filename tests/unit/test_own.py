@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import corpora, own, paths
-from allmlp.corpora import LOCAL_LOCK, LOCK
+from allmlp import own, paths
+from allmlp.corpora import identity
+from allmlp.corpora.identity import LOCAL_LOCK, LOCK
 from allmlp.params import LOCAL
 from allmlp.plan import Plan, load_plan
 from allmlp.tokenizing import tokenize_corpus
@@ -100,7 +101,7 @@ def test_a_folder_of_one_s_own_has_all_that_is_measured_and_keeps_what_it_makes(
 
 
 def tokenized(project: Path, name: str) -> tuple[bytes, dict]:
-    """The bytes of corpora.lock and what the local lock holds, after a corpus was tokenized."""
+    """The bytes of identity.lock and what the local lock holds, after a corpus was tokenized."""
     tokenize_corpus(load_plan(), name)
     local = project / LOCAL_LOCK
     return (project / LOCK).read_bytes(), json.loads(local.read_text()) if local.is_file() else {}
@@ -114,7 +115,7 @@ def test_a_corpus_of_one_s_own_is_no_entry_of_git_s_lock(project: Path) -> None:
     assert list(local) == ["mine"]
     (project / "text.txt").unlink()
     spec = load_plan().parameters.corpora["mine"]
-    assert corpora.token_id("mine", spec, project) == local["mine"]["id"], "planned without the text from here on"
+    assert identity.token_id("mine", spec, project) == local["mine"]["id"], "planned without the text from here on"
 
 
 def test_other_text_under_a_name_of_git_s_does_not_take_its_place(project: Path) -> None:

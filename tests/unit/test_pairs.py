@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import corpora, tokenizers
-from allmlp.corpora import CorpusSpec, taught
+from allmlp import tokenizers
+from allmlp.corpora import identity
+from allmlp.corpora.spec import CorpusSpec, taught
 from allmlp.errors import UserError
 from allmlp.params import load
 from allmlp.plan import Context, Plan
@@ -136,11 +137,11 @@ def test_an_id_tells_content_and_tokenizer_and_not_the_place(tmp_path: Path) -> 
     row = {"q": "Who?", "t": "A fox."}
     here, there = (jsonl(tmp_path / name / "x.jsonl", [row]) for name in ("here", "there"))
     keys = {"query_field": "q", "text_field": "t"}
-    first = corpora.token_id("mine", local(here, **keys), tmp_path)
-    assert first == corpora.token_id("mine", local(there, **keys), tmp_path)
+    first = identity.token_id("mine", local(here, **keys), tmp_path)
+    assert first == identity.token_id("mine", local(there, **keys), tmp_path)
     other = jsonl(tmp_path / "other.jsonl", [{**row, "q": "What?"}])
-    assert first != corpora.token_id("mine", local(other, **keys), tmp_path)
-    assert first != corpora.token_id("mine", local(here, held_out=3, **keys), tmp_path)
+    assert first != identity.token_id("mine", local(other, **keys), tmp_path)
+    assert first != identity.token_id("mine", local(here, held_out=3, **keys), tmp_path)
     retaught = taught(
         {
             "stories": CorpusSpec.model_validate({**STORIES, "tokenizer": {"kind": "bpe", "vocabulary": 300}}),
@@ -149,7 +150,7 @@ def test_an_id_tells_content_and_tokenizer_and_not_the_place(tmp_path: Path) -> 
             ),
         }
     )["mine"]
-    assert first != corpora.token_id("mine", retaught, tmp_path)
+    assert first != identity.token_id("mine", retaught, tmp_path)
 
 
 def project(folder: Path, text: str) -> Plan:
@@ -177,7 +178,7 @@ def test_tokenizing_uses_the_named_corpuss_tokenizer_and_locks_what_it_made(
     assert plan.before_tokens("stories") == []
     assert tokenize_corpus(plan, "pairs") == alone, "the same, read from the tokens that are there now"
     assert (text / "tokenizer.json").read_bytes() == tokenizer
-    assert corpora.read_lock(tmp_path)["pairs"]["counts"]["documents"] == 60
+    assert identity.read_lock(tmp_path)["pairs"]["counts"]["documents"] == 60
     context = Context(plan.parameters, tmp_path, "cpu")
     assert context.pairs("pairs") == alone.name
     assert context.vocabulary("pairs") == 300

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import corpora, tokenizers
-from allmlp.corpora import CorpusSpec, taught, vocabulary
+from allmlp import tokenizers
+from allmlp.corpora import identity
+from allmlp.corpora.identity import vocabulary
+from allmlp.corpora.spec import CorpusSpec, taught
 from allmlp.errors import UserError
+from allmlp.tokenizers.specs import Chunks, Shared
 
 
 def test_a_shared_tokenizer_gives_both_corpora_the_same_types(tmp_path: Path) -> None:
@@ -23,21 +26,21 @@ def test_a_shared_tokenizer_gives_both_corpora_the_same_types(tmp_path: Path) ->
         }
     )
     assert vocabulary("b", specs["b"], tmp_path) == vocabulary("a", specs["a"], tmp_path) == 40
-    before = corpora.token_id("b", specs["b"], tmp_path)
+    before = identity.token_id("b", specs["b"], tmp_path)
     (tmp_path / "a.txt").write_text("another text altogether " * 20)
     (tmp_path / "work/sources.json").unlink(missing_ok=True)
-    assert corpora.token_id("b", specs["b"], tmp_path) != before, "its tokens follow the other corpus's text"
+    assert identity.token_id("b", specs["b"], tmp_path) != before, "its tokens follow the other corpus's text"
     with pytest.raises(UserError, match=r"corpora\.b\.tokenizer: no corpus 'c' of text"):
-        taught({"b": specs["b"].model_copy(update={"tokenizer": tokenizers.Shared(corpus="c"), "teacher": None})})
+        taught({"b": specs["b"].model_copy(update={"tokenizer": Shared(corpus="c"), "teacher": None})})
 
 
 def test_a_declared_vocabulary_keeps_the_commonest_chunks_and_leaves_rare_ones_out() -> None:
-    fitted = tokenizers.fit(tokenizers.Chunks(length=2, vocabulary=4), ["ababab cdcd xy"])
+    fitted = tokenizers.fit(Chunks(length=2, vocabulary=4), ["ababab cdcd xy"])
     assert (fitted.vocabulary, fitted.eod) == (4, 3)
     assert fitted.decode(fitted.encode_batch(["abab" * 10 + "xy"])[0]) == "abab" * 10
     with pytest.raises(UserError, match="do not occur in the text that it was fitted to"):
         fitted.encode_batch(["!?!?!?ab"])
-    wide = tokenizers.fit(tokenizers.Chunks(length=2, vocabulary=50), ["abab"])
+    wide = tokenizers.fit(Chunks(length=2, vocabulary=50), ["abab"])
     assert (wide.vocabulary, wide.eod) == (50, 49)
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp import corpora
-from allmlp.corpora import CorpusSpec, shuffling, stories
+from allmlp.corpora import identity, shuffling, stories
 from allmlp.corpora.shuffling import sentences, shuffled
+from allmlp.corpora.spec import CorpusSpec
 from allmlp.corpora.stories import floor
 from allmlp.corpora.stories.floor import entropy_per_token
 from allmlp.tokenizers import fit
@@ -61,8 +61,8 @@ def write_stories(root: Path, what: str | None) -> tuple[str, Path]:
     spec = CorpusSpec.model_validate({**plain, **({"shuffle": what} if what else {})})
     assert len(list(spec.documents(root))) == 30
     tokenizer = fit(spec.tokenizer, spec.documents(root), root)  # type: ignore[arg-type]
-    write_tokens(spec.documents(root), tokenizer, root / str(what), describe=corpora.described(spec))
-    return corpora.token_id("mine", spec, root), root / str(what)
+    write_tokens(spec.documents(root), tokenizer, root / str(what), describe=identity.described(spec))
+    return identity.token_id("mine", spec, root), root / str(what)
 
 
 def test_a_shuffled_corpus_has_an_id_of_its_own_and_no_known_entropy(tmp_path: Path, monkeypatch) -> None:

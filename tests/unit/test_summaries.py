@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from allmlp.corpora import CorpusSpec, described, taught
+from allmlp.corpora.identity import described
 from allmlp.corpora.pairs import endpoint
 from allmlp.corpora.pairs.summaries import FOLDER, PROMPT, SYSTEM
+from allmlp.corpora.spec import CorpusSpec, taught
 from allmlp.errors import UserError
 
 KEY = "sk-nobody-may-read-this"

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allmlp import models, params, tokenizing, tokens
-from allmlp.corpora import CorpusSpec, vocabulary
+from allmlp.corpora.identity import vocabulary
+from allmlp.corpora.spec import CorpusSpec
 from allmlp.plan import Context, Plan
 from allmlp.studies import overlap
 from allmlp.studies.copying.measures import text_curve, text_samples

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allmlp.errors import UserError
-from allmlp.tokenizers import BPE, GPT2, Bytes, Chunks, SentencePiece, Tokenizer, base, fit, load
+from allmlp.tokenizers import Tokenizer, base, fit, load
 from allmlp.tokenizers.library import CUT
 from allmlp.tokenizers.plain import ChunkTokenizer
+from allmlp.tokenizers.specs import BPE, GPT2, Bytes, Chunks, SentencePiece
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="shared/data is not on this machine")
@@ -78,7 +79,8 @@ def test_parts_of_a_long_text_give_the_tokens_of_the_whole(bpe: Tokenizer, monke
 def test_bpe_training_is_deterministic_whatever_the_threads(bpe: Tokenizer, tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from test_tokenizers import TEXTS;"
-        "from allmlp.tokenizers import BPE, fit; fit(BPE(vocabulary=400), TEXTS).save(Path(sys.argv[1]))"
+        "from allmlp.tokenizers import fit; from allmlp.tokenizers.specs import BPE; "
+        "fit(BPE(vocabulary=400), TEXTS).save(Path(sys.argv[1]))"
     )
     expected = bpe.save(tmp_path).read_bytes()
     for threads in ("1", "4"):

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 from allmlp.errors import UserError
-from allmlp.tokenizers import BPE, Bytes, Chunks, fit
+from allmlp.tokenizers import fit
+from allmlp.tokenizers.specs import BPE, Bytes, Chunks
 from allmlp.tokens import TokenFile, write_tokens
 
 TEXTS = [f"story {i}: the cat sat on mat {i * i} and was happy é" for i in range(300)] + ["story 7 again"] * 3
@@ -152,7 +153,8 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from allmlp.errors import UserError
-from allmlp.tokenizers import Bytes, fit
+from allmlp.tokenizers import fit
+from allmlp.tokenizers.specs import Bytes
 from allmlp.tokens import write_tokens
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 try:

@@ -6,7 +6,6 @@ import subprocess
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -15,16 +14,13 @@ from allmlp.bundles.members import FORMAT, MANIFEST, Member, in_order
 from allmlp.bundles.states import newest
 from allmlp.errors import UserError
 from allmlp.measured import own_file
-from allmlp.resolved import PLAN, ResolvedPlan
+from allmlp.resolved import PLAN, Planned, ResolvedPlan
 from allmlp.run import Run
-
-if TYPE_CHECKING:
-    from allmlp.plan import Plan
 
 NAMED = 5  # of the largest members, where a bundle is too large
 
 
-def pack(plan: "Plan | ResolvedPlan", file: Path, max_mb: float) -> None:
+def pack(plan: Planned, file: Path, max_mb: float) -> None:
     """Write the bundle. UserError where it would be larger than `max_mb`, with its largest members.
 
     Trainings may go on beside it: their newest saved states are taken.

@@ -16,7 +16,7 @@ from allmlp import paths, recipes
 from allmlp.corpora.sources import StoriesCorpus
 from allmlp.corpora.spec import CorpusSpec
 from allmlp.errors import UserError
-from allmlp.tokenizers import BPE, Chunks, Shared
+from allmlp.tokenizers.specs import BPE, Chunks, Shared
 
 LOCK, LOCAL_LOCK = "corpora.lock", "corpora.local.lock"
 FILE_KEYS = (

@@ -24,7 +24,7 @@ from allmlp.corpora.sources import (
 )
 from allmlp.errors import UserError
 from allmlp.strict import Strict, refuse_unknown_keys
-from allmlp.tokenizers import Fitting, Shared, TokenizerSpec
+from allmlp.tokenizers.specs import Fitting, Shared, TokenizerSpec
 
 
 class CorpusSpec(Strict):

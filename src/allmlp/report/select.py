@@ -8,7 +8,8 @@ this one file, so that they need no plan, no parameters, no git and no checkpoin
 from pathlib import Path
 from typing import Any
 
-from allmlp import corpora, recipes, rules, store, studies
+from allmlp import recipes, rules, store, studies
+from allmlp.corpora import identity
 from allmlp.plan import Plan
 from allmlp.report import selection
 from allmlp.report.ages import History
@@ -109,7 +110,7 @@ def _of_study(plan: Plan, study: str, sets: Sets, history: History) -> dict[str,
 def select(plan: Plan) -> None:
     """Take what was measured into the store; write results/selected.json, and complete sets into results/sets.json."""
     store.take_in(plan.every)
-    lock = corpora.read_lock(plan.root, committed=Path.cwd().samefile(plan.root))
+    lock = identity.read_lock(plan.root, committed=Path.cwd().samefile(plan.root))
     sets, history = Sets.read(), History.of(plan.root)
     of_studies = {study: _of_study(plan, study, sets, history) for study in studies.STUDIES if studies.has_runs(study)}
     sets.write()

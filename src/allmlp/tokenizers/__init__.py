@@ -1,6 +1,6 @@
-"""Tokenizers: their specifications (`BPE`, `Bytes`, `Chunks`, `GPT2`, `SentencePiece`, `Shared`), `fit` and `load`.
+"""Tokenizers: `fit` one to a corpus, `load` one from a folder of tokens.
 
-The libraries behind the kinds are imported when a tokenizer is fitted or loaded, and pydantic with the specifications:
+The library of a kind is imported when a tokenizer is fitted or loaded, and pydantic with the specifications (`specs`):
 a machine that only trains need not have it. Every kind reserves one id, `eod`, for the end of a document; no text is
 encoded to it.
 """
@@ -15,32 +15,9 @@ from allmlp.tokenizers.base import Tokenizer
 from allmlp.tokenizers.plain import ByteTokenizer, ChunkTokenizer
 
 if TYPE_CHECKING:
-    from allmlp.tokenizers.specs import BPE, GPT2, Bytes, Chunks, Fitting, SentencePiece, Shared, TokenizerSpec
-
-__all__ = [
-    "BPE",
-    "GPT2",
-    "Bytes",
-    "Chunks",
-    "Fitting",
-    "SentencePiece",
-    "Shared",
-    "Tokenizer",
-    "TokenizerSpec",
-    "fit",
-    "load",
-]
+    from allmlp.tokenizers.specs import Fitting
 
 RECIPE = 1
-
-
-def __getattr__(name: str) -> Any:
-    """The names of `specs`, imported on first use."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from allmlp.tokenizers import specs
-
-    return getattr(specs, name)
 
 
 def fit(spec: "Fitting", documents: Iterable[str], root: Path = Path()) -> Tokenizer:

@@ -9,7 +9,7 @@ from allmlp.run import Run
 from allmlp.studies import SHARED
 from allmlp.studies.texts import next_token
 from allmlp.studies.triangular.runs.settings import PUBLISHED, Settings, tested
-from allmlp.tokenizers import BPE, Chunks, Fitting
+from allmlp.tokenizers.specs import BPE, Chunks, Fitting
 
 ARCHITECTURE = "triangular"
 OF_EVERY_RUN = ("loss_curve", "learning", *SHARED)
