@@ -24,7 +24,7 @@ def shown(exhibit: Exhibit, tables: Mapping[str, Any]) -> Any:
         for name, rows in tables.items()
         if name in exhibit.measures
     }
-    with matplotlib.rc_context(style.RC):
+    with matplotlib.rc_context(style.rc()):
         return exhibit(**{name: rows.copy() for name, rows in given.items()}, paper=tables.get("paper", {}))
 
 
@@ -32,7 +32,7 @@ def svg(exhibit: Exhibit, tables: Mapping[str, Any]) -> bytes:
     """A figure as the bytes of an SVG."""
     buffer = io.BytesIO()
     figure = shown(exhibit, tables)
-    with matplotlib.rc_context(style.RC):
+    with matplotlib.rc_context(style.rc()):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()
 

@@ -101,7 +101,7 @@ def draw(name: str, title: str, xlabel: str, panels: Mapping[str, Lines], colour
     """work/bench/<name>.svg and .png: a panel per y label, a line per name, both axes logarithmic."""
     path = paths.project() / "work" / "bench" / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    with style.matplotlib.rc_context(style.RC):
+    with style.matplotlib.rc_context(style.rc()):
         figure, axes = style.canvas(columns=len(panels), width=max(5.0, 3.9 * len(panels)), height=3.8)
         for axis, (label, lines) in zip(axes[0], panels.items(), strict=True):
             for line, (x, y) in lines.items():

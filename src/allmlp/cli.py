@@ -144,13 +144,23 @@ def select(params: Overlays = None, scale: ScaleOption = None, device: DeviceOpt
 
 
 @app.command()
+def stages() -> None:
+    """Sources -> results/stages.json: a digest of the code behind each stage of the last mile."""
+    from allmlp.report.stages import write
+
+    write()
+
+
+@app.command()
 def judge() -> None:
     """Measurements -> results/claims.json: a verdict for every claim."""
     from collections import Counter
 
-    from allmlp.report.judge import judge as write
+    from allmlp.report import judge
+    from allmlp.report.workers import done
 
-    verdicts = Counter(claim["verdict"] for claim in write()["claims"])
+    (found,) = done([judge.work()])
+    verdicts = Counter(claim["verdict"] for claim in found["claims"])
     print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()))
 
 
@@ -173,20 +183,26 @@ def power(
 
 
 @app.command()
-def draw(studies: list[str]) -> None:
+def draw(
+    studies: list[str],
+    png: Annotated[bool, typer.Option("--png", help="All figures as PNG, in work/figures/<study>, instead.")] = False,
+) -> None:
     """Measurements -> results/figures/<study>: only what changed is drawn."""
-    from allmlp.report.draw import draw as write
+    from allmlp.report import draw
+    from allmlp.report.workers import done
 
-    for study in studies:
-        print(f"{study}: drew {', '.join(write(study)) or 'nothing: all figures are up to date'}")
+    for study, files in zip(studies, done([draw.work(study, png) for study in studies]), strict=True):
+        drawn = ", ".join(file.name if png else file.stem for file in files)
+        print(f"{study}: drew {drawn or 'nothing: all figures are up to date'}")
 
 
 @app.command()
 def tabulate() -> None:
     """Measurements -> results/tables."""
-    from allmlp.report.tabulate import tabulate as write
+    from allmlp.report import tabulate
+    from allmlp.report.workers import done
 
-    write()
+    done([tabulate.work()])
 
 
 @app.command()

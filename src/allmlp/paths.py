@@ -12,6 +12,7 @@ from typing import Any
 from allmlp.errors import UserError
 
 DIRECTORY = "ALLMLP_DIRECTORY"  # environment: where results/, work/ and logs/ are made, if not in the project
+CLAIMS, REPORT = Path("results/claims.json"), Path("results/report.html")
 PROJECT = "ALLMLP_PROJECT"  # environment: where params.yaml and the Snakefile lie, if not here or above
 
 

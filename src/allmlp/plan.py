@@ -15,9 +15,9 @@ from allmlp.corpora import identity
 from allmlp.corpora.spec import CorpusSpec
 from allmlp.errors import UserError
 from allmlp.params import SCALES, Params, Scale
+from allmlp.paths import CLAIMS, REPORT
 from allmlp.run import Run, related
 
-CLAIMS, REPORT = Path("results/claims.json"), Path("results/report.html")
 DEVICE_OF_SCALE: dict[str, str] = {"gpu": "cuda", "paper": "cuda"}
 
 
@@ -50,6 +50,7 @@ class Plan:
         self.overlays, self.committed, self.study = overlays, committed, study
         self.scale: Scale = parameters.scale
         self._contexts: dict[str, Context] = {}  # by device: each remembers what corpora are
+        self._known: dict[str, set[str]] = {}  # study -> ids of its runs
         self.arguments = shlex.join(arguments)  # what other commands need to compute this same plan
 
     @cached_property
@@ -69,9 +70,15 @@ class Plan:
         found = {}
         for study in studies.STUDIES:
             if self._asks_otherwise(study, base):
-                known = {run.id for scale in SCALES for run in base._of(study, scale)}
+                known = base._ids(study)
                 found[study] = [run for run in self._of(study, self.scale) if run.id not in known]
         return {study: runs for study, runs in found.items() if runs}
+
+    def _ids(self, study: str) -> set[str]:
+        """The ids of a study's runs of all scales."""
+        if study not in self._known:
+            self._known[study] = {run.id for scale in SCALES for run in self._of(study, scale)}
+        return self._known[study]
 
     def _asks_otherwise(self, study: str, base: "Plan") -> bool:
         """Can a study have runs that `base` has not? Cheaper to ask than what they are."""
@@ -209,7 +216,7 @@ class Plan:
 
         What lies in work/ and not yet in the store is spoken of by neither.
         """
-        if any(Path(file).is_file() for run in self.every for file in store.unstored(run).values()):
+        if any(store.new(self.every)):
             return True
         try:
             judged, digest = json.loads(CLAIMS.read_text(encoding="utf-8"))["plan"], self.digest()

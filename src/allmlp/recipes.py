@@ -19,10 +19,10 @@ from allmlp.errors import UserError
 
 PACKAGE = Path(allmlp.__file__).parent
 LOCK = "recipes.lock"
-BLIND = {  # what cannot alter a result: names, registries, descriptions
+BLIND = frozenset(  # what cannot alter a result: names, registries, descriptions
     f"allmlp.{name}"
     for name in ("columns", "errors", "models", "paths", "protocols", "recipes", "run", "strict", "studies", "tasks")
-}
+)
 
 LEDGERS = {"about.yaml", "claims.yaml", "errata.yaml"}  # what is said of results, not what makes them
 
@@ -33,12 +33,14 @@ def source(module: str) -> Path:
     return stem.with_suffix(".py") if stem.with_suffix(".py").is_file() else stem / "__init__.py"
 
 
-@cache
-def _tree(module: str) -> ast.Module:
+def _parsed(module: str) -> ast.Module:
     path = source(module)
     if not path.is_file():
         raise UserError(f"{module}: no such module ({path})")
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+_tree = cache(_parsed)
 
 
 @cache
@@ -51,8 +53,9 @@ def of(module: str) -> int:
 
 
 @cache
-def _without_docstrings(tree: ast.Module) -> str:
-    clean = ast.parse(ast.unparse(tree))
+def own_text(module: str) -> str:
+    """A module's own code, without comments and docstrings."""
+    clean = _parsed(module)
     for node in ast.walk(clean):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
@@ -65,6 +68,7 @@ def _without_docstrings(tree: ast.Module) -> str:
     return ast.unparse(clean)
 
 
+@cache
 def _imports(module: str) -> set[str]:
     """The modules of this package that a module imports, at the top or inside functions, not for its types alone."""
     found: set[str] = set()
@@ -80,12 +84,12 @@ def _imports(module: str) -> set[str]:
     return {name for name in found if name != "allmlp" and source(name).is_file()}
 
 
-def sources(module: str) -> list[str]:
-    """A module and everything of allmlp that it imports, directly or not, except what cannot alter a result."""
-    seen, waiting = set(), [module]
+def sources(*modules: str, blind: frozenset[str] = BLIND) -> list[str]:
+    """Modules and everything of allmlp that they import, directly or not, except what cannot alter a result."""
+    seen, waiting = set(), list(modules)
     while waiting:
         name = waiting.pop()
-        if name not in seen and (name == module or name not in BLIND):
+        if name not in seen and (name in modules or name not in blind):
             seen.add(name)
             waiting += _imports(name)
     return sorted(seen)
@@ -99,13 +103,17 @@ def _data(module: str) -> str:
     return "".join(file.read_text(encoding="utf-8") for file in read)
 
 
-def fingerprint(module: str) -> str:
-    """A hash of the sources behind a module's RECIPE, blind to comments, docstrings and layout."""
-    text = "\n".join(f"# {name}\n{_without_docstrings(_tree(name))}{_data(name)}" for name in sources(module))
+@cache
+def fingerprint(*modules: str, blind: frozenset[str] = BLIND) -> str:
+    """A hash of the sources behind a module's RECIPE, or behind several modules, blind to docstrings and layout."""
+    names = sources(*modules, blind=blind)
+    text = "\n".join(f"# {name}\n{own_text(name)}{_data(name)}" for name in names)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _has_recipe(module: str) -> bool:
+    if "RECIPE" not in source(module).read_text(encoding="utf-8"):  # most have none, and parsing takes longer
+        return False
     targets = [target for node in _tree(module).body if isinstance(node, ast.Assign) for target in node.targets]
     return any(isinstance(target, ast.Name) and target.id == "RECIPE" for target in targets)
 

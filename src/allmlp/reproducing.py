@@ -18,7 +18,8 @@ from allmlp import measured, measuring, orphans, own, paths, store
 from allmlp.corpora.identity import LOCAL_LOCK, LOCK
 from allmlp.errors import UserError
 from allmlp.locks import hold
-from allmlp.plan import CLAIMS, REPORT, Plan, load_plan
+from allmlp.paths import CLAIMS, REPORT
+from allmlp.plan import Plan, load_plan
 from allmlp.report.ages import History
 
 APART = Path("work/reproduce")  # its own results/, work/ and logs/: nothing committed is touched until all is made

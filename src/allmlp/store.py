@@ -230,9 +230,15 @@ def lacking(run: Run) -> dict[str, str]:
 
 def take_in(runs: Iterable[Run]) -> list[Path]:
     """Make parts of what work/ holds of these runs and the store does not. Returns the files."""
-    new: dict[tuple[str, str], dict[str, tuple[Measured, pa.Table]]] = defaultdict(dict)
-    for run in runs:
-        for measure, file in unstored(run).items():
-            if Path(file).is_file():
-                new[run.study, measure][file] = measured.read(Path(file))
-    return [path for (study, measure), of in sorted(new.items()) for path in write(study, measure, of.values())]
+    found: dict[tuple[str, str], dict[str, tuple[Measured, pa.Table]]] = defaultdict(dict)
+    for run, measure, file in new(runs):
+        found[run.study, measure][file] = measured.read(Path(file))
+    return [path for (study, measure), of in sorted(found.items()) for path in write(study, measure, of.values())]
+
+
+def new(runs: Iterable[Run]) -> Iterator[tuple[Run, str, str]]:
+    """Run, measure and file of what work/ holds of these runs and the store does not."""
+    there = {str(file) for file in Path("work/measurements").glob("*/*/*.parquet")}
+    for run in runs if there else ():
+        if not there.isdisjoint(run.measurements.values()):
+            yield from ((run, measure, file) for measure, file in unstored(run).items() if file in there)

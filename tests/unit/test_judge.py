@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp import rules, studies
+from allmlp import rules, store, studies
 from allmlp.errors import UserError
 from allmlp.report import evidence, judge, select, selection
 from allmlp.report.evidence import Evidence
@@ -356,20 +356,24 @@ def taken(run: Run, columns: list[str], recipe: int = 1) -> None:
     stored.put("copying", "cost", rows, run.settings_digest, recipe)
 
 
+def held(run: Run) -> Held | None:
+    return select._held(store.of("copying", "cost"), run, "cost")
+
+
 def test_an_older_measurement_of_the_same_settings_stands_in() -> None:
     run, columns = tiny.run("transformer"), list(studies.measure("copying", "cost").COLUMNS)
     taken(run, columns[1:])
-    assert select._held(run, "cost") is None, "figures and verdicts of today need a column that it lacks"
+    assert held(run) is None, "figures and verdicts of today need a column that it lacks"
     taken(run, columns)
-    assert select._held(run, "cost") == Held(f"{run.name}-1", 1, older=True)
-    assert select._held(replace(run, steps=99), "cost") is None
+    assert held(run) == Held(f"{run.name}-1", 1, older=True)
+    assert held(replace(run, steps=99)) is None
 
 
 def test_of_several_older_measurements_the_one_by_the_newest_recipes_is_judged() -> None:
     run = tiny.run("transformer")
     for recipe in (2, 10, 1):
         taken(run, list(studies.measure("copying", "cost").COLUMNS), recipe)
-    assert select._held(run, "cost") == Held(f"{run.name}-10", 10, older=True)
+    assert held(run) == Held(f"{run.name}-10", 10, older=True)
 
 
 def test_rows_that_stand_in_are_of_the_planned_run() -> None:

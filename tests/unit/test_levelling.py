@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import stdtrit
 
-from allmlp.studies.levelling import BLOCKS, LIMIT, NONE, T_975, Curve, fitted, levelled, of_log, within
+from allmlp.studies.levelling import BLOCKS, LIMIT, NONE, T_975, Curve, fitted, levelled, of_log, per_step, within
 
 BUDGET = 2000
 STEPS = np.arange(BUDGET)
@@ -20,9 +20,10 @@ def falling(slope: float, noise: float = 0.0, seed: int = 0) -> np.ndarray:
 
 
 def test_the_slope_of_a_known_curve_is_found() -> None:
-    found = levelled(Curve(STEPS, falling(-0.3), NEVER), BUDGET)
+    curve = Curve(STEPS, falling(-0.3), NEVER)
+    found = levelled(curve, BUDGET)
     assert found.per_doubling == pytest.approx(-0.3, rel=2e-3)
-    assert found.per_step == pytest.approx(-0.3 / math.log(2) / (0.875 * BUDGET), rel=0.02)
+    assert per_step(curve, BUDGET) == pytest.approx(-0.3 / math.log(2) / (0.875 * BUDGET), rel=0.02)
     assert found.loss == pytest.approx(falling(-0.3)[1500:].mean())
     assert (found.source, found.values, found.level) == ("training", 500, False)
 

@@ -27,6 +27,11 @@ def _git(root: Path, *words: str) -> bytes:
     return done.stdout
 
 
+def head(root: Path) -> str:
+    """The commit that is checked out; empty where there is none."""
+    return _git(root, "rev-parse", "HEAD").decode().strip()
+
+
 @dataclass(frozen=True)
 class History:
     """What the history of HEAD says. `ancestors`: commit -> bits of it and all that it rests on; `times`: author's."""

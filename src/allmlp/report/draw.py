@@ -1,19 +1,18 @@
 """Figures of one study: each drawn only where its rows, its file or the style changed; the same bytes each time."""
 
 import json
-import os
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib
 
 from allmlp import paths, recipes, store
-from allmlp.report import evidence, exhibits, saving, selection, style
+from allmlp.report import evidence, exhibits, saving, style
 from allmlp.report.evidence import Evidence
 from allmlp.report.exhibits import Exhibit
+from allmlp.report.workers import Work
 
-FIGURES = Path("results/figures")
+FIGURES, PNG, INDEX = Path("results/figures"), Path("work/figures"), "index.json"
 
 
 def _digest(exhibit: Exhibit, found: Evidence) -> str:
@@ -29,57 +28,70 @@ def _digest(exhibit: Exhibit, found: Evidence) -> str:
     return paths.digest([rows, labels, code, matplotlib.__version__, evidence.printed(found.study)], 16)
 
 
+def _runs(exhibit: Exhibit, found: Evidence) -> list[str]:
+    return sorted({run for measure in exhibit.measures for run in found.measured(measure)})
+
+
 def _entry(exhibit: Exhibit, found: Evidence) -> dict[str, Any]:
-    runs = sorted({run for measure in exhibit.measures for run in found.measured(measure)})
     return {
         **exhibit.about(),
         "scale": found.scale,
         "recorded": found.recorded,
-        "runs": runs,
+        "runs": _runs(exhibit, found),
         "seeds": found.seeds_of(exhibit.measures[0]),
         "digest": _digest(exhibit, found),
         **evidence.extension(found),
     }
 
 
-def _is_there(stem: Path) -> bool:
-    return all(stem.with_name(f"{stem.name}.{suffix}").is_file() for suffix in saving.SUFFIXES)
+class Job(NamedTuple):
+    """One file to be drawn: a figure of a study, by its name, from one of its `evidence.sources`."""
+
+    study: str
+    figure: str
+    source: str
+    file: Path
+
+    def draw(self) -> None:
+        """Write the file."""
+        exhibit = exhibits.of(self.study, "figures")[self.figure]
+        found = evidence.sources(self.study, exhibit)[self.source]
+        with matplotlib.rc_context(style.rc()):
+            figure = found.shown(exhibit)
+        saving.save(figure, self.file, _runs(exhibit, found))
 
 
-def _draw(study: str, kind: str, stem: Path, found: Evidence, runs: list[str]) -> None:
-    with matplotlib.rc_context(style.RC):
-        figure = found.shown(exhibits.of(study, "figures")[kind])
-    saving.save(figure, stem, runs)
-
-
-def _draw_all(jobs: list[tuple[str, str, Path, Evidence, list[str]]]) -> None:
-    """Side by side: a figure takes about a second of one core."""
-    if len(jobs) < 2:
-        for job in jobs:
-            _draw(*job)
-        return
-    with ProcessPoolExecutor(min(len(jobs), os.cpu_count() or 1)) as pool:
-        for done in [pool.submit(_draw, *job) for job in jobs]:
-            done.result()
-
-
-def draw(study: str) -> list[str]:
-    """Draw what changed of a study's figures, remove what is no longer one. Returns what was drawn."""
+def jobs(study: str, png: bool = False) -> tuple[list[Job], dict[str, Any]]:
+    """What is to be drawn of a study, and the index of all its figures. `png`: all of them, as PNG below work/."""
     folder = FIGURES / study
-    folder.mkdir(parents=True, exist_ok=True)
-    index_file = folder / "index.json"
-    before = json.loads(index_file.read_text(encoding="utf-8")) if index_file.is_file() else {}
-    content, index = selection.read(), {}
-    jobs: list[tuple[str, str, Path, Evidence, list[str]]] = []
-    for kind, exhibit in exhibits.of(study, "figures").items():
-        for suffix, found in evidence.sources(study, exhibit, content).items():
-            name = f"{kind}{suffix}"
-            index[name] = _entry(exhibit, found)
-            if not _is_there(folder / name) or before.get(name, {}).get("digest") != index[name]["digest"]:
-                jobs.append((study, kind, folder / name, found, index[name]["runs"]))
-    _draw_all(jobs)
-    for path in folder.iterdir():
-        if path != index_file and path.stem not in index:
+    before = json.loads((folder / INDEX).read_text(encoding="utf-8")) if (folder / INDEX).is_file() else {}
+    todo, index = [], {}
+    for name, exhibit in exhibits.of(study, "figures").items():
+        for suffix, found in evidence.sources(study, exhibit).items():
+            named = f"{name}{suffix}"
+            index[named] = _entry(exhibit, found)
+            file = PNG / study / f"{named}.png" if png else folder / f"{named}.svg"
+            if png or not file.is_file() or before.get(named, {}).get("digest") != index[named]["digest"]:
+                todo.append(Job(study, name, suffix, file))
+    return todo, index
+
+
+def work(study: str, png: bool = False) -> Work:
+    """What changed of a study's figures, drawn; what is no longer one, removed. Gives the files that were written."""
+    todo, index = jobs(study, png)
+
+    def finish(_: list[None]) -> list[Path]:
+        if not png:
+            _tidy(study, index)
+        return [job.file for job in todo]
+
+    return Work([job.draw for job in todo], finish)
+
+
+def _tidy(study: str, index: dict[str, Any]) -> None:
+    """Write the index of a study's figures, and remove every other file."""
+    folder = FIGURES / study
+    for path in folder.glob("*"):
+        if path.name not in {INDEX, *(f"{name}.svg" for name in index)}:
             path.unlink()
-    paths.write_whole(index_file, json.dumps(index, indent=1) + "\n")
-    return [stem.name for _, _, stem, _, _ in jobs]
+    paths.write_whole(folder / INDEX, json.dumps(index, indent=1) + "\n")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from allmlp import store, studies
 from allmlp.errors import UserError
-from allmlp.params import SCALES
+from allmlp.layered import SCALES
 from allmlp.report import selection
 from allmlp.report.exhibits import Exhibit, Paper
 from allmlp.report.selection import SELECTED, Content, Held
@@ -98,19 +98,24 @@ class Evidence:
     def table(self, measure: str) -> pd.DataFrame:
         """All rows of a measure, with the labels of their runs as columns."""
         if measure not in self._tables:
-            held = self.held(measure)
-            self._tables[measure] = self._with_labels(measure, held) if held else pd.DataFrame()
-        return self._tables[measure].copy()
+            held, known = self.held(measure), self.content.setdefault("tables", {})
+            if (key := (measure, *held.items())) not in known:  # many claims and figures ask for the same runs
+                known[key] = self._with_labels(measure, held) if held else pd.DataFrame()
+            self._tables[measure] = known[key]
+        return self._tables[measure].copy(deep=False)  # pandas copies what is written to
 
     def _with_labels(self, measure: str, held: dict[str, Held]) -> pd.DataFrame:
-        stored = _checked(self.study, measure, self.content)
+        rows, counts = self.rows(measure)
+        labels = pd.DataFrame([self.content["runs"][run]["labels"] for run in held])
+        repeated = labels.loc[np.repeat(np.arange(len(held)), counts)].reset_index(drop=True)
+        return pd.concat([rows, repeated[[name for name in labels if name not in rows]]], axis=1)
+
+    def rows(self, measure: str) -> tuple[pd.DataFrame, list[int]]:
+        """All rows of a measure, run after run, and how many each run has. At least one run must have the measure."""
+        held, stored = self.held(measure), _checked(self.study, measure, self.content)
         rows = stored.table(one.key for one in held.values()).to_pandas(use_threads=False)
         counts = [stored.count(one.key) for one in held.values()]
-        labels = pd.DataFrame([self.content["runs"][run]["labels"] for run in held])
-        labels.insert(0, "run", list(held))
-        repeated = labels.loc[np.repeat(np.arange(len(held)), counts)].reset_index(drop=True)
-        new = [name for name in labels if name not in rows]
-        return pd.concat([rows.assign(run=repeated["run"]), repeated[new]], axis=1)
+        return rows.assign(run=np.repeat(list(held), counts)), counts
 
     def shown(self, exhibit: Exhibit) -> Any:
         """A figure or a table of these measurements."""

@@ -6,15 +6,17 @@ claim needs, the largest one gives an indication and no verdict.
 
 import json
 import math
+from functools import partial
 from typing import Any
 
 from allmlp import paths, rules, studies
-from allmlp.plan import CLAIMS
+from allmlp.paths import CLAIMS
 from allmlp.report import evidence, levels, needs, selection
 from allmlp.report.evidence import Evidence
 from allmlp.report.multiplicity import holm
 from allmlp.report.sets import Unit
 from allmlp.report.statistics import NOT_TESTABLE, Finding, Part
+from allmlp.report.workers import Work
 from allmlp.studies.rules import NotPlannedError
 
 NOT_RUN = "not run"
@@ -176,17 +178,24 @@ def _judge_overlay(entries: list[dict[str, Any]], study: str, name: str, found: 
             entry.setdefault("elsewhere", {})[name] = {**said, "indication": other.get("indication")}
 
 
-def judge() -> dict[str, Any]:
-    """Judge every claim of every study, and write results/claims.json."""
+def _of_study(study: str) -> list[dict[str, Any]]:
+    """The entries of a study's claims."""
     content = selection.read()
-    entries: list[dict[str, Any]] = []
-    for study in studies.STUDIES:
-        scales = evidence.by_scale(study, content)
-        of_study = [judge_claim(study, claim, scales) for claim in studies.ledger(study)]
-        _correct(of_study)
-        for name, found in evidence.by_overlay(study, content).items():
-            _judge_overlay(of_study, study, name, found)
-        entries += of_study
-    result = {"plan": content["plan"], "scale": content["scale"], "claims": entries}
+    scales = evidence.by_scale(study, content)
+    entries = [judge_claim(study, claim, scales) for claim in studies.ledger(study)]
+    _correct(entries)
+    for name, found in evidence.by_overlay(study, content).items():
+        _judge_overlay(entries, study, name, found)
+    return entries
+
+
+def _write(entries: list[list[dict[str, Any]]]) -> dict[str, Any]:
+    content = selection.read()
+    result = {"plan": content["plan"], "scale": content["scale"], "claims": [entry for of in entries for entry in of]}
     paths.write_whole(CLAIMS, json.dumps(result, indent=1) + "\n")
     return result
+
+
+def work() -> Work:
+    """Every claim of every study, judged; then results/claims.json."""
+    return Work([partial(_of_study, study) for study in studies.STUDIES], _write)

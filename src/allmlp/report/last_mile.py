@@ -2,37 +2,55 @@
 
 from pathlib import Path
 
-from allmlp import studies
+from allmlp import paths, store, studies
 from allmlp.keeping import dvc
-from allmlp.plan import REPORT, Plan
-from allmlp.report.select import select
+from allmlp.paths import REPORT
+from allmlp.plan import Plan
+from allmlp.report.ages import head
+
+STAMP = Path("work/report.txt")  # a digest of what the last report was made from, and of what it made
+SOURCES = ("config", "dvc.yaml", "overlays", "paper", "params.yaml", "rules.lock", "src/allmlp")
+RESULTS = ("claims.json", "figures", "power.json", "report.html", "selected.json", "sets.json", "stages.json", "tables")
 
 
 def report(plan: Plan, force: bool = False) -> Path:
     """Write everything from results/selected.json to the report, in the folder that this process works in.
 
-    In the project DVC knows what is out of date (`force`: all of it). Elsewhere there is no pipeline to ask: all is
-    made, but for figures, which know by themselves.
+    Where nothing is new since the last time, nothing is asked. Where measurements are, or with `force`, everything is
+    made here, side by side, and DVC records it; where code alone may be, DVC knows what is out of date. Outside the
+    project there is no pipeline to ask.
     """
-    select(plan)
-    if Path.cwd().samefile(plan.root):
-        dvc("repro", "--quiet", *(["--force"] if force else []))
-    else:
-        _make()
+    at_home = Path.cwd().samefile(plan.root)
+    if at_home and not force and _read_stamp() == _stamp(plan) and not any(store.new(plan.every)):
+        return Path.cwd() / REPORT
+    from allmlp.report.select import select  # imports much, which is not needed before
+
+    changed = select(plan) or force
+    if changed or not at_home:
+        make()
+    if at_home:
+        dvc(*(("commit", "--force", "dvc.yaml") if changed else ("repro",)), "--quiet")
+        paths.write_whole(STAMP, _stamp(plan))
     return Path.cwd() / REPORT
 
 
-def _make() -> None:
-    from allmlp.report.draw import draw
-    from allmlp.report.judge import judge
-    from allmlp.report.planned_power import write as write_power
-    from allmlp.report.render import render
-    from allmlp.report.tabulate import tabulate
+def make() -> None:
+    """Everything but the selection."""
+    from allmlp.report import draw, judge, planned_power, render, stages, tabulate
+    from allmlp.report.workers import Work, done
 
-    judge()
-    write_power()
-    for study in studies.STUDIES:
-        if studies.has_runs(study):
-            draw(study)
-    tabulate()
-    render()
+    done([judge.work(), tabulate.work(), Work([stages.write])])
+    with_runs = [study for study in studies.STUDIES if studies.has_runs(study)]
+    done([Work([planned_power.write]), *map(draw.work, with_runs)])  # the power reads claims
+    render.render()
+
+
+def _stamp(plan: Plan) -> str:
+    places = [*(plan.root / name for name in SOURCES), *(Path("results") / name for name in RESULTS)]
+    files = [file for place in places for file in ([place] if place.is_file() else sorted(place.rglob("*")))]
+    read = [[str(file), paths.file_sha256(file)] for file in files if file.is_file() and file.suffix != ".pyc"]
+    return paths.digest([plan.digest(), head(plan.root), read], 32)
+
+
+def _read_stamp() -> str:
+    return STAMP.read_text(encoding="utf-8") if STAMP.is_file() else ""

@@ -7,6 +7,7 @@ t interval of their slopes over the seeds.
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from allmlp import paths, studies
@@ -47,21 +48,26 @@ def _stored(row: dict[Any, Any]) -> Level:
 
 
 def _of_curves(found: Evidence, measure: str) -> dict[str, Level]:
-    rows = found.table(measure)
-    if rows.empty:
+    runs = found.measured(measure)
+    if not runs:
         return {}
-    budgets = {run: found.content["runs"][run]["steps"] for run in found.measured(measure)}
-    return {str(run): levelled(_curve(own), budgets[str(run)]) for run, own in rows.groupby("run") if budgets[str(run)]}
+    rows, counts = found.rows(measure)
+    budgets, ends = [found.content["runs"][run]["steps"] for run in runs], np.cumsum(counts)
+    curves = [Curve(*of.T) for of in np.split(_curves(rows).to_numpy(), ends[:-1])]
+    return {
+        run: levelled(Curve(*(values[np.argsort(curve.steps, kind="stable")] for values in curve)), budget)
+        for run, curve, budget in zip(runs, curves, budgets, strict=True)
+        if budget
+    }
 
 
-def _curve(rows: pd.DataFrame) -> Curve:
-    """A measured curve, whatever its measure calls its columns."""
-    rows = rows.sort_values("step", kind="stable")
+def _curves(rows: pd.DataFrame) -> pd.DataFrame:
+    """Steps, losses of training, held-out losses: whatever a measure calls its columns."""
 
     def taken(names: tuple[str, ...]) -> pd.Series:
         return next((rows[name] for name in names if name in rows), pd.Series(NONE, index=rows.index)).astype(float)
 
-    return Curve(rows["step"].to_numpy(), taken(TRAINING).to_numpy(), taken(HELD_OUT).to_numpy())
+    return pd.DataFrame({"steps": rows["step"].astype(float), "training": taken(TRAINING), "held_out": taken(HELD_OUT)})
 
 
 def _by_seeds(own: dict[str, Level], described: dict[str, Any]) -> dict[str, Level]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from allmlp.errors import UserError
-from allmlp.params import SCALES
+from allmlp.layered import SCALES
 from allmlp.report.multiplicity import combined, listed
 from allmlp.report.statistics import NOT_TESTABLE, Part
 

@@ -59,13 +59,13 @@ def chance(rests: Rests, n: int, *, true: bool, claimed: float | None = None) ->
 
 def _drawn(basis: Basis, place: int, n: int, true: bool, claimed: float | None) -> NDArray[np.float64]:
     """Values (DRAWS, n) of the number at this place of a part: no two numbers of a part have the same."""
-    normal = np.roll(_normal(), -SHIFT * place, axis=0)
+    rows = np.roll(np.arange(DRAWS), -SHIFT * place)
     mean = effects(basis.rule, basis.spread, claimed)[0 if true else 1]
-    z = normal[:, :n]
+    z = _normal()[rows, :n]
     if basis.rule.kind in ("all", "few"):
         return np.full(z.shape, mean)
     if basis.rule.kind == "prediction" and true:
-        z = z - normal[:, -1:]  # the printed number is one more draw: it stands still, ours move
+        z = z - _normal()[rows, -1:]  # the printed number is one more draw: it stands still, ours move
     return mean + basis.spread * z
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from allmlp import paths, studies
 from allmlp.errors import UserError, warn
-from allmlp.plan import CLAIMS, REPORT
+from allmlp.paths import CLAIMS, REPORT
 from allmlp.report import levels, selection
 from allmlp.report.draw import FIGURES
 from allmlp.report.inline import inlined

@@ -1,38 +1,45 @@
-"""A figure as two files, the same bytes each time: SVG for the page, PNG for everywhere else."""
+"""A figure as a file, the same bytes each time: SVG for the page, PNG for everywhere else."""
 
 import io
 import re
 from pathlib import Path
 
 import matplotlib
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from allmlp import paths
 from allmlp.errors import warn
 from allmlp.report import style
 
-SUFFIXES = ("svg", "png")
 LARGEST = 300_000  # bytes; git keeps every figure for ever
 GEOMETRY = re.compile(r' (?:d|x|y)="[^"]*"')
 FINE = re.compile(r"-?\d+\.\d{3,}")
 
 
-def save(figure: Figure, stem: Path, runs: list[str]) -> None:
-    """Write `stem`.svg and .png, which name the runs that they show. One that is too large is said."""
-    for suffix in SUFFIXES:
-        buffer = io.BytesIO()
-        said = {"Description": f"runs: {' '.join(runs)}"}
-        metadata = {**said, "Date": None} if suffix == "svg" else {**said, "Software": None}
-        with matplotlib.rc_context(style.RC):
-            figure.savefig(buffer, format=suffix, metadata=metadata)
-        figure.set_layout_engine("none")  # what is laid out once stays so: it takes half of the time
-        content = buffer.getvalue()
+def save(figure: Figure, file: Path, runs: list[str]) -> None:
+    """Write an SVG or PNG file that names the runs that it shows. Warn of one that is too large."""
+    buffer, suffix = io.BytesIO(), file.suffix[1:]
+    said = {"Description": f"runs: {' '.join(runs)}"}
+    with matplotlib.rc_context(style.rc()):
         if suffix == "svg":
-            content = compact(content.decode("utf-8")).encode("utf-8")
-        if len(content) > LARGEST:
-            size = f"{len(content):,} bytes, more than {LARGEST:,}"
-            warn(f"{stem}.{suffix}: {size}; git keeps it for ever. Draw fewer points.")
-        paths.write_whole(stem.with_name(f"{stem.name}.{suffix}"), content)
+            _lay_out(figure)
+        figure.savefig(buffer, format=suffix, metadata={**said, ("Date" if suffix == "svg" else "Software"): None})
+    content = buffer.getvalue()
+    if suffix == "svg":
+        content = compact(content.decode("utf-8")).encode("utf-8")
+    if len(content) > LARGEST:
+        warn(f"{file}: {len(content):,} bytes, more than {LARGEST:,}; git keeps it for ever. Draw fewer points.")
+    paths.write_whole(file, content)
+
+
+def _lay_out(figure: Figure) -> None:
+    """Lay out as `savefig` would. It draws the whole figure for that, and throws the drawing away."""
+    if (engine := figure.get_layout_engine()) is not None:
+        FigureCanvasSVG(figure)
+        figure.dpi = 72  # of an SVG
+        engine.execute(figure)
+        figure.set_layout_engine(None)
 
 
 def compact(svg: str) -> str:

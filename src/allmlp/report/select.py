@@ -19,15 +19,14 @@ from allmlp.report.sets import Sets, Unit, lasting, units
 from allmlp.run import Run
 
 
-def _held(run: Run, measure: str) -> Held | None:
-    """A run's measurement in the store.
+def _held(stored: store.Stored, run: Run, measure: str) -> Held | None:
+    """A run's measurement, of what is stored of the measure.
 
     One by an older recipe of some code stands in for it, and is marked, until it is measured again. One that lacks a
     column of today's measure says too little for that.
     """
-    stored, recipe = store.of(run.study, measure), run.recipe(measure)
-    if (run.id, recipe) in stored.places:
-        return Held(run.id, recipe)
+    if (key := (run.id, run.recipe(measure))) in stored.places:
+        return Held(*key)
     same = stored.by_settings.get(run.settings_digest, [])
     columns = set(studies.measure(run.study, measure).COLUMNS) if same else set()
     whole = [one for one in same if columns <= set(stored.rows(one.key).column_names)]
@@ -36,12 +35,13 @@ def _held(run: Run, measure: str) -> Held | None:
 
 
 def _of_scale(study: str, runs: list[Run]) -> Packed:
+    stored = {measure: store.of(study, measure) for run in runs for measure in run.measures}
     held: dict[str, dict[str, Held]] = {}
     for run in runs:
         for measure in run.measures:
-            if found := _held(run, measure):
+            if found := _held(stored[measure], run, measure):
                 held.setdefault(measure, {})[run.id] = found
-    digests = {m: store.of(study, m).digest(one.key for one in of.values()) for m, of in held.items()}
+    digests = {measure: stored[measure].digest(one.key for one in of.values()) for measure, of in held.items()}
     begun = _begun(runs, held)
     packed = selection.packed(runs, held if begun else {}, digests if begun else {}, begun)
     return {**packed, "seeds": _seeds(runs)}
@@ -107,8 +107,11 @@ def _of_study(plan: Plan, study: str, sets: Sets, history: History) -> dict[str,
     return scales
 
 
-def select(plan: Plan) -> None:
-    """Take what was measured into the store; write results/selected.json, and complete sets into results/sets.json."""
+def select(plan: Plan) -> bool:
+    """Take what was measured into the store; write results/selected.json, and complete sets into results/sets.json.
+
+    Returns whether the selection is another than the one that lay there.
+    """
     store.take_in(plan.every)
     lock = identity.read_lock(plan.root, committed=Path.cwd().samefile(plan.root))
     sets, history = Sets.read(), History.of(plan.root)
@@ -122,4 +125,4 @@ def select(plan: Plan) -> None:
         "corpora": {name: {key: entry[key] for key in ("id", "spec", "counts")} for name, entry in lock.items()},
         "recipes": {module: recipes.of(module) for module in recipes.modules()},
     }
-    selection.write(content)
+    return selection.write(content)

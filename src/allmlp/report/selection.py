@@ -19,6 +19,7 @@ Where nothing is measured yet, runs have no description. `opened` gives the cont
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,24 +107,36 @@ def read() -> dict[str, Any]:
     """results/selected.json, with the content of each study and scale opened."""
     if not SELECTED.is_file():
         raise UserError(f"{SELECTED}: is missing. Run `allmlp select`, or `git checkout {SELECTED}`.")
-    content: dict[str, Any] = json.loads(SELECTED.read_text(encoding="utf-8"))
-    studies = {study: {s: opened(at) for s, at in scales.items()} for study, scales in content["studies"].items()}
+    return _read(SELECTED.read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=1)
+def _read(text: str) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(text)
+        studies = {study: {s: opened(at) for s, at in scales.items()} for study, scales in content["studies"].items()}
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{SELECTED}: this code cannot read it ({error!r}). Run `allmlp select`.") from error
     return {**content, "studies": studies}
 
 
-def write(content: dict[str, Any]) -> None:
-    """Write results/selected.json: a line for each run and each description, so that git shows what changed."""
-    paths.write_whole(SELECTED, "".join(_lines(content)) + "\n")
+def write(content: dict[str, Any]) -> bool:
+    """Write results/selected.json: a line for each run and each description. Returns whether that changed it."""
+    text = "".join(_lines(content)) + "\n"
+    if SELECTED.is_file() and SELECTED.read_text(encoding="utf-8") == text:
+        return False
+    paths.write_whole(SELECTED, text)
+    return True
 
 
 def _lines(value: Any, depth: int = 0) -> Iterator[str]:
-    """JSON, with a line for each entry of the first five floors that holds anything."""
+    """JSON, with a line for each entry of the first five levels."""
     if depth == 5 or not value or not isinstance(value, dict | list):
         yield json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return
     keys = [f"{json.dumps(key)}: " for key in value] if isinstance(value, dict) else [""] * len(value)
     yield "{" if isinstance(value, dict) else "["
     for number, (key, entry) in enumerate(zip(keys, value.values() if isinstance(value, dict) else value, strict=True)):
-        yield f"{',' if number else ''}\n{' ' * (depth + 1)}{key}"
+        yield f"{',' if number else ''}\n{key}"
         yield from _lines(entry, depth + 1)
-    yield f"\n{' ' * depth}{'}' if isinstance(value, dict) else ']'}"
+    yield "\n}" if isinstance(value, dict) else "\n]"

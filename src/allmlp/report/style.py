@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import matplotlib
 import numpy as np
-import seaborn
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
@@ -33,26 +33,32 @@ COLOURS = {
 NEUTRAL = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 PAPER = "#8a8a8a"  # the paper's own value, wherever it is drawn
 
-RC: Any = {
-    **seaborn.axes_style("whitegrid"),
-    **seaborn.plotting_context("paper"),
-    "svg.hashsalt": "allmlp",
-    "svg.fonttype": "none",  # text stays text: selectable, searchable
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.titlesize": 9,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e6e6e6",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "lines.linewidth": 1.4,
-    "savefig.dpi": 150,
-}
+
+@cache
+def rc() -> Any:
+    """Matplotlib's parameters. Only what draws waits for seaborn, which takes half a second to start."""
+    import seaborn
+
+    return {
+        **seaborn.axes_style("whitegrid"),
+        **seaborn.plotting_context("paper"),
+        "svg.hashsalt": "allmlp",
+        "svg.fonttype": "none",  # text stays text: selectable, searchable
+        "font.family": "DejaVu Sans",
+        "font.size": 9,
+        "axes.titlesize": 9,
+        "axes.titlelocation": "left",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "grid.color": "#e6e6e6",
+        "grid.linewidth": 0.6,
+        "axes.axisbelow": True,
+        "legend.frameon": False,
+        "legend.fontsize": 8,
+        "lines.linewidth": 1.4,
+        "savefig.dpi": 150,
+    }
 
 
 def colour(name: str, position: int = 0) -> str:
@@ -60,6 +66,8 @@ def colour(name: str, position: int = 0) -> str:
     if name in COLOURS:
         return COLOURS[name]
     new = [architecture for architecture in models.REGISTRY if architecture not in COLOURS]
+    import seaborn
+
     further = seaborn.color_palette("husl", max(1, len(new))).as_hex()
     return further[new.index(name)] if name in new else NEUTRAL[position % len(NEUTRAL)]
 
@@ -80,7 +88,7 @@ def canvas(columns: int = 1, rows: int = 1, width: float = 7.0, height: float = 
 
     `width` is the whole figure's, `height` one row's, both in inches. Built without pyplot: no global state.
     """
-    with matplotlib.rc_context(RC):
+    with matplotlib.rc_context(rc()):
         figure = Figure(figsize=(width, height * rows), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False)
     return figure, axes

@@ -1,6 +1,8 @@
 """Tables: each study's own, one row per run of all studies, and the dictionary of all columns."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +12,19 @@ from allmlp import paths, studies
 from allmlp.report import evidence, exhibits, levels, selection
 from allmlp.report.evidence import Evidence
 from allmlp.report.exhibits import Exhibit
+from allmlp.report.workers import Work
 
-TABLES = Path("results/tables")
+TABLES, INDEX = Path("results/tables"), "index.json"
 
 
-def markdown(table: pd.DataFrame) -> str:
-    """A table as Markdown, as it stands."""
-    rows = [list(table.columns), ["---"] * len(table.columns), *table.itertuples(index=False, name=None)]
-    return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |\n" for row in rows)
+KEYS = ["architecture", "task", "corpus", "steps", "seed", "device", "threads"]  # of a run's description
 
 
 def _write(path: Path, table: pd.DataFrame) -> None:
     shown = table.copy()
     for name in shown.select_dtypes("float"):
         shown[name] = shown[name].map(lambda value: f"{value:.6g}")
-    paths.write_whole(path.with_suffix(".csv"), shown.to_csv(index=False))
-    paths.write_whole(path.with_suffix(".md"), markdown(shown))
+    paths.write_whole(path, shown.to_csv(index=False))
 
 
 def runs_table() -> pd.DataFrame:
@@ -33,15 +32,14 @@ def runs_table() -> pd.DataFrame:
     content, parts = selection.read(), []
     for study in studies.STUDIES:
         for scale, found in {**evidence.by_scale(study, content), **evidence.by_overlay(study, content)}.items():
-            ended = levels.columns(found)
-            for run in found.measured("cost"):
-                described = found.content["runs"][run]
-                keys = ("architecture", "task", "corpus", "steps", "seed", "device", "threads")
-                rows = found.table("cost").query("run == @run").drop(columns=["run", "seed", *described["labels"]])
-                head = {"study": study, "scale": scale, "run": run, **{key: described[key] for key in keys}}
-                measured = {str(key): value for key, value in rows.iloc[0].items()}
-                parts.append({**head, **measured, **ended.get(run, levels.UNTRAINED)})
-    return pd.DataFrame(parts)
+            if runs := found.measured("cost"):
+                costs = found.table("cost")[list(studies.measure(study, "cost").COLUMNS)]
+                ended, described = levels.columns(found), pd.DataFrame([found.content["runs"][run] for run in runs])
+                how = pd.DataFrame([ended.get(run, levels.UNTRAINED) for run in runs])
+                parts.append(pd.concat([described[KEYS], costs, how], axis=1))
+                for place, (name, value) in enumerate((("study", study), ("scale", scale), ("run", runs))):
+                    parts[-1].insert(place, name, value)
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 def columns_table() -> pd.DataFrame:
@@ -60,22 +58,32 @@ def _entry(exhibit: Exhibit, found: Evidence) -> dict[str, Any]:
     return {**exhibit.about(), **about, **evidence.extension(found)}
 
 
-def tabulate() -> None:
-    """Write every table as CSV and Markdown, remove what is no longer one."""
-    content, written = selection.read(), {TABLES / "runs", TABLES / "columns"}
-    for study in studies.STUDIES:
-        index = {}
-        for kind, exhibit in exhibits.of(study, "tables").items():
-            for suffix, found in evidence.sources(study, exhibit, content).items():
-                name = f"{kind}{suffix}"
-                _write(TABLES / study / name, found.shown(exhibit))
-                index[name] = _entry(exhibit, found)
-                written.add(TABLES / study / name)
-        if index:
-            written.add(TABLES / study / "index")
-            paths.write_whole(TABLES / study / "index.json", json.dumps(index, indent=1) + "\n")
-    _write(TABLES / "runs", runs_table())
-    _write(TABLES / "columns", columns_table())
+def _of_study(study: str) -> set[Path]:
+    """Write a study's own tables and their index. Returns the files."""
+    index, folder = {}, TABLES / study
+    for kind, exhibit in exhibits.of(study, "tables").items():
+        for suffix, found in evidence.sources(study, exhibit).items():
+            _write(folder / f"{kind}{suffix}.csv", found.shown(exhibit))
+            index[f"{kind}{suffix}"] = _entry(exhibit, found)
+    if index:
+        paths.write_whole(folder / INDEX, json.dumps(index, indent=1) + "\n")
+    return {folder / INDEX, *(folder / f"{name}.csv" for name in index)}
+
+
+def _of_all(name: str, made: Callable[[], pd.DataFrame]) -> set[Path]:
+    _write(TABLES / name, made())
+    return {TABLES / name}
+
+
+def _tidy(written: list[set[Path]]) -> None:
+    """Remove what is no longer a table."""
     for path in TABLES.rglob("*.*"):
-        if path.is_file() and path.with_suffix("") not in written:
+        if path.is_file() and path not in set().union(*written):
             path.unlink()
+
+
+def work() -> Work:
+    """Every table, written as CSV."""
+    tasks: list[Callable[[], set[Path]]] = [partial(_of_study, study) for study in studies.STUDIES]
+    tasks += [partial(_of_all, "runs.csv", runs_table), partial(_of_all, "columns.csv", columns_table)]
+    return Work(tasks, _tidy)

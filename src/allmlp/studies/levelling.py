@@ -49,7 +49,6 @@ class Level:
     values: int
     loss: float = NONE
     per_doubling: float = NONE
-    per_step: float = NONE
     error: float = NONE
     level: bool | None = None
 
@@ -68,24 +67,30 @@ def levelled(curve: Curve, budget: int) -> Level:
     """
     if not len(curve.steps) or curve.steps.max() + 1 < budget:
         return Level("none", 0, level=False if len(curve.steps) else None)
+    source, steps, losses = _taken(curve, budget)
+    if len(losses) < 2:
+        return Level("none", len(losses))
+    doublings = fitted(np.log2(steps), losses)
+    level = _decided(doublings, min(BLOCKS, len(losses)))
+    return Level(source, len(losses), float(losses.mean()), doublings.slope, doublings.error, level)
+
+
+def per_step(curve: Curve, budget: int) -> float:
+    """The slope over steps of the losses that `levelled` takes; NaN where it tells nothing."""
+    if levelled(curve, budget).source == "none":
+        return NONE
+    _, steps, losses = _taken(curve, budget)
+    return fitted(steps, losses).slope
+
+
+def _taken(curve: Curve, budget: int) -> tuple[Source, Values, Values]:
+    """The losses of the last quarter by which to tell: whose, their steps, and they themselves."""
     last = curve.steps >= max(1, QUARTER * budget)
     taken: dict[Source, Values] = {"held-out": curve.held_out, "training": curve.training}
     there = {source: last & np.isfinite(losses) for source, losses in taken.items()}
     source = max(there, key=lambda source: min(FEWEST, int(there[source].sum())))  # of equals the first, held-out
     rows = there[source]
-    steps, losses = curve.steps[rows].astype(float), taken[source][rows]
-    if len(losses) < 2:
-        return Level("none", len(losses))
-    doublings = fitted(np.log2(steps), losses)
-    return Level(
-        source,
-        len(losses),
-        float(losses.mean()),
-        doublings.slope,
-        fitted(steps, losses).slope,
-        doublings.error,
-        _decided(doublings, min(BLOCKS, len(losses))),
-    )
+    return source, curve.steps[rows].astype(float), taken[source][rows]
 
 
 def within(slope: float, half_width: float) -> bool | None:
@@ -105,15 +110,15 @@ def fitted(x: Values, y: Values) -> Line:
     means_x, means_y = (np.array([values[group].mean() for group in groups]) for values in (x, y))
     weights, n = np.ones(len(groups)), len(groups)
     for _ in range(30 if n >= 8 else 1):
-        centre = np.average(means_x, weights=weights)
+        centre = _average(means_x, weights)
         spread = weights @ (means_x - centre) ** 2
         slope = float(weights @ ((means_x - centre) * means_y) / spread)
-        residuals = means_y - np.average(means_y, weights=weights) - slope * (means_x - centre)
+        residuals = means_y - _average(means_y, weights) - slope * (means_x - centre)
         if n < FEWEST:
             return Line(slope, NONE)
         if n < 8:
             return Line(slope, float(np.sqrt(residuals @ residuals / (n - 2) / spread)))
-        scale = float(np.median(np.abs(residuals))) / 0.6745 * (n / (n - 2)) ** 0.5
+        scale = _median(np.abs(residuals)) / 0.6745 * (n / (n - 2)) ** 0.5
         if scale == 0:
             return Line(slope, 0.0)
         weights = np.minimum(1, HUBER * scale / np.maximum(np.abs(residuals), scale * 1e-9))
@@ -121,6 +126,16 @@ def fitted(x: Values, y: Values) -> Line:
     inside = float((np.abs(residuals / scale) <= HUBER).mean())
     variance = scale**2 * (bounded @ bounded) / (n - 2) / inside**2
     return Line(slope, float(np.sqrt(variance / ((means_x - means_x.mean()) ** 2).sum())))
+
+
+def _average(values: Values, weights: Values) -> float:
+    """`np.average` and `_median` take most of their time to check what they are given, and thousands are asked for."""
+    return (values * weights).sum() / weights.sum()
+
+
+def _median(values: Values) -> float:
+    ordered = np.sort(values)
+    return float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def of_log(log: pd.DataFrame, done: int, at_end: float | None) -> Curve:

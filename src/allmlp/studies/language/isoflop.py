@@ -155,13 +155,13 @@ def bootstrap(rows: pd.DataFrame, size: str = SIZE, draws: int = DRAWS, level: f
     found = []
     for model, of_model in rows.groupby("model"):
         cells = [_cell(of_budget, size) for _, of_budget in of_model.groupby(BUDGET)]
-        drawn = np.array([_drawn(cells, rng) for _ in range(draws)])
+        size_1, data_1 = _drawn(cells, draws, rng)
         row: dict[str, object] = {"model": model}
-        for name, values in zip(("size", "data"), drawn.T, strict=True):
+        for name, values in (("size", size_1), ("data", data_1)):
             there = values[np.isfinite(values)]
             ends = np.percentile(there, [tail, 100 - tail]) if len(there) else (np.nan, np.nan)
             row |= {f"{name}_low": ends[0], f"{name}_high": ends[1]}
-        found.append({**row, "share_1": float(np.isfinite(drawn[:, 0]).mean())})
+        found.append({**row, "share_1": float(np.isfinite(size_1).mean())})
     return pd.DataFrame(found)
 
 
@@ -185,15 +185,34 @@ def _cell(rows: pd.DataFrame, size: str) -> _Cell:
     )
 
 
-def _drawn(cells: list[_Cell], rng: np.random.Generator) -> tuple[float, float]:
-    """Both exponents of one draw."""
+def _drawn(cells: list[_Cell], draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Both exponents of each draw, (draws,)."""
+    counts = [len(losses) for cell in cells for losses in cell.losses]
+    picks = rng.integers(0, np.broadcast_to(np.repeat(counts, counts), (draws, sum(counts))))
+    of_runs = iter(np.split(picks, np.cumsum(counts)[:-1], axis=1))
     sizes, data = [], []
     for cell in cells:
-        means = np.array([rng.choice(losses, len(losses)).mean() for losses in cell.losses])
-        in_size, in_data = parabola(cell.sizes, means), parabola(cell.data, means)
-        if in_size.inside:
-            sizes.append((cell.flops, np.exp(in_size.log_vertex)))
-        if in_size.inside and in_data.inside:
-            data.append((cell.flops, np.exp(in_data.log_vertex)))
-    a, b = (np.array(points, dtype=np.float64).reshape(-1, 2) for points in (sizes, data))
-    return slope(a[:, 0], a[:, 1]), slope(b[:, 0], b[:, 1])
+        means = np.stack([losses[next(of_runs)].mean(axis=1) for losses in cell.losses])
+        sizes.append(_vertices(cell.sizes, means))
+        data.append(np.where(np.isnan(sizes[-1]), np.nan, _vertices(cell.data, means)))
+    log_flops = np.log([cell.flops for cell in cells])
+    return _slopes(log_flops, np.stack(sizes)), _slopes(log_flops, np.stack(data))
+
+
+def _vertices(x: Array, losses: Array) -> Array:
+    """log x at the vertex of each `parabola`, (m,); NaN where it lies outside of x. x: (n,), losses: (n, m)."""
+    log_x = np.log(x)
+    middle = log_x.mean()
+    powers = np.stack([(log_x - middle) ** k for k in range(3)], axis=1)
+    _, slope, curvature = np.linalg.lstsq(powers, losses, rcond=None)[0]
+    vertices = middle - slope / (2 * np.where(curvature > 0, curvature, np.nan))
+    return np.where((vertices >= log_x.min()) & (vertices <= log_x.max()), vertices, np.nan)
+
+
+def _slopes(log_x: Array, log_y: Array) -> Array:
+    """`slope` of each column's known values, (m,). log_x: (n,), log_y: (n, m)."""
+    known = np.isfinite(log_y)
+    count = known.sum(axis=0)
+    centred = np.where(known, log_x[:, None] - (known * log_x[:, None]).sum(axis=0) / np.maximum(count, 1), 0)
+    found = (centred * np.where(known, log_y, 0)).sum(axis=0) / np.where(count > 1, (centred**2).sum(axis=0), np.nan)
+    return np.where(count >= FEWEST_BUDGETS, found, np.nan)

@@ -110,13 +110,14 @@ def at(rows: pd.DataFrame, unit: str, amount: float, value: str = "validation_na
     """
     on_the_way = unit == "steps" and amount * NEARLY < spent(rows, unit)
     amount = np.inf if _decays(rows) and not on_the_way else amount
+    points = rows[["seed", "step", "diverged", unit, value]].sort_values("step")  # fewer columns: much faster
     return pd.Series(
-        {seed: _read(of_seed, unit, amount, value) for seed, of_seed in rows.groupby("seed", sort=True)}, dtype=float
+        {seed: _read(of_seed, unit, amount, value) for seed, of_seed in points.groupby("seed", sort=True)}, dtype=float
     )
 
 
 def _read(of_seed: pd.DataFrame, unit: str, amount: float, value: str) -> float:
-    points = of_seed[of_seed["step"].gt(0)].dropna(subset=value).sort_values("step")
+    points = of_seed[of_seed["step"].gt(0) & of_seed[value].notna()]
     if of_seed["diverged"].any() or points.empty or amount < points[unit].iloc[0] * (1 - 1e-9):
         return float("nan")
     return float(np.interp(np.log(amount), np.log(points[unit]), points[value]))

@@ -9,7 +9,7 @@ import pandas as pd
 from allmlp import tasks
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.levelling import LIMIT, NONE, levelled, of_log
+from allmlp.studies.levelling import LIMIT, NONE, levelled, of_log, per_step
 from allmlp.studies.texts import tokens_of
 
 RECIPE = 1
@@ -31,7 +31,8 @@ COLUMNS = {
 def measure(trained: Trained) -> pd.DataFrame:
     """One row."""
     done, ending = trained.ending["steps_done"], trained.ending["validation_loss"]
-    found, readings = levelled(of_log(trained.log, done, ending), trained.run.steps), _readings(trained, done)
+    curve, budget, readings = of_log(trained.log, done, ending), trained.run.steps, _readings(trained, done)
+    found = levelled(curve, budget)
     row = {
         "steps": done,
         "readings_1": readings,
@@ -40,7 +41,7 @@ def measure(trained: Trained) -> pd.DataFrame:
         "loss_nats": found.loss,
         "slope_nats_per_doubling": found.per_doubling,
         "slope_error_nats": found.error,
-        "slope_nats_per_reading": found.per_step * done / readings if readings else NONE,
+        "slope_nats_per_reading": per_step(curve, budget) * done / readings if readings else NONE,
         "level_1": NONE if found.level is None else float(found.level),
     }
     return pd.DataFrame([row])[list(COLUMNS)]

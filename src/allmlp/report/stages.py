@@ -1,0 +1,43 @@
+"""results/stages.json: a digest of the code behind each stage of the last mile, for DVC.
+
+A stage reruns where its own code changed, wherever it lies: the modules that it imports, directly or not, and those of
+the studies that it finds by name. The digests are blind to docstrings, comments and layout.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from allmlp import paths, recipes, studies
+from allmlp.report.evidence import printed
+
+STAGES = Path("results/stages.json")
+
+
+def digests() -> dict[str, Any]:
+    """stage -> digest; of `draw`, study -> digest."""
+    claims = {study: studies.ledger(study) for study in studies.STUDIES}
+    words = {study: [studies.about(study), studies.ledger(study, "errata")] for study in studies.STUDIES}
+    numbers = {study: printed(study) for study in studies.STUDIES}
+    measures = [studies.measure_module(study, name) for study in studies.STUDIES for name in studies.measures(study)]
+    return {
+        "judge": _digest("judge", *_of_all("verdicts"), said=claims),
+        "power": _digest("planned_power", said=claims),
+        "tabulate": _digest("tabulate", *_of_all("tables"), said=[numbers, list(map(recipes.own_text, measures))]),
+        "draw": {study: _digest("draw", *studies.files(study, "figures"), said=numbers[study]) for study in claims},
+        "render": _digest("render", said=[claims, words]),
+    }
+
+
+def _of_all(kind: str) -> list[str]:
+    return [module for study in studies.STUDIES for module in studies.files(study, kind)]
+
+
+def _digest(stage: str, *modules: str, said: Any) -> str:
+    """Of a module of allmlp.report and further ones, and what else the stage reads of the sources."""
+    return paths.digest([recipes.fingerprint(f"allmlp.report.{stage}", *modules, blind=frozenset()), said], 16)
+
+
+def write() -> None:
+    """Write results/stages.json."""
+    paths.write_whole(STAGES, json.dumps(digests(), indent=1) + "\n")

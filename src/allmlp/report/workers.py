@@ -1,0 +1,33 @@
+"""Independent pieces of work side by side, a process for each core."""
+
+import gc
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, NamedTuple
+
+
+class Work(NamedTuple):
+    """`tasks` may run at once, in any order. `finish` then takes what they return, in their order."""
+
+    tasks: Sequence[Callable[[], Any]]
+    finish: Callable[[list[Any]], Any] = list
+
+
+def done(works: Sequence[Work]) -> list[Any]:
+    """What each work's `finish` returns, once all tasks of all of them are done."""
+    found = iter(_side_by_side([task for work in works for task in work.tasks]))
+    return [work.finish([next(found) for _ in work.tasks]) for work in works]
+
+
+def _side_by_side(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+    if len(tasks) < 2 or (cores := os.cpu_count() or 1) < 2:
+        return [task() for task in tasks]
+    with ProcessPoolExecutor(min(len(tasks), cores), initializer=_begin) as pool:
+        return [future.result() for future in [pool.submit(task) for task in tasks]]
+
+
+def _begin() -> None:
+    """Look for garbage rarely: a figure is made of many small objects that live as long as it does."""
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)
