@@ -252,24 +252,19 @@ def compact() -> None:
 
 
 @app.command()
-def recipes(
-    write: Annotated[bool, typer.Option(help="Record new and raised recipes.")] = False,
+def check(
+    fix: Annotated[bool, typer.Option("--fix", help="Write what needs no decision.")] = False,
     same_behaviour: Annotated[
         list[str] | None,
-        typer.Option(help="A module whose change alters no result, or `all`; or a claim whose test judges as before."),
+        typer.Option(help="A module whose change alters no result, or `all`; or a claim whose rule judges as before."),
     ] = None,
+    new_rule: Annotated[list[str] | None, typer.Option(help="A claim whose rule is a new one.")] = None,
 ) -> None:
-    """Check recipes.lock against the sources behind each RECIPE, and rules.lock against the rules of all claims."""
-    from allmlp import recipes as book
-    from allmlp import rules
-    from allmlp.report.ages import History
+    """Do recipes.lock, rules.lock, known.json, golden.json and corpora.lock agree with the sources? Status 1 if not."""
+    from allmlp import checking
 
-    if write or same_behaviour:
-        book.write(same_behaviour or [])
-        rules.write(same_behaviour or [], lambda claim: History.of(paths.project()).written(claim))
-    problems = book.check() + rules.check()
-    print("\n".join(problems) or f"{len(book.modules())} recipes and {len(rules.current())} rules, all as locked")
-    raise typer.Exit(1 if problems else 0)
+    decided = same_behaviour or new_rule
+    raise typer.Exit(checking.check(fix or bool(decided), same_behaviour or (), new_rule or ()))
 
 
 @app.command()

@@ -1,10 +1,8 @@
 """What the plan must know of an architecture and cannot know without PyTorch: what its class says, weights, FLOPs.
 
-`known.json` beside this file holds it for all scales of params.yaml, so that planning imports no torch. What is not in
+`known.json` beside this file holds it for the plans of all scales, so that planning imports no torch. What is not in
 there (a new architecture, other sizes) is asked of the class once and remembered under work/. An architecture that sees
-later tokens is refused there by name, before a run of it is planned.
-
-    python -m allmlp.known      writes known.json anew, once a RECIPE or params.yaml has changed
+later tokens is refused there by name, before a run of it is planned. `allmlp check --fix` writes the file.
 """
 
 import json
@@ -34,7 +32,7 @@ class Known(NamedTuple):
     context: int | None
 
 
-def _read(file: Path) -> dict[str, Any]:
+def read(file: Path) -> dict[str, Any]:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):  # what is lost is asked again
@@ -42,16 +40,18 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 class Memory:
-    """What is known: that of known.json, which a test holds current, and what was asked since."""
+    """What is known: that of known.json, which a test holds current, and what was asked since.
 
-    def __init__(self) -> None:
+    `again`: what classes say and the sizes of tasks are asked again, and nothing is kept for the next command.
+    """
+
+    def __init__(self, again: bool = False) -> None:
         self.used: dict[str, Any] = {}
-        self._keeps = True
-        self._found: dict[str, Any] = {**_read(REMEMBERED), **_read(FILE)}
-
-    def forget(self) -> None:
-        """Ask everything anew, and keep it for this process."""
-        self._found, self._keeps = {}, False
+        self._keeps, written = not again, read(FILE)
+        counts = {
+            key: value for key, value in written.items() if ", of " in key and key.split(":")[0] in models.REGISTRY
+        }
+        self._found: dict[str, Any] = counts if again else {**read(REMEMBERED), **written}
 
     def ask(self, name: str, place: str, of: str, answer: Callable[[], Any]) -> Any:
         """What is known of a class at `place`; `answer()`, remembered until its file changes, where nothing is."""
@@ -67,15 +67,27 @@ class Memory:
         return self._found[key]
 
     def _remember(self, key: str) -> None:
-        """For the next command, unless everything is asked anew."""
+        """For the next command."""
         if self._keeps:
-            paths.write_whole(REMEMBERED, json.dumps({**_read(REMEMBERED), key: self._found[key]}, indent=1) + "\n")
+            paths.write_whole(REMEMBERED, json.dumps({**read(REMEMBERED), key: self._found[key]}, indent=1) + "\n")
 
 
-@cache
+_memory: list[Memory] = []  # one for a process
+
+
 def memory() -> Memory:
-    """One for a process."""
-    return Memory()
+    """The process's memory."""
+    if not _memory:
+        _memory.append(Memory())
+    return _memory[0]
+
+
+def restart() -> Memory:
+    """Another memory for the rest of the process, which asks classes and tasks again."""
+    _memory[:] = [Memory(again=True)]
+    for remembering in (of, _counts):
+        remembering.cache_clear()
+    return _memory[0]
 
 
 @cache
@@ -146,7 +158,7 @@ class Batch(NamedTuple):
 def batch(task: str, parameters: dict[str, Any]) -> Batch:
     """The size of a task's batches."""
     size = paths.digest(parameters, 16)
-    return Batch(*memory().ask(task, tasks.REGISTRY[task], f", of {size}", lambda: tasks.size(task, parameters)))
+    return Batch(*memory().ask(task, tasks.REGISTRY[task], f", of {size}", lambda: [*tasks.size(task, parameters)]))
 
 
 def _refuse_leak(architecture: str) -> None:
@@ -162,21 +174,3 @@ def _refuse_leak(architecture: str) -> None:
             f"{architecture}: says that it is causal, and {leak}. It would read what it is to predict, so no run of it "
             f"is planned. Mend it, or say `causal = False` in {models.REGISTRY[architecture]}."
         )
-
-
-def main() -> None:
-    """Write known.json: what the plans of all scales ask, asked anew."""
-    from allmlp.plan import load_plan
-
-    memory().forget()
-    for of_study in load_plan().by_scale.values():
-        for run in (run for runs in of_study.values() for run in runs):
-            counts(run.architecture, run.hyperparameters, batch(run.task, run.task_parameters).sequences)
-    lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(memory().used.items()))
-    paths.write_whole(FILE, "{\n" + ",\n".join(lines) + "\n}\n")
-
-
-if __name__ == "__main__":
-    from allmlp import known  # as the plan imports it: one memory
-
-    known.main()

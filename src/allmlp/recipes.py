@@ -3,22 +3,18 @@
 A run's id holds the RECIPE of its architecture, its task and the training loop; a measurement's name holds its
 measure's. A RECIPE is a small integer in the module it belongs to, raised by hand when a change alters results.
 `recipes.lock` keeps a hash of the sources behind each RECIPE (the module and all of allmlp that it imports,
-comments and docstrings left out), so that a change cannot pass unnoticed: raise the number, or say that the
-behaviour is the same (`allmlp recipes --same-behaviour NAME`).
+comments and docstrings left out), so that `allmlp check` notices a change.
 """
 
 import ast
 import hashlib
-import json
 from functools import cache
 from pathlib import Path
 
 import allmlp
-from allmlp import paths
 from allmlp.errors import UserError
 
 PACKAGE = Path(allmlp.__file__).parent
-LOCK = "recipes.lock"
 BLIND = frozenset(  # what cannot alter a result: names, registries, descriptions
     f"allmlp.{name}"
     for name in ("columns", "errors", "models", "paths", "protocols", "recipes", "run", "strict", "studies", "tasks")
@@ -123,39 +119,3 @@ def modules() -> list[str]:
     names = [".".join(("allmlp", *p.relative_to(PACKAGE).with_suffix("").parts)) for p in sorted(PACKAGE.rglob("*.py"))]
     names = [name.removesuffix(".__init__") for name in names]
     return [name for name in names if _has_recipe(name)]
-
-
-def read_lock() -> dict[str, dict[str, str | int]]:
-    """`recipes.lock`: module -> {recipe, sources}."""
-    path = paths.project() / LOCK
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-
-
-def check() -> list[str]:
-    """What is wrong with the lock, a line each: sources changed under the same RECIPE, entries missing or left over."""
-    lock, lines = read_lock(), []
-    for module in modules():
-        known = lock.get(module)
-        if known is None or known["recipe"] != of(module):
-            lines.append(f"{module}: RECIPE {of(module)} is not in {LOCK}. Run `allmlp recipes --write`.")
-        elif known["sources"] != fingerprint(module):
-            lines.append(
-                f"{module}: its sources changed, its RECIPE {of(module)} did not. "
-                "If results can differ, raise RECIPE in "
-                f"{source(module)}; if not, run `allmlp recipes --same-behaviour {module}`."
-            )
-    return lines + [
-        f"{module}: in {LOCK}, but has no RECIPE any more. Run `allmlp recipes --write`."
-        for module in lock.keys() - set(modules())
-    ]
-
-
-def write(same_behaviour: list[str]) -> None:
-    """Write the lock: new and raised recipes, and those named as behaving the same. Refuses any other change."""
-    lock, new = read_lock(), {}
-    for module in modules():
-        known, entry = lock.get(module), {"recipe": of(module), "sources": fingerprint(module)}
-        unchanged = known is not None and known["recipe"] == entry["recipe"]
-        spoken_for = module in same_behaviour or "all" in same_behaviour
-        new[module] = known if known is not None and unchanged and not spoken_for else entry
-    paths.write_whole(paths.project() / LOCK, json.dumps(new, indent=1) + "\n")

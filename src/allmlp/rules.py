@@ -7,7 +7,6 @@ it is: since the commit that wrote its line (`allmlp.report.ages`). The words ar
 - `since=<commit>`: the code was written anew since that commit, and judges alike (`--same-behaviour <claim>`).
 """
 
-from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from allmlp import paths, reached, studies
@@ -59,37 +58,11 @@ def _parsed(line: str) -> tuple[str, Line]:
     except ValueError:
         known, claim, found = {line: ""}, "", Line("")
     if known:
-        raise UserError(f"{LOCK}: cannot read {line!r}. Take the file from git, then `allmlp recipes --write`.")
+        raise UserError(f"{LOCK}: cannot read {line!r}. Take the file from git, then `allmlp check --fix`.")
     return claim, found
 
 
-def check() -> list[str]:
-    """What is wrong with the lock, a line each."""
-    lock, now = read_lock(), current()
-    changed = [claim for claim in now if claim not in lock or lock[claim].digest != now[claim]]
-    return [
-        f"{claim}: its rule is not the one in {LOCK}: its words, its numbers or the code of its test changed. "
-        f"Run `allmlp recipes --write`; if it judges alike, `allmlp recipes --same-behaviour {claim}`."
-        for claim in changed
-    ] + [f"{claim}: in {LOCK}, but no claim any more. Run `allmlp recipes --write`." for claim in lock.keys() - now]
-
-
-def write(same_behaviour: Collection[str] = (), written: Callable[[str], str] = lambda claim: "") -> None:
-    """Write the lock: a changed rule is new, unless it is named as judging the same by other code.
-
-    `written`: claim -> the commit that wrote its line, empty where git knows none (`report.ages`).
-    """
-    lock, lines = read_lock(), []
-    for claim, digest in current().items():
-        line = lock.get(claim, Line(digest))
-        if line.digest != digest:
-            line = _since_before(claim, line, digest, written) if claim in same_behaviour else Line(digest)
-        lines.append(line.text(claim))
-    paths.write_whole(paths.project() / LOCK, "\n".join(lines) + "\n")
-
-
-def _since_before(claim: str, line: Line, digest: str, written: Callable[[str], str]) -> Line:
-    since = line.since or written(claim)
-    if not since:
-        raise UserError(f"{claim}: git does not say since when its line in {LOCK} is there. Commit {LOCK} first.")
-    return line._replace(digest=digest, since=since)
+def write_lock(lines: dict[str, Line]) -> None:
+    """Write rules.lock."""
+    text = "".join(f"{line.text(claim)}\n" for claim, line in lines.items())
+    paths.write_whole(paths.project() / LOCK, text)

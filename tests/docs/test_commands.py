@@ -34,9 +34,11 @@ RUN = {  # command -> the words behind its own
     "allmlp compact": ("--help",),
     "allmlp select": ("--help",),
     "allmlp render --pdf": ("--help",),
-    "allmlp recipes": (),
-    "allmlp recipes --write": ("--help",),
-    "allmlp recipes --same-behaviour MODULE": ("--help",),
+    "allmlp check": (),
+    "allmlp check --fix": (),
+    "allmlp check --fix --same-behaviour MODULE": ("--help",),
+    "allmlp check --fix --same-behaviour CLAIM": ("--help",),
+    "allmlp check --fix --new-rule CLAIM": ("--help",),
     "allmlp tokenize tinystories": ("--help",),
     "snakemake": ("-n",),
     "snakemake --unlock --cores 1": (),
@@ -55,12 +57,10 @@ WHY_NOT = {
     "git checkout STATE && dvc checkout --allow-missing": "tests/workflow/test_states.py walks states",
     "MY_KEY=... allmlp tokenize tinystories-summaries": NETWORK,
     "snakemake --cores all --configfile config/recorded/english.yaml": "needs text: tests/workflow/test_recorded.py",
-    "python -m allmlp.known": MINUTES,
     "python benchmarks/rates.py --write": "needs an idle machine",
     "PYTHONPATH=src python -m allmlp advance --minutes 60": ELSEWHERE,
     "PYTHONPATH=src python -m allmlp pack back.bundle": ELSEWHERE,
     "PYTHONPATH=src python -m allmlp unpack open.bundle": ELSEWHERE,
-    "python -m tests.numerics.golden": MINUTES,
 }
 
 

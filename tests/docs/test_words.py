@@ -109,6 +109,20 @@ def test_architectures_of_one_figure_have_colours_of_their_own() -> None:
         assert max(Counter(style.COLOURS[name] for name in names).values()) == 1
 
 
+def test_a_further_architecture_changes_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    from allmlp import models
+    from allmlp.report import style
+
+    before = {name: style.colour(name) for name in models.REGISTRY}
+    for number in range(30):
+        monkeypatch.setitem(models.REGISTRY, f"mine-{number}", "allmlp.models.mlp:LastTokenMLP")
+        assert {name: style.colour(name) for name in before} == before
+        before[f"mine-{number}"] = style.colour(f"mine-{number}")
+    mine = [before[f"mine-{number}"] for number in range(style.FURTHER)]
+    assert len(set(mine)) == len(mine)
+    assert style.colour("no architecture", 1) == style.NEUTRAL[1]
+
+
 def test_nothing_names_this_machine() -> None:
     tracked = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=PROJECT, capture_output=True, text=True

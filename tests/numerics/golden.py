@@ -1,14 +1,14 @@
 """The first losses of every architecture: what keeps an unchanged RECIPE honest.
 
-`python -m tests.numerics.golden` writes golden.json anew, after a RECIPE was raised.
+`allmlp check --fix` adds those of a new architecture, and writes again those of a raised RECIPE.
 """
 
 import json
 import os
+import sys
 import tempfile
 from pathlib import Path
 
-from allmlp.training.loop import Training
 from tests import tiny
 
 FILE = Path(__file__).with_name("golden.json")
@@ -17,17 +17,51 @@ STEPS = 6
 
 def first_losses(architecture: str) -> list[float]:
     """Losses before each of the first updates of the tiny run, in nats."""
+    from allmlp.training.loop import Training
+
     training = Training(tiny.run(architecture, steps=STEPS), Path("work") / architecture)
     training.train()
     return training.work.log()["loss"].tolist()
 
 
-def main() -> None:
-    """Write golden.json."""
+def read() -> dict[str, list[float]]:
+    """architecture -> its losses."""
+    return {name: entry["losses"] for name, entry in _entries().items()}
+
+
+def _entries() -> dict[str, dict[str, list]]:
+    return json.loads(FILE.read_text())
+
+
+def _recipes(architecture: str) -> list[int]:
+    """Of the architecture, its task and the training loop."""
+    return tiny.run(architecture).identity["recipes"]
+
+
+def out_of_line() -> dict[str, list[str]]:
+    """What is wrong -> the architectures that it is true of."""
+    known = _entries()
+    found = {
+        "no losses yet": [name for name in tiny.ALL if name not in known],
+        "losses of another RECIPE": [n for n in tiny.ALL if n in known and known[n]["recipes"] != _recipes(n)],
+        "no architecture any more": [name for name in known if name not in tiny.ALL],
+    }
+    return {what: names for what, names in found.items() if names}
+
+
+def write(again: set[str]) -> None:
+    """Write golden.json, with the losses of some architectures taken again."""
     os.chdir(tempfile.mkdtemp())
     tiny.write_tokens(Path.cwd())
-    FILE.write_text(json.dumps({name: first_losses(name) for name in tiny.ALL}, indent=1) + "\n")
+    known = _entries()
+    for name in again & set(tiny.ALL):
+        known[name] = {"recipes": _recipes(name), "losses": first_losses(name)}
+    lines = (f"{json.dumps(name)}: {json.dumps(known[name])}" for name in tiny.ALL)
+    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":
-    main()
+    found = out_of_line()
+    if found and "--fix" in sys.argv:
+        write({name for names in found.values() for name in names})
+    print(json.dumps(found))

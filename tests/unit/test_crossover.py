@@ -1,6 +1,5 @@
 """The crossover: who can do what, at equal operations, and how it is scored."""
 
-import json
 import re
 import textwrap
 from dataclasses import replace
@@ -114,25 +113,6 @@ def test_the_name_of_what_can_be_done_holds_all_that_is_said(planning: Any, monk
         found.append(named(settings))
     assert found[0] == found[1] == named(settings), "one run for every scale"
     assert len(set(found[1:])) == 4
-
-
-def test_what_is_known_is_what_the_classes_say() -> None:
-    """`python -m allmlp.known` writes known.json anew."""
-    for name in models.REGISTRY:
-        told = known.described(name)
-        assert known.of(name)._asdict() == {**told, "takes": tuple(told["takes"]), "needs": tuple(told["needs"])}
-
-
-def test_known_json_holds_all_that_the_plan_asks(planning: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = known.Memory()
-    memory._found = json.loads(known.FILE.read_text(encoding="utf-8"))
-    monkeypatch.setattr(known, "memory", lambda: memory)
-    for remembered in (known.of, known._counts):
-        remembered.cache_clear()
-    before = set(memory._found)
-    for scale in ("smoke", "laptop", "workstation", "gpu"):
-        list(planned.cells(*planning(scale)))
-    assert set(memory._found) == before, "run `python -m allmlp.known`"
 
 
 @pytest.mark.parametrize("scale", ["laptop", "workstation", "gpu"])

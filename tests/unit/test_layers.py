@@ -35,7 +35,7 @@ FLOORS = [
     "report.ages",
     "compacting",
     "report",
-    "advancing bundles reproducing overview differing",
+    "advancing bundles reproducing overview differing checking",
     "bare cli",
     "__main__",
 ]

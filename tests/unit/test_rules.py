@@ -7,8 +7,6 @@ import pytest
 
 from allmlp import paths, reached, recipes, rules, studies
 from allmlp.errors import UserError
-from allmlp.report.ages import History
-from tests.conftest import git
 
 VERDICTS = '''
 """Rules."""
@@ -144,50 +142,8 @@ def test_every_rule_has_a_digest_of_its_own() -> None:
     assert len(set(rules.current().values())) == len(rules.current())
 
 
-def test_the_lock_is_up_to_date() -> None:
-    assert rules.check() == []
-
-
-@pytest.fixture
-def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The current digests, in the test's hand, of a project that is a git repository."""
-    now = {"002-1": "a" * 16, "002-2": "b" * 16}
-    monkeypatch.setattr(rules, "current", lambda: now)
+def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "project", lambda: tmp_path)
-    git(tmp_path, "init", "--quiet", "--initial-branch=main")
-    return now
-
-
-def test_a_changed_rule_gets_a_new_line_and_loses_what_was_said_of_it(ledger: dict[str, str], tmp_path: Path) -> None:
-    rules.write()
-    lock = tmp_path / rules.LOCK
-    lock.write_text(lock.read_text().replace("a" * 16, f"{'a' * 16} older=laptop,english"))
-    rules.write()
-    assert rules.read_lock()["002-1"].older == ("laptop", "english")
-    ledger["002-1"], ledger["002-3"] = "c" * 16, "d" * 16
-    del ledger["002-2"]
-    assert [line.split(":")[0] for line in rules.check()] == ["002-1", "002-3", "002-2"]
-    rules.write()
-    assert rules.check() == []
-    assert lock.read_text() == f"002-1 {'c' * 16}\n002-3 {'d' * 16}\n"
-
-
-def test_a_rule_that_judges_the_same_by_other_code_keeps_its_age(ledger: dict[str, str], tmp_path: Path) -> None:
-    rules.write()
-    ledger["002-1"] = "c" * 16
-    with pytest.raises(UserError, match=r"Commit rules.lock first"):
-        rules.write(["002-1"], lambda claim: History.of(tmp_path).written(claim))
-    git(tmp_path, "add", "--all")
-    git(tmp_path, "commit", "--quiet", "--message=rules")
-    first = git(tmp_path, "rev-parse", "HEAD").strip()
-    for digest_now in ("c" * 16, "d" * 16):
-        ledger["002-1"] = digest_now
-        rules.write(["002-1"], lambda claim: History.of(tmp_path).written(claim))
-        git(tmp_path, "commit", "--quiet", "--all", "--message=other code")
-        assert rules.read_lock()["002-1"] == rules.Line(digest_now, since=first)
-
-
-def test_a_line_that_cannot_be_read_is_named(ledger: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / rules.LOCK).write_text("002-1 abc newer=laptop\n")
     with pytest.raises(UserError, match="cannot read '002-1 abc newer=laptop'"):
         rules.read_lock()

@@ -1,5 +1,6 @@
 """One look for every figure: sizes, colours, the paper's grey mark, intervals over seeds, stable bytes."""
 
+import hashlib
 import math
 from collections.abc import Sequence
 from functools import cache
@@ -29,7 +30,19 @@ COLOURS = {
     "linear-birn": "#56B4E9",
     "transformer-classifier": "#D55E00",
     "linear-transformer-classifier": "#E69F00",
+    "hand-coded-addition": "#f77189",
+    "masked-mixer": "#e18632",
+    "mixer-autoencoder": "#b59a32",
+    "llama": "#8ba731",
+    "openai-gpt": "#32b258",
+    "hybrid": "#35ae95",
+    "hybrid-as-published": "#37abb2",
+    "matcher-mixer": "#39a7d6",
+    "matcher-transformer": "#8f93f4",
+    "matcher-transformer-as-published": "#db70f4",
+    "triangular": "#f667c6",
 }
+FURTHER = 24  # colours for architectures that are not listed above
 NEUTRAL = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 PAPER = "#8a8a8a"  # the paper's own value, wherever it is drawn
 
@@ -62,14 +75,28 @@ def rc() -> Any:
 
 
 def colour(name: str, position: int = 0) -> str:
-    """An architecture's colour: its own above, or one that follows from the registry's order; else a neutral one."""
-    if name in COLOURS:
-        return COLOURS[name]
-    new = [architecture for architecture in models.REGISTRY if architecture not in COLOURS]
+    """An architecture's colour: its own above, or one by its name. Else, of what is no architecture, a neutral one.
+
+    Of two names that give one colour the architecture that is registered later takes the next that is free: to
+    register another at the end changes no colour.
+    """
+    new = _further(*(architecture for architecture in models.REGISTRY if architecture not in COLOURS))
+    return {**new, **COLOURS}.get(name, NEUTRAL[position % len(NEUTRAL)])
+
+
+@cache
+def _further(*architectures: str) -> dict[str, str]:
+    """The colours of those that COLOURS does not name."""
+    if not architectures:
+        return {}
     import seaborn
 
-    further = seaborn.color_palette("husl", max(1, len(new))).as_hex()
-    return further[new.index(name)] if name in new else NEUTRAL[position % len(NEUTRAL)]
+    palette, new = seaborn.husl_palette(FURTHER, h=0.03).as_hex(), dict.fromkeys(architectures, "")
+    for architecture in new:
+        first = int(hashlib.sha256(architecture.encode()).hexdigest(), 16) % len(palette)
+        ordered = [*palette[first:], *palette[:first]]
+        new[architecture] = next((one for one in ordered if one not in new.values()), ordered[0])
+    return new
 
 
 def shades(values: ArrayLike) -> NDArray[np.float64]:

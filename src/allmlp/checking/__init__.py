@@ -1,0 +1,41 @@
+"""`allmlp check`: do the files that are written from the sources agree with them? `--fix` writes them again.
+
+| file | what it holds | who decides |
+| --- | --- | --- |
+| recipes.lock | the sources behind each RECIPE | the author: raise RECIPE, or name the module as behaving the same |
+| rules.lock | the digest of each claim's rule | the author: the rule judges as before, or it is a new one |
+| known.json | what the plan needs of architectures and tasks, without torch | - |
+| golden.json | the first losses of each architecture | - |
+| corpora.lock | the identity of each corpus | - |
+| words_to_avoid.json | how often the words of docs/development.md still occur | - |
+"""
+
+from collections.abc import Sequence
+
+from allmlp.checking import corpora, golden, known_answers, recipe_lock, rule_lock, words
+from allmlp.checking.found import Decisions, Found
+
+PARTS = (recipe_lock, rule_lock, known_answers, golden, corpora, words)
+
+
+def look(fix: bool, same_behaviour: Sequence[str] = (), new_rule: Sequence[str] = ()) -> list[Found]:
+    """What is out of line, in the order of PARTS. `fix`: written where no decision is needed, or where one is given.
+
+    `same_behaviour`: modules (or "all") and claims whose sources changed and alter nothing. `new_rule`: claims.
+    """
+    decisions = Decisions(frozenset(same_behaviour), frozenset(new_rule))
+    decisions.refuse_unknown()
+    return [found for part in PARTS for found in part.look(fix, decisions)]
+
+
+def check(fix: bool, same_behaviour: Sequence[str] = (), new_rule: Sequence[str] = ()) -> int:
+    """Print what is out of line and what was done. Returns 1 where something is left to do, else 0."""
+    found = look(fix, same_behaviour, new_rule)
+    for one in found:
+        print(one.text())
+    left = sum(one.open for one in found)
+    if left and not fix:
+        print("`allmlp check --fix` writes what needs no decision")
+    elif not left:
+        print("all in line: recipes, rules, known answers, golden losses, corpora, words")
+    return 1 if left else 0

@@ -1,0 +1,152 @@
+"""`allmlp check`: what is written from the sources agrees with them; what needs a decision is never written alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from allmlp import checking, paths, recipes, rules
+from allmlp.checking import PARTS, corpora, known_answers, recipe_lock, rule_lock, words
+from allmlp.checking.found import Decisions, Found
+from allmlp.errors import UserError
+from tests.conftest import PROJECT, call, edit, git
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__.rpartition(".")[2])
+def test_the_project_is_in_line(part, published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(published.parent)
+    found = list(part.look(False, Decisions()))
+    if part is words:  # a number that may fall is no fault
+        found = [one for one in found if one.names and ":" in one.names[0]]
+    assert [one.text() for one in found] == [], "run `allmlp check --fix`"
+
+
+def of_recipes(*same: str) -> dict[str, bool]:
+    """names -> is it still to be decided, of what is out of line in recipes.lock."""
+    return {" ".join(one.names): one.open for one in recipe_lock.look(True, Decisions(frozenset(same)))}
+
+
+def test_changed_sources_ask_for_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources, numbers = {"first": "a", "second": "b"}, {"first": 1, "second": 1, "third": 1}
+    monkeypatch.setattr(paths, "project", lambda: tmp_path)
+    monkeypatch.setattr(recipes, "modules", lambda: list(sources))
+    monkeypatch.setattr(recipes, "fingerprint", lambda module: sources[module])
+    monkeypatch.setattr(recipes, "of", lambda module: numbers[module])
+    assert of_recipes() == {"first second": False}
+    assert of_recipes() == {}
+    sources |= {"first": "c", "second": "d", "third": "e"}
+    numbers["second"] = 2
+    assert of_recipes() == {"second third": False, "first": True}
+    assert of_recipes() == {"first": True}, "it is never written alone"
+    assert of_recipes("first") == {"first": False}
+    del sources["second"]
+    assert of_recipes() == {"second": False}
+    lock = json.loads((tmp_path / "recipes.lock").read_text())
+    assert lock == {"first": {"recipe": 1, "sources": "c"}, "third": {"recipe": 1, "sources": "e"}}
+
+
+def test_a_raised_recipe_brings_all_that_rests_on_it_in_line(clone: Path) -> None:
+    before = json.loads((clone / "tests/numerics/golden.json").read_text())
+    edit(clone, "src/allmlp/models/triangular.py", "RECIPE = 1", "RECIPE = 2")
+    said = call(clone, "allmlp", "check", "--fix", ok=False).stdout  # a measure that rests on it waits for a decision
+    assert "recipes.lock: new or raised RECIPE: allmlp.models.triangular" in said
+    assert "answers that plans ask for and that are not there: triangular" in said
+    assert "answers that no plan asks for:" in said, "the tests' own parameters ask less"
+    assert "tests/numerics/golden.json: losses of another RECIPE: triangular" in said
+    after = json.loads((clone / "tests/numerics/golden.json").read_text())
+    assert {name for name in after if after[name] != before[name]} == {"triangular"}
+    assert after["triangular"]["losses"] == pytest.approx(before["triangular"]["losses"], rel=1e-5)
+
+
+def test_a_name_that_nothing_has_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UserError, match=r"'allmlp.models.lama' is no claim and no module with a RECIPE. Did you mean"):
+        checking.look(True, ["allmlp.models.lama"])
+    with pytest.raises(UserError, match="'all' is no claim"):
+        checking.look(True, new_rule=["all"])
+
+
+def test_many_names_stand_on_lines_of_their_own() -> None:
+    assert Found("a.lock", "differs", ("b", "c")).text() == "a.lock: differs: b, c"
+    assert Found("a.lock", "differs", ("b" * 50, "c" * 50)).text() == f"a.lock: differs:\n  {'b' * 50}\n  {'c' * 50}"
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The current digests of rules, in the test's hand, of a project that is a git repository."""
+    now = {"002-1": "a" * 16, "002-2": "b" * 16}
+    monkeypatch.setattr(rules, "current", lambda: now)
+    monkeypatch.setattr(paths, "project", lambda: tmp_path)
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    return now
+
+
+def of_rules(*same: str, new: tuple[str, ...] = ()) -> list[Found]:
+    return list(rule_lock.look(True, Decisions(frozenset(same), frozenset(new))))
+
+
+def test_a_changed_rule_asks_for_a_decision(ledger: dict[str, str], tmp_path: Path) -> None:
+    assert [one.open for one in of_rules()] == [False]
+    lock = tmp_path / rules.LOCK
+    lock.write_text(lock.read_text().replace("a" * 16, f"{'a' * 16} older=laptop,english"))
+    assert of_rules() == []
+    ledger["002-1"], ledger["002-3"] = "c" * 16, "d" * 16
+    del ledger["002-2"]
+    assert [(one.names, one.open) for one in of_rules()] == [
+        (("002-3",), False),
+        (("002-1",), True),
+        (("002-2",), False),
+    ]
+    assert rules.read_lock()["002-1"].older == ("laptop", "english"), "as it was"
+    assert [one.open for one in of_rules(new=("002-1",))] == [False]
+    assert lock.read_text() == f"002-1 {'c' * 16}\n002-3 {'d' * 16}\n"
+
+
+def test_a_rule_that_judges_the_same_by_other_code_keeps_its_age(ledger: dict[str, str], tmp_path: Path) -> None:
+    of_rules()
+    ledger["002-1"] = "c" * 16
+    with pytest.raises(UserError, match=r"Commit rules.lock first"):
+        of_rules("002-1")
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "--quiet", "--message=rules")
+    first = git(tmp_path, "rev-parse", "HEAD").strip()
+    for digest_now in ("c" * 16, "d" * 16):
+        ledger["002-1"] = digest_now
+        of_rules("002-1")
+        git(tmp_path, "commit", "--quiet", "--all", "--message=other code")
+        assert rules.read_lock()["002-1"] == rules.Line(digest_now, since=first)
+
+
+def test_a_corpus_that_is_gone_or_of_other_parameters_leaves_the_lock(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = json.loads((PROJECT / "corpora.lock").read_text())
+    entries |= {"gone": entries["digits"], "digits": {**entries["digits"], "spec": {}}}
+    (tmp_path / "corpora.lock").write_text(json.dumps(entries))
+    plan = corpora.load_plan()
+    monkeypatch.setattr(paths, "project", lambda: tmp_path)
+    monkeypatch.setattr(corpora, "load_plan", lambda: plan)
+    assert [one.names for one in corpora.look(True, Decisions())] == [("gone",), ("digits",)]
+    assert set(json.loads((tmp_path / "corpora.lock").read_text())) == set(entries) - {"gone", "digits"}
+
+
+def test_a_word_to_avoid_may_only_become_rarer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(tmp_path, "init", "--quiet")
+    monkeypatch.setattr(paths, "project", lambda: tmp_path)
+    listed = tmp_path / words.FILE
+    listed.parent.mkdir(parents=True)
+    listed.write_text('{"anew": 2, "told": 0}')
+    (tmp_path / "README.md").write_text("It is made anew.\nIt is told by toldest.\n")
+    fewer, more = words.look(True, Decisions())
+    assert (fewer.names, fewer.open) == (("anew",), False)
+    assert (more.names, more.open) == (("README.md:2",), True)
+    assert json.loads(listed.read_text()) == {"anew": 1, "told": 0}
+
+
+def test_answers_that_plans_do_not_ask_leave_known_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "known.json"
+    file.write_text('{"a: x": 1, "b: x": 2}')
+    monkeypatch.setattr(known_answers.known, "FILE", file)
+    monkeypatch.setattr(known_answers, "answers", lambda: {"b: x": 3, "c: x": 4})
+    assert [one.names for one in known_answers.look(True, Decisions())] == [("c",), ("b",), ("a",)]
+    assert json.loads(file.read_text()) == {"b: x": 3, "c: x": 4}
+    assert list(known_answers.look(True, Decisions())) == []
