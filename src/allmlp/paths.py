@@ -6,6 +6,7 @@ The two differ only while `make reproduce` works: it reads this project's files 
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,3 +63,21 @@ def write_whole(path: Path, content: str | bytes) -> None:
         ) from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+def json_lines(content: Any) -> str:
+    """JSON with a line for each entry of the first five levels, so that git shows what changed."""
+    return "".join(_lines(content)) + "\n"
+
+
+def _lines(value: Any, depth: int = 0) -> Iterator[str]:
+    """JSON, with a line for each entry of the first five levels."""
+    if depth == 5 or not value or not isinstance(value, dict | list):
+        yield json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return
+    keys = [f"{json.dumps(key)}: " for key in value] if isinstance(value, dict) else [""] * len(value)
+    yield "{" if isinstance(value, dict) else "["
+    for number, (key, entry) in enumerate(zip(keys, value.values() if isinstance(value, dict) else value, strict=True)):
+        yield f"{',' if number else ''}\n{key}"
+        yield from _lines(entry, depth + 1)
+    yield "\n}" if isinstance(value, dict) else "\n]"

@@ -19,9 +19,10 @@ import pandas as pd
 
 from allmlp import paths, store
 from allmlp.plan import Plan, load_plan
-from allmlp.report.judge import judge
+from allmlp.report import judge
 from allmlp.report.select import select
 from allmlp.report.sets import SETS
+from allmlp.report.workers import done
 
 FILE = Path(__file__).with_suffix(".json")
 DIGITS = 6  # of a digest: two of thousands agree by chance once in a thousand such files
@@ -72,9 +73,9 @@ def verdicts(plan: Plan, folder: Path) -> dict[str, dict[str, str]]:
     shutil.copy2(plan.root / SETS, folder / SETS)
     with contextlib.chdir(folder), patch.dict(os.environ, {paths.PROJECT: str(plan.root)}):
         select(plan)
-        entries = judge()["claims"]
+        (judged,) = done([judge.work()])
     found: dict[str, dict[str, str]] = {}
-    for entry in entries:
+    for entry in judged["claims"]:
         at = {**entry["at"], **entry.get("elsewhere", {})}
         keys = ("verdict", "value", "low", "high", "text", "runs", "rule_changed_since", "older_recipe")
         of = {scale: f"{one['verdict']} {_short([one.get(key) for key in keys])}" for scale, one in at.items()}

@@ -55,8 +55,8 @@ def test_runs_are_counted_by_their_curves() -> None:
     curves = {"a-seed0": curve(0.0), "a-seed1": curve(-0.4), "b-seed0": curve(0.0, noise=5.0)}
     there = found(loss_curve=curves, end=dict.fromkeys([*curves, "c-seed0", "untrained-seed0"], row(1.0)))
     expected = {"level": 1, "of": 4, "unknown": 2, "steps": [400, 400]}
-    assert levels.of_claim(there, ["end"]) == expected
-    assert levels.of_claim(there, ["loss_curve"]) == {**expected, "of": 3, "unknown": 1}
+    assert levels.of_measures(there, ["end"]) == expected
+    assert levels.of_measures(there, ["loss_curve"]) == {**expected, "of": 3, "unknown": 1}
 
 
 def test_the_measure_is_asked_before_the_curve() -> None:
@@ -86,21 +86,7 @@ def test_what_a_run_cannot_tell_its_seeds_do() -> None:
 def test_runs_that_only_choose_a_rate_are_not_compared() -> None:
     there = found(cost={"a-seed0": row(1.0), "search-seed9": row(1.0)}, end={"a-seed0": row(1.0)})
     assert levels.compared(there, ["cost"]) == ["a-seed0"]
-    assert levels.of_claim(found(exact={"untrained-seed0": row(1.0)}), ["exact"]) is None
-
-
-def test_a_figure_counts_the_same_runs_by_the_table() -> None:
-    curves = {"a-seed0": curve(0.0), "a-seed1": curve(-0.4)}
-    there = found(loss_curve=curves)
-    at: dict[str, Any] = {"steps": "400", "scale": "workstation"}
-    rows = [{**at, "run": run, **said} for run, said in levels.columns(there).items()]
-    elsewhere = [{**row, "scale": "laptop", "levelled": "unknown"} for row in rows]
-    table = pd.DataFrame([*elsewhere, *rows, {**at, "run": "untrained", **levels.UNTRAINED}])
-    about = {"scale": "workstation", "recorded": ""}
-    own = levels.of_figure({**about, "runs": [*curves, "untrained"]}, table)
-    assert own == levels.of_claim(there, ["loss_curve"])
-    assert levels.of_figure({**about, "runs": ["untrained", "unknown"]}, table) is None
-    assert levels.of_figure({**about, "recorded": "english", "runs": list(curves)}, table) is None
+    assert levels.of_measures(found(exact={"untrained-seed0": row(1.0)}), ["exact"]) is None
 
 
 def test_the_page_says_how_many_and_after_how_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import matplotlib
 
 from allmlp import paths, recipes, store
-from allmlp.report import evidence, exhibits, saving, style
+from allmlp.report import evidence, exhibits, levels, saving, style
 from allmlp.report.evidence import Evidence
 from allmlp.report.exhibits import Exhibit
 from allmlp.report.workers import Work
@@ -37,7 +37,8 @@ def _entry(exhibit: Exhibit, found: Evidence) -> dict[str, Any]:
         **exhibit.about(),
         "scale": found.scale,
         "recorded": found.recorded,
-        "runs": _runs(exhibit, found),
+        "runs": len(_runs(exhibit, found)),
+        "levelled": levels.of_measures(found, list(exhibit.measures)),
         "seeds": found.seeds_of(exhibit.measures[0]),
         "digest": _digest(exhibit, found),
         **evidence.extension(found),

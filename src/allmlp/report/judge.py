@@ -4,14 +4,12 @@ A scale is complete where all its planned runs are there. Where no complete scal
 claim needs, the largest one gives an indication and no verdict.
 """
 
-import json
 import math
 from functools import partial
 from typing import Any
 
-from allmlp import paths, rules, studies
-from allmlp.paths import CLAIMS
-from allmlp.report import evidence, levels, needs, selection
+from allmlp import rules, studies
+from allmlp.report import claims, evidence, levels, needs, selection
 from allmlp.report.evidence import Evidence
 from allmlp.report.multiplicity import holm
 from allmlp.report.sets import Unit
@@ -61,7 +59,7 @@ def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     older = any(one.older for measure in claim["measures"] for one in found.held(measure).values())
     younger = found.content.get("younger", {}).get(claim["id"])
     said = {"scale": found.scale, "runs": runs, "rule_changed_since": younger, "older_recipe": older}
-    return {**result, **said, "levelled": levels.of_claim(found, claim["measures"]), **evidence.extension(found)}
+    return {**result, **said, "levelled": levels.of_measures(found, claim["measures"]), **evidence.extension(found)}
 
 
 def judge_claim(study: str, claim: dict[str, Any], scales: dict[str, Evidence]) -> dict[str, Any]:
@@ -192,7 +190,7 @@ def _of_study(study: str) -> list[dict[str, Any]]:
 def _write(entries: list[list[dict[str, Any]]]) -> dict[str, Any]:
     content = selection.read()
     result = {"plan": content["plan"], "scale": content["scale"], "claims": [entry for of in entries for entry in of]}
-    paths.write_whole(CLAIMS, json.dumps(result, indent=1) + "\n")
+    claims.write(result)
     return result
 
 

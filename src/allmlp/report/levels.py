@@ -98,8 +98,8 @@ def compared(found: Evidence, measures: list[str]) -> list[str]:
     return sorted(run for run in runs if found.content["runs"][run]["steps"] > 0)
 
 
-def of_claim(found: Evidence, measures: list[str]) -> dict[str, Any] | None:
-    """How many of the trainings behind a claim have levelled off, and after how many steps; None if it has none."""
+def of_measures(found: Evidence, measures: list[str]) -> dict[str, Any] | None:
+    """How many of the trainings behind a claim or a figure have levelled off, and their steps; None without any."""
     runs = compared(found, measures)
     if not runs:
         return None
@@ -129,15 +129,3 @@ def columns(found: Evidence) -> dict[str, dict[str, Any]]:
     """run -> the columns of results/tables/runs.csv that say how it ended, of the compared trainings of a scale."""
     ended, runs = of_runs(found), compared(found, list(found.content["planned"]))
     return {run: _columns(level, WORDS[level.level]) for run in runs for level in [ended.get(run, UNKNOWN)]}
-
-
-def of_figure(about: dict[str, Any], table: pd.DataFrame) -> dict[str, Any] | None:
-    """The same count for a figure's runs, by the rows of results/tables/runs.csv; None if it compares no training.
-
-    about: the figure's entry of its index. A run of two scales has a row of each, told by the seeds of each.
-    """
-    there = table["scale"] == (about["recorded"] or about["scale"])
-    rows = table[there & table["run"].isin(about["runs"]) & (table["levelled"] != "")]
-    known = {word: level for level, word in WORDS.items()}
-    levels = [known[word] for word in rows["levelled"]]
-    return counted(levels, [int(steps) for steps in rows["steps"]]) if levels else None

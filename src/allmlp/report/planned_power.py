@@ -9,8 +9,7 @@ from typing import Any
 from allmlp import paths, studies
 from allmlp.errors import UserError
 from allmlp.layered import SCALES
-from allmlp.paths import CLAIMS
-from allmlp.report import selection
+from allmlp.report import claims, selection
 from allmlp.report.deciding import Rests
 from allmlp.report.power import MOST, TOO_LITTLE, advice, chance
 
@@ -81,9 +80,7 @@ def _claimed(claim: Mapping[str, Any], part: str) -> float | None:
 
 def rows(scale: str | None = None, claim: str | None = None) -> list[dict[str, Any]]:
     """Every row of the table, or those of one scale or claim, from claims.json and selected.json."""
-    if not CLAIMS.is_file():
-        raise UserError(f"{CLAIMS}: is missing. Run `allmlp judge`.")
-    entries = {entry["id"]: entry for entry in json.loads(CLAIMS.read_text(encoding="utf-8"))["claims"]}
+    entries = {entry["id"]: entry for entry in claims.read()["claims"]}
     if claim and claim not in entries:
         raise UserError(f"--claim {claim}: no such claim. There are: {', '.join(entries)}.")
     content, found = selection.read()["studies"], []

@@ -12,12 +12,12 @@ from markupsafe import Markup
 
 from allmlp import paths, studies
 from allmlp.errors import UserError, warn
-from allmlp.paths import CLAIMS, REPORT
-from allmlp.report import levels, selection
+from allmlp.paths import REPORT
+from allmlp.report import claims, selection
 from allmlp.report.draw import FIGURES
-from allmlp.report.inline import inlined
 from allmlp.report.moved import before, moved
 from allmlp.report.planned_power import POWER
+from allmlp.report.saving import element
 from allmlp.report.tabulate import TABLES
 from allmlp.studies.levelling import LIMIT
 
@@ -31,16 +31,12 @@ def _json(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-def _svg(path: Path) -> Markup:
-    name = paths.digest(f"{path.parent.name}/{path.stem}", 6)
-    return Markup(inlined(path.read_text(encoding="utf-8"), f"f{name}"))
-
-
-def _figures(study: str, runs: pd.DataFrame) -> list[dict[str, Any]]:
+def _figures(study: str) -> list[dict[str, Any]]:
     index, found = _json(FIGURES / study / "index.json"), []
-    for name, about in index.items():
-        svg, ended = _svg(FIGURES / study / f"{name}.svg"), levels.of_figure(about, runs)
-        found.append({"name": name, **about, "again": _again(name, index), "svg": svg, "levelled": ended})
+    place = list(studies.STUDIES).index(study)
+    for number, (name, about) in enumerate(index.items()):
+        svg = Markup(element(FIGURES / study / f"{name}.svg", f"f{place}-{number}"))
+        found.append({"name": name, **about, "again": _again(name, index), "svg": svg})
     return found
 
 
@@ -94,9 +90,9 @@ def _spent(study: str, runs: pd.DataFrame) -> list[dict[str, Any]]:
 
 def content() -> dict[str, Any]:
     """Everything that the templates show."""
-    selected, claims, power = selection.read(), _json(CLAIMS), _json(POWER)
+    selected, judged, power = selection.read(), claims.read(), _json(POWER)
     runs = _csv(TABLES / "runs.csv")
-    verdicts = {entry["id"]: entry for entry in claims["claims"]}
+    verdicts = {entry["id"]: entry for entry in judged["claims"]}
     shown, total, rows = [], Counter[str](), []
     for study, number in studies.STUDIES.items():
         ledger = [
@@ -113,7 +109,7 @@ def content() -> dict[str, Any]:
             **studies.about(study),
             "errata": studies.ledger(study, "errata"),
         }
-        made = {"figures": _figures(study, runs), "tables": _tables(study), "spent": _spent(study, runs)}
+        made = {"figures": _figures(study), "tables": _tables(study), "spent": _spent(study, runs)}
         said = {"claims": ledger, "own": own, "counts": {verdict: counts[verdict] for verdict in VERDICTS}}
         shown.append({**about, **said, **made})
     return {

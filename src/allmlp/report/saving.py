@@ -1,4 +1,4 @@
-"""A figure as a file, the same bytes each time: SVG for the page, PNG for everywhere else."""
+"""A figure as a file, the same bytes each time: SVG for the page, PNG for everywhere else; and back as an element."""
 
 import io
 import re
@@ -12,25 +12,41 @@ from allmlp import paths
 from allmlp.errors import warn
 from allmlp.report import style
 
+UNSAID = {"svg": ("Creator", "Date", "Format", "Type"), "png": ("Software",)}  # Matplotlib's own metadata
 LARGEST = 300_000  # bytes; git keeps every figure for ever
 GEOMETRY = re.compile(r' (?:d|x|y)="[^"]*"')
-FINE = re.compile(r"-?\d+\.\d{3,}")
+FINE = re.compile(r"-?\d+\.\d+")
+BESIDE = re.compile(r"(?<!^)\s*([MLCQz])\s*")  # a letter of a path with the blanks around it
+UNREAD = re.compile(  # what nothing refers to, and turns by nothing
+    r'(?<=<g) id="[^"]*"| id="image[0-9a-f]+"| transform="rotate\(-0 [^")]*\)"'
+)
+NAME = re.compile(r'(\sid="|\shref="#|url\(#)([^")]+)')
+STYLE = re.compile(r'(?<=\s)style="([^"]*)"')
+POINTS = re.compile(r'(?:(<use href="[^"]*" x="[^"]*" y="[^"]*") (style="[^"]*")/>\n)(?:<use [^>]* \2/>\n)+')
+BLANK = re.compile(r"(?<=[:;]) ")
+METADATA = re.compile(r"<metadata>.*?</metadata>\s*", re.DOTALL)
 
 
 def save(figure: Figure, file: Path, runs: list[str]) -> None:
     """Write an SVG or PNG file that names the runs that it shows. Warn of one that is too large."""
     buffer, suffix = io.BytesIO(), file.suffix[1:]
-    said = {"Description": f"runs: {' '.join(runs)}"}
+    said = {"Description": f"runs: {' '.join(run[-8:] for run in runs)}"}  # the ends of their ids
     with matplotlib.rc_context(style.rc()):
         if suffix == "svg":
             _lay_out(figure)
-        figure.savefig(buffer, format=suffix, metadata={**said, ("Date" if suffix == "svg" else "Software"): None})
+        figure.savefig(buffer, format=suffix, metadata={**said, **dict.fromkeys(UNSAID[suffix])})
     content = buffer.getvalue()
     if suffix == "svg":
         content = compact(content.decode("utf-8")).encode("utf-8")
     if len(content) > LARGEST:
         warn(f"{file}: {len(content):,} bytes, more than {LARGEST:,}; git keeps it for ever. Draw fewer points.")
     paths.write_whole(file, content)
+
+
+def element(file: Path, name: str) -> str:
+    """The <svg> element of a figure's file, for a page. `name` begins its names, so that a page can hold many."""
+    svg = file.read_text(encoding="utf-8")
+    return re.sub(r'(["#.])f-(?=\d)', rf"\1{name}-", METADATA.sub("", svg[svg.index("<svg") :]))
 
 
 def _lay_out(figure: Figure) -> None:
@@ -43,14 +59,35 @@ def _lay_out(figure: Figure) -> None:
 
 
 def compact(svg: str) -> str:
-    """The same picture with its coordinates to a hundredth of a point.
+    """The same picture, shorter: coordinates to a tenth of a point (to a hundredth below 10), styles as classes.
 
-    >>> compact('<path d="M 1.23456 7 L 20.999999 -0.0001"/><text x="3.14159">3.14159</text>')
-    '<path d="M 1.23 7 L 21 0"/><text x="3.14">3.14159</text>'
+    Matplotlib repeats its styles at every point. What is defined, and the classes, are called f-0, f-1, ...; without
+    the name of an element before a class, for inside a <use> nothing outside is matched.
+
+    >>> file = '<svg><path id="m3" style="fill: red" d="M 1.23456 7 L 9.9999 -0.0001 z "/><use xlink:href="#m3"/></svg>'
+    >>> print(compact(file))
+    <svg><style>.f-0{fill:red}</style><path id="f-0" class="f-0" d="M1.23 7L10 0z"/><use href="#f-0"/></svg>
     """
-    return GEOMETRY.sub(lambda attribute: FINE.sub(_rounded, attribute[0]), svg)
+    names: dict[str, int] = {}
+    styles: dict[str, int] = {}
+    text = GEOMETRY.sub(lambda attribute: BESIDE.sub(r"\1", FINE.sub(_rounded, attribute[0])), svg)
+    text = re.sub(r"\n\s+", "\n", UNREAD.sub("", text).replace("xlink:href", "href"))
+    text = POINTS.sub(_together, text)
+    text = NAME.sub(lambda found: f"{found[1]}f-{names.setdefault(found[2], len(names))}", text)
+    text = STYLE.sub(lambda found: f'class="f-{styles.setdefault(found[1], len(styles))}"', text)
+    rules = "".join(f".f-{number}{{{BLANK.sub('', style)}}}" for style, number in styles.items())
+    head, opening, rest = re.split(r"(<svg[^>]*>)", text, maxsplit=1)
+    return f"{head}{opening}<style>{rules}</style>{rest}"
+
+
+def _together(points: re.Match[str]) -> str:
+    """Points that follow each other in one style, as a group of that style: what they draw inherits all but opacity."""
+    if re.search(r"(?<!-)opacity", points[2]):
+        return points[0]
+    return f"<g {points[2]}>\n{points[0].replace(f' {points[2]}', '')}</g>\n"
 
 
 def _rounded(number: re.Match[str]) -> str:
-    shorter = f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+    value = float(number[0])
+    shorter = f"{value:.{1 if abs(value) >= 10 else 2}f}".rstrip("0").rstrip(".")
     return "0" if shorter == "-0" else shorter

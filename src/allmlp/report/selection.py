@@ -18,7 +18,7 @@ Where nothing is measured yet, runs have no description. `opened` gives the cont
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -122,21 +122,8 @@ def _read(text: str) -> dict[str, Any]:
 
 def write(content: dict[str, Any]) -> bool:
     """Write results/selected.json: a line for each run and each description. Returns whether that changed it."""
-    text = "".join(_lines(content)) + "\n"
+    text = paths.json_lines(content)
     if SELECTED.is_file() and SELECTED.read_text(encoding="utf-8") == text:
         return False
     paths.write_whole(SELECTED, text)
     return True
-
-
-def _lines(value: Any, depth: int = 0) -> Iterator[str]:
-    """JSON, with a line for each entry of the first five levels."""
-    if depth == 5 or not value or not isinstance(value, dict | list):
-        yield json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        return
-    keys = [f"{json.dumps(key)}: " for key in value] if isinstance(value, dict) else [""] * len(value)
-    yield "{" if isinstance(value, dict) else "["
-    for number, (key, entry) in enumerate(zip(keys, value.values() if isinstance(value, dict) else value, strict=True)):
-        yield f"{',' if number else ''}\n{key}"
-        yield from _lines(entry, depth + 1)
-    yield "\n}" if isinstance(value, dict) else "\n]"

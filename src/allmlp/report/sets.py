@@ -97,7 +97,7 @@ class Sets:
             }
             for study, scales in self.complete.items()
         }
-        paths.write_whole(SETS, json.dumps({"complete": complete, "sets": lists}, indent=1) + "\n")
+        paths.write_whole(SETS, paths.json_lines({"complete": complete, "sets": lists}))
 
     def keep_only(self, study: str, keys: set[str]) -> None:
         """Forget what nothing of a study speaks of any more."""

@@ -1,0 +1,43 @@
+"""results/claims.json: the verdict of every claim, with the runs that it rests on.
+
+Claims share sets of runs, so each set is written once: `runs` of a verdict is the digest of a set, and `sets` has the
+ids. `read` gives the lists back.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from allmlp import paths
+from allmlp.errors import UserError
+from allmlp.paths import CLAIMS
+
+
+def _verdicts(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Every mapping of claims.json that may have runs: of a claim, and of each scale where it was judged."""
+    for entry in entries:
+        yield entry
+        yield from entry["at"].values()
+
+
+def write(content: dict[str, Any]) -> None:
+    """Write the file. content: `plan`, `scale` and `claims`, whose runs are lists."""
+    claims: list[dict[str, Any]] = json.loads(json.dumps(content["claims"]))  # a copy, to change
+    sets: dict[str, list[str]] = {}
+    for verdict in _verdicts(claims):
+        if "runs" in verdict:
+            digest = paths.digest(verdict["runs"], 8)
+            sets[digest] = verdict["runs"]
+            verdict["runs"] = digest
+    paths.write_whole(CLAIMS, paths.json_lines({**content, "sets": dict(sorted(sets.items())), "claims": claims}))
+
+
+def read() -> dict[str, Any]:
+    """What was written."""
+    if not CLAIMS.is_file():
+        raise UserError(f"{CLAIMS}: is missing. Run `allmlp judge`.")
+    content: dict[str, Any] = json.loads(CLAIMS.read_text(encoding="utf-8"))
+    for verdict in _verdicts(content["claims"]):
+        if "runs" in verdict:
+            verdict["runs"] = content["sets"][verdict["runs"]]
+    return content
