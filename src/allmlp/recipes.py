@@ -20,7 +20,7 @@ BLIND = frozenset(  # what cannot alter a result: names, registries, description
     for name in ("columns", "errors", "models", "paths", "protocols", "recipes", "run", "strict", "studies", "tasks")
 )
 
-LEDGERS = {"about.yaml", "claims.yaml", "errata.yaml"}  # what is said of results, not what makes them
+LEDGERS = {"about.yaml", "claims.yaml", "errata.yaml", "known.json"}  # what follows from sources, or is said of them
 
 
 def source(module: str) -> Path:
@@ -92,11 +92,13 @@ def sources(*modules: str, blind: frozenset[str] = BLIND) -> list[str]:
 
 
 def _data(module: str) -> str:
-    """The data files of a package: word lists and templates are sources too."""
+    """A package's word lists and templates, and the table that a module keeps beside itself: sources too."""
     path = source(module)
-    files = sorted(path.parent.rglob("*")) if path.name == "__init__.py" else []
-    read = (file for file in files if file.suffix in {".yaml", ".txt"} and file.name not in LEDGERS)
-    return "".join(file.read_text(encoding="utf-8") for file in read)
+    if path.name == "__init__.py":
+        files = [file for file in sorted(path.parent.rglob("*")) if file.suffix in {".yaml", ".txt"}]
+    else:
+        files = [file for file in [path.with_suffix(".json")] if file.is_file()]
+    return "".join(file.read_text(encoding="utf-8") for file in files if file.name not in LEDGERS)
 
 
 @cache
