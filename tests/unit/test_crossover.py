@@ -19,7 +19,7 @@ from allmlp.models.attention import SoftmaxAttention, Transformer
 from allmlp.plan import Context, load_plan
 from allmlp.studies.crossover import retrieval
 from allmlp.studies.crossover import runs as planned
-from allmlp.studies.crossover.figures import matrix
+from allmlp.studies.crossover.figures import LINE
 from allmlp.studies.crossover.fits import TASKS, fits
 from allmlp.studies.crossover.measures import abilities, resources, score
 from allmlp.studies.crossover.rows import COPYING_TYPES, FILLERS
@@ -89,7 +89,7 @@ def test_every_reason_is_a_sentence() -> None:
     assert len(reasons) > 4
     for reason in reasons:
         assert re.fullmatch(r"[A-Z][^.]+ [^.]+\.", reason), reason
-        assert len(textwrap.wrap(reason, matrix.LINE)) <= 5, f"{reason!r} does not fit into a cell of the matrix"
+        assert len(textwrap.wrap(reason, LINE)) <= 5, f"{reason!r} does not fit into a cell of the matrix"
 
 
 def named(settings: Any) -> str:

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from allmlp import studies
 from allmlp.studies.crossover import families, tables, verdicts
-from allmlp.studies.crossover.figures.matrix import _cells, matrix
+from allmlp.studies.crossover.figures import _cells, matrix
 from allmlp.studies.rules import NotPlannedError
 from tests.conftest import PROJECT
 from tests.exhibits import shown

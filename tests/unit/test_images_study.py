@@ -14,8 +14,7 @@ from allmlp.errors import UserError
 from allmlp.report import style
 from allmlp.studies.copying import heat
 from allmlp.studies.copying.centre import central
-from allmlp.studies.copying.figures import heat_maps as heat_figure
-from allmlp.studies.copying.figures.image_curves import image_curves
+from allmlp.studies.copying.figures import images as image_figures
 from allmlp.studies.copying.measures import heat_maps, heat_shares, image_curve
 from allmlp.studies.copying.runs.images import OF_EVERY_IMAGE_RUN, OF_RELATIONS, RELATIONS
 from allmlp.studies.copying.tables import image_ends
@@ -124,7 +123,7 @@ def test_maps_hold_the_pixels_of_their_patches(trained: dict[str, Trained]) -> N
     file, chosen = run.task().file, run.task().drawn_rows(heat_maps.IMAGES)  # type: ignore[attr-defined]
     for image, row in enumerate(chosen):
         of_image = rows[rows["image"] == image]
-        assert np.array_equal(heat_figure._image(of_image), file.test[0][row])
+        assert np.array_equal(image_figures._image(of_image), file.test[0][row])
         assert of_image["label"].unique().tolist() == [file.test[1][row]]
     shares = heat_shares.measure(run)
     middle = rows[rows["patch_row"].isin([0, 1]) & rows["patch_column"].isin([0, 1])].groupby("image")["heat_1"].sum()
@@ -183,8 +182,8 @@ def test_figures_and_table_are_made_from_measurements(trained: dict[str, Trained
     table = image_ends(**tables, cost=pd.DataFrame(costs))
     assert table["model"].tolist() == ["birn", "linear-birn"]
     assert table["heat_beyond_area_1"].notna().all()
-    lines = image_curves(**tables).axes[0].get_legend_handles_labels()[1]
+    lines = image_figures.image_curves(**tables).axes[0].get_legend_handles_labels()[1]
     assert lines == ["birn", "linear-birn"]
-    shown = heat_figure.heat_maps(**tables).axes
+    shown = image_figures.heat_maps(**tables).axes
     assert len(shown) == 3 * heat_maps.IMAGES
     assert style.COLOURS["birn"] != style.COLOURS["linear-birn"]

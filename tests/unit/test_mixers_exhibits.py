@@ -7,7 +7,7 @@ import pytest
 from allmlp import studies
 from allmlp.report.exhibits import of
 from allmlp.studies.mixers import comparisons
-from allmlp.studies.mixers.figures.against_flat import MARGIN
+from allmlp.studies.mixers.figures.trainings import MARGIN
 from allmlp.studies.mixers.searched import searched
 from allmlp.studies.rules import NotPlannedError
 from tests import exhibits

@@ -11,7 +11,7 @@ from allmlp import measuring, studies
 from allmlp.errors import UserError
 from allmlp.measured import read
 from allmlp.run import Run
-from allmlp.studies.mixers.figures.retrieval_accuracy import TITLES
+from allmlp.studies.mixers.figures.retrieval import TITLES
 from allmlp.studies.mixers.matching import OTHER_WORDS, SHARED_WORDS
 from allmlp.studies.mixers.readings import READERS, readings
 from allmlp.studies.mixers.runs import retrieval

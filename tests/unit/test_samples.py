@@ -12,7 +12,7 @@ from allmlp import models
 from allmlp.studies import overlap
 from allmlp.studies.language import prompts
 from allmlp.studies.language.context_gain import context_gain
-from allmlp.studies.language.figures.contexts import contexts
+from allmlp.studies.language.figures.loss import contexts
 from allmlp.studies.language.measures import context_parameters, samples
 from allmlp.studies.rules import NotPlannedError
 from allmlp.tokens import TokenFile

@@ -1,1 +1,1 @@
-"""Figures of study 002: measurements -> a figure, one file each."""
+"""Figures of study 002: measurements -> a figure."""

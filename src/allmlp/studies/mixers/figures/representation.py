@@ -1,4 +1,4 @@
-"""Share of the input recovered from the last hidden layer, against training, width and depth (001-28, own-9)."""
+"""Figures of what trained models keep of their input, and how fast models write."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -70,3 +70,27 @@ def panels(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
         "n_blocks": untrained[untrained["d_model"].eq(width)],
     }
     return {x: found for x, found in varied.items() if x == "step" or found[x].nunique() > 1}
+
+
+WAYS = {"step_tokens_per_s": ("a step", "-"), "pass_tokens_per_s": ("a full pass", (0, (3, 2)))}
+
+
+@figure("Speed of generation", where="Mixer Inference", claims=["001-29"], parts=["speed"])
+def generation_speed(generation_speed: pd.DataFrame) -> Figure:
+    """Tokens per second when one sequence of that length is written on, on one machine: solid with what the model
+    remembers of the tokens before (O(t d + d^2) per token and layer), dashed by a full pass over all of them, as the
+    paper generates. Untrained weights, whose values alter no time. Seconds belong to the machine that took them.
+    """
+    rows = generation_speed
+    figure, ((axis,),) = style.canvas(height=2.8, width=5.5)
+    for model, shade, of_model in plots.by_model(rows):
+        for column, (way, line) in WAYS.items():
+            means = of_model.groupby("length")[column].mean()
+            axis.plot(means.index, means, color=shade, linestyle=line, marker=".", label=f"{model}, {way}")
+    plots.ticks(axis, sorted(rows["length"].unique()), base=2)
+    axis.set_yscale("log")
+    first = rows.iloc[0]
+    axis.set_xlabel(f"tokens read (width {first['d_model']}, {first['n_blocks']} layers)")
+    axis.set_ylabel("tokens per second")
+    axis.legend()
+    return figure

@@ -1,1 +1,0 @@
-"""Figures of the crossover: measurements -> a figure, one file each."""

@@ -1,0 +1,186 @@
+"""Figures of the classes of first-layer neurons: over training, and by what they depend on."""
+
+from itertools import cycle
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from allmlp.report import plots, style
+from allmlp.report.exhibits import figure
+from allmlp.report.statistics import t_interval
+from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, share_column
+from allmlp.studies.language.drawing import COLOURS, LINES, kept_steps
+from allmlp.studies.language.parts import CONTROLS, along, on_corpora
+from allmlp.studies.language.verdicts.wear import of_deciding
+from allmlp.studies.seeds import at_end, curve, over_seeds
+
+
+@figure(
+    "Classes of first-layer neurons over training",
+    where="Figure 4, left",
+    claims=["000-5", "000-10", "000-12"],
+    parts=["neurons"],
+)
+def neuron_classes(neuron_classes: pd.DataFrame) -> Figure:
+    """Share of first-layer neurons that Appendix H calls n-gram, bag-of-words (and not n-gram), hybrid (both only with
+    its relaxed thresholds) or DCT-sparse (few large frequencies, and none of these), against training steps; mean over
+    seeds and 95 % t interval. The paper leaves open what its norms are relative to (E000-2, E000-3): left, as they are,
+    each time row over its own norm; right, over the neuron's largest row and its root mean square, with the threshold
+    of variance scaled to the embedding width. The paper prints a drawing without numbers, so there is no grey mark.
+    """
+    readings = list(neuron_classes["reading"].unique())
+    figure, axes = style.canvas(columns=len(readings), height=2.9)
+    for axis, reading in zip(axes[0], readings, strict=True):
+        rows = neuron_classes[neuron_classes["reading"] == reading]
+        for name, colour in COLOURS.items():
+            line = curve(rows, share_column(name))
+            plots.band(axis, line, color=colour, linestyle=LINES[name], marker="o", label=name)
+        kept_steps(axis, rows["step"])
+        axis.set_ylim(-0.02, 1.02)
+        axis.set_title(f"reading: {reading}")
+    axes[0, 0].set_ylabel("share of neurons")
+    axes[0, -1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+AXES = {"context": "context (tokens)", "d_mlp": "hidden width w (neurons)"}
+
+
+@figure("Classes of neurons against context and width", where="Figure 11", claims=["000-15"], parts=["variation"])
+def class_shares_by_size(neuron_classes: pd.DataFrame) -> Figure:
+    """Share of first-layer neurons in each class of Appendix H after the last step, against the context length (left)
+    and the hidden width (right), under both readings of its norms; all else as in the base run, whose value both
+    columns share. Mean over seeds and 95 % t interval. The paper, at contexts and widths that it does not list, finds
+    the shares roughly constant, and context to have the larger effect.
+    """
+    rows = at_end(neuron_classes)
+    readings = list(rows["reading"].unique())
+    figure, axes = style.canvas(columns=len(AXES), rows=len(readings), height=2.3)
+    for down, reading in enumerate(readings):
+        for axis, (setting, label) in zip(axes[down], AXES.items(), strict=True):
+            of_setting = along(rows[rows["reading"] == reading], setting)
+            for name, colour in COLOURS.items():
+                points = over_seeds(of_setting, [setting], share_column(name))
+                plots.band(axis, points, setting, color=colour, linestyle=LINES[name], marker="o", label=name)
+            plots.ticks(axis, sorted(of_setting[setting].unique()), base=2)
+            axis.set_ylim(-0.02, 1.02)
+            axis.set_xlabel(label)
+        axes[down, 0].set_ylabel(f"reading: {reading}\nshare of neurons")
+    plots.legend_below(figure, [axes[0, 0]], ncols=len(COLOURS))
+    return figure
+
+
+VARIED = {
+    "low_rows": (N_GRAM, "share of low rows needed"),
+    "low": (N_GRAM, "norm of a low row"),
+    "high": (N_GRAM, "norm of a high row"),
+    "variance": (BAG_OF_WORDS, "variance over the printed"),
+}
+
+
+@figure("What the thresholds decide", where="Appendix H", claims=["000-5", "000-19"], parts=["neurons"])
+def thresholds(thresholds: pd.DataFrame) -> Figure:
+    """Share of neurons that meet the criterion of each of the two classes after the last step, against one threshold of
+    Appendix H with the others as printed, under both readings of its norms (rows); mean over seeds and 95 % t interval.
+    Grey: the printed value. A share that falls or rises steeply there is the threshold's as much as the network's.
+    Neurons may meet both criteria. The paper chose its values by visual inspection.
+    """
+    readings = list(thresholds["reading"].unique())
+    figure, axes = style.canvas(columns=len(VARIED), rows=len(readings), height=2.1, width=7.5)
+    for down, reading in enumerate(readings):
+        for axis, (threshold, (name, label)) in zip(axes[down], VARIED.items(), strict=True):
+            at = thresholds[(thresholds["reading"] == reading) & (thresholds["threshold"] == threshold)]
+            points = over_seeds(at, ["value_1"], share_column(name))
+            plots.band(axis, points, "value_1", color=COLOURS[name], label=name)
+            style.mark_paper(axis, float(at["printed_1"].iloc[0]), along="x", label="printed")
+            axis.set_ylim(-0.02, 1.02)
+            if threshold == "variance":
+                axis.set_xscale("log", base=2)
+            if down == len(readings) - 1:
+                axis.set_xlabel(label, fontsize=8)
+        axes[down, 0].set_ylabel(f"reading: {reading}\nshare of neurons")
+    plots.legend_below(figure, axes[0], ncols=3, order=[N_GRAM, BAG_OF_WORDS])
+    return figure
+
+
+CONTROLLED = {
+    "n_gram_share_1": "n-gram neurons",
+    "bag_of_words_share_1": "bag-of-words neurons",
+    "constant_share_median_1": "constant energy",
+}
+
+
+@figure(
+    "Neurons of text without topics, and without order",
+    claims=["000-own-3", "000-own-4"],
+    parts=["variation", "control"],
+)
+def controls(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figure:
+    """The same MLP on the study's corpus, on the same with its sentences dealt again among documents (nothing reaches
+    beyond a sentence), and on the same with words shuffled within each document (no order): share of n-gram and of
+    bag-of-words neurons, by the reading that decides, and median over neurons of the share of energy of all but the
+    last three rows that is constant in time, against training steps. Mean over seeds and 95 % t interval.
+    """
+    numbers = concentration[["run", "step", "constant_share_median_1"]]
+    rows = of_deciding(neuron_classes).merge(numbers, on=["run", "step"])
+    lines = {CONTROLS.get(ending, "as it is"): of_corpus for ending, of_corpus in on_corpora(rows).items()}
+    figure, axes = style.canvas(columns=len(CONTROLLED), height=2.7)
+    for axis, (value, title) in zip(axes[0], CONTROLLED.items(), strict=True):
+        for position, (name, of_corpus) in enumerate(lines.items()):
+            line, colour = curve(of_corpus, value), style.NEUTRAL[position]
+            plots.band(axis, line, color=colour, marker="os^"[position], label=name)
+        kept_steps(axis, rows["step"])
+        axis.set_ylim(-0.02, 1.02)
+        axis.set_title(title)
+    axes[0, 0].set_ylabel("share")
+    plots.legend_below(figure, [axes[0, 0]], ncols=3, title=rows["base_corpus"].iloc[0])
+    return figure
+
+
+WORN = {
+    "n_gram_share_1": "n-gram neurons",
+    "bag_of_words_share_1": "bag-of-words neurons",
+    "window_share_median_1": "energy explained",
+}
+MARKERS = "osD^v"
+
+
+@figure("Is the structure the data's or the optimiser's?", claims=["000-own-5"], parts=["variation"])
+def wear(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figure:
+    """The grid of weight decays and of initial embeddings, all else equal, against the e-foldings by which weight decay
+    has faded the first layer's random start: share of n-gram neurons, share of bag-of-words neurons (both by the
+    reading that decides), median over neurons of the energy that the last three rows and one constant explain. Thin
+    lines are trainings (mean over seeds, from left to right), each with its decay; markers their ends, with 95 % t
+    intervals. Colours: standard deviation of the initial embeddings.
+    """
+    numbers = concentration[["run", "step", "window_share_median_1"]]
+    rows = along(of_deciding(neuron_classes).merge(numbers, on=["run", "step"]), "weight_decay", "embedding_std")
+    stds, decays = sorted(rows["embedding_std"].unique()), sorted(rows["weight_decay"].unique())
+    colours, markers = dict(zip(stds, style.NEUTRAL, strict=False)), dict(zip(decays, cycle(MARKERS), strict=False))
+    figure, axes = style.canvas(columns=len(WORN), height=2.9)
+    for axis, (value, title) in zip(axes[0], WORN.items(), strict=True):
+        for (std, decay), cell in rows.groupby(["embedding_std", "weight_decay"]):
+            _cell(axis, cell, value, colours[std], markers[decay])
+        axis.set_xscale("symlog", linthresh=0.1)
+        axis.set_xlim(left=0)
+        axis.set_ylim(-0.02, 1.02)
+        axis.set_xlabel("e-foldings of weight decay")
+        axis.set_title(title)
+    axes[0, 0].set_ylabel("share")
+    for std, colour in colours.items():
+        axes[0, 0].plot([], [], color=colour, label=f"embeddings of standard deviation {std:g}")
+    for decay, marker in markers.items():
+        axes[0, 0].plot([], [], marker, color="black", label=f"weight decay {decay:g}")
+    plots.legend_below(figure, [axes[0, 0]], ncols=max(2, len(stds)))
+    return figure
+
+
+def _cell(axes: Axes, rows: pd.DataFrame, value: str, colour: str, marker: str) -> None:
+    """One cell of the grid: the way, and the end."""
+    way = curve(rows, value).merge(rows.groupby("step", as_index=False)["wear_1"].mean(), on="step")
+    way = way.assign(low=way["mean"], high=way["mean"])
+    plots.band(axes, way, "wear_1", color=colour, linewidth=0.8, alpha=0.6)
+    looks: dict[str, Any] = {"fmt": marker, "color": colour, "markersize": 6, "capsize": 2, "zorder": 3}
+    plots.whisker(axes, way["wear_1"].iloc[-1], t_interval(at_end(rows)[value].to_numpy()), **looks)

@@ -1,1 +1,0 @@
-"""Figures of study 004: measurements -> a figure, one file each."""
