@@ -190,7 +190,7 @@ def test_rows_state_the_vocabularies_of_their_tasks() -> None:
     ("change", "said"),
     [
         ({"families": {"attention": ["transfromer"]}}, "Did you mean 'transformer'"),
-        ({"families": {"a": ["transformer"], "b": ["transformer"]}}, "transformer is of two families"),
+        ({"families": {"a": ["transformer"], "b": ["transformer"]}}, "transformer is in two families"),
         ({"budgets": {"coyping": 1e9}}, "Did you mean 'copying'"),
         ({"search": {"learning_rates": [1e-3], "seed": 0, "share": 0.5}}, "is one of `seeds`"),
     ],
@@ -203,7 +203,7 @@ def test_settings_that_cannot_be_are_refused(planning: Any, change: dict[str, An
 
 def test_a_budget_that_pays_for_no_step_is_said(planning: Any) -> None:
     settings, context = planning("laptop")
-    with pytest.raises(UserError, match=r"budgets.copying: 10 operations pay for no step of transformer"):
+    with pytest.raises(UserError, match=r"budgets.copying: 10 operations buy no step of transformer"):
         list(planned.cells(settings.model_copy(update={"budgets": {"copying": 10.0}}), context))
 
 

@@ -1,8 +1,8 @@
-"""Which came first, a claim's rule or its results: by git's history, which nobody rewrites by measuring again.
+"""Which came first, a claim's rule or its results: read from git's history, which measuring again does not change.
 
-A rule is of the commit that wrote its line in rules.lock, a result of the commit that first added a measurement of the
-same run settings and measure, under whatever recipe. What is not committed yet is younger than all that is. A rule that
-comes with its results is not younger than they are. Where git does not know, nothing is said (None).
+A rule dates from the commit that wrote its line in rules.lock. A result dates from the first commit with a measurement
+of the same run settings and measure, under any recipe. Uncommitted counts as younger than committed. A rule and results
+of one commit are equally old. None: git does not know.
 """
 
 import re
@@ -19,7 +19,7 @@ NOT_YET = "not committed"
 
 
 def _git(root: Path, *words: str) -> bytes:
-    """What git prints; nothing where there is no git or it fails."""
+    """The output of git; empty without git or if it fails."""
     try:
         done = subprocess.run(["git", *words], cwd=root, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -28,13 +28,13 @@ def _git(root: Path, *words: str) -> bytes:
 
 
 def head(root: Path) -> str:
-    """The commit that is checked out; empty where there is none."""
+    """The commit that is checked out; empty without one."""
     return _git(root, "rev-parse", "HEAD").decode().strip()
 
 
 @dataclass(frozen=True)
 class History:
-    """What the history of HEAD says. `ancestors`: commit -> bits of it and all that it rests on; `times`: author's."""
+    """The history of HEAD. `ancestors`: commit -> bits of the commit and all its ancestors; `times`: author times."""
 
     root: Path
     ancestors: dict[str, int]
@@ -44,7 +44,7 @@ class History:
 
     @classmethod
     def of(cls, root: Path) -> "History":
-        """Of the repository that holds a folder: empty where there is none, or where its history was cut off."""
+        """The history of the repository around a folder; empty without a repository, or with a shallow one."""
         ancestors: dict[str, int] = {}
         bits: dict[str, int] = {}
         times: dict[str, int] = {}
@@ -59,7 +59,7 @@ class History:
         return cls(root, ancestors, bits, times)
 
     def after(self, one: str, other: str) -> bool:
-        """Is `one` later than `other`? Of two on different branches, by their authors' times."""
+        """Is `one` later than `other`? On different branches the author times decide."""
         if NOT_YET in (one, other) or one == other:
             return one == NOT_YET != other
         if self.ancestors[other] & self.bits[one]:
@@ -78,19 +78,19 @@ class History:
         return found
 
     def written(self, claim: str) -> str:
-        """The commit that wrote a claim's line; empty where git knows of none."""
+        """The commit that wrote a claim's line; empty if unknown."""
         commit = self._lines.get(claim, "") if self.bits else ""
         return "" if commit == NOT_YET else commit
 
     @cached_property
     def _birth(self) -> str:
-        """The commit that rules.lock began with; empty where it is not committed."""
+        """The first commit with a rules.lock; empty if it is not committed."""
         log = _git(self.root, "log", "--reverse", "--diff-filter=A", "--format=%H", "--", rules.LOCK).decode()
         return next(iter(log.split()), "")
 
     @cached_property
     def _added(self) -> dict[Path, list[str]]:
-        """The commits that added each file of the store; of two branches, both may have."""
+        """The commits that added each file of the store: several if two branches did."""
         words = ("-c", "core.quotepath=off", "log", "--full-history", "--no-renames", "--diff-filter=A", "--name-only")
         found: dict[Path, list[str]] = {}
         commit = ""
@@ -104,7 +104,7 @@ class History:
     def firsts(self, study: str, measure: str) -> dict[str, str]:
         """settings -> the earliest commit that added a measurement of them, under any recipe.
 
-        A part says so where it was merged from others. Else the commit that added the part counts.
+        A merged part records this commit. For others the commit that added the part counts.
         """
         if (study, measure) not in self._firsts:
             self._firsts[study, measure] = self._earliest(study, measure)
@@ -120,7 +120,8 @@ class History:
         return found
 
     def since(self, study: str, measure: str) -> dict[str, str]:
-        """The same for a merged part: empty where no commit has one yet, as it was where there is no history."""
+        """The same, to be recorded in a merged part: without uncommitted ones; without a history, what was recorded
+        before."""
         known = {one.settings: one.since for one, _ in store.of(study, measure).every if one.since}
         firsts = self.firsts(study, measure) if self.bits else {}
         return known | {settings: commit for settings, commit in firsts.items() if commit != NOT_YET}
@@ -128,7 +129,7 @@ class History:
     def younger(self, claim: str, line: rules.Line | None, where: str, firsts: Iterable[str]) -> bool | None:
         """Is a claim's rule younger than the oldest of these measurements, by their first commits? None: unknown.
 
-        `where`: the scale or overlay that they are of. Before rules.lock there is no history of rules, but its word.
+        `where`: the scale or overlay of the measurements. For rules older than rules.lock, the file itself says it.
         """
         if not self.bits or line is None or not self._birth or claim not in self._lines:
             return None

@@ -14,7 +14,7 @@ from allmlp.paths import CLAIMS
 
 
 def _verdicts(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Every mapping of claims.json that may have runs: of a claim, and of each scale where it was judged."""
+    """Every mapping of claims.json that may have runs: one per claim, and one per scale at which it was judged."""
     for entry in entries:
         yield entry
         yield from entry["at"].values()
@@ -33,7 +33,7 @@ def write(content: dict[str, Any]) -> None:
 
 
 def read() -> dict[str, Any]:
-    """What was written."""
+    """The content of the file, with lists of runs."""
     if not CLAIMS.is_file():
         raise UserError(f"{CLAIMS}: is missing. Run `allmlp judge`.")
     content: dict[str, Any] = json.loads(CLAIMS.read_text(encoding="utf-8"))

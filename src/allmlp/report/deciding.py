@@ -1,4 +1,4 @@
-"""What decides a verdict, as small frozen values: the rule, its limits, and the mean and spread that it met.
+"""What decides a verdict, as small frozen values: the rule, its limits, and the measured mean and spread.
 
 The same rule judges the measured seeds, one row of values, and the draws of `allmlp power`, thousands of rows at once.
 
@@ -18,12 +18,12 @@ from scipy.special import betaincinv, stdtrit  # as in scipy.stats, which is slo
 
 Kind = Literal["better", "below", "equal", "inside", "prediction", "all", "few"]
 KINDS: tuple[str, ...] = get_args(Kind)
-NUMBERS = ("low", "high", "level", "limit")  # of a rule
+NUMBERS = ("low", "high", "level", "limit")  # fields of a rule
 FEWEST_SEEDS = 5  # below this nothing is decided
 
 
 class Ends(NamedTuple):
-    """Mean and the two ends of an interval, arrays of one shape; infinite ends where there is none."""
+    """Mean and the two ends of an interval, arrays of one shape; infinite ends where there is no interval."""
 
     mean: NDArray[np.float64]
     low: NDArray[np.float64]
@@ -33,7 +33,8 @@ class Ends(NamedTuple):
 def student(values: ArrayLike, level: float, further: int = 0) -> Ends:
     """mean ± t s sqrt(further + 1/n) along the last axis: further = 0 for the mean, 1 for one more observation.
 
-    A value that is not finite (a diverged seed counts) leaves no mean (NaN); it, or fewer than two, no interval.
+    With a value that is not finite (a diverged seed) the mean is NaN. Then, or with fewer than two values, there is no
+    interval.
     """
     x = np.asarray(values, dtype=np.float64)
     n = x.shape[-1]
@@ -61,12 +62,13 @@ def share_ends(n: int, level: float = 0.95) -> tuple[tuple[float, float], ...]:
 
 @dataclass(frozen=True)
 class Rule:
-    """One number's rule, by where an interval of the values lies (95 %, unless `level` says otherwise).
+    """The rule for one number: it looks where an interval of the values lies (95 %, unless `level` says otherwise).
 
-    better: above `high` reproduced, below `low` contradicted. below: the mirror image. equal: the narrower interval of
-    two one-sided tests between the two, the full one outside of them. inside: the full one. prediction: does the
-    interval of one more seed meet `low` to `high`, with a half width of at most `limit`? all, few: of values 0 and 1,
-    each is 1, or their share is below `low`.
+    better: above `high` reproduced, below `low` contradicted. below: the mirror image. equal: reproduced if the
+    narrower interval of two one-sided tests lies between `low` and `high`, contradicted if the full one lies outside.
+    inside: the same with the full interval for both. prediction: does the interval of one more seed overlap `low` to
+    `high`, with a half width of at most `limit`? all, few: for values 0 and 1, all are 1, or their share is below
+    `low`.
     """
 
     kind: Kind
@@ -112,7 +114,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Basis:
-    """One number that a verdict rests on: its rule, and the mean, standard deviation and number of its seeds."""
+    """One number behind a verdict: its rule, and the mean, standard deviation and number of its seeds."""
 
     rule: Rule
     mean: float
@@ -121,10 +123,9 @@ class Basis:
 
 
 def together(decided: ArrayLike, tolerated: int = 0, refuting: int = 1) -> NDArray[np.int8]:
-    """What several numbers decide as one, decided: (numbers, ...) of 1, 0, -1.
+    """One verdict from those of several numbers. decided: (numbers, ...) of 1, 0, -1.
 
-    From `refuting` contradicted ones on: contradicted. At most `tolerated` contradicted, the others reproduced:
-    reproduced.
+    At least `refuting` contradicted: contradicted. At most `tolerated` contradicted, the others reproduced: reproduced.
     """
     all_of = np.asarray(decided)
     against, unclear = (all_of == -1).sum(axis=0), (all_of == 0).sum(axis=0)
@@ -134,7 +135,8 @@ def together(decided: ArrayLike, tolerated: int = 0, refuting: int = 1) -> NDArr
 
 @dataclass(frozen=True)
 class Rests:
-    """What a verdict, or a part's, rests on: one number or several `together`, and why it was withheld, if it was."""
+    """The numbers behind the verdict of a claim or part: one or several `together`, and why it was withheld, if it
+    was."""
 
     of: tuple[Basis, ...]
     tolerated: int = 0
@@ -142,12 +144,12 @@ class Rests:
     guards: tuple[str, ...] = field(default=())
 
     def decide(self, values: Sequence[ArrayLike]) -> NDArray[np.int8]:
-        """As `Rule.decide`, of one array of values for each number."""
+        """As `Rule.decide`, with one array of values for each number."""
         decided = [basis.rule.decide(x) for basis, x in zip(self.of, values, strict=True)]
         return together(decided, self.tolerated, self.refuting)
 
     def guarded(self, reason: str) -> "Rests":
-        """The same, which a guard kept from a verdict."""
+        """The same, with the reason for which a guard withheld the verdict."""
         return self if reason in self.guards else replace(self, guards=(*self.guards, reason))
 
     def told(self) -> dict[str, Any]:
@@ -176,7 +178,7 @@ class Rests:
 
 
 def on(rule: Rule, values: ArrayLike) -> Rests:
-    """What a verdict by one rule on these values, one per seed, rests on."""
+    """The basis of a verdict by one rule on these values, one per seed."""
     x = np.asarray(values, dtype=np.float64)
     known = len(x) > 1 and bool(np.isfinite(x).all())
     mean, spread = (float(x.mean()), float(x.std(ddof=1))) if known else (math.nan, math.nan)

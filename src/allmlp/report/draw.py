@@ -1,4 +1,5 @@
-"""Figures of one study: each drawn only where its rows, its file or the style changed; the same bytes each time."""
+"""The figures of one study. Each is drawn only if its rows, its code or the style changed, with the same bytes each
+time."""
 
 import json
 from pathlib import Path
@@ -16,7 +17,7 @@ FIGURES, PNG, INDEX = Path("results/figures"), Path("work/figures"), "index.json
 
 
 def _digest(exhibit: Exhibit, found: Evidence) -> str:
-    """Of all that a figure's bytes depend on: its rows, its code, how it is saved, the paper's numbers."""
+    """A digest of all that a figure's bytes depend on: its rows, its code, how it is saved, the paper's numbers."""
     rows = {
         measure: store.of(found.study, measure).digest(one.key for one in found.held(measure).values())
         for measure in exhibit.measures
@@ -63,7 +64,8 @@ class Job(NamedTuple):
 
 
 def jobs(study: str, png: bool = False) -> tuple[list[Job], dict[str, Any]]:
-    """What is to be drawn of a study, and the index of all its figures. `png`: all of them, as PNG below work/."""
+    """The figures of a study that must be drawn, and the index of all its figures. `png`: all of them, as PNG below
+    work/."""
     folder = FIGURES / study
     before = json.loads((folder / INDEX).read_text(encoding="utf-8")) if (folder / INDEX).is_file() else {}
     todo, index = [], {}
@@ -78,7 +80,7 @@ def jobs(study: str, png: bool = False) -> tuple[list[Job], dict[str, Any]]:
 
 
 def work(study: str, png: bool = False) -> Work:
-    """What changed of a study's figures, drawn; what is no longer one, removed. Gives the files that were written."""
+    """Draw the changed figures of a study, remove old ones, and return the files that were written."""
     todo, index = jobs(study, png)
 
     def finish(_: list[None]) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Measurements of one study at one scale as tables: what verdicts, figures and tables are made from."""
+"""Measurements of one study at one scale as tables: the input of verdicts, figures and tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -21,9 +21,9 @@ from allmlp.studies.levelling import Level
 class Evidence:
     """The selected measurements of one study at one scale.
 
-    `margin` and `paper` are those of the claim being judged, empty elsewhere. `recorded`: the overlay that they are
-    of, empty for the plan's own. `extension`: where the last complete set stands in for a larger plan, how many runs of
-    that plan are measured, and how many it has.
+    `margin` and `paper` come from the claim being judged, and are empty elsewhere. `recorded`: the overlay that the
+    measurements belong to, empty for the plan's own. `extension`: set if the last complete set replaces a larger plan;
+    how many runs of that plan are measured, and how many it has.
     """
 
     study: str
@@ -42,11 +42,11 @@ class Evidence:
         return self.content["planned"].get(measure, [])
 
     def measured(self, measure: str) -> list[str]:
-        """Those that have it."""
+        """The runs that have it."""
         return [run for run in self.planned(measure) if run in self.content["measurements"].get(measure, {})]
 
     def complete(self, measures: list[str]) -> bool:
-        """Is every planned run of these measures there (and at least one planned)?"""
+        """Is every planned run of these measures measured (and at least one planned)?"""
         return all(self.planned(m) and len(self.measured(m)) == len(self.planned(m)) for m in measures)
 
     def seeds_of(self, measure: str) -> int:
@@ -54,7 +54,7 @@ class Evidence:
         return len({self.content["runs"][run]["seed"] for run in self.measured(measure)})
 
     def trained(self, measure: str) -> bool:
-        """Does it rest on training at all? What no training alters is measured once, whatever the seeds."""
+        """Does the measure depend on training? If not, it is taken once, for any number of seeds."""
         return any(self.content["runs"][run]["steps"] > 0 for run in self.measured(measure))
 
     def of_parts(self, parts: Sequence[str], also: Sequence[str] = ()) -> "Evidence | None":
@@ -74,9 +74,10 @@ class Evidence:
         return replace(self, content={**self.content, "planned": planned}, _tables={})
 
     def whole_set(self, unit: Unit) -> "Evidence | None":
-        """What is judged or drawn: all runs that the plan has of it or, where some are missing, the last complete set.
+        """The runs that are judged or drawn: all that the plan has of a unit or, if some are missing, the last complete
+        set.
 
-        None where neither is there.
+        None where there is neither.
         """
         of_parts = self.of_parts(unit.parts, unit.also)
         if of_parts is None or of_parts.complete(list(unit.measures)):
@@ -123,7 +124,7 @@ class Evidence:
 
 
 def _checked(study: str, measure: str, content: Content) -> store.Stored:
-    """What the store holds of a measure. UserError where it is not what was selected."""
+    """The stored measurements of a measure. UserError if they are not those that were selected."""
     stored, held = store.of(study, measure), content["measurements"][measure].values()
     if any(one.key not in stored.places for one in held) or (
         stored.digest(one.key for one in held) != content["digests"][measure]
@@ -136,18 +137,18 @@ def _checked(study: str, measure: str, content: Content) -> store.Stored:
 
 
 def extension(found: Evidence) -> dict[str, Any]:
-    """What claims, figures and tables say while a plan larger than their set is under way: how far it is."""
+    """How far a larger plan is, for claims, figures and tables made from the last complete set."""
     return {"extension": dict(zip(("measured", "planned"), found.extension, strict=True))} if found.extension else {}
 
 
 def by_scale(study: str, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
-    """scale -> evidence, from the smallest scale to the largest, of a study's planned scales."""
+    """scale -> evidence, for a study's planned scales, the smallest first."""
     scales = (content or selection.read())["studies"].get(study, {})
     return {scale: Evidence(study, scale, scales[scale]) for scale in SCALES if scale in scales}
 
 
 def by_overlay(study: str, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
-    """name -> evidence of each recorded overlay that has anything of a study."""
+    """name -> evidence of each recorded overlay with measurements of a study."""
     content = content or selection.read()
     found = content["studies"].get(study, {})
     return {
@@ -158,7 +159,8 @@ def by_overlay(study: str, content: dict[str, Any] | None = None) -> dict[str, E
 
 
 def sources(study: str, exhibit: Exhibit, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
-    """name suffix -> what a figure or table is made from: "" for the plan's own (`largest`), "-<overlay>" beside it."""
+    """name suffix -> the evidence of a figure or table: "" for the plan's own (`largest`), "-<overlay>" for recorded
+    ones."""
     content = content or selection.read()
     own = largest(study, exhibit, content)
     found = {"": own} if own is not None else {}
@@ -169,15 +171,15 @@ def sources(study: str, exhibit: Exhibit, content: dict[str, Any] | None = None)
 
 
 def largest(study: str, exhibit: Exhibit, content: dict[str, Any] | None = None) -> Evidence | None:
-    """What a figure or table is made from: the largest scale whose runs all have its measures.
+    """The evidence of a figure or table: the largest scale whose runs all have its measures.
 
-    These are the runs of the plan, or the last complete set while it is being extended. An exhibit of some parts of a
-    study gets their runs (and those of the parts that it takes `also`), and no scale that leaves one of them out.
+    Its runs are those of the plan, or the last complete set while the plan is being extended. An exhibit of some parts
+    of a study gets the runs of these parts (and of `also`). A scale without one of its parts is passed over.
     """
     unit, scales = Unit.of_exhibit(exhibit), reversed(by_scale(study, content).values())
     return next(filter(None, (found.whole_set(unit) for found in scales)), None)
 
 
 def printed(study: str) -> Paper:
-    """The numbers that the paper prints, as the claims hold them."""
+    """The numbers that the paper prints, from the claims."""
     return {claim["id"]: claim.get("paper") or {} for claim in studies.ledger(study)}

@@ -27,8 +27,8 @@ Paper = Mapping[str, Mapping[str, float]]  # claim -> key -> the number that the
 class Exhibit:
     """A figure or a table of a study.
 
-    `where`: in the paper, empty if it shows own claims only. `parts`: the parts of the study whose runs it needs (none:
-    all runs). `also`: parts whose runs it takes too where they are planned.
+    `where`: its place in the paper, empty if it shows own claims only. `parts`: it needs the runs of these parts of the
+    study (none: all runs). `also`: it takes the runs of these parts too if they are planned.
     """
 
     kind: Kind
@@ -43,7 +43,7 @@ class Exhibit:
 
     @property
     def name(self) -> str:
-        """As it is called in the report's files."""
+        """Its name in the report's files."""
         return self.make.__name__
 
     def about(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class _Decorator:
         also: Sequence[str] = (),
         values: Mapping[str, object] | None = None,
     ) -> Callable[[Callable[..., Any]], Exhibit]:
-        """`values`: what stands in the docstring in braces."""
+        """`values`: for the names in braces in the docstring."""
 
         def marked(make: Callable[..., Any]) -> Exhibit:
             measures = tuple(name for name in inspect.signature(make).parameters if name != "paper")

@@ -1,7 +1,7 @@
-"""Claims: each row of each ledger judged at the largest complete scale that has what the claim needs.
+"""Each row of each ledger of claims, judged at the largest complete scale that has what the claim needs.
 
-A scale is complete where all its planned runs are there. Where no complete scale has the size and the seeds that the
-claim needs, the largest one gives an indication and no verdict.
+A scale is complete if all its planned runs are measured. If no complete scale has the size and the seeds that the claim
+needs, the largest one gives an indication and no verdict.
 """
 
 import math
@@ -93,13 +93,13 @@ def judge_claim(study: str, claim: dict[str, Any], scales: dict[str, Evidence]) 
 
 
 def _deciding(at: dict[str, dict[str, Any]]) -> str:
-    """The largest scale of those that leave the fewest parts untested; where none tests any, the largest."""
+    """Among the scales that leave the fewest parts untested, the largest."""
     meeting = {scale: result for scale, result in at.items() if result["verdict"] != NOT_TESTABLE}
     return min(reversed(meeting or at), key=lambda scale: needs.untested(at[scale]))
 
 
 def _progress(claim: dict[str, Any], scales: dict[str, Evidence]) -> str:
-    """`k of n runs at <scale>`, for the scale that lacks least."""
+    """`k of n runs at <scale>`, for the scale that lacks the fewest runs."""
     counts = []
     for found in scales.values():
         planned = {run for measure in claim["measures"] for run in found.planned(measure)}
@@ -111,7 +111,7 @@ def _progress(claim: dict[str, Any], scales: dict[str, Evidence]) -> str:
 
 
 def _dropped(claim: dict[str, Any], found: Evidence) -> str:
-    """Which runs of the last complete set the plan has no more, so that it does not count; empty where it has all."""
+    """Why the last complete set does not count: the runs that the plan has dropped; empty if it has all."""
     gone: list[str] = found.content.get("dropped", {}).get(Unit.of_claim(claim).key, [])
     more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
     return f"the set judged at {found.scale} no longer counts: the plan has dropped {gone[0]}{more}" if gone else ""
@@ -123,8 +123,8 @@ RESTS_ON = {"reproduced": "p", "contradicted": "p_against"}  # the test of a ver
 def _tested(entry: dict[str, Any]) -> dict[tuple[str, str, str], float]:
     """(claim, part, kind) -> p, of each test of a claim judged at its needs; a claim without parts is one part.
 
-    A test that a part's verdict does not rest on counts as one that decides nothing: a rule may have withheld what it
-    would say, and what withholds it makes its p no p value either.
+    A test that a part's verdict does not rest on counts as p = 1: a rule may have withheld the verdict, and then its p
+    is not a valid p value either.
     """
     if entry["verdict"] in (NOT_RUN, NOT_TESTABLE):
         return {}
@@ -138,7 +138,8 @@ def _tested(entry: dict[str, Any]) -> dict[tuple[str, str, str], float]:
 
 
 def _correct(entries: list[dict[str, Any]]) -> None:
-    """Holm over all that a study's parts may say: a verdict whose test does not survive becomes undecided."""
+    """Holm's correction over both possible verdicts of every part of a study. A verdict that does not survive becomes
+    undecided."""
     survives = holm({test: p for entry in entries for test, p in _tested(entry).items()})
     for entry in entries:
         tested = _tested(entry)
@@ -150,7 +151,7 @@ def _correct(entries: list[dict[str, Any]]) -> None:
 
 
 def _without(entry: dict[str, Any], lost: set[tuple[str, str]]) -> dict[str, Any]:
-    """What becomes of a claim once these tests (part, kind) are `lost`; empty where nothing changes."""
+    """The changed fields of a claim's entry once these tests (part, kind) are `lost`; empty if nothing changes."""
 
     def loses(verdict: str, part: str) -> bool:
         return (part, RESTS_ON.get(verdict, "")) in lost
@@ -166,7 +167,7 @@ def _without(entry: dict[str, Any], lost: set[tuple[str, str]]) -> dict[str, Any
 
 
 def _judge_overlay(entries: list[dict[str, Any]], study: str, name: str, found: Evidence) -> None:
-    """The same claims on a recorded overlay, with a correction of its own: `elsewhere` of each entry."""
+    """Judge the same claims on a recorded overlay, with its own correction, into `elsewhere` of each entry."""
     there = [judge_claim(study, claim, {found.scale: found}) for claim in studies.ledger(study)]
     _correct(there)
     for entry, other in zip(entries, there, strict=True):
@@ -195,5 +196,5 @@ def _write(entries: list[list[dict[str, Any]]]) -> dict[str, Any]:
 
 
 def work() -> Work:
-    """Every claim of every study, judged; then results/claims.json."""
+    """Judge every claim of every study, then write results/claims.json."""
     return Work([partial(_of_study, study) for study in studies.STUDIES], _write)

@@ -1,4 +1,4 @@
-"""The last mile in one go: what is selected, judged, drawn, tabulated and rendered, where the plan's results lie."""
+"""The last mile in one go: select, judge, draw, tabulate and render, where the plan's results lie."""
 
 from pathlib import Path
 
@@ -8,22 +8,22 @@ from allmlp.paths import REPORT
 from allmlp.plan import Plan
 from allmlp.report.ages import head
 
-STAMP = Path("work/report.txt")  # a digest of what the last report was made from, and of what it made
+STAMP = Path("work/report.txt")  # digests of the last report's inputs and outputs
 SOURCES = ("config", "dvc.yaml", "overlays", "paper", "params.yaml", "rules.lock", "src/allmlp")
 RESULTS = ("claims.json", "figures", "power.json", "report.html", "selected.json", "sets.json", "stages.json", "tables")
 
 
 def report(plan: Plan, force: bool = False) -> Path:
-    """Write everything from results/selected.json to the report, in the folder that this process works in.
+    """Write everything from results/selected.json to the report, in the working folder.
 
-    Where nothing is new since the last time, nothing is asked. Where measurements are, or with `force`, everything is
-    made here, side by side, and DVC records it; where code alone may be, DVC knows what is out of date. Outside the
-    project there is no pipeline to ask.
+    If nothing changed since the last report, DVC is not started. With new measurements, or with `force`, everything is
+    made in this process, side by side, and DVC records it. If only code may have changed, DVC finds what is out of
+    date. Outside the project there is no DVC pipeline.
     """
     at_home = Path.cwd().samefile(plan.root)
     if at_home and not force and _read_stamp() == _stamp(plan) and not any(store.new(plan.every)):
         return Path.cwd() / REPORT
-    from allmlp.report.select import select  # imports much, which is not needed before
+    from allmlp.report.select import select  # a slow import, needed only here
 
     changed = select(plan) or force
     if changed or not at_home:

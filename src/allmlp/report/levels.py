@@ -1,7 +1,7 @@
-"""Which trainings have levelled off: from the measure `levelled` where it was taken, else from the measured curve.
+"""Which trainings have levelled off: from the measure `levelled` if it was taken, else from the measured curve.
 
-A run whose own curve is too noisy or too coarse to tell is told by the runs of its settings together: by the 95 %
-t interval of their slopes over the seeds.
+If a run's own curve is too noisy or too coarse, all runs of its settings decide together, by the 95 % t interval of
+their slopes over the seeds.
 """
 
 from dataclasses import replace
@@ -16,13 +16,13 @@ from allmlp.report.statistics import t_interval
 from allmlp.studies.levelling import NONE, Curve, Level, levelled, within
 
 CURVES = ("loss_curve", "learning_curve", "text_curve", "image_curve", "retrieval_curve")
-TRAINING = ("loss_nats", "train_nats")  # what these measures call the loss
+TRAINING = ("loss_nats", "train_nats")  # the names of the loss in these measures
 HELD_OUT = ("validation_nats", "held_out_nats", "test_nats")
-FEWEST_SEEDS = 3  # whose slopes have an interval that is of use
+FEWEST_SEEDS = 3  # fewer give no useful interval of slopes
 
 
 def of_runs(found: Evidence) -> dict[str, Level]:
-    """run -> how it ended, of the trainings of this scale that have anything to tell it by."""
+    """run -> how it ended, for the trainings of this scale with `levelled` or a curve."""
     if not found.levels:
         of_all = {measure: list(runs) for measure, runs in found.content["measurements"].items()}
         everything = replace(found, content={**found.content, "planned": of_all}, _tables={})
@@ -62,7 +62,7 @@ def _of_curves(found: Evidence, measure: str) -> dict[str, Level]:
 
 
 def _curves(rows: pd.DataFrame) -> pd.DataFrame:
-    """Steps, losses of training, held-out losses: whatever a measure calls its columns."""
+    """Steps, training losses and held-out losses, under whichever column names a measure uses."""
 
     def taken(names: tuple[str, ...]) -> pd.Series:
         return next((rows[name] for name in names if name in rows), pd.Series(NONE, index=rows.index)).astype(float)
@@ -71,7 +71,7 @@ def _curves(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_seeds(own: dict[str, Level], described: dict[str, Any]) -> dict[str, Level]:
-    """What no run alone can tell, told by the slopes of all seeds of its settings."""
+    """Decide runs that are undecided alone by the slopes of all seeds of their settings."""
     alike: dict[str, list[str]] = {}
     for run in own:
         settings = {key: value for key, value in described[run].items() if key != "seed"}
@@ -91,7 +91,7 @@ def _open(level: Level) -> bool:
 
 
 def compared(found: Evidence, measures: list[str]) -> list[str]:
-    """The trainings behind these measures: not what only chooses a rate or embeds, of which nothing else is taken."""
+    """The trainings behind these measures, without runs that only choose a rate or embed."""
     common = {*studies.SHARED, *studies.FROM_LONG}
     of_own = {run for measure in found.content["planned"] if measure not in common for run in found.planned(measure)}
     runs = {run for measure in measures for run in found.measured(measure)} & of_own
@@ -99,7 +99,7 @@ def compared(found: Evidence, measures: list[str]) -> list[str]:
 
 
 def of_measures(found: Evidence, measures: list[str]) -> dict[str, Any] | None:
-    """How many of the trainings behind a claim or a figure have levelled off, and their steps; None without any."""
+    """How many trainings behind a claim or a figure have levelled off, and their steps; None without trainings."""
     runs = compared(found, measures)
     if not runs:
         return None
@@ -108,7 +108,7 @@ def of_measures(found: Evidence, measures: list[str]) -> dict[str, Any] | None:
 
 
 def counted(levels: list[bool | None], steps: list[int]) -> dict[str, Any]:
-    """`level` of `of` have, of `unknown` nothing is known; the least and the most `steps`."""
+    """`level` of `of` have levelled off, `unknown` cannot be decided; the least and the most `steps`."""
     level, unknown = levels.count(True), levels.count(None)
     return {"level": level, "of": len(levels), "unknown": unknown, "steps": [min(steps), max(steps)]}
 
@@ -122,10 +122,10 @@ def _columns(level: Level, word: str) -> dict[str, Any]:
     return {"last_quarter_nats": level.loss, **slope, "levelled": word}
 
 
-UNTRAINED = _columns(UNKNOWN, "")  # of a run that is not compared either
+UNTRAINED = _columns(UNKNOWN, "")  # also for a run that is not compared
 
 
 def columns(found: Evidence) -> dict[str, dict[str, Any]]:
-    """run -> the columns of results/tables/runs.csv that say how it ended, of the compared trainings of a scale."""
+    """run -> the columns of results/tables/runs.csv on how it ended, for the compared trainings of a scale."""
     ended, runs = of_runs(found), compared(found, list(found.content["planned"]))
     return {run: _columns(level, WORDS[level.level]) for run in runs for level in [ended.get(run, UNKNOWN)]}

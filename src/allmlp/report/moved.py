@@ -1,6 +1,6 @@
-"""Which verdicts moved since the trainings of the scale `long` began, and why, as far as facts tell.
+"""Which verdicts changed since the trainings of the scale `long` began, and why, as far as is known.
 
-`verdicts_before_long.yaml` holds a `record` of every claim as the report had it before that scale existed.
+`verdicts_before_long.yaml` holds a `record` of every claim from before that scale existed.
 """
 
 import re
@@ -12,7 +12,7 @@ import yaml
 from allmlp import paths
 
 BEFORE = Path(__file__).with_name("verdicts_before_long.yaml")
-HOLM = "does not survive Holm"  # what a verdict's text says where the correction took it back
+HOLM = "does not survive Holm"  # in a verdict's text where the correction took it back
 
 CHANGED = {
     "words": "its rule was written anew",
@@ -24,7 +24,7 @@ Record = dict[str, Any]
 
 
 def record(row: dict[str, Any], entry: dict[str, Any]) -> Record:
-    """What of a claim's ledger `row` and `entry` of claims.json may be a reason to move."""
+    """The fields of a claim's ledger `row` and `entry` of claims.json that can explain a changed verdict."""
     runs = entry.get("runs") or []
     said = [entry.get("text", ""), *(part["text"] for part in entry.get("parts") or [])]
     return {
@@ -46,7 +46,7 @@ def before() -> dict[str, Record]:
 
 
 def why(then: Record, now: Record) -> list[str]:
-    """Everything that is another than it was, in a reader's words."""
+    """All differences between two records, in words for the reader."""
     same = {key: then[key] == now[key] for key in now}
     found = []
     if not same["scale"]:
@@ -62,7 +62,7 @@ def why(then: Record, now: Record) -> list[str]:
 
 
 def moved(ledger: list[dict[str, Any]], then: dict[str, Record]) -> dict[str, Any]:
-    """The claims whose verdict or scale is another now, in their order, with how many were there before and are new.
+    """The claims whose verdict or scale changed, in order, and the numbers of old and new claims.
 
     ledger: rows of claims.yaml, each with its entry of claims.json as "verdict".
     """

@@ -1,4 +1,4 @@
-"""What several findings say together: the parts of one claim, the claims of one study.
+"""Several findings together: the parts of one claim, the claims of one study.
 
 >>> holm({"002-1": 0.01, "002-2": 0.04, "002-3": 0.03})
 {'002-1': True, '002-2': False, '002-3': False}
@@ -23,8 +23,8 @@ class Judged(Protocol):
 def combine(parts: Iterable[Judged]) -> Verdict:
     """The verdict of a claim from those of its listed parts.
 
-    All reproduced: reproduced. Some reproduced or partly, the others not: partly. None reproduced and one
-    contradicted: contradicted, for the claim needs them all. Else, or no part at all: undecided.
+    All reproduced: reproduced. Some reproduced or partly, the others not: partly. None reproduced and one contradicted:
+    contradicted, because the claim needs them all. Else, or without parts: undecided.
     """
     verdicts = {part.verdict for part in parts}
     if verdicts == {"reproduced"}:
@@ -35,9 +35,9 @@ def combine(parts: Iterable[Judged]) -> Verdict:
 
 
 def combined(parts: Iterable[Judged]) -> Verdict | NotTestable:
-    """`combine` of the parts that a scale can test; of no part it can: not testable.
+    """`combine` of the parts that a scale can test; not testable if it can test none.
 
-    A claim needs all its parts: where some cannot be tested, it is at best "partly", if all others are reproduced.
+    A claim needs all its parts. If some cannot be tested and all others are reproduced, it is "partly".
     """
     of = list(parts)
     testable = [part for part in of if part.verdict != NOT_TESTABLE]
@@ -53,7 +53,7 @@ def listed(parts: Iterable[Part]) -> str:
 
 
 def whole(findings: Mapping[str, Finding]) -> Finding:
-    """One finding of a claim that has several named parts, all of which it needs.
+    """One finding for a claim that needs all of several named parts.
 
     value: how many parts are reproduced; no interval (NaN). n: the fewest seeds of a part. p: the largest of
     the parts' (valid for "all hold": intersection-union test, Berger 1982), None if a part has none.
@@ -80,8 +80,8 @@ def whole(findings: Mapping[str, Finding]) -> Finding:
 def at_least(p_values: Iterable[float | None], needed: int = 1) -> float | None:
     """p of "fewer than `needed` of these hypotheses are false" (partial conjunction, Benjamini & Heller 2008).
 
-    With the n p values sorted upwards: min(1, (n - needed + 1) p_needed); for one it is Bonferroni's, for all the
-    largest. None where fewer than `needed` have a p.
+    With the n p values in ascending order: min(1, (n - needed + 1) p_needed). This is Bonferroni's for needed = 1, the
+    largest p for needed = n. None if fewer than `needed` have a p.
     """
     tested = sorted(p for p in p_values if p is not None)
     return min(1.0, (len(tested) - needed + 1) * tested[needed - 1]) if len(tested) >= needed else None
@@ -90,12 +90,12 @@ def at_least(p_values: Iterable[float | None], needed: int = 1) -> float | None:
 def holm_adjusted(p_values: Mapping[Name, float]) -> dict[Name, float]:
     """Adjusted p values of a family, in the given order (Holm 1979).
 
-    With p sorted upwards: adjusted_i = max over j <= i of min(1, (m - j + 1) p_j). Raises ValueError for a p
+    With p in ascending order: adjusted_i = max over j <= i of min(1, (m - j + 1) p_j). Raises ValueError for a p
     outside 0 to 1, NaN included.
     """
     for name, p in p_values.items():
         if not 0 <= p <= 1:
-            raise ValueError(f"{name}: {p} is no p value")
+            raise ValueError(f"{name}: {p} is not a p value")
     adjusted: dict[Name, float] = {}
     floor = 0.0
     for rank, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
@@ -107,7 +107,7 @@ def holm_adjusted(p_values: Mapping[Name, float]) -> dict[Name, float]:
 def holm(p_values: Mapping[Name, float], level: float = 0.05) -> dict[Name, bool]:
     """Which hypotheses of a family may be rejected so that the chance of any false one is at most `level`.
 
-    A study's family holds both p values of every part, for it may say "reproduced" or "contradicted" of each: a
-    verdict whose test is not rejected here becomes undecided, whatever its own interval says.
+    A study's family holds both p values of every part, because each may become "reproduced" or "contradicted". A
+    verdict whose null hypothesis is not rejected here becomes undecided, whatever its own interval says.
     """
     return {name: p <= level for name, p in holm_adjusted(p_values).items()}

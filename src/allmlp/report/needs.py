@@ -1,7 +1,7 @@
-"""What a scale can decide of a claim: `needs` of claims.yaml, for the claim and, where they differ, for a part of it.
+"""Which parts of a claim a scale can decide: `needs` of claims.yaml, for the claim and for parts that differ.
 
-needs: {scale: workstation, seeds: 5, parts: {b: {scale: paper}}}: the part "(b) ..." needs the paper's scale; what is
-missing there is as for the claim.
+needs: {scale: workstation, seeds: 5, parts: {b: {scale: paper}}}: the part "(b) ..." needs the paper's scale, and 5
+seeds as the claim does.
 """
 
 import re
@@ -17,13 +17,13 @@ LETTER = re.compile(r"\((\w)\)")
 
 
 def letter(name: str) -> str:
-    """`b` of the part "(b) ..."; empty for another name."""
+    """`b` of the part "(b) ..."; empty for a name without a letter."""
     found = LETTER.match(name)
     return found.group(1) if found else ""
 
 
 def refuse_unknown(claim: dict[str, Any], known: Iterable[str]) -> None:
-    """UserError, naming them, where `needs` speaks of parts that are not among the `known` letters."""
+    """UserError where `needs` names parts that are not among the `known` letters."""
     listed_letters = sorted(set(known) - {""})
     if unknown := sorted(set(claim["needs"].get("parts") or {}) - set(listed_letters)):
         raise UserError(
@@ -40,9 +40,9 @@ def met(claim: dict[str, Any], part: str, scale: str, seeds: int) -> bool:
 
 
 def withhold(result: dict[str, Any], claim: dict[str, Any], scale: str, seeds: int) -> dict[str, Any]:
-    """A claim's entry where what this scale cannot test has no verdict any more, but an `indication`.
+    """A claim's entry with an `indication` in place of a verdict for each part that this scale cannot test.
 
-    Where that is the whole claim, its parts stay as they are: all of it is an indication.
+    If it can test none, the parts keep their findings and the whole claim is an indication.
     """
     parts = [Part(**part) for part in result["parts"]]
     refuse_unknown(claim, (letter(part.name) for part in parts))
@@ -59,7 +59,7 @@ def withhold(result: dict[str, Any], claim: dict[str, Any], scale: str, seeds: i
 
 
 def of_parts(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """What a claim's entry says once its parts are these."""
+    """The changed fields of a claim's entry with these parts."""
     of = [Part(**part) for part in parts]
     held = float(sum(part.verdict == "reproduced" for part in of))
     return {"verdict": combined(of), "value": held, "text": listed(of), "parts": parts}

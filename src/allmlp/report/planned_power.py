@@ -1,4 +1,5 @@
-"""`allmlp power`: a row for each part of a claim that rests on seeds, at each scale that plans it (`report.power`)."""
+"""`allmlp power`: a row for each part of a claim that is judged by seeds, at each scale that plans it
+(`report.power`)."""
 
 import json
 import math
@@ -17,10 +18,10 @@ POWER = Path("results/power.json")
 
 
 def planned(seeds: Mapping[str, Mapping[str, Any]], measures: Iterable[str], at: str, of: str, n: int) -> int:
-    """How many seeds a part that had n at the scale `of` has at the scale `at`: the fewest of its measures'.
+    """How many seeds a part will have at the scale `at` if it had n at the scale `of`: the fewest of its measures'.
 
-    seeds: scale -> measure -> part of the study -> seeds. The parts of the study that had n there say how many these
-    are; where none had, as when a condition leaves some out, the same share of the largest part.
+    seeds: scale -> measure -> part of the study -> seeds. It takes the seeds of the parts of the study that had n. If
+    none had n, for example because a condition leaves some out, it takes the same share of the largest part.
     """
     found = []
     for measure in measures:
@@ -33,7 +34,8 @@ def planned(seeds: Mapping[str, Mapping[str, Any]], measures: Iterable[str], at:
 
 
 def of_claim(claim: Mapping[str, Any], entry: Mapping[str, Any], seeds: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A row for each part that rests on seeds and each scale that plans it, from the one that gives the spread on."""
+    """A row for each part that is judged by seeds and each scale that plans it, from the scale of the known spread
+    upwards."""
     sources = {part: scale for scale, found in entry["at"].items() for part in found.get("rests", {})}
     for part, source in sources.items():
         rests = Rests.read(entry["at"][source]["rests"][part])
@@ -65,7 +67,7 @@ def _chances(rests: Rests, n: int, claimed: float | None, spread: float) -> dict
 
 
 def _unknown(rests: Rests) -> str:
-    """Why there is no spread to plan by, where there is none: empty otherwise."""
+    """Why no spread is known; empty if one is."""
     measured = [basis.spread for basis in rests.of if basis.rule.kind not in ("all", "few")]
     if not all(map(math.isfinite, measured)):
         return "no spread is known yet"
@@ -79,7 +81,7 @@ def _claimed(claim: Mapping[str, Any], part: str) -> float | None:
 
 
 def rows(scale: str | None = None, claim: str | None = None) -> list[dict[str, Any]]:
-    """Every row of the table, or those of one scale or claim, from claims.json and selected.json."""
+    """All rows of the table, or those of one scale or claim, from claims.json and selected.json."""
     entries = {entry["id"]: entry for entry in claims.read()["claims"]}
     if claim and claim not in entries:
         raise UserError(f"--claim {claim}: no such claim. There are: {', '.join(entries)}.")
@@ -93,7 +95,7 @@ def rows(scale: str | None = None, claim: str | None = None) -> list[dict[str, A
 
 
 def write() -> None:
-    """Write results/power.json: claim -> rows, which the report shows. Scales of equally many seeds share one."""
+    """Write results/power.json: claim -> rows, which the report shows. Scales with equally many seeds share a row."""
     found: dict[tuple[str, str, int], dict[str, Any]] = {}
     by_claim: dict[str, list[dict[str, Any]]] = {}
     for row in rows():

@@ -1,4 +1,4 @@
-"""Pieces that figures are put together from: bands, bars and whiskers over seeds, ticks, axes of steps, one legend.
+"""Building blocks of figures: bands, bars and whiskers over seeds, ticks, axes of steps, one legend.
 
 `points` are rows of `allmlp.studies.seeds.over_seeds`: a column `x`, and mean, low and high (nan: no interval).
 """
@@ -20,7 +20,7 @@ PICTURE: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "raster
 
 
 def by_model(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """(model, its colour, its rows) in the order of their names."""
+    """(model, its colour, its rows) in alphabetical order."""
     for position, model in enumerate(sorted(rows["model"].unique())):
         yield model, style.colour(model, position), rows[rows["model"] == model]
 
@@ -32,14 +32,14 @@ def band(axis: Axes, points: pd.DataFrame, x: str = "step", *, color: str, shade
 
 
 def bars(axis: Axes, points: pd.DataFrame, x: str = "step", **looks: Any) -> None:
-    """The means with their intervals as bars. No bars where none has one."""
+    """The means with their intervals as bars, if there are intervals."""
     half = points["high"] - points["mean"]
     looks = {**SMALL, "capsize": 2, **looks}
     axis.errorbar(points[x], points["mean"], yerr=None if half.isna().all() else half, **looks)
 
 
 def whisker(axis: Axes, place: float, interval: Interval, *, along: str = "y", **looks: Any) -> None:
-    """One mean with its interval at a `place` on the other axis. No bar where one seed gives none."""
+    """One mean with its interval, if it has one, at a `place` on the other axis."""
     half = None if np.isinf(interval.half_width) else interval.half_width
     if along == "y":
         axis.errorbar(place, interval.mean, yerr=half, **looks)
@@ -48,7 +48,7 @@ def whisker(axis: Axes, place: float, interval: Interval, *, along: str = "y", *
 
 
 def floors(axis: Axes, values: pd.Series, label: str) -> None:
-    """A dotted line at each of the different values, which no model can pass."""
+    """A dotted line at each different value, a bound for every model."""
     for position, value in enumerate(sorted(values.dropna().unique())):
         axis.axhline(value, color="black", linestyle=":", linewidth=1.2, label=None if position else label)
 
@@ -58,7 +58,7 @@ def ticks(
 ) -> None:
     """A logarithmic x axis with a tick at each value that was tried, and no others.
 
-    `apart`: a value above the one before by less than this factor has no label, which would be written over its.
+    `apart`: a value less than this factor above the one before has no label, so that labels do not overlap.
     """
     labelled = [value > apart * before for value, before in zip(values, [0, *values], strict=False)]
     labels = [form.format(value) if there else "" for value, there in zip(values, labelled, strict=True)]
@@ -70,7 +70,7 @@ def ticks(
 def steps(
     axis: Axes, last: float | None = None, *, linear_to: float = 10, label: str = "training step (logarithmic)"
 ) -> None:
-    """A logarithmic x axis of training steps from 0 to `last` (None: as far as was drawn)."""
+    """A logarithmic x axis of training steps from 0 to `last` (None: to the last drawn step)."""
     axis.set_xscale("symlog", linthresh=linear_to)
     axis.set_xlim(0, None if last is None else 1.1 * last)
     axis.set_xlabel(label)

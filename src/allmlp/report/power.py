@@ -1,14 +1,15 @@
 """Power before the run: the chance that each rule decides rightly at its planned number of seeds.
 
-Each number that a verdict rests on (`deciding.Rests`, in claims.json) is drawn anew from a normal distribution with the
-spread measured so far, and judged by the rule itself: once as the claim has it, once as if it were not so. Holm's
-correction, guards that withhold a verdict, and the uncertainty of a spread from few seeds are left out; of a rule that
-looks for the clearest of several cells or tasks, the cell that was the clearest stands for all.
+Each number behind a verdict (`deciding.Rests`, in claims.json) is drawn from a normal distribution with the spread
+measured so far, and judged by the rule itself: once with the claim true, once with the claim false. Left out are Holm's
+correction, guards that withhold a verdict, and the uncertainty of a spread from few seeds. If a rule looks for the
+clearest of several cells or tasks, only the one that was the clearest is drawn.
 
-What "true" is: the claim's own `effect` for that part where claims.yaml gives one. Else, of "above a margin", twice the
-margin (zero for a negative one, one spread for none), and the same mirrored for "below"; of "equal", no difference; of
-a printed number, one more draw from the same distribution; of a share, all seeds or none. "Not true" is as far on the
-other side of the margin; of "equal", twice the margin; of a printed number, two largest half widths away.
+"True" is the claim's own `effect` for that part if claims.yaml gives one. Else it is, for "above a margin", twice the
+margin (zero for a negative margin, one spread for a margin of zero), and the mirror image for "below"; for "equal", no
+difference; for a printed number, one more draw from the same distribution; for a share, all seeds or none. "Not true"
+is equally far on the other side of the margin; for "equal", twice the margin; for a printed number, two largest half
+widths away.
 """
 
 from functools import cache
@@ -21,7 +22,7 @@ from allmlp.report.deciding import FEWEST_SEEDS, Basis, Rests, Rule
 
 DRAWS, MOST = 2000, 128  # simulated experiments, and seeds of the largest
 ENOUGH, TOO_LITTLE = 0.8, 0.5
-SHIFT = 61  # rows between the draws of two numbers of one part
+SHIFT = 61  # rows by which the draws of a part's numbers are shifted
 
 
 @cache
@@ -31,7 +32,7 @@ def _normal() -> NDArray[np.float64]:
 
 
 def effects(rule: Rule, spread: float, claimed: float | None = None) -> tuple[float, float]:
-    """The mean where the claim is true, and where it is not, as the module says."""
+    """The mean if the claim is true, and if it is not, as the module's docstring says."""
     low, high = rule.low, rule.high
     match rule.kind:
         case "better":
@@ -58,14 +59,14 @@ def chance(rests: Rests, n: int, *, true: bool, claimed: float | None = None) ->
 
 
 def _drawn(basis: Basis, place: int, n: int, true: bool, claimed: float | None) -> NDArray[np.float64]:
-    """Values (DRAWS, n) of the number at this place of a part: no two numbers of a part have the same."""
+    """Values (DRAWS, n) of the number at this place of a part. Two numbers of a part get different draws."""
     rows = np.roll(np.arange(DRAWS), -SHIFT * place)
     mean = effects(basis.rule, basis.spread, claimed)[0 if true else 1]
     z = _normal()[rows, :n]
     if basis.rule.kind in ("all", "few"):
         return np.full(z.shape, mean)
     if basis.rule.kind == "prediction" and true:
-        z = z - _normal()[rows, -1:]  # the printed number is one more draw: it stands still, ours move
+        z = z - _normal()[rows, -1:]  # the printed number is one more draw: it stays fixed and our mean moves instead
     return mean + basis.spread * z
 
 
@@ -86,7 +87,7 @@ def seeds_for(rests: Rests, *, true: bool, claimed: float | None = None, wanted:
 
 
 def advice(rests: Rests, *, true: bool, claimed: float | None = None) -> str:
-    """What a rule that would not decide needs."""
+    """What a rule that would not decide needs, in words."""
     if enough := seeds_for(rests, true=true, claimed=claimed):
         return f"needs more seeds: {enough} for {ENOUGH:.0%}"
     if chance(rests, MOST, true=true, claimed=claimed) >= TOO_LITTLE:
@@ -99,5 +100,5 @@ def advice(rests: Rests, *, true: bool, claimed: float | None = None) -> str:
 
 
 def _half_width(basis: Basis) -> float:
-    """Of a prediction interval from any number of seeds, if the spread is as it is."""
+    """The half width of a prediction interval from arbitrarily many seeds of this spread."""
     return float(ndtri((1 + basis.rule.level) / 2)) * basis.spread

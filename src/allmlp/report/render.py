@@ -24,7 +24,7 @@ from allmlp.studies.levelling import LIMIT
 PDF = Path("results/report.pdf")
 LARGEST = 4_000_000  # bytes: git keeps every version, compressed to a sixth
 VERDICTS = ("reproduced", "partly", "contradicted", "undecided", "not testable at this scale", "not run")
-LONGEST = 20  # rows of a table that are shown without being asked for
+LONGEST = 20  # rows of a table that are shown before it is unfolded
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -50,13 +50,13 @@ def _tables(study: str) -> list[dict[str, Any]]:
 
 
 def _again(name: str, index: dict[str, Any]) -> bool:
-    """Is it an overlay's, with the same of the plan itself just before it? Then its caption has been read."""
+    """Is it an overlay's, right after the plan's own? Then the caption need not be repeated."""
     recorded = index[name]["recorded"]
     return bool(recorded) and name.removesuffix(f"-{recorded}") in index
 
 
 def brief(rows: pd.DataFrame) -> pd.DataFrame | None:
-    """What stays in sight of a long table: the rows that are no single seed's. None where all of it may stay."""
+    """The rows of a long table that stay in sight: those that are not of a single seed. None: all rows stay."""
     if len(rows) <= LONGEST or "source" not in rows:
         return None
     return rows[~rows["source"].str.startswith("seed ")]
@@ -67,7 +67,7 @@ def _csv(path: Path) -> pd.DataFrame:
 
 
 def _spent(study: str, runs: pd.DataFrame) -> list[dict[str, Any]]:
-    """Per scale of a study: runs, seeds, time and FLOPs spent, on what."""
+    """Per scale of a study: runs, seeds, time, FLOPs and hardware."""
     rows = []
     of_study = runs[runs.study == study] if len(runs) else runs
     for scale, group in of_study.groupby("scale", sort=False) if len(of_study) else []:
@@ -89,7 +89,7 @@ def _spent(study: str, runs: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def content() -> dict[str, Any]:
-    """Everything that the templates show."""
+    """The values of the templates."""
     selected, judged, power = selection.read(), claims.read(), _json(POWER)
     runs = _csv(TABLES / "runs.csv")
     verdicts = {entry["id"]: entry for entry in judged["claims"]}
@@ -127,7 +127,7 @@ def content() -> dict[str, Any]:
 
 
 def _trained_on(selected: dict[str, Any]) -> dict[str, dict[str, list[str]]]:
-    """study -> corpus -> the scales, and recorded overlays, that have measured trainings on it."""
+    """study -> corpus -> the scales and recorded overlays with measured trainings on it."""
     found: dict[str, dict[str, list[str]]] = {}
     for study, scales in selected["studies"].items():
         for scale, at in scales.items():
@@ -154,7 +154,7 @@ def number(value: float | None) -> str:
 
 
 def rounded(cell: str) -> str:
-    """A cell of a table to four digits, if it is a number with more; a dash where there was nothing to measure."""
+    """A number in a cell of a table to four digits; a dash for an empty cell."""
     if cell == "nan":
         return "-"
     try:

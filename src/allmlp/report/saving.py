@@ -17,7 +17,7 @@ LARGEST = 300_000  # bytes; git keeps every figure for ever
 GEOMETRY = re.compile(r' (?:d|x|y)="[^"]*"')
 FINE = re.compile(r"-?\d+\.\d+")
 BESIDE = re.compile(r"(?<!^)\s*([MLCQz])\s*")  # a letter of a path with the blanks around it
-UNREAD = re.compile(  # what nothing refers to, and turns by nothing
+UNREAD = re.compile(  # unused ids, and rotations by zero
     r'(?<=<g) id="[^"]*"| id="image[0-9a-f]+"| transform="rotate\(-0 [^")]*\)"'
 )
 NAME = re.compile(r'(\sid="|\shref="#|url\(#)([^")]+)')
@@ -30,7 +30,7 @@ METADATA = re.compile(r"<metadata>.*?</metadata>\s*", re.DOTALL)
 def save(figure: Figure, file: Path, runs: list[str]) -> None:
     """Write an SVG or PNG file that names the runs that it shows. Warn of one that is too large."""
     buffer, suffix = io.BytesIO(), file.suffix[1:]
-    said = {"Description": f"runs: {' '.join(run[-8:] for run in runs)}"}  # the ends of their ids
+    said = {"Description": f"runs: {' '.join(run[-8:] for run in runs)}"}  # the digests at the ends of their ids
     with matplotlib.rc_context(style.rc()):
         if suffix == "svg":
             _lay_out(figure)
@@ -44,13 +44,14 @@ def save(figure: Figure, file: Path, runs: list[str]) -> None:
 
 
 def element(file: Path, name: str) -> str:
-    """The <svg> element of a figure's file, for a page. `name` begins its names, so that a page can hold many."""
+    """The <svg> element of a figure's file, for a page. Its ids and classes begin with `name`, so that a page can hold
+    many."""
     svg = file.read_text(encoding="utf-8")
     return re.sub(r'(["#.])f-(?=\d)', rf"\1{name}-", METADATA.sub("", svg[svg.index("<svg") :]))
 
 
 def _lay_out(figure: Figure) -> None:
-    """Lay out as `savefig` would. It draws the whole figure for that, and throws the drawing away."""
+    """Lay out as `savefig` would, without drawing the whole figure for it."""
     if (engine := figure.get_layout_engine()) is not None:
         FigureCanvasSVG(figure)
         figure.dpi = 72  # of an SVG
@@ -61,8 +62,8 @@ def _lay_out(figure: Figure) -> None:
 def compact(svg: str) -> str:
     """The same picture, shorter: coordinates to a tenth of a point (to a hundredth below 10), styles as classes.
 
-    Matplotlib repeats its styles at every point. What is defined, and the classes, are called f-0, f-1, ...; without
-    the name of an element before a class, for inside a <use> nothing outside is matched.
+    Matplotlib repeats its styles at every point. Definitions and classes are renamed f-0, f-1, ...; a selector is a
+    class without an element, because inside a <use> a selector that names an element outside does not match.
 
     >>> file = '<svg><path id="m3" style="fill: red" d="M 1.23456 7 L 9.9999 -0.0001 z "/><use xlink:href="#m3"/></svg>'
     >>> print(compact(file))
@@ -81,7 +82,7 @@ def compact(svg: str) -> str:
 
 
 def _together(points: re.Match[str]) -> str:
-    """Points that follow each other in one style, as a group of that style: what they draw inherits all but opacity."""
+    """Consecutive points of one style, as a group of that style. All properties but opacity are inherited."""
     if re.search(r"(?<!-)opacity", points[2]):
         return points[0]
     return f"<g {points[2]}>\n{points[0].replace(f' {points[2]}', '')}</g>\n"

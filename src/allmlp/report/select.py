@@ -1,8 +1,8 @@
-"""What the last mile speaks of: results/selected.json, written from the plan before `dvc repro`.
+"""The input of the last mile: results/selected.json, written from the plan before `dvc repro`.
 
-It names, for every study and scale, the planned runs and those of their measurements that are there, with digests; the
-complete sets that stand in for larger plans; and whose rules are younger than their results. The DVC stages depend on
-this one file, so that they need no plan, no parameters, no git and no checkpoints.
+For every study and scale it names the planned runs, their existing measurements with digests, the complete sets that
+replace larger plans, and the claims with rules younger than their results. The DVC stages depend on this one file and
+need no plan, no parameters, no git and no checkpoints.
 """
 
 from pathlib import Path
@@ -20,10 +20,10 @@ from allmlp.run import Run
 
 
 def _held(stored: store.Stored, run: Run, measure: str) -> Held | None:
-    """A run's measurement, of what is stored of the measure.
+    """A run's measurement, from those stored for the measure.
 
-    One by an older recipe of some code stands in for it, and is marked, until it is measured again. One that lacks a
-    column of today's measure says too little for that.
+    A measurement by an older recipe is used and marked as `older` until it is made again, unless it lacks a column of
+    today's measure.
     """
     if (key := (run.id, run.recipe(measure))) in stored.places:
         return Held(*key)
@@ -48,7 +48,7 @@ def _of_scale(study: str, runs: list[Run]) -> Packed:
 
 
 def _seeds(runs: list[Run]) -> dict[str, dict[str, int]]:
-    """measure -> part of the study -> how many seeds are planned: what `allmlp power` judges a plan by."""
+    """measure -> part of the study -> how many seeds are planned, for `allmlp power`."""
     found: dict[str, dict[str, set[int]]] = {}
     for run in runs:
         for measure in run.measures:
@@ -57,14 +57,14 @@ def _seeds(runs: list[Run]) -> dict[str, dict[str, int]]:
 
 
 def _begun(runs: list[Run], held: dict[str, dict[str, Held]]) -> bool:
-    """Is anything measured that was trained for it? What needs no training is one run of every scale."""
+    """Is any trained run measured? A run without training belongs to every scale, and does not count."""
     steps = {run.id: run.steps for run in runs}
     measured = {run for of in held.values() for run in of}
     return any(steps[run] > 0 or not any(steps.values()) for run in measured)
 
 
 def _standing(study: str, scale: str, content: Content, of_study: set[Unit], runs: list[Run], sets: Sets) -> Packed:
-    """Which sets stand in for those that the plan has not complete, or no longer count."""
+    """Which complete sets replace incomplete ones of the plan, and which no longer count."""
     names, places = {run.id: lasting(run) for run in runs}, {run.id: n for n, run in enumerate(runs)}
     standing, dropped = {}, {}
     for unit in sorted(of_study):
@@ -81,7 +81,7 @@ def _standing(study: str, scale: str, content: Content, of_study: set[Unit], run
 
 
 def _younger(study: str, scale: str, content: Content, history: History) -> dict[str, Any]:
-    """claim -> is its rule younger than the results that it judges here? None where git does not say."""
+    """claim -> is its rule younger than the results that it judges here? None if git does not know."""
     lock, found = rules.read_lock(), {}
     for claim in studies.ledger(study):
         of_claim = Evidence(study, scale, content).whole_set(Unit.of_claim(claim)) if claim["test"] else None
@@ -108,9 +108,9 @@ def _of_study(plan: Plan, study: str, sets: Sets, history: History) -> dict[str,
 
 
 def select(plan: Plan) -> bool:
-    """Take what was measured into the store; write results/selected.json, and complete sets into results/sets.json.
+    """Take new measurements into the store; write results/selected.json, and complete sets into results/sets.json.
 
-    Returns whether the selection is another than the one that lay there.
+    Returns whether the selection changed.
     """
     store.take_in(plan.every)
     lock = identity.read_lock(plan.root, committed=Path.cwd().samefile(plan.root))

@@ -1,20 +1,20 @@
-"""results/selected.json: what the last mile speaks of, in less than a megabyte.
+"""results/selected.json: the input of the last mile, in less than a megabyte.
 
 Of each study at each scale, or recorded overlay, it holds
 
     measures   the sets of measures that its runs have
-    about      the descriptions of its runs; runs that differ in nothing but their seed share one
+    about      the descriptions of its runs; runs that differ only in their seed share one
     runs       id, number of its description, seed, number of its set of measures
     recipes    measure -> recipe
     digests    measure -> digest of the rows of its runs, see `allmlp.store`
     lacking    measure -> runs that lack it, by their place in `runs`
-    older      measure -> run -> the run and the recipe that stand in for it
+    older      measure -> run -> the older run and recipe that are used in its place
     seeds      measure -> part of the study -> how many seeds are planned
     younger    claim -> is its rule younger than the results that it judges?
-    standing   what is judged or drawn -> measure -> the runs of the last complete set, by their place in `runs`
-    dropped    what is judged or drawn -> runs of the last complete set that the plan has no more
+    standing   claim or exhibit -> measure -> the runs of the last complete set, by their place in `runs`
+    dropped    claim or exhibit -> runs of the last complete set that the plan no longer has
 
-Where nothing is measured yet, runs have no description. `opened` gives the content that `Evidence` reads.
+Before the first measurement, runs have no description. `opened` gives the content that `Evidence` reads.
 """
 
 import json
@@ -29,11 +29,11 @@ from allmlp.run import Run
 
 SELECTED = Path("results/selected.json")
 Packed = dict[str, Any]  # one study at one scale, as above
-Content = dict[str, Any]  # the same, as Evidence reads it
+Content = dict[str, Any]  # the same, as `Evidence` needs it
 
 
 class Held(NamedTuple):
-    """A measurement in the store: its run there, and the measure's recipe. `older`: than the plan's."""
+    """A measurement in the store: its run there, and the measure's recipe. `older`: is it older than the plan's?"""
 
     run: str
     recipe: int
@@ -46,8 +46,8 @@ class Held(NamedTuple):
 
 
 def packed(runs: Sequence[Run], held: dict[str, dict[str, Held]], digests: dict[str, str], begun: bool) -> Packed:
-    """What the file holds of these runs. held: measure -> run -> its measurement; digests: of these."""
-    about: dict[str, dict[str, Any]] = {}  # what makes runs alike -> what is said of them
+    """The file's entry for these runs. held: measure -> run -> its measurement; digests: of these."""
+    about: dict[str, dict[str, Any]] = {}  # the common settings of runs -> their description
     sets = list(dict.fromkeys(run.measures for run in runs))
     listed = []
     for run in runs:
@@ -71,13 +71,13 @@ def packed(runs: Sequence[Run], held: dict[str, dict[str, Held]], digests: dict[
 
 
 def _described(run: Run) -> dict[str, Any]:
-    """What figures and tables say of a run."""
+    """The description of a run in figures and tables."""
     keys = ("labels", "architecture", "task", "corpus", "steps", "device", "threads")
     return {key: getattr(run, key) for key in keys}
 
 
 def opened(packed: Packed) -> Content:
-    """What `Evidence` reads.
+    """The content in the form of `Evidence`.
 
     runs: id -> its description, seed and `alike`, the description's number; planned: measure -> runs; measurements:
     measure -> run -> Held; the rest as it is.

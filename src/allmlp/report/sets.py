@@ -1,10 +1,10 @@
-"""The last complete set of runs of everything that is judged or drawn: results/sets.json, written by `allmlp select`.
+"""The last complete set of runs of each claim and exhibit: results/sets.json, written by `allmlp select`.
 
-A set is complete where every run that the plan has of it is measured; nobody can stop at a nice moment. While a larger
+A set is complete if every planned run of it is measured, so that nobody can stop at a favourable moment. While a larger
 plan is under way, the last complete set is judged and drawn in its place, as long as the plan holds all of its runs. It
-grows with the next complete plan, and never shrinks unless the plan itself drops some of its runs.
+grows with the next complete plan, and shrinks only if the plan drops some of its runs.
 
-Runs are named in it by their settings, so that a raised RECIPE, which renames runs, leaves their sets standing.
+The file names runs by their settings. A raised RECIPE renames runs, but leaves their sets valid.
 """
 
 import json
@@ -23,7 +23,7 @@ Runs = dict[str, list[str]]  # measure -> runs
 
 
 class Unit(NamedTuple):
-    """What is complete or not as a whole: these measures of the runs of these parts of a study (none: of all)."""
+    """A claim or exhibit: it needs these measures of the runs of these parts of a study (none: of all)."""
 
     measures: tuple[str, ...]
     parts: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Unit(NamedTuple):
 
 
 def units(study: str) -> Iterator[Unit]:
-    """Everything of a study that is judged or drawn."""
+    """A unit for each claim, figure and table of a study."""
     yield from (Unit.of_claim(claim) for claim in studies.ledger(study) if claim["test"])
     yield from map(Unit.of_exhibit, exhibits.of(study, "figures").values())
     yield from map(Unit.of_exhibit, exhibits.of(study, "tables").values())
@@ -66,7 +66,7 @@ class Sets:
 
     @classmethod
     def read(cls) -> "Sets":
-        """As it lies there; empty where it does not."""
+        """The content of the file; empty without one."""
         if not SETS.is_file():
             return cls()
         content = json.loads(SETS.read_text(encoding="utf-8"))
@@ -82,7 +82,7 @@ class Sets:
         )
 
     def write(self) -> None:
-        """Each list of runs once, under its digest: most measures of a scale are of the same runs."""
+        """Write each list of runs once, under its digest: most measures of a scale share their runs."""
         lists: dict[str, list[str]] = {}
 
         def named(runs: list[str]) -> str:
@@ -100,13 +100,13 @@ class Sets:
         paths.write_whole(SETS, paths.json_lines({"complete": complete, "sets": lists}))
 
     def keep_only(self, study: str, keys: set[str]) -> None:
-        """Forget what nothing of a study speaks of any more."""
+        """Drop the units of a study that no longer exist."""
         for of_scale in self.complete.get(study, {}).values():
             for key in of_scale.keys() - keys:
                 del of_scale[key]
 
     def take(self, study: str, scale: str, unit: Unit, planned: Runs, measured: Runs, names: dict[str, str]) -> "Stand":
-        """Record a set that is complete by the plan; else say what stands in for it. `names`: run -> lasting name."""
+        """Record a set that is complete in the plan; else return its replacement. `names`: run -> lasting name."""
         of_scale = self.complete.setdefault(study, {}).setdefault(scale, {})
         if all(planned[m] and set(planned[m]) == set(measured[m]) for m in unit.measures):
             of_scale[unit.key] = {m: sorted(names[run] for run in planned[m]) for m in unit.measures}
@@ -120,7 +120,7 @@ class Sets:
 
 
 class Stand(NamedTuple):
-    """What is there in place of a set that is not complete by the plan: an earlier one, or why it does not count."""
+    """The replacement of an incomplete set: an earlier complete one, or why that does not count."""
 
     runs: Runs | None = None
-    dropped: tuple[str, ...] = ()  # runs of the recorded set that the plan does not have any more
+    dropped: tuple[str, ...] = ()  # runs of the recorded set that the plan no longer has

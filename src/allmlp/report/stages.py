@@ -1,7 +1,7 @@
 """results/stages.json: a digest of the code behind each stage of the last mile, for DVC.
 
-A stage reruns where its own code changed, wherever it lies: the modules that it imports, directly or not, and those of
-the studies that it finds by name. The digests are blind to docstrings, comments and layout.
+A stage reruns if its code changed: the modules that it imports, directly or not, and those of the studies that it finds
+by name. The digests ignore docstrings, comments and layout.
 """
 
 import json
@@ -34,7 +34,7 @@ def _of_all(kind: str) -> list[str]:
 
 
 def _digest(stage: str, *modules: str, said: Any) -> str:
-    """Of a module of allmlp.report and further ones, and what else the stage reads of the sources."""
+    """A digest of a module of allmlp.report, of further modules, and of other source files that the stage reads."""
     return paths.digest([recipes.fingerprint(f"allmlp.report.{stage}", *modules, blind=frozenset()), said], 16)
 
 

@@ -43,9 +43,9 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """One listed part of a claim: which, how it was judged, why, and the p values of its finding.
+    """One listed part of a claim: its name, verdict, reason, and the p values of its finding.
 
-    `indication`: of one that is not testable at this scale, what its numbers would say.
+    `indication`: the verdict that its numbers would give, if the part is not testable at this scale.
     """
 
     name: str
@@ -58,11 +58,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Finding:
-    """What the runs say of one claim: verdict, statistic, its interval, number of seeds, unit, one sentence.
+    """The result for one claim: verdict, statistic, its interval, number of seeds, unit, one sentence.
 
-    For `allmlp.report.multiplicity.holm`: `p` is of the test that "reproduced" rests on, `p_against` of the test that
-    "contradicted" rests on; None where a verdict rests on no test. `rests`: by the name of each part, "" for a finding
-    without parts, the rule and spread that decide; nothing for what is exact.
+    For `allmlp.report.multiplicity.holm`: `p` is the p value of the test behind "reproduced", `p_against` of the test
+    behind "contradicted"; None for a verdict without a test. `rests`: part -> the rule and spread that decide, "" for a
+    finding without parts; nothing for exact results.
     """
 
     verdict: Verdict
@@ -85,8 +85,8 @@ class Finding:
 def t_interval(values: Values, level: float = 0.95) -> Interval:
     """mean ± t s / sqrt(n), t the (1 + level)/2 quantile of Student's t with n - 1 degrees (Student 1908).
 
-    values: (n,), one per seed, in any unit. One value has infinite bounds; none, or one that is not finite (a
-    diverged seed counts), has also no mean (NaN).
+    values: (n,), one per seed, in any unit. With one value the bounds are infinite. With no value, or one that is not
+    finite (a diverged seed), the mean is NaN too.
     """
     return _student(values, level, further=0)
 
@@ -100,12 +100,12 @@ def prediction_interval(values: Values, level: float = 0.95) -> Interval:
 
 
 def share_interval(k: int, n: int, level: float = 0.95) -> Interval:
-    """Exact interval of a share, k of n runs (Clopper & Pearson 1934): beta quantiles, never too narrow.
+    """Exact interval of a share, k of n runs (Clopper & Pearson 1934), from beta quantiles: never too narrow.
 
     low = B(a; k, n-k+1), high = B(1-a; k+1, n-k), a = (1 - level)/2. Raises ValueError unless 0 <= k <= n.
     """
     if not 0 <= k <= n:
-        raise ValueError(f"{k} of {n} is no share")
+        raise ValueError(f"{k} of {n} is not a share")
     if n == 0:
         return Interval(math.nan, 0.0, 1.0, 0)
     return Interval(k / n, *share_ends(n, level)[k], n)
@@ -122,7 +122,7 @@ def share_above(k: int, n: int, limit: float) -> float:
 
 
 def better(differences: Values, margin: float, level: float = 0.95, unit: str = "") -> Finding:
-    """Does the seed-paired difference exceed `margin`? By where its t interval lies.
+    """Does the seed-paired difference exceed `margin`? Its t interval decides.
 
     differences: (n,), larger is better. Low end above the margin: reproduced. High end below: contradicted.
     Else, or with fewer than 5 seeds: undecided. p: one-sided t test of mean <= margin; p_against: of mean >= margin.
@@ -135,10 +135,9 @@ def better(differences: Values, margin: float, level: float = 0.95, unit: str = 
 def equal(differences: Values, margin: float, level: float = 0.95, unit: str = "") -> Finding:
     """Is the seed-paired difference within ± margin? Two one-sided t tests (TOST, Schuirmann 1987).
 
-    differences: (n,). The 2 level - 1 (90 %) t interval inside ± margin: reproduced; the `level` (95 %) one,
-    which the finding carries, wholly outside: contradicted; else, or with fewer than 5 seeds: undecided.
-    p: the larger of the two tests' (of |mean| >= margin). p_against: of |mean| <= margin, see `p_outside`.
-    Raises ValueError unless margin > 0.
+    differences: (n,). The 2 level - 1 (90 %) t interval inside ± margin: reproduced; the `level` (95 %) one, which the
+    finding reports, wholly outside: contradicted; else, or with fewer than 5 seeds: undecided. p: the larger of the two
+    tests' (of |mean| >= margin). p_against: of |mean| <= margin, see `p_outside`. Raises ValueError unless margin > 0.
     """
     if not margin > 0:
         raise ValueError(f"a margin of equality must be positive, not {margin}")
@@ -159,12 +158,12 @@ def within_prediction(
     level: float = 0.95,
     unit: str = "",
 ) -> Finding:
-    """Could the paper's single number be one more of our seeds? By `prediction_interval`.
+    """Could the paper's single number be one more of our seeds? `prediction_interval` decides.
 
     values: (n,). Outside by more than `rounding` (half a unit of the last printed digit): contradicted.
-    Inside: reproduced, but only where the half width is at most `max_half_width`: a wider interval would hold
-    anything. Else, or with fewer than 5 seeds: undecided. p_against: two-sided, of the nearest number that rounds
-    to the paper's being one more seed; "reproduced" rests on no test.
+    Inside: reproduced, but only if the half width is at most `max_half_width`: a wider interval would contain anything.
+    Else, or with fewer than 5 seeds: undecided. p_against: two-sided, for the nearest number that rounds to the paper's
+    as one more seed; "reproduced" has no test.
     """
     interval = prediction_interval(values, level)
     rule = Rule("prediction", paper_value - rounding, paper_value + rounding, level, max_half_width)
@@ -185,7 +184,7 @@ def judged(
     p: float | None = None,
     p_against: float | None = None,
 ) -> Finding:
-    """The finding of one rule on values (n,), one per seed, with what it rests on."""
+    """The finding of one rule on values (n,), one per seed, with the basis of its verdict."""
     verdict, rests = DECIDED[int(rule.decide(values))], {"": on(rule, values)}
     return Finding(verdict, *interval, unit, text, p, rests=rests, p_against=p_against)
 
@@ -199,7 +198,7 @@ def _student(values: Values, level: float, further: int) -> Interval:
 
 
 def p_above(values: Values, margin: float) -> float:
-    """One-sided t test of mean <= margin; 1 where there is no test, 0 or 1 where all seeds agree exactly."""
+    """p of the one-sided t test of mean <= margin; 1 without a test, 0 or 1 if all seeds agree exactly."""
     x = np.asarray(values, dtype=np.float64)
     if len(x) < 2 or not np.isfinite(x).all():
         return 1.0
@@ -210,7 +209,7 @@ def p_above(values: Values, margin: float) -> float:
 
 
 def p_below(values: Values, margin: float) -> float:
-    """One-sided t test of mean >= margin, as `p_above`."""
+    """p of the one-sided t test of mean >= margin, as `p_above`."""
     return p_above(-np.asarray(values, dtype=np.float64), -margin)
 
 
@@ -220,7 +219,7 @@ def p_outside(values: Values, low: float, high: float) -> float:
 
 
 def _p_of_another(values: Values, distance: float) -> float:
-    """Two-sided p of one more seed so far from the mean; 1 where there is no test."""
+    """Two-sided p of one more seed at this distance from the mean; 1 without a test."""
     x = np.asarray(values, dtype=np.float64)
     if len(x) < 2 or not np.isfinite(x).all():
         return 1.0

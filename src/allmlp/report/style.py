@@ -25,7 +25,7 @@ COLOURS = {
     "transformer": "#D55E00",
     "linear-transformer": "#E69F00",
     "constant-attention": "#009E73",
-    # bidirectional forms, never in one figure with the causal form whose colour they share
+    # bidirectional forms share the colour of the causal form and are never in one figure with it
     "birn": "#0072B2",
     "linear-birn": "#56B4E9",
     "transformer-classifier": "#D55E00",
@@ -44,12 +44,12 @@ COLOURS = {
 }
 FURTHER = 24  # colours for architectures that are not listed above
 NEUTRAL = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-PAPER = "#8a8a8a"  # the paper's own value, wherever it is drawn
+PAPER = "#8a8a8a"  # the paper's own value
 
 
 @cache
 def rc() -> Any:
-    """Matplotlib's parameters. Only what draws waits for seaborn, which takes half a second to start."""
+    """Matplotlib's parameters. seaborn takes half a second to import, so only drawing imports it."""
     import seaborn
 
     return {
@@ -76,10 +76,10 @@ def rc() -> Any:
 
 
 def colour(name: str, position: int = 0) -> str:
-    """An architecture's colour: its own above, or one by its name. Else, of what is no architecture, a neutral one.
+    """An architecture's colour: listed above, or derived from its name. Other names get a neutral colour by `position`.
 
-    Of two names that give one colour the architecture that is registered later takes the next that is free: to
-    register another at the end changes no colour.
+    If two names give the same colour, the architecture registered later takes the next free one. Registering another at
+    the end therefore changes no colour.
     """
     new = _further(*(architecture for architecture in models.REGISTRY if architecture not in COLOURS))
     return {**new, **COLOURS}.get(name, NEUTRAL[position % len(NEUTRAL)])
@@ -87,7 +87,7 @@ def colour(name: str, position: int = 0) -> str:
 
 @cache
 def _further(*architectures: str) -> dict[str, str]:
-    """The colours of those that COLOURS does not name."""
+    """Colours for architectures that are not in COLOURS."""
     if not architectures:
         return {}
     import seaborn
@@ -101,7 +101,8 @@ def _further(*architectures: str) -> dict[str, str]:
 
 
 def shades(values: ArrayLike) -> NDArray[np.float64]:
-    """Numbers that are to be colours, to nine digits of the largest: a level must not hang on a CPU's last bit.
+    """Numbers to be drawn as colours, rounded to nine digits of the largest: a colour must not depend on a CPU's last
+    bit.
 
     >>> shades([1.0, 0.1 + 0.2, 1e-16, -1e-16]).tolist()
     [1.0, 0.3, 0.0, 0.0]

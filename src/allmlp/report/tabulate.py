@@ -28,7 +28,7 @@ def _write(path: Path, table: pd.DataFrame) -> None:
 
 
 def runs_table() -> pd.DataFrame:
-    """One row per run that was measured, over all studies and scales: what it was, what it cost, how it ended."""
+    """One row per measured run of all studies and scales: its description, its cost, how it ended."""
     content, parts = selection.read(), []
     for study in studies.STUDIES:
         for scale, found in {**evidence.by_scale(study, content), **evidence.by_overlay(study, content)}.items():
@@ -43,7 +43,7 @@ def runs_table() -> pd.DataFrame:
 
 
 def columns_table() -> pd.DataFrame:
-    """What every column of every measure means: kind, tolerance, meaning."""
+    """Kind, tolerance and meaning of every column of every measure."""
     rows = []
     for study in studies.STUDIES:
         shared = (*studies.SHARED, *studies.FROM_LONG) if studies.has_runs(study) else ()
@@ -76,7 +76,7 @@ def _of_all(name: str, made: Callable[[], pd.DataFrame]) -> set[Path]:
 
 
 def _tidy(written: list[set[Path]]) -> None:
-    """Remove what is no longer a table."""
+    """Remove files of tables that no longer exist."""
     for path in TABLES.rglob("*.*"):
         if path.is_file() and path not in set().union(*written):
             path.unlink()

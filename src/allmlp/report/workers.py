@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 
 class Work(NamedTuple):
-    """`tasks` may run at once, in any order. `finish` then takes what they return, in their order."""
+    """`tasks` may run at once, in any order. `finish` then takes their results, in the order of the tasks."""
 
     tasks: Sequence[Callable[[], Any]]
     finish: Callable[[list[Any]], Any] = list
 
 
 def done(works: Sequence[Work]) -> list[Any]:
-    """What each work's `finish` returns, once all tasks of all of them are done."""
+    """Run all tasks; then return the result of each work's `finish`."""
     found = iter(_side_by_side([task for work in works for task in work.tasks]))
     return [work.finish([next(found) for _ in work.tasks]) for work in works]
 
@@ -28,6 +28,6 @@ def _side_by_side(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
 
 
 def _begin() -> None:
-    """Look for garbage rarely: a figure is made of many small objects that live as long as it does."""
+    """Collect garbage rarely: a figure is many small objects that live as long as the figure."""
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)

@@ -1,8 +1,8 @@
 """The five papers' studies, one folder each, in the order of their numbers, and the crossover of all.
 
 A study's folder holds `claims.yaml`, `errata.yaml`, `runs` (its settings and its runs), `measures/` (a file each),
-`figures`, `tables` and `verdicts` (functions in a file or in files of a folder). All are found by being there. A new
-paper is a new folder and one name in STUDIES.
+`figures`, `tables` and `verdicts` (functions in one file, or in the files of a folder). All of these are found
+automatically. A new paper is a new folder and one name in STUDIES.
 """
 
 import importlib
@@ -23,11 +23,11 @@ STUDIES = {
     "copying": "002",
     "quadrature": "003",
     "triangular": "004",
-    "crossover": "all",  # no paper's: every architecture on every task
+    "crossover": "all",  # not a paper: every architecture on every task
 }
 FOLDER = Path(__file__).parent
-SHARED = ("cost",)  # measures taken of every run, see shared/
-FROM_LONG = ("levelled",)  # and of every training at the scale `long` and above; the plan adds them
+SHARED = ("cost",)  # measures of every run, see shared/
+FROM_LONG = ("levelled",)  # measures of every training at the scale `long` and above; the plan adds them
 
 
 def _folder(study: str) -> Path:
@@ -103,10 +103,10 @@ def ledger(study: str, kind: str = "claims") -> list[dict[str, Any]]:
 
 @cache
 def _parsed(text: str) -> Any:
-    """A ledger is asked for by every figure, and takes a fifth of a second to parse."""
+    """Cached: every figure reads its ledger, and parsing takes a fifth of a second."""
     return yamlfile.plain(text)
 
 
 def is_own(claim: str) -> bool:
-    """Is a claim's id, such as 003-own-1, one of this project's own and not a paper's?"""
+    """Is it the id of a claim of this project, such as 003-own-1, and not of a paper?"""
     return "-own-" in claim

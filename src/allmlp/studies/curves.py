@@ -1,4 +1,4 @@
-"""What a measurement keeps of a training's log: some rows of it, thinned, and a row for the end."""
+"""The part of a training's log that a measurement keeps: thinned rows, and a row for the end."""
 
 from collections.abc import Collection
 
@@ -14,8 +14,9 @@ from allmlp.studies.texts import tokens_of
 def kept_rows(rows: int, most: int) -> NDArray[np.int64]:
     """Which of `rows` log rows a curve of at most `most` keeps: all if they fit, else a fixed choice.
 
-    Half of them evenly spaced, half evenly in their logarithm, so that the first steps of a long run stay
-    visible; first and last always. Sorted, without repetition. Raises ValueError if `most` is below 4.
+    Half of them are evenly spaced and half evenly in their logarithm, so that the first steps of a long run stay
+    visible. The first and the last row are always kept. Sorted, without repetition. Raises ValueError if `most` is
+    below 4.
     """
     if most < 4:
         raise ValueError(f"a curve of at most {most} rows shows nothing: choose 4 or more")
@@ -27,9 +28,9 @@ def kept_rows(rows: int, most: int) -> NDArray[np.int64]:
 
 
 def of_log(log: pd.DataFrame, most: int, columns: dict[str, str], always: Collection[int] = ()) -> pd.DataFrame:
-    """Columns step and `columns` (in the log -> here; nan where the log has none) of the rows that a curve keeps.
+    """Columns step and `columns` (name in the log -> new name; nan if not in the log) of the rows that a curve keeps.
 
-    The rows of the steps `always` are kept besides `kept_rows`.
+    Rows of the steps `always` are kept besides `kept_rows`.
     """
     keep = log["step"].isin(always).to_numpy(copy=True)
     keep[kept_rows(len(log), most)] = True
@@ -37,7 +38,7 @@ def of_log(log: pd.DataFrame, most: int, columns: dict[str, str], always: Collec
 
 
 def with_end(rows: pd.DataFrame, trained: Trained, **values: float | None) -> pd.DataFrame:
-    """The rows and one for the end of training, which has these values alone; None counts as nan."""
+    """The rows and one for the end of training with only these values; None becomes nan."""
     end = {"step": trained.ending["steps_done"], **values}
     return pd.concat([rows, pd.DataFrame([end]).astype(dict.fromkeys(values, float))], ignore_index=True)
 

@@ -1,11 +1,11 @@
-"""Has a loss levelled off? Its slope over the last quarter of the budget, and how sure that slope is.
+"""Has a loss levelled off? Its slope over the last quarter of the budget, with a standard error.
 
     >>> log = Curve(steps=np.arange(1000), training=np.full(1000, 3.0), held_out=np.full(1000, np.nan))
     >>> levelled(log, budget=1000).level
     True
 
-To level off is not to have learned: a plateau before a fall is level too. It says that the same training, twice as
-long, would move the loss by less than what tells two models apart.
+A loss that has levelled off may still fall later: a plateau before a fall is level too. "Level" means that twice as
+long a training would change the loss by less than LIMIT if the slope stayed the same.
 """
 
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-# Nats per doubling of the steps. 0.02 nats is the margin that recurs in the claims (2 % in perplexity, the smallest
-# difference that the articles read as one): a loss that a doubling moves by less decides no comparison by moving on.
+# Nats per doubling of the steps. 0.02 nats (2 % in perplexity) is the smallest difference that the papers interpret,
+# and a common margin of the claims: a smaller change of the loss decides no comparison.
 LIMIT = 0.02
 QUARTER = 0.75  # the last quarter of the budget begins here
-BLOCKS = 16  # neighbouring batches are averaged into so many values: their noise is not independent
-# Student's t, 97.5 %, for 1 to BLOCKS - 2 degrees: measures are taken on machines without SciPy too
+BLOCKS = 16  # losses of neighbouring batches, whose noise is not independent, are averaged into this many values
+# Student's t, 97.5 %, for 1 to BLOCKS - 2 degrees of freedom; a table, since measures must not need SciPy
 T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145)
-FEWEST = 4  # values that give a line and an error of its slope
-HUBER = 1.345  # residuals beyond so many standard deviations count less (Huber 1981): 95 % efficient for normal noise
+FEWEST = 4  # values that a line and the error of its slope need
+HUBER = 1.345  # residuals beyond this many standard deviations count less (Huber 1981): 95 % efficient for normal noise
 
 Values = NDArray[np.float64]
 Source = Literal["held-out", "training", "none"]
@@ -31,7 +31,7 @@ NONE = float("nan")
 
 
 class Curve(NamedTuple):
-    """Losses over steps, in nats, each (n,); NaN where one was not taken."""
+    """Losses over steps, in nats, each (n,); NaN where a loss was not taken."""
 
     steps: NDArray
     training: Values
@@ -40,9 +40,9 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Level:
-    """How a loss ended. `error` is the standard error of `per_doubling`, NaN where too few values give one.
+    """How a loss ended. `error` is the standard error of `per_doubling`, NaN for too few values.
 
-    `level` is None where the 95 % interval of the slope holds both more and less than LIMIT, or there is none.
+    `level` is None if the 95 % interval of the slope contains LIMIT or -LIMIT, or if there is no interval.
     """
 
     source: Source
@@ -54,14 +54,14 @@ class Level:
 
 
 class Line(NamedTuple):
-    """A fitted line: its slope, and the standard error of that."""
+    """A fitted line: its slope, and the slope's standard error."""
 
     slope: float
     error: float
 
 
 def levelled(curve: Curve, budget: int) -> Level:
-    """The slope of the held-out loss where the last quarter has FEWEST values of it, else of the training loss.
+    """The slope of the held-out loss if the last quarter has FEWEST values of it, else of the training loss.
 
     A training that ended before its budget has not levelled off: it diverged.
     """
@@ -76,7 +76,7 @@ def levelled(curve: Curve, budget: int) -> Level:
 
 
 def per_step(curve: Curve, budget: int) -> float:
-    """The slope over steps of the losses that `levelled` takes; NaN where it tells nothing."""
+    """The slope over steps of the losses that `levelled` takes; NaN without a slope."""
     if levelled(curve, budget).source == "none":
         return NONE
     _, steps, losses = _taken(curve, budget)
@@ -84,17 +84,17 @@ def per_step(curve: Curve, budget: int) -> float:
 
 
 def _taken(curve: Curve, budget: int) -> tuple[Source, Values, Values]:
-    """The losses of the last quarter by which to tell: whose, their steps, and they themselves."""
+    """The losses of the last quarter that decide: which ("training" or "held-out"), their steps, their values."""
     last = curve.steps >= max(1, QUARTER * budget)
     taken: dict[Source, Values] = {"held-out": curve.held_out, "training": curve.training}
     there = {source: last & np.isfinite(losses) for source, losses in taken.items()}
-    source = max(there, key=lambda source: min(FEWEST, int(there[source].sum())))  # of equals the first, held-out
+    source = max(there, key=lambda source: min(FEWEST, int(there[source].sum())))  # on a tie the first: held-out
     rows = there[source]
     return source, curve.steps[rows].astype(float), taken[source][rows]
 
 
 def within(slope: float, half_width: float) -> bool | None:
-    """Is a slope, give or take `half_width`, nearer to 0 than LIMIT, or farther (False)? None: neither is sure."""
+    """Is the interval slope ± half_width within ±LIMIT (True) or outside (False)? None: partly within."""
     if abs(slope) + half_width < LIMIT:
         return True
     return False if abs(slope) - half_width > LIMIT else None
@@ -105,7 +105,7 @@ def _decided(line: Line, values: int) -> bool | None:
 
 
 def fitted(x: Values, y: Values) -> Line:
-    """Least squares through means of neighbours, with outliers weighed down from 8 means on; x ascending."""
+    """Least squares through means of neighbours; from 8 means on, outliers count less. x ascending."""
     groups = np.array_split(np.arange(len(x)), min(BLOCKS, len(x)))
     means_x, means_y = (np.array([values[group].mean() for group in groups]) for values in (x, y))
     weights, n = np.ones(len(groups)), len(groups)
@@ -129,7 +129,7 @@ def fitted(x: Values, y: Values) -> Line:
 
 
 def _average(values: Values, weights: Values) -> float:
-    """`np.average` and `_median` take most of their time to check what they are given, and thousands are asked for."""
+    """Called thousands of times: `np.average` and `np.median` spend most of their time on checks of their arguments."""
     return (values * weights).sum() / weights.sum()
 
 

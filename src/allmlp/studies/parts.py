@@ -1,4 +1,4 @@
-"""Which rows of a measurement are of some of a study's parts or of a corpus, by the labels of their runs."""
+"""The rows of a measurement of some parts of a study, or of a corpus, by the labels of their runs."""
 
 from collections.abc import Collection
 
@@ -8,7 +8,7 @@ from allmlp.studies.rules import NotPlannedError
 
 
 def of_part(rows: pd.DataFrame, *parts: str, models: Collection[str] = ()) -> pd.DataFrame:
-    """The rows of some of the study's parts. NotPlannedError, naming them, where there are none, or none of a model."""
+    """The rows of some parts of the study. NotPlannedError if a part has none, or none of a model."""
     found = rows[rows["part"].isin(parts)] if "part" in rows else rows.iloc[:0]
     if missing := [model for model in models if model not in set(found.get("model", ()))]:
         raise NotPlannedError(f"needs runs of {' and '.join(missing)}, which are not planned")
@@ -18,7 +18,7 @@ def of_part(rows: pd.DataFrame, *parts: str, models: Collection[str] = ()) -> pd
 
 
 def of_corpus(rows: pd.DataFrame, corpus: str) -> pd.DataFrame:
-    """The rows, which must all be of one corpus. NotPlannedError, naming it, where some are of another."""
+    """The rows, which must all be of one corpus. NotPlannedError if some are of another."""
     if (rows["corpus"] != corpus).any():
         raise NotPlannedError(f"needs runs on {corpus}, which are not planned")
     return rows

@@ -1,4 +1,5 @@
-"""What rules in claims.yaml say besides `better`: exact, below a limit, several numbers, withheld, runs it needs."""
+"""Building blocks of the rules in claims.yaml besides `better`: exact, below, several numbers, withheld, needed
+runs."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -11,27 +12,27 @@ from allmlp.report.statistics import DECIDED, Finding, Values, Verdict, better
 
 
 class NotPlannedError(Exception):
-    """The plan leaves out runs that a rule compares; the claim is then not run."""
+    """The plan leaves out runs that a rule needs; the claim is then "not run"."""
 
 
 class NotComparableError(NotPlannedError):
-    """The planned runs differ in what a rule holds equal; it needs others, and the claim is then not run."""
+    """The planned runs are not comparable under a rule; the claim is then "not run"."""
 
 
 def require_models(evidence: Evidence, measure: str, models: Iterable[str]) -> None:
-    """Raises NotPlannedError, naming them, where no run of some of these models is planned to have the measure."""
+    """Raises NotPlannedError if some of these models have no planned run with the measure."""
     planned = {evidence.content["runs"][run]["labels"].get("model") for run in evidence.planned(measure)}
     if missing := [model for model in models if model not in planned]:
         raise NotPlannedError(f"needs runs of {', '.join(missing)}, which are not planned")
 
 
 def exact(holds: bool, value: float, unit: str, text: str, n: int = 1) -> Finding:
-    """What is counted or calculated, not sampled: reproduced where it `holds`, else contradicted."""
+    """A finding that is counted or calculated, not sampled: reproduced if it `holds`, else contradicted."""
     return Finding("reproduced" if holds else "contradicted", value, value, value, n, unit, text)
 
 
 def undecided(text: str, n: int = 0, unit: str = "") -> Finding:
-    """A part that has no number here. The text says why."""
+    """An undecided part without a number. The text says why."""
     return Finding("undecided", math.nan, math.nan, math.nan, n, unit, text)
 
 
@@ -50,10 +51,10 @@ def below(values: Values, limit: float, unit: str = "") -> Finding:
 
 
 def every(findings: Mapping[str, Finding]) -> Finding:
-    """One part that several numbers decide together: all must hold, and any one of them can refute it.
+    """One part with several numbers: all must hold, and any one of them can refute it.
 
-    The finding is that of its weakest number (largest p); its text says all. p_against is of "any one refutes", None
-    where one does that rests on no test. Raises ValueError if there is none.
+    The finding is that of the weakest number (largest p), with a text about all. p_against is for "any one refutes";
+    None if a number without a test refutes. Raises ValueError without numbers.
     """
     if not findings:
         raise ValueError("a part needs at least one number")
@@ -66,7 +67,7 @@ def every(findings: Mapping[str, Finding]) -> Finding:
 
 
 def one_of(findings: Mapping[str, Finding], best: str, text: str) -> Finding:
-    """One part that the `best` of several numbers decides, each judged at a level of 1 - 0.05 / their number.
+    """One part decided by the `best` of several numbers, each judged at a level of 1 - 0.05 / their number.
 
     Contradicted where all refute it. p is corrected for the choice (Bonferroni).
     """
@@ -80,7 +81,7 @@ def one_of(findings: Mapping[str, Finding], best: str, text: str) -> Finding:
 
 
 def counted(findings: Iterable[Finding], *, tolerated: int = 0, refuting: int = 1) -> tuple[Verdict, dict[str, Rests]]:
-    """The verdict of several numbers as one part, and what it rests on: see `deciding.together`."""
+    """The verdict of several numbers as one part, and its basis: see `deciding.together`."""
     found = list(findings)
     sign = {verdict: number for number, verdict in DECIDED.items()}
     verdict = DECIDED[int(together([sign.get(finding.verdict, 0) for finding in found], tolerated, refuting))]
@@ -93,7 +94,7 @@ def counted(findings: Iterable[Finding], *, tolerated: int = 0, refuting: int = 
 
 
 def withheld(finding: Finding, verdict: Verdict, reason: str, *, when: bool) -> Finding:
-    """The finding, undecided for the `reason` where it would say `verdict` and `when` holds."""
+    """The finding; undecided, for the `reason`, if its verdict is `verdict` and `when` holds."""
     if not when:
         return finding
     rests = {name: one.guarded(f"not {verdict}: {reason}") for name, one in finding.rests.items()}
@@ -104,6 +105,6 @@ def withheld(finding: Finding, verdict: Verdict, reason: str, *, when: bool) -> 
 
 
 def withheld_either(finding: Finding, reason: str, *, when: bool) -> Finding:
-    """The finding, undecided for the `reason` where it would say anything and `when` holds."""
+    """The finding; undecided, for the `reason`, if it has a verdict and `when` holds."""
     finding = withheld(finding, "reproduced", reason, when=when)
     return withheld(finding, "contradicted", reason, when=when)

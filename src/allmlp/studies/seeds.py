@@ -1,4 +1,4 @@
-"""Runs of one setting put together for a figure or table: mean and 95 % t interval over seeds, many groups at once."""
+"""Runs of one setting combined for a figure or table: mean and 95 % t interval over seeds, many groups at once."""
 
 import numpy as np
 import pandas as pd
@@ -9,8 +9,8 @@ from scipy.special import stdtrit
 def over_seeds(rows: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
     """Columns `by`, mean, low, high, n: one row per group, one value per run in it.
 
-    low and high are nan where one run gives no interval, mean too where a run's value is not finite (a
-    diverged seed counts). Raises ValueError where a run has two values in a group: the unit is the run.
+    low and high are nan for a single run; mean is nan too if a value is not finite (a diverged seed). Raises ValueError
+    if a run has two values in a group: the unit is the run.
     """
     twice = rows[rows.duplicated([*by, "run"])]
     if len(twice):
@@ -29,7 +29,7 @@ def over_seeds(rows: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
 def curve(rows: pd.DataFrame, value: str) -> pd.DataFrame:
     """Columns step, mean, low, high, n of a value over the steps that every run of `rows` has.
 
-    A diverged run has no steps after its last: the curve ends with it, rather than go on with the others.
+    If a run diverged, the curve ends at its last step instead of going on with the other runs.
     """
     by_step = rows.dropna(subset=value).groupby("step")["run"].transform("nunique")
     everywhere = rows.dropna(subset=value)[by_step == rows["run"].nunique()]

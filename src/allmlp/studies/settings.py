@@ -31,7 +31,7 @@ class Optimiser(Strict):
 
 
 class RelativeOptimiser(Strict):
-    """The same for runs of different lengths and rates.
+    """The same as shares, for runs of different lengths and rates.
 
     `warmup_share`: of a run's steps. `minimum_share`: the last rate over the largest.
     """
@@ -44,7 +44,7 @@ class RelativeOptimiser(Strict):
     minimum_share: float = Field(default=0.0, ge=0, le=1)
 
     def of(self, steps: int, learning_rate: float | None = None) -> Optimiser:
-        """That of a run of so many steps. `learning_rate`: instead of the common one."""
+        """The optimiser of a run with this many steps. `learning_rate`: in place of the common one."""
         rate = self.learning_rate if learning_rate is None else learning_rate
         return Optimiser(
             learning_rate=rate,
@@ -57,16 +57,16 @@ class RelativeOptimiser(Strict):
 
 
 class StudySettings(Strict):
-    """What a study needs at one scale: its own settings build upon these."""
+    """Settings of every study at one scale; each study adds its own."""
 
     seeds: Seeds
     steps: Count
     precision: Literal["float32", "bfloat16"] = "float32"
     compile: bool = False
-    runs_per_process: int = Field(default=1, ge=1)  # short runs share one process; alters no result
+    runs_per_process: int = Field(default=1, ge=1)  # short runs share one process; this changes no result
 
     def machine(self, device: str) -> dict[str, Any]:
-        """Where and how a run computes: one thread on a CPU, for another number gives other bits."""
+        """Where and how a run computes: one thread on a CPU, because another number gives different bits."""
         return {
             "precision": self.precision,
             "compile": self.compile,
@@ -76,7 +76,8 @@ class StudySettings(Strict):
         }
 
     def untrained(self, device: str = "cpu") -> dict[str, Any]:
-        """Of a run without training steps, which only carries measures. No setting of a scale alters its id."""
+        """Training settings of a run without steps, which only carries measures. Its id depends on no setting of a
+        scale."""
         return {
             **self.machine(device),
             "precision": "float32",
@@ -88,7 +89,7 @@ class StudySettings(Strict):
 
 
 class LearningRateSearch(Strict):
-    """All that is compared is trained `steps` steps at each rate: one budget for all, on seeds of their own.
+    """Every compared model is trained for `steps` steps at each rate, on separate seeds.
 
     The rate with the lowest held-out loss, averaged over the seeds, is chosen.
     """
@@ -98,22 +99,22 @@ class LearningRateSearch(Strict):
     seeds: Seeds
 
     def settings(self) -> Iterator[tuple[int, float]]:
-        """Seed and rate of each of its runs."""
+        """Seed and rate of each run of the search."""
         return product(self.seeds, self.learning_rates)
 
 
 def known_architectures(models: Named) -> Named:
-    """The settings by the names of architectures, for a validator. ValueError for a name that there is not."""
+    """The settings by the names of architectures, for a validator. ValueError for an unknown name."""
     refuse_unknown_names("architecture", models, REGISTRY)
     return models
 
 
 def refuse_searched_seeds(searched: Collection[int], seeds: Collection[int], where: str) -> None:
-    """Refuse a search that uses one of the `seeds` that are evaluated; `where`: its key, as `search.seeds`.
+    """Refuse a search that uses one of the evaluated `seeds`; `where`: its key, for example `search.seeds`.
 
-    What is chosen on a seed suits that seed: its result would be too good, and most so for who had most to choose
-    from. For a validator of the settings that hold the key: raises pydantic's ValidationError, a ValueError, at that
-    key, so that the user's error names its file, line and value.
+    A choice made on a seed fits that seed: its result would be too good, most of all for the model with the most
+    choices. For a validator of the settings with this key: raises pydantic's ValidationError, a ValueError, at the key,
+    so that the user's error names file, line and value.
     """
     if not (both := sorted(set(searched) & set(seeds))):
         return

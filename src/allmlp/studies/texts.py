@@ -1,4 +1,4 @@
-"""What runs on a corpus have in common: its tokens, windows of which every next token is predicted, written text."""
+"""What runs on a corpus have in common: tokens, windows in which every next token is predicted, sampled text."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -6,12 +6,12 @@ from typing import Any, Protocol
 from allmlp.protocols import Context, Trained
 from allmlp.tokens import TokenFile
 
-# of a column of what a model writes
+# in the meaning of a column of sampled text
 CHANGES = "; one changed bit of a weight changes all that follows, so it is never compared"
 
 
 class Windows(Protocol):
-    """Settings of windows: tokens of each, windows of a batch, and held-out tokens that losses are taken on."""
+    """Settings of windows: tokens of a window, windows of a batch, and held-out tokens for the loss."""
 
     @property
     def context(self) -> int: ...
@@ -22,20 +22,20 @@ class Windows(Protocol):
 
 
 def of_corpus(context: Context, corpus: str) -> dict[str, Any]:
-    """What a run holds of its corpus."""
+    """The fields of a run for its corpus."""
     tokens, settings = context.tokens(corpus), context.corpus_settings(corpus)
     return {"corpus": corpus, "tokens": tokens, "corpus_settings": settings}
 
 
 def next_token(settings: Windows, context: Context, corpus: str) -> dict[str, Any]:
-    """What a run holds of its corpus and of its task."""
+    """The fields of a run for its corpus and its task."""
     names = ("context", "batch_size", "validation_tokens")
     parameters = {name: getattr(settings, name) for name in names}
     return {"task": "next-token", "task_parameters": parameters, **of_corpus(context, corpus)}
 
 
 def tokens_per_byte(trained: Trained) -> float:
-    """Tokens per byte of the corpus's held-out documents. The end of a document is a token, and no byte."""
+    """Tokens per byte of the corpus's held-out documents. The end of a document is a token but not a byte."""
     held_out = TokenFile(tokens_of(trained)).meta["splits"]["validation"]
     return held_out["tokens"] / held_out["bytes"]
 

@@ -1,4 +1,4 @@
-"""Families put side by side: skills by task, and how far each is behind attention. Rows are of the measure `score`."""
+"""Families compared: skill by task, and how far each is behind attention. Rows are of the measure `score`."""
 
 import numpy as np
 import pandas as pd
@@ -7,8 +7,8 @@ from allmlp.report.statistics import better
 
 REFERENCE = "attention"
 WITH_ATTENTION = (REFERENCE, "linear attention", "hybrid")  # every other family is all-MLP
-LEARNT = 0.05  # of skill: a task on which the best has less is learnt by nobody
-FEWEST_OF_INTERVAL = 3  # seeds: the t interval of two is 13 times as wide as they lie apart
+LEARNT = 0.05  # skill; a task whose best mean skill is lower counts as learnt by none
+FEWEST_OF_INTERVAL = 3  # seeds; the t interval of two seeds is 13 times as wide as their distance
 
 
 def scored(rows: pd.DataFrame) -> pd.DataFrame:
@@ -17,19 +17,19 @@ def scored(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_variants(rows: pd.DataFrame) -> pd.DataFrame:
-    """For each family and task only the column of the highest mean skill."""
+    """For each family and task only the column with the highest mean skill."""
     means = rows.groupby(["family", "task", "column"], sort=False)["skill_1"].mean().reset_index()
     best = means.loc[means.groupby(["family", "task"], sort=False)["skill_1"].idxmax(), ["family", "task", "column"]]
     return rows.merge(best, on=["family", "task", "column"])
 
 
 def all_mlp(rows: pd.DataFrame) -> list[str]:
-    """The families without attention, in their order."""
+    """The families without attention, in order."""
     return [family for family in rows["family"].unique() if family not in WITH_ATTENTION]
 
 
 def behind(rows: pd.DataFrame, family: str, task: str) -> np.ndarray | None:
-    """(n,) attention's skill minus the family's, by seed; None where one of the two has no run of the task."""
+    """(n,) attention's skill minus the family's, by seed; None if one of the two has no run of the task."""
     of_task = rows[rows["task"] == task]
     skills = of_task.pivot(index="seed", columns="family", values="skill_1")
     if not {REFERENCE, family} <= set(skills):
@@ -38,23 +38,23 @@ def behind(rows: pd.DataFrame, family: str, task: str) -> np.ndarray | None:
 
 
 def distances(rows: pd.DataFrame, family: str) -> dict[str, np.ndarray]:
-    """task -> (n,) how far the family is `behind` attention, of the tasks that both did and that somebody learnt."""
+    """task -> (n,) how far the family is `behind` attention, for the tasks that both did and a family learnt."""
     best = rows.groupby(["task", "family"], sort=False)["skill_1"].mean().groupby("task", sort=False).max()
     learnt = [task for task in rows["task"].unique() if best[task] >= LEARNT]
     return {task: values for task in learnt if (values := behind(rows, family, task)) is not None}
 
 
 def attention_learnt(rows: pd.DataFrame, task: str) -> bool:
-    """Is attention shown to have learnt a task: the lower end of its 95 % t interval over seeds at LEARNT or above?"""
+    """Has attention demonstrably learnt a task: is the lower end of its 95 % t interval over seeds at least LEARNT?"""
     skills = rows.loc[(rows["task"] == task) & (rows["family"] == REFERENCE), "skill_1"]
     return len(skills) > 0 and better(skills.to_numpy(), LEARNT).low >= LEARNT
 
 
 def compared(of_families: dict[str, dict[str, np.ndarray]]) -> tuple[list[str], list[str]]:
-    """The families that can be ranked, and the common tasks: those that all of them did.
+    """The families that can be ranked, and their common tasks.
 
-    of_families: family -> its `distances`. A family of one task is ranked only where none has two: it would leave the
-    others nothing else to be ranked on.
+    of_families: family -> its `distances`. A family with one task is ranked only if none has two, because it would
+    leave only that task as a common one.
     """
     ranked = [family for family, of_tasks in of_families.items() if len(of_tasks) > 1]
     ranked = ranked or [family for family, of_tasks in of_families.items() if of_tasks]

@@ -1,4 +1,5 @@
-"""The matrix: every task with every family or architecture, skill relative to the best, or why it cannot."""
+"""The matrix: skill of every family or architecture on every task, relative to the best, or why it cannot do the
+task."""
 
 import textwrap
 
@@ -21,14 +22,14 @@ LINE = 15  # letters of a reason in one line of a cell
     values={"fewest_of_interval": FEWEST_OF_INTERVAL},
 )
 def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
-    """Skill at the end of training as a share of the best skill on that task; the best in bold. From
-    {fewest_of_interval} seeds on with half the width of its 95 % t interval over seeds. Skill is 0 for the best answer
-    that does not read its input, of recall for the best that looks up no key, and 1 for no error; of a text's loss, the
-    share of the entropy of its token frequencies that was learnt. All models of a task were given the same number of
-    counted operations, and the same search of learning rates. Retrieval is no training of its own: it is measured on
-    what learnt the stories, which reads the last tokens of a text that is longer than its context. Hatched: an
-    architecture that cannot do the task, and why, as its class says. Grey: a task that nobody learnt within its budget.
-    The sizes of the recall tasks were chosen by trials of attention alone.
+    """Skill at the end of training as a share of the best skill on that task; the best is bold. With
+    {fewest_of_interval} seeds or more, half the width of the 95 % t interval over seeds is added. Skill is 0 for the
+    best answer that does not read the input (in recall, that looks up no key) and 1 for no error. For text, it is the
+    share of the entropy of the token frequencies that was learnt. All models of a task had the same number of counted
+    operations and the same search of learning rates. Retrieval is measured with the models that were trained on
+    stories; of a text longer than the context they read the last tokens. Hatched: the architecture cannot do the task,
+    for the reason given by its class. Grey: no architecture learnt the task within its budget. The sizes of the recall
+    tasks were chosen by trials of attention alone.
     """
     rows = scored(score)
     cells = _cells(rows).set_index(["task", "column"])
@@ -55,9 +56,9 @@ def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
 
 
 def _cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """task, column, mean and half the interval as shares of the best mean of the task.
+    """task, column, and the mean and half the interval as shares of the task's best mean.
 
-    NaN: the mean where nobody learnt the task, the interval also where seeds are too few for one.
+    Both are NaN if no column learnt the task; the interval is NaN too with too few seeds.
     """
     found = over_seeds(rows, ["task", "column"], "skill_1")
     best = found.groupby("task")["mean"].transform("max")
@@ -67,7 +68,7 @@ def _cells(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _reason(abilities: pd.DataFrame, of_column: set[str], task: str) -> str:
-    """Why none of a column's architectures can do a task; empty where one could and the plan leaves it out."""
+    """Why none of a column's architectures can do a task; empty if one could but is not planned."""
     of_task = abilities[(abilities["task"] == task) & abilities["architecture"].isin(of_column)]
     reasons = [reason for reason in of_task["reason"] if reason]
     return reasons[0] if len(reasons) == len(of_task) and reasons else ""

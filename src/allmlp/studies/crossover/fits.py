@@ -1,4 +1,4 @@
-"""Which architecture can do which task, by what its class says of itself, and why not, in a sentence for strangers.
+"""Which architecture can do which task according to its class, and a sentence for the reader if it cannot.
 
 >>> fits("transformer", "copying")
 >>> fits("mlp", "copying")
@@ -12,7 +12,7 @@ from allmlp.models import REGISTRY
 
 
 class Asks(NamedTuple):
-    """What a task asks: tokens or patches, predictions of "all" positions or the "last", a fixed length or any."""
+    """What a task needs: tokens or patches, predictions at "all" positions or the "last", a fixed length or any."""
 
     reads: str = "tokens"
     predicts: tuple[str, ...] = ("all",)
@@ -40,7 +40,7 @@ ANSWERS = {
 
 
 def fits(architecture: str, task: str) -> str | None:
-    """Why an architecture cannot do a task, in one short sentence (a cell of the matrix); None where it can."""
+    """Why an architecture cannot do a task, in one short sentence (a cell of the matrix); None if it can."""
     about, asks = known.of(architecture), TASKS[task]
     reads = "patches" if "features" in about.takes else "tokens"
     given = (*known.SIZES, "features") if asks.reads == "patches" else known.SIZES
@@ -60,5 +60,5 @@ def fits(architecture: str, task: str) -> str | None:
 
 
 def all_fits() -> list[tuple[str, str, str]]:
-    """(architecture, task, why it cannot, empty where it can) of the whole registry, in its order."""
+    """(architecture, task, why it cannot or empty) of the whole registry, in its order."""
     return [(name, task, fits(name, task) or "") for name in REGISTRY for task in TASKS]

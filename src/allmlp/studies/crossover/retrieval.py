@@ -1,12 +1,12 @@
-"""Retrieval by what a language model learnt: a story's summary finds its story among others.
+"""Retrieval with a trained language model: a story's summary finds its story among others.
 
-An embedding is the mean of the last hidden layer over a text's tokens, the model frozen. A ridge regression from
-summaries' embeddings to stories', fitted to some pairs, is all that is learnt; other pairs are judged, by cosine.
+An embedding is the mean of the frozen model's last hidden layer over a text's tokens. A ridge regression from
+embeddings of summaries to those of stories is fitted to some pairs; the other pairs are judged by cosine.
 
-Of a text that is longer than the context the last tokens are read, as study 001 reads its texts (`mixers.embeddings`):
-there an embedding may stand at the end of a text alone, so that the end must be among what is read. A mean over tokens
-would take any stretch; with the same one, the two studies' retrievals say the same of the same text. How many texts
-are cut is measured beside what is found. It is the same for every model of a task: one context, one tokenizer.
+Only the last tokens of a text longer than the context are read, as in study 001 (`mixers.embeddings`). There an
+embedding may be taken at the end of a text, so the end must be read. A mean over tokens could use any part; using the
+same part makes the two studies comparable. The share of cut texts is measured too. It is the same for every model of a
+task, because context and tokenizer are.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from allmlp.corpora import stories
 from allmlp.models.base import SequenceModel
 from allmlp.run import Run
 
-SEED = 2**20  # of the pairs' stories: no corpus has it
+SEED = 2**20  # a split of the pairs' stories that no corpus has
 FITTED, CANDIDATES, GROUPS = 512, 32, 8
 RIDGE = 0.01  # per fitted pair, on standardised embeddings
 AT_ONCE = 64
@@ -30,9 +30,9 @@ Array = np.ndarray
 
 
 class Retrieved(NamedTuple):
-    """Shares, 0 to 1: of summaries that find their story; of stories and of summaries that are longer than a context.
+    """Shares, 0 to 1: summaries that find their story; stories and summaries that are longer than a context.
 
-    `top_1` is nan where an embedding is not finite.
+    `top_1` is nan if an embedding is not finite.
     """
 
     top_1: float
@@ -41,7 +41,7 @@ class Retrieved(NamedTuple):
 
 
 def retrieved(model: SequenceModel, run: Run) -> Retrieved:
-    """How often a summary's own story is the nearest of CANDIDATES, and how much of both was too long to be read."""
+    """How often a summary's own story is the nearest of CANDIDATES, and the shares of texts that were cut."""
     tokenizer = tokenizers.load(Path("results/tokens") / str(run.tokens))
     pairs = [stories.story(SEED, index) for index in range(FITTED + CANDIDATES * GROUPS)]
     summaries = tokenizer.encode_batch([pair.summary for pair in pairs])
@@ -59,9 +59,9 @@ def cut(texts: Sequence[Array], context: int) -> float:
 
 @torch.no_grad()
 def embeddings(model: SequenceModel, texts: Sequence[Array]) -> Array:
-    """(len(texts), D) float64: of each text its last tokens, as many as the context holds.
+    """(len(texts), D) float64, from the last tokens of each text, as many as the context holds.
 
-    What fills a batch on the right is seen by no token of a causal model.
+    Padding on the right is invisible to the tokens of a causal model.
     """
     rows = []
     for start in range(0, len(texts), AT_ONCE):
@@ -76,7 +76,8 @@ def embeddings(model: SequenceModel, texts: Sequence[Array]) -> Array:
 
 
 def found(queries: Array, texts: Array, fitted: int) -> float:
-    """Share of the pairs after the first `fitted` that a ridge regression on these finds, in groups of CANDIDATES."""
+    """Share of correct pairs in groups of CANDIDATES, by a ridge regression on the first `fitted` pairs, judged on the
+    rest."""
     q, t = (_standardised(part, fitted) for part in (queries, texts))
     gram = q[:fitted].T @ q[:fitted] + RIDGE * fitted * np.eye(q.shape[1])
     mapped = q[fitted:] @ np.linalg.solve(gram, q[:fitted].T @ t[:fitted])

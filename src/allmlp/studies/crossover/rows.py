@@ -1,4 +1,4 @@
-"""The rows of the matrix: each task with its size, in the form that a model's kind of prediction needs."""
+"""The rows of the matrix: each task with its size, in the form that suits a model's kind of prediction."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +10,12 @@ from allmlp.protocols import Context
 from allmlp.strict import Strict
 from allmlp.studies.settings import Count
 
-COPYING_TYPES, FILLERS = 29, 16  # the tasks state the same, a test holds them together
+COPYING_TYPES, FILLERS = 29, 16  # the same numbers as in the tasks; a test compares them
 
 
 @dataclass(frozen=True)
 class Row:
-    """One task. `forms`: what a model predicts -> the task's name and parameters; `batch_size` in sequences."""
+    """One task. `forms`: kind of prediction -> the task's name and parameters; `batch_size` in sequences."""
 
     name: str
     vocabulary: int
@@ -29,13 +29,13 @@ class Row:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """What the task says of a model's hyperparameters."""
+        """The hyperparameters of a model that the task fixes."""
         of_patches = {} if self.features is None else {"features": self.features}
         return {"vocabulary": self.vocabulary, "context": self.context, **of_patches}
 
 
 class RowSettings(Strict):
-    """What every task may set: a weight decay of its own, and hyperparameters that an architecture needs for it."""
+    """What every task may set: its own weight decay, and hyperparameters of an architecture for this task."""
 
     weight_decay: float | None = Field(default=None, ge=0)
     hyperparameters: dict[str, dict[str, Any]] = Field(default={})
@@ -69,7 +69,7 @@ class Text(RowSettings):
 
 
 class Recall(RowSettings):
-    """`n_pairs` of `symbols` keys with their values among fillers, `n_queries` of them asked for."""
+    """`n_pairs` pairs of a key (of `symbols`) and a value among fillers; `n_queries` of the keys are queried."""
 
     context: Count
     n_pairs: Count

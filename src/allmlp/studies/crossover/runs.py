@@ -1,12 +1,12 @@
 """Runs of the crossover: every architecture on every task that it can do, at equal counted operations.
 
-A column of the matrix is a family (its first architecture that can do the task stands for it) or, with `every`, an
-architecture. One that is registered and in no family of the settings enters at every scale, as a column of its
-own name, of the family that its class names: a line in `models.REGISTRY` is enough.
+A column of the matrix is a family, represented by its first architecture that can do the task, or with `every` an
+architecture. A registered architecture that is in no family of the settings gets its own column at every scale, in the
+family that its class names: a line in `models.REGISTRY` is enough.
 
     steps = budget of the task / (counted operations of a step on one sequence x sequences of a batch)
 
-Learning rates are searched on a seed of their own, each with the same share of a run's steps, for every architecture.
+For every architecture, learning rates are searched on a separate seed, with the same share of a run's steps.
 """
 
 from collections.abc import Iterator
@@ -33,16 +33,16 @@ class Cell(NamedTuple):
     row: Row
     hyperparameters: dict[str, Any]
     budget: float
-    flops: int  # of a step
+    flops: int  # counted operations of a step
 
     @property
     def steps(self) -> int:
-        """As many as the budget pays for."""
+        """The number of steps that the budget allows."""
         return int(self.budget // self.flops)
 
 
 def runs(settings: Settings, context: Context) -> list[Run]:
-    """What each architecture can do, and for each cell the search of its rate and a run a seed."""
+    """The run of the abilities, and for each cell the search of its learning rate and a run per seed."""
     found = [_abilities(settings)]
     for cell in cells(settings, context):
         search = [_searching(settings, context, cell, rate) for rate in settings.search.learning_rates]
@@ -51,7 +51,7 @@ def runs(settings: Settings, context: Context) -> list[Run]:
 
 
 def columns(settings: Settings) -> dict[str, list[str]]:
-    """column -> the architectures that may stand for it, the first that can do a task first."""
+    """column -> the architectures that may represent it, in order of preference."""
     if settings.every:
         return {name: [name] for name in REGISTRY}
     listed = {name for names in settings.families.values() for name in names}
@@ -59,7 +59,7 @@ def columns(settings: Settings) -> dict[str, list[str]]:
 
 
 def cells(settings: Settings, context: Context) -> Iterator[Cell]:
-    """Every task with every column that can do it. UserError where a budget pays for no step."""
+    """Every task with every column that can do it. UserError if a budget is less than one step."""
     for task, budget in settings.budgets.items():
         row = getattr(settings.tasks, task.replace("-", "_")).row(task, context)
         for column, names in columns(settings).items():
@@ -69,8 +69,8 @@ def cells(settings: Settings, context: Context) -> Iterator[Cell]:
                 cell = Cell(column, architecture, row, sizes, budget, of_step)
                 if not cell.steps:
                     raise UserError(
-                        f"studies.crossover.budgets.{task}: {budget:g} operations pay for no step of {architecture}, "
-                        f"which takes {cell.flops:.2g}. Raise the budget, or take a smaller batch."
+                        f"studies.crossover.budgets.{task}: {budget:g} operations buy no step of {architecture}, "
+                        f"which takes {cell.flops:.2g}. Raise the budget, or use a smaller batch."
                     )
                 yield cell
 
@@ -147,8 +147,8 @@ def _run(
 
 
 def _abilities(settings: Settings) -> Run:
-    """What the registry can do needs no training: one run of none. Its measure reads neither weights nor settings, so
-    its name holds a digest of all that the measure says: what classes say of themselves, made of it by `fits`."""
+    """The run of the measure `abilities`, without training. The measure reads neither weights nor settings but what
+    classes declare (`fits`), so the run's name holds a digest of its result."""
     return Run(
         study="crossover",
         name=f"abilities-{paths.digest(all_fits())}",

@@ -1,4 +1,4 @@
-"""Settings of the crossover: tasks, budgets, families, the sizes that all share, and the search."""
+"""Settings of the crossover: tasks, budgets, families, common sizes, and the search."""
 
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ class Search(Strict):
 
 
 class Tasks(Strict):
-    """Every row of the matrix that trains something; retrieval is measured on what learnt the stories."""
+    """Every row of the matrix with trainings; retrieval is measured on the trainings of stories."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
@@ -35,10 +35,11 @@ class Tasks(Strict):
 
 
 class Settings(StudySettings):
-    """`budgets`: task -> counted operations of one training; what is not named is not run. `steps`: the most of any.
+    """`budgets`: task -> counted operations of one training; other tasks are not run. `steps`: the most of any
+    training.
 
-    `families`: name -> its architectures. `hyperparameters`: what is an architecture's own besides the common
-    `d_model`, `n_blocks` and `n_heads`.
+    `families`: name -> its architectures. `hyperparameters`: those of one architecture, besides the common `d_model`,
+    `n_blocks` and `n_heads`.
     """
 
     tasks: Tasks
@@ -57,13 +58,13 @@ class Settings(StudySettings):
         listed = [name for names in self.families.values() for name in names]
         refuse_unknown_names("architecture", [*listed, *self.hyperparameters], REGISTRY)
         if twice := {name for name in listed if listed.count(name) > 1}:
-            raise ValueError(f"families: {', '.join(sorted(twice))} is of two families. Leave it in one.")
+            raise ValueError(f"families: {', '.join(sorted(twice))} is in two families. Leave it in one.")
         refuse_unknown_names("task", self.budgets, [name for name in TASKS if name != "retrieval"])
         if self.search.seed in self.seeds:
             raise ValueError(f"search.seed {self.search.seed} is one of `seeds`: rates are chosen on another seed")
         return self
 
     def family(self, architecture: str) -> str:
-        """As listed, or what the class of a new one says."""
+        """As listed; for a new architecture, from its class."""
         listed = (family for family, names in self.families.items() if architecture in names)
         return next(listed, None) or known.of(architecture).family

@@ -13,8 +13,8 @@ from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, REFERENCE
 
 @table("What each architecture can do")
 def abilities(abilities: pd.DataFrame) -> pd.DataFrame:
-    """By what its class says: whether it is causal, which tokens it predicts, whether it reads tokens or patches, and
-    what it must be given besides a width and a depth. Every architecture of the registry has a row.
+    """Every architecture of the registry, from its class: whether it is causal, which tokens it predicts, whether it
+    reads tokens or patches, and which hyperparameters it needs besides a width and a depth.
     """
     cells = abilities["reason"].map(lambda reason: f"cannot: {reason}" if reason else "yes")
     shown = abilities.assign(cell=cells).pivot(index="architecture", columns="task", values="cell")
@@ -23,11 +23,11 @@ def abilities(abilities: pd.DataFrame) -> pd.DataFrame:
 
 @table("What each architecture costs")
 def costs(resources: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
-    """At the size of the matrix. Operations are forward and backward, counted; kept bytes are what a forward pass holds
-    for the backward pass, without the head, each storage once. Speeds are of the machine named, tokens a second: of
-    training, and of one continuation, token after token, half a context after half a context. Steps are what the task's
-    budget of operations paid for. Learning rate: as the search chose it, beside the largest that it tried; where the
-    two are one, a larger may or may not have been better.
+    """At the size of the matrix. Operations are forward and backward, counted. Kept bytes are held by a forward pass
+    for the backward pass, without the head, each storage once. Speeds are tokens per second on the named machine: of
+    training, and of generating half a context, token by token, after half a context. Steps are those that the task's
+    budget of operations allows. Learning rate: the one that the search chose, beside the largest that it tried; if they
+    are the same, a larger one may be better.
     """
     rows = resources.merge(cost[["run", "steps_done", "counted_flops"]], on="run")
     rows = rows.assign(kept_bytes_per_token=rows["kept_bytes_per_token"].round().astype(int))
@@ -39,9 +39,10 @@ def costs(resources: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
 
 @table("Retrieval by what learnt the stories")
 def retrieval(score: pd.DataFrame) -> pd.DataFrame:
-    """Share of held-out summaries whose own story is the nearest of its group of candidates, mean over seeds; guessed:
-    the same of a guess. Every model is shown the same pairs, in the same groups. Of a text that is longer than the
-    context the last tokens are read. Cut: the share of such texts, the same for all, as context and tokenizer are.
+    """Share of held-out summaries with their own story as the nearest of a group of candidates, mean over seeds;
+    guessed: the same for a random guess. Every model gets the same pairs in the same groups. Only the last tokens of a
+    text longer than the context are read. Cut: the share of such texts, the same for all models, because context and
+    tokenizer are.
     """
     rows = families.scored(score).query("task == 'retrieval'")
     return rows.groupby(["family", "model"], sort=False, as_index=False).agg(
@@ -61,7 +62,7 @@ RATIOS = {
     "training_tokens_per_s": "training_speed",
     "generation_tokens_per_s": "generation_speed",
 }
-# tasks in the order in which costs are compared; retrieval is no training and has none
+# tasks in the order in which costs are compared; retrieval has no training and no costs
 COSTED = ("stories", "bytes", "copying", "recall", "multi-recall", "addition", "digits")
 COLUMNS = ["family", "tasks", "common", "behind", "low", "high", "seeds", "best_on", "best", "worst_on", "worst"]
 
@@ -72,12 +73,12 @@ COLUMNS = ["family", "tasks", "common", "behind", "low", "high", "seeds", "best_
     values={"fewest_of_interval": FEWEST_OF_INTERVAL},
 )
 def distances(score: pd.DataFrame, resources: pd.DataFrame) -> pd.DataFrame:
-    """Of each all-MLP family its best variant on a task, least behind first. Behind: attention's skill minus the
-    family's, below zero where it is ahead, the mean over the common tasks, which somebody learnt and all ranked
-    families can do; from {fewest_of_interval} seeds on with a 95 % t interval over seeds, paired. A family that has one
-    such task with attention is not ranked, where others have more. Best and worst are of all tasks that it has with
-    attention. The other numbers are ratios to attention on the task named at the end, a common one: above one it needs
-    more, or is faster. Speeds are of one timing each.
+    """The best variant of each all-MLP family on a task, least behind first. Behind: attention's skill minus the
+    family's (negative if the family is ahead), mean over the common tasks, with a 95 % t interval over paired seeds
+    from {fewest_of_interval} seeds on. A common task was learnt by some family, and all ranked families can do it. A
+    family that shares only one such task with attention is not ranked if others share more. Best and worst are over all
+    tasks that it shares with attention. The other numbers are ratios to attention on the common task named last: above
+    one, the family needs more, or is faster. Speeds are from one timing each.
     """
     rows = families.best_variants(families.scored(score))
     of_families = {family: families.distances(rows, family) for family in families.all_mlp(rows)}
@@ -96,7 +97,7 @@ def distances(score: pd.DataFrame, resources: pd.DataFrame) -> pd.DataFrame:
 
 
 def _behind(of_tasks: dict[str, np.ndarray], common: list[str]) -> dict[str, object]:
-    """The mean over the common tasks, nan where there is none, and its interval, nan where seeds are too few."""
+    """The mean over the common tasks, nan without any, and its interval, nan with too few seeds."""
     seeds = min(map(len, of_tasks.values()))
     behind = np.mean([of_tasks[task] for task in common], axis=0) if common else np.full(seeds, np.nan)
     interval = t_interval(behind)
@@ -106,7 +107,7 @@ def _behind(of_tasks: dict[str, np.ndarray], common: list[str]) -> dict[str, obj
 
 
 def _ratios(rows: pd.DataFrame, resources: pd.DataFrame, family: str, tasks: Collection[str]) -> dict[str, object]:
-    """What the family's variant needs over what attention's needs, on the first of `tasks` in the order of COSTED."""
+    """Ratios of the family's costs to attention's, on the first of `tasks` in the order of COSTED."""
     best = rows.drop_duplicates(["family", "task"]).set_index(["family", "task"])["column"]
     at = resources.drop_duplicates(["column", "task"]).set_index(["column", "task"])
     for task in (task for task in COSTED if task in tasks):

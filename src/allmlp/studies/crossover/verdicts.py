@@ -35,7 +35,7 @@ def recall_apart(evidence: Evidence) -> Finding:
 
 
 def none_near_everywhere(evidence: Evidence) -> Finding:
-    """all-own-3: has every all-MLP family a task on which it is behind attention? One that has none refutes it."""
+    """all-own-3: has every all-MLP family a task on which it is behind attention? A family without one refutes it."""
     rows, margin = best_variants(scored(evidence.table("score"))), evidence.margin["skill_1"]
     learnt = {task for task in rows["task"].unique() if attention_learnt(rows, task)}
     of_families = {family: distances(rows, family) for family in all_mlp(rows)}
@@ -52,13 +52,14 @@ def none_near_everywhere(evidence: Evidence) -> Finding:
 
 
 def _where_attention_learnt(finding: Finding, rows: pd.DataFrame, task: str) -> Finding:
-    """The finding, undecided where attention is not shown to have learnt the task: to be near it says nothing then."""
+    """The finding; undecided if attention has not demonstrably learnt the task, since being near it means nothing
+    then."""
     reason = f"attention is not shown to have learnt {task}"
     return withheld_either(finding, reason, when=not attention_learnt(rows, task))
 
 
 def _behind(rows: pd.DataFrame, task: str) -> dict[str, np.ndarray]:
-    """family -> how far it is behind attention on a task; NotPlannedError where none is measured."""
+    """family -> how far it is behind attention on a task; NotPlannedError if none is measured."""
     found = {family: values for family in all_mlp(rows) if (values := behind(rows, family, task)) is not None}
     if not found:
         raise NotPlannedError(f"needs attention and an all-MLP family on {task}, which are not planned")
@@ -68,7 +69,7 @@ def _behind(rows: pd.DataFrame, task: str) -> dict[str, np.ndarray]:
 def _somewhere_behind(of_tasks: dict[str, np.ndarray], margin: float, learnt: set[str]) -> Finding:
     """The task on which a family is most clearly behind, corrected for the number of tasks.
 
-    Contradicted: there is none, it is near on all, and two or more of these are `learnt` by attention.
+    Contradicted: it is near on all tasks, and two or more of them are `learnt` by attention.
     """
     level = 1 - 0.05 / len(of_tasks)
     found = {task: better(values, margin, level, UNIT) for task, values in of_tasks.items()}

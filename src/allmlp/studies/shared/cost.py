@@ -1,4 +1,4 @@
-"""What a run cost and how it ended: parameters, tokens, FLOPs, held-out loss, seconds. Taken of every run."""
+"""What a run cost and how it ended: parameters, tokens, FLOPs, held-out loss, seconds. Measured for every run."""
 
 import pandas as pd
 

@@ -1,6 +1,6 @@
-"""Has a training levelled off? The loss's slope over the last quarter of its budget, and how often it read its text.
+"""Has a training levelled off? The loss's slope over the last quarter of its budget, and the number of epochs.
 
-Taken of every training at the scale `long` and above. Trainings of smaller scales that have a measured curve are judged
+Measured for every training at the scale `long` and above. Trainings of smaller scales with a measured curve are judged
 by that curve, with the same function.
 """
 
@@ -48,10 +48,10 @@ def measure(trained: Trained) -> pd.DataFrame:
 
 
 def _readings(trained: Trained, done: int) -> float:
-    """Batches done over the batches of one reading, NaN for a task without an end."""
+    """Batches done over the batches of one epoch; NaN for a task with unlimited data."""
     run = trained.run
     rows = tasks.size(run.task, run.task_parameters)[0]
-    if tasks.load(run.task).reads_parent:  # which draws from pairs; to build it is to embed them all
+    if tasks.load(run.task).reads_parent:  # it draws from pairs; building it would embed them all
         return done * rows / _pairs(trained)
     if run.corpus is None:
         return float(done) if run.task.startswith("modular-addition") else NONE  # every pair in every batch

@@ -1,4 +1,4 @@
-"""Which architecture of the registry can do which task, and why the others cannot. Taken once, of no training."""
+"""Which architecture of the registry can do which task, and why the others cannot. Measured once, without training."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""What an architecture costs at its task's size: weights, operations, memory, and speed of training and generating."""
+"""Cost of an architecture at its task's size: weights, operations, memory, speed of training and of generation."""
 
 import statistics
 import tempfile
@@ -18,8 +18,8 @@ from allmlp.training.environment import provenance
 from allmlp.training.loop import Training
 
 RECIPE = 2
-GENERATES = ("next-token",)  # tasks whose tokens can be gone on with
-STEPS, GENERATIONS = 20, 5  # of which the median is taken
+GENERATES = ("next-token",)  # tasks whose tokens can be continued
+STEPS, GENERATIONS = 20, 5  # timings, for a median
 
 COLUMNS = {
     "parameters": exact("trained parameters"),
@@ -53,14 +53,14 @@ def measure(trained: Trained) -> pd.DataFrame:
 
 
 def _trained_per_second(trained: Trained, context: int) -> float:
-    """A training on a GPU has its device to itself, and counts whole. Trainings on a CPU share it with others: some
-    steps are made again here, one architecture after the other."""
+    """A training on a GPU has the device to itself, so its own time counts. Trainings on a CPU share it: some steps are
+    repeated here, one architecture after the other."""
     run = trained.run
     read = int(run.labels["sequences"]) * context
     if run.device != "cpu":
         seconds = trained.timing().get("seconds")
         return read * trained.ending["steps_done"] / seconds if seconds else float("nan")
-    mode = torch.get_deterministic_debug_mode()  # which a training sets, for its whole process
+    mode = torch.get_deterministic_debug_mode()  # training sets them for the whole process
     try:
         with tempfile.TemporaryDirectory() as folder:
             training = Training(run, Path(folder), task=trained.task())
@@ -76,7 +76,7 @@ def _step_seconds(training: Training) -> float:
 
 
 def _generated_per_second(model: SequenceModel) -> float:
-    """Half a context of tokens after half a context, the likeliest each; nan for weights that are not finite."""
+    """Greedy generation of half a context after a prompt of half a context; nan for weights that are not finite."""
     if not all(torch.isfinite(weight).all() for weight in model.parameters()):
         return float("nan")
     half = model.context // 2

@@ -1,9 +1,9 @@
-"""How well a run does its task at the end, and how much of what could be learnt that is; stories also by retrieval.
+"""How well a run does its task at the end, also as a share of what could be learnt; for stories also retrieval.
 
-skill = (value - guess) / (perfect - guess): 0 for the best answer that does not read its input, 1 for no error at all.
-Of accuracies, guess is the share of the commonest target, perfect 1; of recall, guess is the best answer that looks up
-no key and only knows which values were shown. Of losses, guess is the entropy of the targets' frequencies, perfect 0
-nats, which no text allows: a skill of text is to be compared, not admired.
+skill = (value - guess) / (perfect - guess): 0 for the best answer that does not read its input, 1 for no error. For
+accuracies, guess is the share of the commonest target and perfect is 1. For recall, guess is the best answer that knows
+the shown values but looks up no key. For losses, guess is the entropy of the targets' frequencies and perfect is 0
+nats. No text allows 0 nats, so skills of text only serve comparisons.
 """
 
 import math
@@ -21,7 +21,7 @@ from allmlp.tasks.recall import Recall
 from allmlp.tasks.task import IGNORED, Batch
 
 RECIPE = 3
-FRESH, FRESH_BATCHES = 2**41, 8  # the seed of batches to be judged on, where a task holds nothing out
+FRESH, FRESH_BATCHES = 2**41, 8  # the seed of the evaluated batches of a task without held-out data
 LOSSES = ("next-token",)  # tasks judged by their loss; all others by their accuracy
 
 COLUMNS = {
@@ -65,7 +65,7 @@ def _row(task: str, metric: str, value: float, guess: float) -> dict[str, Any]:
 def _judged(model: SequenceModel, batches: list[Batch], by_loss: bool) -> tuple[float, float]:
     """(accuracy or mean loss, that of the best constant answer) over all supervised targets.
 
-    The first is nan where a logit is: the largest of such logits is no answer, though `argmax` names one.
+    The first is nan if a logit is: `argmax` returns an index even for nan, but that is not an answer.
     """
     counts, total = torch.zeros(model.vocabulary, dtype=torch.float64), 0.0
     for batch in batches:
