@@ -1,11 +1,10 @@
 """Appendix H's classes of first-layer neurons: n-gram, bag-of-words, hybrid, DCT-sparse, other (000-5, -12, -19).
 
-What its norms are relative to is open in the paper (E000-2, E000-3), so that is a parameter here, a
-`Reading`:
+The paper leaves open what its norms are relative to (E000-2, E000-3). This is a parameter here, a `Reading`:
 
     "paper"     row norms as they are; each time row over its own norm; 0.0003. For the paper's width, 512.
     "relative"  row norms over the neuron's largest; rows over their root mean square; 0.0003 * 512 / d.
-                Free of scale, so it also reads narrow models and short trainings.
+                Scale-free, so it also fits narrow models and short trainings.
 
     >>> unigram = np.zeros((1, 15, 512)); unigram[0, -1] = 1.0
     >>> classify(unigram, PAPER)
@@ -37,14 +36,14 @@ class Thresholds:
 
 
 STRICT = Thresholds(low_rows=0.6, low=0.4, high=0.9, variance=0.0003)
-RELAXED = Thresholds(low_rows=0.5, low=0.5, high=0.8, variance=0.0005)  # a hybrid is in both classes by these
+RELAXED = Thresholds(low_rows=0.5, low=0.5, high=0.8, variance=0.0005)  # a hybrid is in both classes under these
 
 
 @dataclass(frozen=True)
 class Reading:
     """What Appendix H's norms are relative to, and the thresholds. Raises ValueError for an unknown name.
 
-    The variance's threshold is multiplied by reference_width / d where there is a reference_width.
+    The variance's threshold is multiplied by reference_width / d if there is a reference_width.
     """
 
     name: str
@@ -107,7 +106,7 @@ def time_variance(neurons: NDArray | Energies, reading: Reading) -> NDArray[np.f
     energy_N = (energies.rows * per_row_NT**2).mean(axis=1)
     of_mean_N = np.einsum("nt,nts,ns->n", per_row_NT, energies.gram, per_row_NT, optimize=True) / T**2
     variance_N = (energy_N - of_mean_N).clip(min=0) / energies.width
-    return np.where(energies.total == 0, np.inf, variance_N)  # no weights, no words
+    return np.where(energies.total == 0, np.inf, variance_N)  # a dead neuron is in no class
 
 
 def is_bag_of_words(neurons: NDArray | Energies, reading: Reading, thresholds: Thresholds) -> NDArray[np.bool_]:
@@ -124,8 +123,8 @@ def variance_scale(energies: Energies, reading: Reading) -> float:
 def classify(neurons: NDArray | Energies, reading: Reading) -> NDArray[np.str_]:
     """One of CLASSES for each neuron (n, T, d) -> (n,). Raises ValueError for other shapes.
 
-    n-gram is asked first: rows of exactly zero also vary little over time. A hybrid is in neither class but
-    passes both when relaxed; a DCT-sparse neuron is none of these. A neuron without weights is "other".
+    n-gram is tested first, because rows of exactly zero also vary little over time. A hybrid is in neither class but
+    passes both relaxed criteria. A DCT-sparse neuron is none of these. A neuron without weights is "other".
     """
     energies = of_neurons(neurons)
     n_gram = is_n_gram(energies, reading, reading.strict)

@@ -1,8 +1,8 @@
 """How a neuron's weight is spread over time, in numbers without thresholds (000-7).
 
-`l1_l2` is the paper's (section 4.1, Figure 5): 1 for a unigram, sqrt(T) for a bag-of-words neuron. The others
-say whether its histogram has two peaks, and how much of a neuron is a constant over time: the bag-of-words
-part, which short trainings show long before a whole neuron is one.
+`l1_l2` is the paper's (section 4.1, Figure 5): 1 for a unigram, sqrt(T) for a bag-of-words neuron. The others measure
+whether its histogram has two peaks, and how much of a neuron is constant over time. This bag-of-words part shows in
+short trainings, long before there are whole bag-of-words neurons.
 """
 
 import numpy as np
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from allmlp.studies.language.energies import Energies, of_neurons, over
 from allmlp.studies.language.neurons import check_neurons
 
-RECENT = 3  # time rows that a constant tail leaves out: the window of most n-gram neurons
+RECENT = 3  # last time rows that are not in the constant tail: the window of most n-gram neurons
 
 
 def l1_l2(neurons_NTD: NDArray) -> NDArray[np.float64]:
     """(1/d) sum_i ||w[:, i]||_1 / ||w[:, i]||_2 over time, (n, T, d) -> (n,) in [1, sqrt(T)].
 
-    Coordinates without any weight are left out of the mean; a neuron without any weight has nan.
+    Coordinates with only zero weights are left out of the mean; a neuron with only zero weights has nan.
     """
     neurons_NTD = check_neurons(neurons_NTD)
     l2_ND = np.sqrt(np.einsum("ntd,ntd->nd", neurons_NTD, neurons_NTD))
@@ -44,7 +44,7 @@ def bimodality(values: NDArray) -> float:
 
 
 def constant_share(neurons: NDArray | Energies, recent: int = RECENT) -> NDArray[np.float64]:
-    """Share of the energy of all but the `recent` last rows that is constant in time, (n, T, d) -> (n,).
+    """The share that is constant in time, of the energy of all but the `recent` last rows, (n, T, d) -> (n,).
 
     1 / (T - recent) on average for random weights, 1 for a constant tail; nan without a tail. This is the
     energy of the tail's zero frequency. Raises ValueError unless 0 <= recent < T.

@@ -1,4 +1,4 @@
-"""Neurons whose class is beyond dispute, to try Appendix H's readings on (000-19)."""
+"""Constructed neurons of known class, to test the readings of Appendix H (000-19)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, OTHER
 
 CONTEXT = 15
-NOISES = (0.0, 0.1, 0.3)  # of the norm of equal rows
+NOISES = (0.0, 0.1, 0.3)  # relative to the norm of the equal rows
 LONGEST = 4  # recent positions of an n-gram
 
 
@@ -18,7 +18,8 @@ def n_gram(rng: np.random.Generator, count: int, width: int, positions: int) -> 
 
 
 def bag_of_words(rng: np.random.Generator, count: int, width: int, noise: float) -> NDArray[np.float64]:
-    """(count, T, width): one random row of norm 1 at every time, and at each a random one of norm `noise`."""
+    """(count, T, width): the same random row of norm 1 at every time, plus a random row of norm `noise` at each
+    time."""
     return unit_rows(rng, count, 1, width) + noise * unit_rows(rng, count, CONTEXT, width)
 
 

@@ -17,7 +17,7 @@ def context_gain(model: SequenceModel, tokenizer: Tokenizer, prompt: str) -> flo
 
 @torch.no_grad()
 def _log_p(model: SequenceModel, before: list[int], word: list[int], pad: int) -> float:
-    """log p of all tokens of `word` after `before`, which is padded on the left to a whole window."""
+    """log p of all tokens of `word` after `before`, padded on the left to a whole window."""
     read, total = WindowReader(model, pad), 0.0
     for place, token in enumerate(word):
         logits_1V: Tensor = read(torch.tensor([before + word[:place]]))

@@ -1,4 +1,4 @@
-"""At which size a DCT-MLP's perplexity equals a transformer's (000-13, own claims)."""
+"""The size at which a DCT-MLP's perplexity equals a transformer's (000-13, own claims)."""
 
 from typing import NamedTuple
 
@@ -11,26 +11,27 @@ DCT, GPT = BOTH = "dct-mlp", "gpt2"
 
 
 class Ratios(NamedTuple):
-    """log2 of size over size at equal perplexity, one per seed, and on which sides the sizes tried end too early.
+    """log2 of the ratio of sizes at equal perplexity, one per seed, and the sides on which it is censored.
 
-    `low`: some ratio is smaller than its number, for the smallest DCT-MLP is already as good. `high`: some ratio is
-    larger. `ends_only`: every ratio is. The numbers are then ends of the sizes tried, and seeds give them no spread.
+    `low`: some ratio is smaller than its number, because the smallest DCT-MLP is already as good. `high`: some ratio is
+    larger. `ends_only`: every ratio is censored; the numbers are then ends of the sizes tried, without a spread over
+    seeds.
     """
 
     log2: np.ndarray
     low: bool
     high: bool
     ends_only: bool
-    sizes: int  # transformers that the mean of a seed is over
+    sizes: int  # transformers in the mean of a seed
 
     def note(self) -> str:
-        """Which side is censored, for a finding's text."""
+        """The censored sides, for a finding's text."""
         sides = [side for side, censored in (("below", self.low), ("above", self.high)) if censored]
         return f"censored {' and '.join(sides)}" if sides else f"over {self.sizes} transformers"
 
 
 def more_data(rows: pd.DataFrame) -> int:
-    """The largest multiple of the transformer's data that a DCT-MLP is given. NotPlannedError for none above 1."""
+    """The largest multiple of the transformer's data that a DCT-MLP is trained on. NotPlannedError for none above 1."""
     most = int(rows.loc[rows["model"] == DCT, "data"].max())
     if most <= 1:
         raise NotPlannedError(f"needs runs of {DCT} with more data, which are not planned")
@@ -40,9 +41,9 @@ def more_data(rows: pd.DataFrame) -> int:
 def crossings(rows: pd.DataFrame, data: int, size: str = "weights") -> pd.DataFrame:
     """Columns seed, n_blocks (the transformer's), log2, censored ("", "low", "high"); `size` a column of `rows`.
 
-    The smallest DCT-MLP, trained on `data` times the data, whose loss is the transformer's; the loss is interpolated
-    linearly in the logarithm of the size. Where the sizes tried do not reach it, their end, censored. nan: a diverged
-    run.
+    The size of the smallest DCT-MLP, trained on `data` times the data, that reaches the transformer's loss, with the
+    loss interpolated linearly in the logarithm of the size. If no size tried reaches it, the end of the range,
+    censored. nan: a diverged run.
     """
     found = []
     for seed, of_seed in rows.groupby("seed"):
@@ -60,7 +61,7 @@ def crossings(rows: pd.DataFrame, data: int, size: str = "weights") -> pd.DataFr
 def ratios(*tables: pd.DataFrame) -> tuple[Ratios, ...]:
     """Each seed's mean over transformers, of one or several tables of `crossings` over the same transformers.
 
-    Over those that no seed and no table has censored; where there is none, over all of them.
+    The mean is over transformers that are censored in no seed and no table; without such, over all.
     """
     together = pd.concat(tables, ignore_index=True)
     every, censored = set(together["n_blocks"]), set(together.loc[together["censored"] != "", "n_blocks"])
@@ -79,7 +80,7 @@ def ratios(*tables: pd.DataFrame) -> tuple[Ratios, ...]:
 
 
 def _first(log_size: np.ndarray, nats: np.ndarray, wanted: float) -> tuple[float, str]:
-    """The smallest logarithm of a size at which the curve is down to `wanted`."""
+    """The smallest logarithm of a size at which the curve reaches `wanted`."""
     if not (np.isfinite(nats).all() and np.isfinite(wanted)):
         return np.nan, ""
     reached = np.flatnonzero(nats <= wanted)

@@ -1,4 +1,4 @@
-"""What figures on neurons share: a colour and a line for each class, the moments, an axis of kept steps."""
+"""Common to the figures on neurons: a colour and a line for each class, the moments, an axis of kept steps."""
 
 import pandas as pd
 from matplotlib.axes import Axes

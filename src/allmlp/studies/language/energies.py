@@ -1,7 +1,7 @@
-"""Inner products of a neuron's time rows: all that classes and energies need of its weights, in float64.
+"""Inner products of a neuron's time rows, in float64: enough to compute its class and its energies.
 
 With G[t, s] = <w_t, w_s>, (T, T) for each neuron, row norms are the root of G's diagonal, the norm of frequency k is
-that of c_k G c_k, and what a constant explains is a mean of G. Fifteen rows of 512 weights become 225 numbers.
+the root of c_k G c_k, and the energy of a constant is a mean of G. Fifteen rows of 512 weights become 225 numbers.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from allmlp.studies.language.neurons import check_neurons
 
 
 def over(numerator: NDArray, denominator: NDArray, empty: float) -> NDArray[np.float64]:
-    """Quotient that is `empty` where the denominator is 0."""
+    """Quotient, `empty` where the denominator is 0."""
     return np.divide(numerator, denominator, out=np.full(np.shape(numerator), empty), where=denominator != 0)
 
 
@@ -44,7 +44,7 @@ class Energies:
         """Energy of each frequency, (n, T)."""
         waves = basis(self.context)
         energies_NT = ((waves @ self.gram) * waves).sum(axis=2)
-        return energies_NT.clip(min=0)  # a difference of sums may round below
+        return energies_NT.clip(min=0)  # a difference of sums may round below 0
 
     @cached_property
     def total(self) -> NDArray[np.float64]:
@@ -71,7 +71,7 @@ class Energies:
 
 
 def of_neurons(neurons: "NDArray | Energies") -> Energies:
-    """The energies of neurons (n, T, d), or as they are. Raises ValueError as `check_neurons`."""
+    """The energies of neurons (n, T, d); energies are returned unchanged. Raises ValueError as `check_neurons`."""
     if isinstance(neurons, Energies):
         return neurons
     neurons_NTD = check_neurons(neurons)

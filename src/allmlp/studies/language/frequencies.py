@@ -1,7 +1,7 @@
 """The cosine basis over time, orthonormal DCT-II: neurons as sums of frequencies (000-8, 000-12, 000-16).
 
-Frequency 0 is the mean, as k = 1 must be in Appendix C.1 (E000-5). The paper leaves the normalisation open: the
-orthonormal one keeps energies and so the thresholds' scale.
+Frequency 0 is the mean, as required for k = 1 in Appendix C.1 (E000-5). The paper leaves the normalisation open; the
+orthonormal one preserves energies and so the scale of the thresholds.
 """
 
 from functools import cache
@@ -23,6 +23,6 @@ def basis(length: int) -> NDArray[np.float64]:
 
 
 def to_frequencies(neurons_NTD: NDArray) -> NDArray[np.float64]:
-    """Each coordinate's frequencies over time, (n, T, d) -> (n, T, d), frequency k in row k; energies are kept."""
+    """Each coordinate's frequencies over time, (n, T, d) -> (n, T, d), frequency k in row k; energies are preserved."""
     neurons_NTD = np.asarray(neurons_NTD, dtype=np.float64)
     return basis(neurons_NTD.shape[1]) @ neurons_NTD

@@ -1,8 +1,8 @@
 """The best size for a budget: a parabola in log N per budget, power laws over budgets, their intervals (000-2).
 
 Rows are runs of the measure `scaling` with the labels model, budget_flops, seed. All logarithms are natural, all
-maths float64. A minimum is known only where the parabola opens upwards and its vertex lies inside the sizes tried;
-elsewhere it is outside, and takes no part in a power law.
+maths float64. A minimum is known only if the parabola opens upwards and its vertex lies inside the sizes tried.
+Otherwise the budget is left out of the power laws.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 SIZE, DATA, BUDGET = "parameters", "supervised_tokens", "budget_flops"
-FEWEST_SIZES, FEWEST_BUDGETS = 3, 2  # below this a parabola, or a line, is no fit
+FEWEST_SIZES, FEWEST_BUDGETS = 3, 2  # fewer do not determine a parabola, or a line
 DRAWS = 1000
 
 Array = NDArray[np.float64]
@@ -22,7 +22,7 @@ Values = Sequence[float] | Array | pd.Series  # (n,)
 
 @dataclass(frozen=True)
 class Parabola:
-    """loss = lowest + curvature (log x - log_vertex)^2; NaN throughout where no parabola opens upwards."""
+    """loss = lowest + curvature (log x - log_vertex)^2; all NaN if the parabola does not open upwards."""
 
     log_vertex: float
     lowest: float
@@ -62,10 +62,10 @@ def parabola(x: Values, loss: Values) -> Parabola:
 
 
 def gain_to_best(rows: pd.DataFrame, size: str) -> tuple[pd.Series, Parabola]:
-    """Per seed, what doubling `size` up to the best one gains (nats), and the parabola that says which is the best.
+    """Per seed, the gain (nats) from doubling `size` up to the best one, and the parabola that gives the best.
 
-    rows: runs of one model and budget. The best size is that of the mean over seeds. Each seed's loss there and at half
-    of it is read from its own curve of second degree through the losses over log size.
+    rows: runs of one model and budget. The best size is the vertex for the mean over seeds. Each seed's loss at this
+    size and at half of it is read from the seed's own quadratic fit of the losses over log size.
     """
     means = rows.groupby(size)["validation_nats"].mean()
     best = parabola(means.index.to_numpy(), means)
@@ -90,8 +90,8 @@ def slope(x: Values, y: Values) -> float:
 def minima(rows: pd.DataFrame, size: str = SIZE) -> pd.DataFrame:
     """One row per model, seed and budget: the vertex of its parabola and the best run tried.
 
-    Columns model, seed, budget_flops, side, n_opt (the vertex), d_opt (of a parabola in the data, so that it is
-    no consequence of n_opt), vertex_nats, curvature, best_nats, best_parameters, best_counted_flops.
+    Columns model, seed, budget_flops, side, n_opt (the vertex), d_opt (of a separate parabola in the data, independent
+    of n_opt), vertex_nats, curvature, best_nats, best_parameters, best_counted_flops.
     """
     found = []
     for (model, seed, budget), cell in rows.groupby(["model", "seed", BUDGET]):
@@ -116,9 +116,9 @@ def minima(rows: pd.DataFrame, size: str = SIZE) -> pd.DataFrame:
 
 
 def exponents(found: pd.DataFrame) -> pd.DataFrame:
-    """One row per model and seed of `minima`: size_1 (a), data_1 (b), and how many budgets they rest on.
+    """One row per model and seed of `minima`: size_1 (a), data_1 (b), and the number of budgets behind them.
 
-    Budgets whose vertex is not inside are left out; NaN where fewer than two are left.
+    Budgets with a vertex outside are left out; NaN if fewer than two remain.
     """
     rows = []
     for (model, seed), of_seed in found.groupby(["model", "seed"]):
@@ -137,7 +137,7 @@ def exponents(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def pooled(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of all seeds as if of one: the mean loss of each model, budget and size."""
+    """All seeds as one: the mean loss of each model, budget and size."""
     by = ["model", BUDGET, SIZE]
     means = rows.groupby(by, as_index=False).mean(numeric_only=True)
     return means.assign(seed=0)
@@ -146,9 +146,9 @@ def pooled(rows: pd.DataFrame) -> pd.DataFrame:
 def bootstrap(rows: pd.DataFrame, size: str = SIZE, draws: int = DRAWS, level: float = 0.95) -> pd.DataFrame:
     """Percentile intervals of both exponents over runs drawn again within each model, budget and size.
 
-    Columns model, size_low, size_high, data_low, data_high, share_1 (draws that gave an exponent). Runs of one
-    size are exchangeable, so it shows what the seeds' noise does to the fit as a whole; verdicts rest on seeds.
-    The draws are the same each time.
+    Columns model, size_low, size_high, data_low, data_high, share_1 (draws that gave an exponent). Runs of one size are
+    exchangeable, so this shows the effect of seed noise on the whole fit; verdicts use seeds instead. The draws are the
+    same each time.
     """
     rng = np.random.default_rng(0)
     tail = (1 - level) / 2 * 100

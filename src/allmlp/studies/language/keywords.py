@@ -1,4 +1,4 @@
-"""Tokens near a vector of the embedding space, and how much a set of them has in common (000-11)."""
+"""Tokens near a vector of the embedding space, and how coherent a set of tokens is (000-11)."""
 
 from collections.abc import Sequence
 from itertools import combinations, islice
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 NEARNESS = ("dot", "cosine", "l2")
 CLEAREST = 6  # neurons of each class that the paper shows
 RANDOM = "random"  # the class of vectors drawn beside them
-DOCUMENTS = 20_000  # of the held-out ones, at most: the first
+DOCUMENTS = 20_000  # the first held-out documents, at most
 
 
 def nearest(vectors_KD: NDArray, embedding_VD: NDArray, nearness: str, count: int) -> NDArray[np.int64]:
@@ -21,14 +21,14 @@ def nearest(vectors_KD: NDArray, embedding_VD: NDArray, nearness: str, count: in
     elif nearness == "cosine":
         near_KV = dot_KV / np.sqrt(squared_V).clip(min=1e-300)
     elif nearness == "l2":
-        near_KV = 2 * dot_KV - squared_V  # minus the squared distance, but for what all tokens share
+        near_KV = 2 * dot_KV - squared_V  # minus the squared distance, up to a constant
     else:
         raise ValueError(f"nearness {nearness!r} is none of {', '.join(NEARNESS)}")
     return np.argsort(-near_KV, axis=1, kind="stable")[:, :count]
 
 
 class CoOccurrence:
-    """In how many of some documents each two of some tokens occur together.
+    """In how many of the given documents each pair of the given tokens occurs together.
 
     documents: arrays of ids; `vocabulary`: how many ids there are.
     """
@@ -47,7 +47,7 @@ class CoOccurrence:
     def npmi(self, a: int, b: int) -> float:
         """log(p(a, b) / (p(a) p(b))) / -log p(a, b): -1 never together, 0 independent, 1 only together.
 
-        p: shares of documents. nan where one of the two occurs in none; 1 where both occur in all.
+        p: shares of documents. nan if one of the two occurs in none; 1 if both occur in all.
         """
         i, j = np.searchsorted(self.tokens, [a, b])
         p_a, p_b, p_ab = (float(self._together_KK[x, y]) / self.documents for x, y in ((i, i), (j, j), (i, j)))
@@ -58,7 +58,7 @@ class CoOccurrence:
         return float(np.log(p_ab / (p_a * p_b)) / -np.log(p_ab)) if p_ab < 1 else 1.0
 
     def coherence(self, tokens: Sequence[int]) -> float:
-        """Mean NPMI of the pairs of `tokens` that have one; nan where none has."""
+        """Mean NPMI of the pairs of `tokens` that have one; nan without any."""
         pairs = np.array([self.npmi(a, b) for a, b in combinations(tokens, 2)])
         pairs = pairs[np.isfinite(pairs)]
         return float(pairs.mean()) if len(pairs) else float("nan")

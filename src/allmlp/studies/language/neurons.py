@@ -1,4 +1,4 @@
-"""The neurons of an MLP's first layer, as the paper looks at them: one (time, embedding) matrix each (000-5).
+"""The neurons of an MLP's first layer as the paper defines them: one (time, embedding) matrix each (000-5).
 
 The first linear layer maps (T * d) -> n. Its weight (n, T * d) is cut into n neurons of T time rows and d
 embedding columns; row T - 1 reads the most recent token. All maths on neurons is float64, see `energies`.
@@ -56,8 +56,8 @@ def first_layer(trained: Trained, step: int) -> NDArray:
 def wear(trained: Trained, step: int) -> float:
     """Weight decay times the sum of learning rates of the first `step` updates.
 
-    The number of e-foldings by which AdamW has faded the initial weights: 30 in the paper, and what a short
-    run's neurons still hold of their random start is exp(-wear) (000-5, 000-7).
+    The number of e-foldings by which AdamW has faded the initial weights: 30 in the paper. A share exp(-wear) of the
+    random start is still in the weights (000-5, 000-7).
     """
     log = trained.log
     rates = log.loc[log["step"] < step, "learning_rate"]

@@ -1,4 +1,4 @@
-"""Which rows of a measurement belong together: the study's parts, and variations along one of their settings."""
+"""Rows of a measurement that belong together: the study's parts, and variations of one setting."""
 
 import pandas as pd
 
@@ -6,12 +6,12 @@ from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotPlannedError
 
 NEURONS, VARIATION, CONTROL = "neurons", "variation", "control"
-SETTINGS = ("corpus", "context", "d_mlp", "weight_decay", "embedding_std")  # what a variation may change
+SETTINGS = ("corpus", "context", "d_mlp", "weight_decay", "embedding_std")  # settings that a variation may change
 CONTROLS = {"sentences": "sentences dealt anew", "words": "words shuffled"}  # what a control's name ends with
 
 
 def controls_of(corpus: str) -> dict[str, str]:
-    """Names of a corpus's controls -> what they lack."""
+    """Names of a corpus's controls -> their descriptions."""
     return {f"{corpus}-{ending}": lacks for ending, lacks in CONTROLS.items()}
 
 
@@ -33,7 +33,7 @@ def varied(rows: pd.DataFrame, *settings: str) -> pd.DataFrame:
 
 
 def on_corpora(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The base's rows as "", and those of the same on each planned control by the ending of its name."""
+    """The base's rows under "", and those on each planned control under the ending of its name."""
     found = along(rows, "corpus")
     lines = {"": found[found["corpus"] == found["base_corpus"]]}
     lines |= {ending: found[found["corpus"] == found["base_corpus"] + f"-{ending}"] for ending in CONTROLS}
@@ -41,7 +41,7 @@ def on_corpora(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def with_control(rows: pd.DataFrame, control: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The base's rows, and those of the same on `<corpus>-<control>`. NotPlannedError where either is not planned."""
+    """The base's rows, and those on `<corpus>-<control>`. NotPlannedError if either is not planned."""
     found = on_corpora(rows)
     if {"", control} - set(found):
         raise NotPlannedError(f"needs runs on the study's corpus and on the same with {CONTROLS[control]}")

@@ -1,4 +1,4 @@
-"""A checkpoint's neurons, read once: what every measure of the first layer's classes is computed from."""
+"""A checkpoint's neurons, read once: the input of every measure of the first layer's classes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from allmlp.studies.language.energies import Energies, gram
 from allmlp.studies.language.frequencies import to_frequencies
 from allmlp.studies.language.neurons import check_neurons, first_layer
 
-AT_ONCE = 1 << 17  # weights: with their frequencies they stay in a core's cache
+AT_ONCE = 1 << 17  # weights; these and their frequencies fit into a core's cache
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def profile(neurons_NTD: NDArray) -> Profile:
     return Profile(energies, np.concatenate(times), np.concatenate(frequencies))
 
 
-_of_last: tuple[object, dict[int, Profile]] = (None, {})  # the run asked for last: its measures follow one another
+_of_last: tuple[object, dict[int, Profile]] = (None, {})  # the last run only: its measures are taken one after another
 
 
 def at(trained: Trained, step: int) -> Profile:
@@ -53,7 +53,7 @@ def at(trained: Trained, step: int) -> Profile:
 
 def over_training(trained: Trained) -> Iterator[tuple[int, Profile]]:
     """(step, profile) of every step whose weights a run has kept. Errors as in `first_layer`."""
-    for step in sorted(set(trained.steps)):  # a run that diverged at a kept step names it twice
+    for step in sorted(set(trained.steps)):  # a run that diverged at a kept step lists it twice
         yield step, at(trained, step)
 
 

@@ -1,4 +1,4 @@
-"""The paper's six prompts (Appendix A), and the word that ends each (000-17).
+"""The paper's six prompts (Appendix A), and the last word of each (000-17).
 
 >>> in_context("The cat sat. A bat")
 ('The cat sat. A', 'A', ' bat')

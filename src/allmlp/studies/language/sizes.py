@@ -20,7 +20,7 @@ def mlp(vocabulary: int, context: int, d_model: int, d_mlp: int, n_blocks: int) 
 
 
 def gpt2_last(vocabulary: int, context: int, d_model: int, d_mlp: int, n_blocks: int) -> int:
-    """All weights of a `LastTokenGPT2` with biases; the number of heads alters none."""
+    """All weights of a `LastTokenGPT2` with biases; independent of the number of heads."""
     d, w = d_model, d_mlp
     block = 4 * d * d + 4 * d + 2 * d * w + w + d + 4 * d
     return (2 * vocabulary + context) * d + n_blocks * block + 2 * d
@@ -30,7 +30,7 @@ PARAMETERS: dict[str, Callable[[int, int, int, int, int], int]] = {"mlp": mlp, "
 
 
 def steps_of(budget_flops: float, parameters: int, batch_size: int) -> int:
-    """Updates of `batch_size` targets that spend the budget C = 6 N D. UserError where it buys not one."""
+    """Updates of `batch_size` targets that spend the budget C = 6 N D. UserError if it is less than one update."""
     steps = round(budget_flops / (6 * parameters * batch_size))
     if steps < 1:
         raise UserError(
@@ -41,5 +41,6 @@ def steps_of(budget_flops: float, parameters: int, batch_size: int) -> int:
 
 
 def as_deep(d_mlp: int, n_blocks: int, deeper: int) -> int:
-    """The hidden width that gives `deeper` blocks about the weights of `n_blocks` of width `d_mlp`, at equal d."""
+    """The hidden width at which `deeper` blocks have about as many weights as `n_blocks` of width `d_mlp`, at equal
+    d."""
     return max(1, round(d_mlp * n_blocks / deeper))

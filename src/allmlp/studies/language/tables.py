@@ -29,8 +29,8 @@ def by_class(rows: pd.DataFrame) -> pd.DataFrame:
 def class_energies(class_energies: pd.DataFrame) -> pd.DataFrame:
     """After the last step, means over the neurons of each class, then over seeds with 95 % t intervals: number of
     neurons, share of energy in the most energetic four positions in a row, in the last three positions, constant in
-    time (frequency 0), and in the three lowest frequencies of the orthonormal DCT-II. Seeds without a neuron of the
-    class leave its shares empty.
+    time (frequency 0), and in the three lowest frequencies of the orthonormal DCT-II. Shares are empty for a seed
+    without a neuron of the class.
     """
     shown = summary(
         class_energies[class_energies["moment"] == "end"],
@@ -52,11 +52,11 @@ def class_energies(class_energies: pd.DataFrame) -> pd.DataFrame:
     parts=["untrained"],
 )
 def constructed_neurons(constructed_neurons: pd.DataFrame) -> pd.DataFrame:
-    """Share of constructed neurons that each reading of Appendix H's undefined norms puts into their class: n-grams of
-    one to four recent positions, equal rows with noise of a share of their norm, fresh initial weights, which are in
-    none; at the width where the share is lowest. Rows: norms as they are or over the neuron's largest; variance: of
-    each row over its own norm, over the mean norm, or over the root mean square; its threshold as printed or scaled to
-    the width. `worst_1` is the lowest of the row.
+    """Share of constructed neurons that each reading of Appendix H's undefined norms classifies correctly, at the width
+    with the lowest share. The neurons are n-grams of one to four recent positions, equal rows with relative noise, and
+    fresh initial weights, which belong to no class. Rows: raw norms, or over the neuron's largest. Variance: of each
+    row over its own norm, over the mean norm, or over the root mean square; threshold as printed or scaled to the
+    width. `worst_1` is the lowest share of the row.
     """
     kinds = list(constructed_neurons["kind"].unique())
     lowest = constructed_neurons.groupby([*READING, "kind"])["right_share_1"].min().unstack()[kinds]
@@ -66,10 +66,10 @@ def constructed_neurons(constructed_neurons: pd.DataFrame) -> pd.DataFrame:
 
 @table("What a DCT neuron can express", where="Appendix C.1", claims=["000-18"])
 def dct_identities(dct_identities: pd.DataFrame) -> pd.DataFrame:
-    """Largest difference, in float64 on random sequences, of a DCT neuron and the function that it is to be: a random
-    linear function of the last k tokens (window t = k), and a linear function of the mean of all tokens (k = 1, t = T).
-    Beside them its weights, counted. Only with the frequencies 0 to k - 1 over a window of exactly t tokens do these
-    hold (E000-5).
+    """Largest difference, in float64 on random sequences, between a DCT neuron and its target: a random linear function
+    of the last k tokens (window t = k), or a linear function of the mean of all tokens (k = 1, t = T). Also the counted
+    weights of the neuron. The identities hold only with the frequencies 0 to k - 1 over a window of exactly t tokens
+    (E000-5).
     """
     neuron = ["identity", "window", "frequencies", "d_model"]
     return dct_identities.drop_duplicates(neuron)[[*neuron, "weights", "difference_1"]]
@@ -77,12 +77,11 @@ def dct_identities(dct_identities: pd.DataFrame) -> pd.DataFrame:
 
 @table("Keywords of neurons", where="Figures 13 and 14", claims=["000-11"], parts=["neurons"])
 def keywords(keywords: pd.DataFrame) -> pd.DataFrame:
-    """Of the first seed, after the last step: the six neurons of least variance over time (bag-of-words, by their mean
-    row), the six with the least row norm (n-gram, by their row of largest norm), the neurons of the class before all
-    others, and six random vectors; the ten tokens nearest by dot product with the input embedding, of which the first
-    five are the text's (E000-7), their coherence (mean NPMI in held-out documents), and what the model goes on with
-    after each of the first five where all other inputs are zero. A space within a token is shown as ▁, the end of a
-    document as ∎.
+    """For the first seed, after the last step: the six neurons of least variance over time (bag-of-words, by their mean
+    row), the six with the least row norm (n-gram, by their row of largest norm), neurons of the class first, and six
+    random vectors. For each: the ten tokens nearest by dot product with the input embedding (the paper's text has five,
+    E000-7), their coherence (mean NPMI in held-out documents), and the model's next token after each of the first five,
+    with all other inputs zero. A space within a token is shown as ▁, the end of a document as ∎.
     """
     rows = keywords[(keywords["seed"] == keywords["seed"].min()) & (keywords["nearness"] == DECIDING)]
     random = rows["class"] == RANDOM
@@ -100,7 +99,7 @@ def keywords(keywords: pd.DataFrame) -> pd.DataFrame:
 )
 def neuron_classes(neuron_classes: pd.DataFrame) -> pd.DataFrame:
     """Share of first-layer neurons in each class of Appendix H after the last step, under each reading of its norms
-    (E000-2, E000-3); mean over seeds and 95 % t interval. The paper gives a drawing, no numbers.
+    (E000-2, E000-3); mean over seeds and 95 % t interval. The paper gives a drawing without numbers.
     """
     last = at_end(neuron_classes)
     shares = {"share_1": "mean", "low_1": "low", "high_1": "high", "seeds": "n"}
@@ -123,11 +122,10 @@ def perplexities(perplexity: pd.DataFrame) -> pd.DataFrame:
 
 @table("What the models write", where="Appendix A", claims=["000-17"])
 def samples(samples: pd.DataFrame) -> pd.DataFrame:
-    """The continuation by the first seed of each model after each of the paper's six prompts, at the paper's
-    temperature: chosen by its number, not for its looks. Beside it, means over seeds: the share of runs of three tokens
-    that occur in the training text, the longest part that stands there word for word, in bytes, and how much more
-    likely the prompt's last word is in context than after the word before it alone, in nats. Samples change with one
-    bit of a weight, so another machine writes other words.
+    """The first seed's continuation of each of the paper's six prompts, for each model, at the paper's temperature.
+    Means over seeds: the share of trigrams of tokens that occur in the training text; the longest part that occurs
+    there word for word, in bytes; how much more likely the prompt's last word is in context than after only the word
+    before it, in nats. One changed bit of a weight changes a sample, so other machines write other words.
     """
     rows = samples.assign(text=samples["text"].map(one_line)).sort_values("seed", kind="stable")
     shown = rows.groupby(["prompt", "model", "d_model", "d_mlp"], as_index=False).agg(
@@ -144,13 +142,12 @@ def samples(samples: pd.DataFrame) -> pd.DataFrame:
 
 @table("Exponents of compute", where="Figure 1, centre and right", claims=["000-2", "000-own-2"], parts=["scaling"])
 def scaling_exponents(scaling: pd.DataFrame) -> pd.DataFrame:
-    """Exponents a of the best size and b of the best number of supervised targets in compute, by parabolas over each
-    budget of which only minima inside the sizes tried are used: mean over seeds with 95 % t interval, and beside it the
-    percentile interval of a bootstrap over runs, drawn again within each budget and size, with the share of draws in
-    which an exponent could be fitted (that interval is too narrow at a few seeds, and decides nothing). Three ways to
-    count: all weights and C = 6 N D, as the paper; weights without embeddings, same C; all weights, and in place of C
-    the operations counted for the best run. Empty where fewer than two budgets of a seed are left. With all weights and
-    C = 6 N D, a + b is 1 by construction.
+    """Exponents a of the best size and b of the best number of supervised targets in compute, by a parabola for each
+    budget; only minima inside the sizes tried are used. Mean over seeds with 95 % t interval. Also the percentile
+    interval of a bootstrap over runs within each budget and size, with the share of draws that gave an exponent; this
+    interval is too narrow at a few seeds, and decides nothing. Three counts: all weights and C = 6 N D, as in the
+    paper; weights without embeddings, same C; all weights, and in place of C the counted operations of the best run.
+    Empty if fewer than two budgets of a seed are left. With all weights and C = 6 N D, a + b is 1 by construction.
     """
     spent = minima(scaling).groupby(["model", BUDGET])["best_counted_flops"].mean()
     counted = scaling.assign(**{BUDGET: spent.loc[pd.MultiIndex.from_frame(scaling[["model", BUDGET]])].to_numpy()})
@@ -181,11 +178,11 @@ def scaling_exponents(scaling: pd.DataFrame) -> pd.DataFrame:
     parts=["scaling"],
 )
 def scaling_minima(scaling: pd.DataFrame) -> pd.DataFrame:
-    """For each budget C = 6 N D: the sizes tried, the vertex of the parabola in log N through the means over seeds and
-    on which side of these sizes it lies (a vertex outside is no measurement, and left out of every power law; nowhere:
-    the parabola opens downwards), the share of seeds whose own vertex lies inside, the lowest mean loss with its 95 % t
-    interval over seeds, the size that has it, how often it saw each sequence, and the operations counted for it over C.
-    The paper gives drawings, no numbers.
+    """For each budget C = 6 N D: the sizes tried; the vertex of the parabola in log N through the means over seeds, and
+    on which side of the sizes it lies (a vertex outside is left out of every power law; nowhere: the parabola opens
+    downwards); the share of seeds with a vertex inside; the lowest mean loss with its 95 % t interval over seeds; the
+    size with this loss, how often it saw each sequence, and its counted operations over C. The paper gives drawings
+    without numbers.
     """
     found = []
     for _, rows in scaling.groupby(["model", BUDGET]):
@@ -212,10 +209,10 @@ def scaling_minima(scaling: pd.DataFrame) -> pd.DataFrame:
 )
 def variations(neuron_classes: pd.DataFrame, concentration: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     """Every variation after its last step: corpus, context, hidden width, weight decay, standard deviation of the
-    initial embeddings, and the e-foldings of the initial weights; mean over seeds with 95 % t intervals of the shares
-    of n-gram and of bag-of-words neurons (by the reading that decides), of the medians over neurons of the energy that
-    is constant before the last three rows and of that which they and one constant explain (all of it, where the context
-    is four tokens), and of the loss on held-out documents.
+    initial embeddings, and the e-foldings of the initial weights; mean over seeds with 95 % t intervals. The numbers
+    are the shares of n-gram and of bag-of-words neurons (by the deciding reading), the medians over neurons of the
+    constant energy before the last three rows and of the energy explained by these rows and one constant (all of it at
+    a context of four tokens), and the loss on held-out documents.
     """
     numbers = at_end(concentration)[["run", "constant_share_median_1", "window_share_median_1"]]
     numbers = numbers.merge(cost[["run", "validation_nats"]], on="run")

@@ -26,9 +26,10 @@ from allmlp.studies.seeds import at_end, curve, over_seeds
 def neuron_classes(neuron_classes: pd.DataFrame) -> Figure:
     """Share of first-layer neurons that Appendix H calls n-gram, bag-of-words (and not n-gram), hybrid (both only with
     its relaxed thresholds) or DCT-sparse (few large frequencies, and none of these), against training steps; mean over
-    seeds and 95 % t interval. The paper leaves open what its norms are relative to (E000-2, E000-3): left, as they are,
-    each time row over its own norm; right, over the neuron's largest row and its root mean square, with the threshold
-    of variance scaled to the embedding width. The paper prints a drawing without numbers, so there is no grey mark.
+    seeds and 95 % t interval. The paper leaves open what its norms are relative to (E000-2, E000-3). Left: raw norms,
+    for the variance each time row over its own norm. Right: norms over the neuron's largest row, for the variance over
+    the root mean square, with the threshold of variance scaled to the embedding width. The paper's drawing has no
+    numbers, so there is no grey mark.
     """
     readings = list(neuron_classes["reading"].unique())
     figure, axes = style.canvas(columns=len(readings), height=2.9)
@@ -51,9 +52,9 @@ AXES = {"context": "context (tokens)", "d_mlp": "hidden width w (neurons)"}
 @figure("Classes of neurons against context and width", where="Figure 11", claims=["000-15"], parts=["variation"])
 def class_shares_by_size(neuron_classes: pd.DataFrame) -> Figure:
     """Share of first-layer neurons in each class of Appendix H after the last step, against the context length (left)
-    and the hidden width (right), under both readings of its norms; all else as in the base run, whose value both
-    columns share. Mean over seeds and 95 % t interval. The paper, at contexts and widths that it does not list, finds
-    the shares roughly constant, and context to have the larger effect.
+    and the hidden width (right), under both readings of its norms; all else as in the base run, which is in both
+    columns. Mean over seeds and 95 % t interval. At contexts and widths that it does not list, the paper finds the
+    shares roughly constant, and context to have the larger effect.
     """
     rows = at_end(neuron_classes)
     readings = list(rows["reading"].unique())
@@ -84,8 +85,8 @@ VARIED = {
 def thresholds(thresholds: pd.DataFrame) -> Figure:
     """Share of neurons that meet the criterion of each of the two classes after the last step, against one threshold of
     Appendix H with the others as printed, under both readings of its norms (rows); mean over seeds and 95 % t interval.
-    Grey: the printed value. A share that falls or rises steeply there is the threshold's as much as the network's.
-    Neurons may meet both criteria. The paper chose its values by visual inspection.
+    Grey: the printed value. If a share falls or rises steeply there, it depends on the threshold as much as on the
+    network. Neurons may meet both criteria. The paper chose its values by visual inspection.
     """
     readings = list(thresholds["reading"].unique())
     figure, axes = style.canvas(columns=len(VARIED), rows=len(readings), height=2.1, width=7.5)
@@ -118,10 +119,10 @@ CONTROLLED = {
     parts=["variation", "control"],
 )
 def controls(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figure:
-    """The same MLP on the study's corpus, on the same with its sentences dealt again among documents (nothing reaches
-    beyond a sentence), and on the same with words shuffled within each document (no order): share of n-gram and of
-    bag-of-words neurons, by the reading that decides, and median over neurons of the share of energy of all but the
-    last three rows that is constant in time, against training steps. Mean over seeds and 95 % t interval.
+    """The same MLP on the study's corpus, on the same with its sentences shuffled among documents (no dependence beyond
+    a sentence), and on the same with words shuffled within each document (no order). Against training steps: share of
+    n-gram and of bag-of-words neurons, by the deciding reading, and median over neurons of the constant share (in time)
+    of the energy of all but the last three rows. Mean over seeds and 95 % t interval.
     """
     numbers = concentration[["run", "step", "constant_share_median_1"]]
     rows = of_deciding(neuron_classes).merge(numbers, on=["run", "step"])
@@ -151,8 +152,8 @@ MARKERS = "osD^v"
 def wear(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figure:
     """The grid of weight decays and of initial embeddings, all else equal, against the e-foldings by which weight decay
     has faded the first layer's random start: share of n-gram neurons, share of bag-of-words neurons (both by the
-    reading that decides), median over neurons of the energy that the last three rows and one constant explain. Thin
-    lines are trainings (mean over seeds, from left to right), each with its decay; markers their ends, with 95 % t
+    deciding reading), median over neurons of the energy that the last three rows and one constant explain. Thin lines
+    are trainings (mean over seeds, from left to right) with one decay each; markers are their ends, with 95 % t
     intervals. Colours: standard deviation of the initial embeddings.
     """
     numbers = concentration[["run", "step", "window_share_median_1"]]
@@ -178,7 +179,7 @@ def wear(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figure:
 
 
 def _cell(axes: Axes, rows: pd.DataFrame, value: str, colour: str, marker: str) -> None:
-    """One cell of the grid: the way, and the end."""
+    """One cell of the grid: its line over training, and its end."""
     way = curve(rows, value).merge(rows.groupby("step", as_index=False)["wear_1"].mean(), on="step")
     way = way.assign(low=way["mean"], high=way["mean"])
     plots.band(axes, way, "wear_1", color=colour, linewidth=0.8, alpha=0.6)

@@ -13,8 +13,8 @@ from allmlp.studies.seeds import curve, over_seeds
 @figure("Loss over training", parts=["neurons"])
 def loss(loss_curve: pd.DataFrame) -> Figure:
     """Training loss of each batch before its update (line) and loss on held-out documents (points) against training
-    step; mean over seeds and 95 % t interval. Where the corpus is drawn from a grammar, the black dotted line is its
-    exact entropy, below which no model can stay. The paper shows no such curve.
+    step; mean over seeds and 95 % t interval. If the corpus is drawn from a grammar, the black dotted line is its exact
+    entropy, a lower bound for every model. The paper shows no such curve.
     """
     figure, ((axis,),) = style.canvas(height=3.2, width=5.5)
     for model, colour, rows in plots.by_model(loss_curve):
@@ -33,9 +33,9 @@ def loss(loss_curve: pd.DataFrame) -> Figure:
 @figure("Perplexity and size against context", where="Figure 10", claims=["000-14"], parts=["variation", "untrained"])
 def contexts(cost: pd.DataFrame, context_parameters: pd.DataFrame, paper: Paper) -> Figure:
     """Left: perplexity on held-out documents after the last step against the context length, all else as in the base
-    run; mean over seeds and 95 % t interval. Right: weights outside the embeddings at the paper's width, counted from
-    the model as it is built here (no training), and in grey the paper's line, T d² and a constant. The paper prints no
-    perplexity as a number.
+    run; mean over seeds and 95 % t interval. Right: weights outside the embeddings at the paper's width, counted on the
+    model as built here (no training); grey: the paper's line, T d² plus a constant. The paper prints no perplexity as a
+    number.
     """
     figure, ((left, right),) = style.canvas(columns=2, height=2.7)
     rows = along(cost[cost["part"] == "variation"], "context")

@@ -21,12 +21,12 @@ from allmlp.studies.seeds import histogram
 
 @figure("Where neurons have their energy", where="Section 4.1", claims=["000-5", "000-6"], parts=["neurons"])
 def energy_map(energy_map: pd.DataFrame, explained_energy: pd.DataFrame) -> Figure:
-    """Each first-layer neuron of every seed by the share of its energy in the last three rows (across) and by what one
-    constant explains in all rows before them (up), at the start, half and end of training. On the diagonal a window and
-    a constant explain all: n-gram neurons of up to three tokens lie at its right end, bag-of-words neurons at the grey
-    square, their sums between. Grey cross: random weights. The map has no threshold, and the paper none such. Below:
-    the share of energy that the last n rows and one constant before them explain, median over neurons (line) and the
-    range of nine in ten (area), means over seeds; grey: random weights.
+    """Each first-layer neuron of every seed, by the share of its energy in the last three rows (across) and the share
+    that one constant explains in all rows before them (up), at the start, half and end of training. On the diagonal a
+    window and a constant explain everything: n-gram neurons of up to three tokens lie at its right end, bag-of-words
+    neurons at the grey square, their sums in between. Grey cross: random weights. The map needs no threshold; the paper
+    has no such map. Below: the share of energy that the last n rows and one constant before them explain, median over
+    neurons (line) and the middle 90 % (area), means over seeds; grey: random weights.
     """
     context = int(explained_energy["window_rows"].max()) + 1
     figure, axes = style.canvas(columns=len(MOMENTS), rows=2, height=2.5)
@@ -69,11 +69,11 @@ WINDOW = 3  # Figure 6's last columns of the n-gram neuron
     "Neurons of each class", where="Figure 4, right; Figures 6 and 12", claims=["000-6", "000-8"], parts=["neurons"]
 )
 def example_neurons(example_neurons: pd.DataFrame) -> Figure:
-    """Weights of neurons of the first seed, drawn at random inside their class after the last step and not chosen for
-    their looks: the first coordinates of the embedding (down) against time (across, the last token on the right), and
-    below them the same in the orthonormal DCT-II over time, frequency 0 on the left; for n-gram neurons also the DCT of
-    the last three positions alone. Each picture is scaled to its own largest weight. Classes without a neuron in this
-    seed are missing. The paper shows such slices without a colour scale.
+    """Weights of neurons of the first seed after the last step, drawn at random from their class: the first coordinates
+    of the embedding (down) against time (across, the last token on the right), and below them the same in the
+    orthonormal DCT-II over time, frequency 0 on the left; for n-gram neurons also the DCT of the last three positions
+    alone. Each picture is scaled to its own largest weight. A class without a neuron in this seed is missing. The
+    paper shows such slices without a colour scale.
     """
     rows = example_neurons[example_neurons["seed"] == example_neurons["seed"].min()]
     of_class = {name: rows[rows["class"] == name].groupby("neuron", sort=False) for name in CLASSES}
@@ -167,10 +167,10 @@ def _histograms(rows: pd.DataFrame, column: str, xlabel: str, ends: str) -> Figu
 def row_norms(row_norms: pd.DataFrame) -> Figure:
     """Norm of each row (down) of each first-layer neuron (across) of the first seed: above over time, the last token at
     the bottom, below over the frequencies of the orthonormal DCT-II, frequency 0 at the top. At each step neurons are
-    sorted by their number of rows of a norm above the paper's 0.01 in the upper picture, few on the left; among equals,
-    where weight decay has left no row so small, by the sum of row norms over the largest. Where there are more neurons
-    than places, neighbours are averaged. All pictures have one scale. The paper shows the end of training and announces
-    an appendix on the way there.
+    sorted by their number of rows with a norm above the paper's 0.01 in the upper picture, few on the left. Ties,
+    common if weight decay has left no row this small, are sorted by the sum of row norms over the largest. If there are
+    more neurons than columns, neighbours are averaged. All pictures share one scale. The paper shows the end of
+    training and announces an appendix on its course.
     """
     rows = row_norms[row_norms["seed"] == row_norms["seed"].min()]
     steps, most = sorted(rows["step"].unique()), rows["norm_1"].quantile(0.995)
@@ -193,11 +193,10 @@ def row_norms(row_norms: pd.DataFrame) -> Figure:
 
 @figure("Are keywords of one neuron about one thing?", where="Figures 13 and 14", claims=["000-11"], parts=["neurons"])
 def coherence(keywords: pd.DataFrame) -> Figure:
-    """Mean normalised pointwise mutual information, over pairs among a vector's ten nearest tokens, of their occurring
-    in the same held-out document: -1 never together, 0 independent, 1 only together. Vectors are those of the six
-    clearest neurons of each class (dots, all seeds; open where the neuron is not in the class) and random ones; bars
-    are means over seeds with 95 % t intervals. Nearness by dot product decides the claim. The paper shows words and no
-    number.
+    """Normalised pointwise mutual information of occurring in the same held-out document, mean over pairs of a vector's
+    ten nearest tokens: -1 never together, 0 independent, 1 only together. Vectors are those of the six clearest neurons
+    of each class (dots, all seeds; open if the neuron is not in the class) and random ones; bars are means over seeds
+    with 95 % t intervals. Nearness by dot product decides the claim. The paper shows words but no number.
     """
     names, known = [BAG_OF_WORDS, N_GRAM, RANDOM], keywords["coherence_1"].dropna()
     lowest, highest = (known.min(), known.max()) if len(known) else (-1.0, 1.0)

@@ -13,8 +13,8 @@ from allmlp.studies.parts import of_part
 from allmlp.studies.seeds import over_seeds
 
 PANELS = {"weights": "weights outside embeddings", "n_blocks": "blocks", "operations": "operations of training"}
-EQUAL, MORE = ("-", "o"), ("--", "s")  # lines of equal data, and of more for the DCT-MLP
-FAR = 2  # a floor so many times below the best model would press all lines together
+EQUAL, MORE = ("-", "o"), ("--", "s")  # line styles: equal data, and more data for the DCT-MLP
+FAR = 2  # a floor further below the best model than this factor would press all lines together
 
 
 @figure(
@@ -27,9 +27,9 @@ def perplexity(perplexity: pd.DataFrame) -> Figure:
     """Perplexity per token on held-out documents at the end of training against weights outside the embeddings, blocks,
     and counted operations of the whole training (matrix products, forward and backward). All models have one width and
     differ in depth. Dots are seeds, lines means over seeds with 95 % t intervals. Solid: equal data; dashed: the
-    DCT-MLP with more. Where the text is drawn from a grammar, the black dotted line is the perplexity of its exact
-    entropy, below which no model can stay; far below all models the legend alone gives it. The paper's figure has no
-    numbers in its text; its context, width and data are far larger.
+    DCT-MLP with more. If the text is drawn from a grammar, the black dotted line is the perplexity of its exact
+    entropy, a lower bound for every model; if it is far below all models, only the legend gives it. The paper's text
+    gives no numbers of its figure; its context, width and data are far larger.
     """
     rows = of_part(perplexity, "perplexity", models=BOTH)
     figure, axes = style.canvas(columns=3, height=3.0, width=7.5)
@@ -84,11 +84,12 @@ KEYS = {1: "parameters_ratio_1", 3: "parameters_ratio_more_data_1"}  # the paper
     parts=["perplexity"],
 )
 def dct_ratios(perplexity: pd.DataFrame, paper: Paper) -> Figure:
-    """Weights outside the embeddings, and counted operations of training, of the DCT-MLP whose perplexity is that of a
-    GPT-2 of so many blocks, over the GPT-2's own; loss interpolated linearly in the logarithm of the size. Dots are
-    seeds, lines means over seeds with 95 % t intervals. Open triangles: even the smallest DCT-MLP tried is better
-    (pointing down: the ratio is lower) or even the largest is worse (pointing up: it is higher). Grey: the paper's
-    ratios at equal data and with more, at a context and with data far beyond these.
+    """Size of the DCT-MLP with the perplexity of a GPT-2, divided by the GPT-2's size, against the blocks of the GPT-2.
+    Size is the number of weights outside the embeddings, or of counted operations of training; loss is interpolated
+    linearly in the logarithm of the size. Dots are seeds, lines means over seeds with 95 % t intervals. Open triangles:
+    the smallest DCT-MLP tried is still better (pointing down: the ratio is lower), or the largest is still worse
+    (pointing up: it is higher). Grey: the paper's ratios at equal data and with more data, at a far larger context and
+    with far more data.
     """
     rows = of_part(perplexity, "perplexity", models=BOTH)
     figure, axes = style.canvas(columns=2, height=2.9)

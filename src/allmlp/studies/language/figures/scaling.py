@@ -14,7 +14,7 @@ from allmlp.report.statistics import t_interval
 from allmlp.studies.language.isoflop import BUDGET, SIZE, exponents, minima, parabola, pooled
 from allmlp.studies.seeds import over_seeds
 
-BEYOND = 1.6  # how far, as a factor of the size, a curve is drawn beyond the sizes tried
+BEYOND = 1.6  # a curve is drawn beyond the sizes tried by this factor
 MARKS = {"inside": "D", "below": "<", "above": ">"}
 
 
@@ -27,17 +27,16 @@ MARKS = {"inside": "D", "below": "<", "above": ">"}
 def isoflop(scaling: pd.DataFrame) -> Figure:
     """Loss on held-out documents at the end of training against the number of weights, embeddings among them, one
     colour per budget C = 6 N D of operations by the usual estimate, D the supervised targets. Dots are seeds. Curves
-    are parabolas in log N through the means over seeds, dotted where they leave the sizes tried; three sizes fix one
-    exactly, and leave nothing over to judge its form by. Filled diamonds: a minimum inside the sizes tried. Where it
-    lies outside, an open triangle at the edge points to it, and the power laws leave that budget out; without a mark
-    the parabola has no minimum. A model that sees its sequences more than once is marked by a cross. The paper's curves
-    carry no values that could be drawn here.
+    are parabolas in log N through the means over seeds, dotted outside the sizes tried; with three sizes the fit is
+    exact, and cannot be tested. Filled diamonds: a minimum inside the sizes tried. If the minimum lies outside, an open
+    triangle at the edge points to it, and the power laws leave that budget out; without a mark the parabola has no
+    minimum. Crosses: models that see their sequences more than once. The paper prints no values of its curves.
     """
     models = sorted(scaling["model"].unique(), reverse=True)  # the MLP first
     budgets = sorted(scaling[BUDGET].unique())
     colours = dict(zip(budgets, matplotlib.colormaps["viridis_r"](np.linspace(0.15, 1, len(budgets))), strict=True))
     figure, axes = style.canvas(columns=len(models), height=3.3)
-    for axis in axes[0, 1:]:  # before anything is drawn, so that the limits are those of all panels
+    for axis in axes[0, 1:]:  # before drawing, so that all panels share the limits
         axis.sharex(axes[0, 0])
         axis.sharey(axes[0, 0])
     for axis, model in zip(axes[0], models, strict=True):
@@ -76,7 +75,7 @@ def _budget(axes: Axes, rows: pd.DataFrame, colour: str, label: str) -> None:
 LINES = {
     "size": ("mlp_size_exponent_1", "hoffmann_size_exponent_1"),
     "data": ("mlp_data_exponent_1", "hoffmann_data_exponent_1"),
-}  # the paper's own, and the one it compares with
+}  # the paper's exponent, and the one it compares with
 
 
 @figure(
@@ -88,8 +87,8 @@ LINES = {
 def power_laws(scaling: pd.DataFrame, paper: Paper) -> Figure:
     """Vertex of the parabola in log N (left), and of one in the log of the supervised targets (right), of each seed and
     budget C = 6 N D. Only minima inside the sizes tried are drawn and fitted; the table of minima names the others.
-    Lines: power laws through the geometric means of the drawn points; the exponents are means over seeds, with 95 % t
-    intervals where there are several; a seed with fewer than two such minima has none. Grey: lines of the exponents
+    Lines: power laws through the geometric means of the drawn points. The exponents are means over seeds, with 95 % t
+    intervals for several seeds; a seed with fewer than two such minima has no exponent. Grey: lines with the exponents
     that the paper prints (dashed, the same for both models) and quotes for longer sequences (dotted), through the
     middle of the MLP's points.
     """
@@ -145,11 +144,11 @@ def _paper(axes: Axes, inside: pd.DataFrame, column: str, values: list[float]) -
 
 @figure("The best loss against compute", where="Figure 3", claims=["000-3", "000-own-1"], parts=["scaling"])
 def best_losses(scaling: pd.DataFrame) -> Figure:
-    """Held-out loss of the best size tried for each budget: on the left against the budget C = 6 N D, which counts the
-    supervised targets alone, on the right against the operations that these runs need, counted: matrix products,
-    forward and backward, at all positions. A GPT computes every position for one target, and no model multiplies by the
-    embeddings that it looks up. Small dots are seeds, large ones and lines means over seeds (geometric in operations)
-    with 95 % t intervals of the loss. The paper draws the left panel only and prints no value.
+    """Held-out loss of the best size tried for each budget. Left: against the budget C = 6 N D, which counts only the
+    supervised targets. Right: against the counted operations of these runs, matrix products forward and backward at all
+    positions. A GPT computes every position for one target, and no model multiplies by the embeddings that it looks up.
+    Small dots are seeds, large ones and lines means over seeds (geometric in operations) with 95 % t intervals of the
+    loss. The paper draws only the left panel and prints no values.
     """
     best = minima(scaling)
     figure, axes = style.canvas(columns=2, height=2.9)
@@ -177,10 +176,10 @@ SHAPES = ["base", "deep", "wide"]
 
 @figure("Depth against width", where="Section 3", claims=["000-4"], parts=["depth"])
 def depth(scaling: pd.DataFrame) -> Figure:
-    """Held-out loss at the end of training of three MLPs at one budget C = 6 N D and embedding width: lines join the
-    runs of one seed, bars are means over seeds with 95 % t intervals. The first two have the same number of weights
-    within 5 %; the third has twice the hidden width and fewer targets for it. The paper says only that depth makes no
-    large difference.
+    """Held-out loss at the end of training of three MLPs at one budget C = 6 N D and one embedding width. Lines join
+    the runs of one seed; bars are means over seeds with 95 % t intervals. The first two have the same number of weights
+    within 5 %; the third has twice the hidden width and therefore fewer targets. The paper says only that depth makes
+    no large difference.
     """
     shapes = [shape for shape in SHAPES if shape in set(scaling["shape"])]
     first = scaling.drop_duplicates("shape").set_index("shape").loc[shapes]

@@ -1,4 +1,4 @@
-"""How clearly the neurons of each class are what their class says, at start, half and end (000-6, 000-8)."""
+"""How well the neurons of each class match the ideal of the class, at start, half and end (000-6, 000-8)."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ RECIPE = 1
 WINDOW = 4  # consecutive positions (000-6)
 LOWEST = 3  # frequencies (000-9)
 
-_CLASS = {"rtol": 1e-2, "atol": 0.05}  # of a small class one neuron more or less moves the mean
+_CLASS = {"rtol": 1e-2, "atol": 0.05}  # in a small class a single neuron moves the mean
 COLUMNS = {
     "moment": exact("start, half or end of training"),
     "step": exact("training steps done"),

@@ -1,4 +1,4 @@
-"""How many constructed neurons each reading of Appendix H sorts rightly, at several widths (000-19)."""
+"""The share of constructed neurons that each reading of Appendix H classifies correctly, at several widths (000-19)."""
 
 from itertools import product
 from typing import get_args
@@ -26,7 +26,7 @@ COLUMNS = {
 
 
 def measure() -> pd.DataFrame:
-    """One row per width, kind and reading; no weight of the run takes part."""
+    """One row per width, kind and reading; the run's weights are not used."""
     rows = []
     for width in WIDTHS:
         made = kinds(np.random.default_rng(width), COUNT, width)

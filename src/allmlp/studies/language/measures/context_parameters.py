@@ -21,7 +21,7 @@ COLUMNS = {
 
 
 def measure() -> pd.DataFrame:
-    """One row per reading and context; nothing of the run itself."""
+    """One row per reading and context; the run's weights are not used."""
     rows = []
     for reading, options in READINGS.items():
         for context in CONTEXTS:

@@ -1,4 +1,4 @@
-"""Where each first-layer neuron has its energy, without thresholds: last rows, constant, low frequencies (000-9, -12).
+"""The energy of each first-layer neuron in last rows, constant and low frequencies, without thresholds (000-9, -12).
 
 A window of the last three rows and one constant before them hold all energy of every n-gram of up to three, every
 bag-of-words neuron and every sum of the two. The paper has no such map.
@@ -16,7 +16,7 @@ from allmlp.studies.language.measures.class_energies import LOWEST
 
 RECIPE = 1
 LARGE = 0.01  # the row norm that Section 4.3 calls large; raw, as its scale is open (E000-3)
-DECIMALS = 4  # more would only fill the file
+DECIMALS = 4  # more digits would only enlarge the file
 
 _ENERGY = {"rtol": 1e-2, "atol": 0.05}  # one neuron's; training differs in its last digits between CPU types
 COLUMNS = {

@@ -1,8 +1,8 @@
-"""Tokens near the six clearest neurons of each class, their coherence, and how the model goes on from them (000-11).
+"""Tokens near the six clearest neurons of each class, their coherence, and the model's completions of them (000-11).
 
 A bag-of-words neuron's vector is its mean row, an n-gram neuron's its row of largest norm; random vectors, normalised
-so that their entries sum to 1, stand beside. Near is meant in the input embedding. A completion is the likeliest next
-token where the inputs are zeros and, last, the keyword's embedding.
+so that their entries sum to 1, are for comparison. Nearness is measured in the input embedding. A completion is the
+likeliest next token after zero inputs followed by the keyword's embedding.
 """
 
 from typing import cast
@@ -23,7 +23,7 @@ from allmlp.studies.texts import tokens_of
 from allmlp.tokens import TokenFile
 
 RECIPE = 1
-KEYWORDS, FIRST = 10, 5  # of Figure 13, of the text (E000-7)
+KEYWORDS, FIRST = 10, 5  # in Figure 13, in the text (E000-7)
 CHANGES = "; another CPU type may order tokens otherwise, so it is never compared"
 
 COLUMNS = {
@@ -42,7 +42,7 @@ COLUMNS = {
 def clearest(energies: Energies, reading: Reading) -> dict[str, NDArray[np.int64]]:
     """class -> its six clearest neurons: least variance over time; least norm of a row (over the largest, if relative).
 
-    Neurons of the class come first; where it has fewer than six, the clearest others follow.
+    Neurons of the class come first; if there are fewer than six, the clearest others follow.
     """
     norms_NT = np.sqrt(energies.rows)
     largest_N = norms_NT.max(axis=1) if reading.rows == "max-row" else np.ones(len(energies))

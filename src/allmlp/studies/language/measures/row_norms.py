@@ -1,6 +1,6 @@
 """Row norms of all neurons in both bases, neurons sorted by their number of large rows, over training (000-9, 000-10).
 
-Where there are more neurons than COLUMNS_DRAWN, neighbours in that order are averaged: a picture shows no more.
+If there are more neurons than COLUMNS_DRAWN, neighbours in that order are averaged, since a picture shows no more.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ COLUMNS = {
 
 
 def in_order(energies: Energies) -> NDArray[np.int64]:
-    """The neurons by their number of large rows; among equals by the sum of row norms over the largest."""
+    """The neurons by their number of large rows; ties by the sum of row norms over the largest."""
     norms_NT = np.sqrt(energies.rows)
     spread_N = over(norms_NT.sum(axis=1), norms_NT.max(axis=1), 0.0)
     return np.lexsort((spread_N, (norms_NT > LARGE).sum(axis=1)))
@@ -41,7 +41,7 @@ def kept_at(steps: list[int], total: int) -> list[int]:
 
 
 def _digits(values: NDArray) -> NDArray[np.float64]:
-    """Rounded to three digits: more would only fill the file."""
+    """Rounded to three digits: more would only enlarge the file."""
     scale = 10.0 ** (2 - np.floor(np.log10(np.where(values > 0, values, 1.0))))
     return np.round(values * scale) / scale
 

@@ -1,4 +1,4 @@
-"""What a last-token model writes after the paper's six prompts, and what of it stands in the training text (000-17)."""
+"""Continuations of the paper's six prompts by a last-token model, and their overlap with the training text (000-17)."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""What a run spent and what it reached: size, data, compute by both counts, held-out loss (000-1 to 000-4)."""
+"""Size, data, compute by both counts, and held-out loss of a run (000-1 to 000-4)."""
 
 from typing import cast
 

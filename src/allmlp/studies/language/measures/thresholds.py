@@ -1,4 +1,4 @@
-"""How the shares of the two classes depend on Appendix H's thresholds, one varied at a time, at the end (000-19)."""
+"""How the shares of the two classes at the end depend on Appendix H's thresholds, one varied at a time (000-19)."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Runs of study 000: the MLP whose neurons are looked at."""
+"""Runs of study 000."""
 
 from allmlp.protocols import Context
 from allmlp.run import Run
@@ -9,7 +9,7 @@ from allmlp.studies.language.runs.variations import Settings as VariationSetting
 
 
 class Settings(neurons.NeuronSettings):
-    """The neurons' run on the top level, what else is trained in blocks of its own."""
+    """The settings of the neurons' run on the top level, and a block for each other kind of run."""
 
     scaling: ScalingSettings | None = None
     variations: VariationSettings | None = None

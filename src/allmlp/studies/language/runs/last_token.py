@@ -1,4 +1,4 @@
-"""What every last-token run of study 000 has in common: `context` tokens of a corpus in, the next one out."""
+"""The common part of every last-token run of study 000: `context` tokens of a corpus in, the next one out."""
 
 from typing import Any
 
@@ -24,7 +24,8 @@ def last_token_run(
     measures: tuple[str, ...],
     keep: tuple[int, ...] = (),
 ) -> Run:
-    """A run; `sizes` are the architecture's hyperparameters but for the vocabulary, `study` says how it computes."""
+    """A run. `sizes`: the architecture's hyperparameters without the vocabulary; `study`: the settings of the
+    machine."""
     return Run(
         study="language",
         name=name,

@@ -1,4 +1,4 @@
-"""The run whose neurons study 000 looks at: the last-token MLP, its weights kept while it learns."""
+"""The run for the study of neurons: the last-token MLP, with weights kept during training."""
 
 from pydantic import Field
 
@@ -8,7 +8,7 @@ from allmlp.studies import SHARED
 from allmlp.studies.language.runs.last_token import last_token_run
 from allmlp.studies.settings import Count, Optimiser, StudySettings
 
-OF_EVERY_MLP = ("concentration", "loss_curve", "neuron_classes", *SHARED)  # shares over training, one row a kept step
+OF_EVERY_MLP = ("concentration", "loss_curve", "neuron_classes", *SHARED)  # shares over training, one row per kept step
 OF_NEURONS = (
     "class_energies",
     "energy_map",
@@ -36,7 +36,7 @@ class NeuronSettings(StudySettings):
 
     @property
     def sizes(self) -> dict[str, int | float | None]:
-        """The MLP's hyperparameters but for the vocabulary."""
+        """The MLP's hyperparameters without the vocabulary."""
         names = ("context", "d_model", "d_mlp", "n_blocks", "embedding_std")
         return {name: getattr(self, name) for name in names}
 

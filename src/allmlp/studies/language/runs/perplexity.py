@@ -16,9 +16,9 @@ OF_EVERY_RUN = ("perplexity", *SHARED)
 
 
 class Model(Strict):
-    """One architecture: its depths, what it needs besides the shared sizes, and a learning rate of its own.
+    """One architecture: its depths, its hyperparameters besides the shared sizes, and its own learning rate.
 
-    `data`: how many times the others' steps it is trained for, a training each.
+    `data`: multiples of the common number of steps, with one training each.
     """
 
     depths: list[Count] = Field(min_length=1)
@@ -28,7 +28,7 @@ class Model(Strict):
 
 
 class Settings(Strict):
-    """What all share. `steps` of `batch_size` sequences of `context` tokens."""
+    """Settings shared by all runs. `steps` of `batch_size` sequences of `context` tokens."""
 
     seeds: Seeds
     steps: Count

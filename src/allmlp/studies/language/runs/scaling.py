@@ -41,7 +41,7 @@ class Budget(Strict):
 
 
 class Depth(Strict):
-    """An MLP of `n_blocks` beside one of `deeper` blocks and as many weights, and one of twice the hidden width."""
+    """An MLP of `n_blocks`, one of `deeper` blocks with as many weights, and one of twice the hidden width."""
 
     flops: Rate
     d_model: Count
@@ -50,7 +50,7 @@ class Depth(Strict):
 
 
 class Settings(Strict):
-    """What all share."""
+    """Settings shared by all runs."""
 
     seeds: Seeds
     gpt_seeds: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, description="null: as `seeds`")
@@ -73,7 +73,7 @@ class Settings(Strict):
 
 
 class Cell(NamedTuple):
-    """What sets one training apart besides its seed."""
+    """The settings in which trainings differ, besides the seed."""
 
     part: str
     shape: str
@@ -85,7 +85,7 @@ class Cell(NamedTuple):
 
 
 def runs(settings: Settings, study: NeuronSettings, context: Context) -> list[Run]:
-    """Every run, those of cheap budgets first; `study` says how a run computes, and on which corpus."""
+    """Every run, cheap budgets first; `study`: the settings of the machine and the corpus."""
     cells = sorted(
         [*_isoflop(settings), *_depth(settings)],
         key=lambda cell: cell.flops * (settings.context if cell.architecture == GPT else 1),
@@ -98,7 +98,7 @@ def runs(settings: Settings, study: NeuronSettings, context: Context) -> list[Ru
 
 
 def _sampled(settings: Settings) -> list[Cell]:
-    """Those that write text: at its largest budget the two largest MLPs and the largest GPT, as in Appendix A."""
+    """The models that are sampled: the two largest MLPs and the largest GPT at its largest budget, as in Appendix A."""
     cells = sorted(_isoflop(settings), key=lambda cell: (cell.flops, cell.d_model))
     return [cell for cell in cells if cell.architecture == MLP][-2:] + [c for c in cells if c.architecture == GPT][-1:]
 

@@ -1,4 +1,4 @@
-"""What no training alters, measured once: how Appendix H sorts neurons whose class is beyond dispute (000-19)."""
+"""Measures without training, taken once: how Appendix H sorts neurons of known class (000-19)."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from allmlp.studies.language.runs.neurons import NeuronSettings
 from allmlp.studies.settings import Optimiser
 
 WITHOUT_TRAINING = ("constructed_neurons", "context_parameters", "dct_identities")
-SMALLEST = {"context": 15, "d_model": 8, "d_mlp": 8, "n_blocks": 1}  # no number of the measure depends on it
+SMALLEST = {"context": 15, "d_model": 8, "d_mlp": 8, "n_blocks": 1}  # the measure does not depend on it
 
 
 def run(settings: NeuronSettings, context: Context) -> Run:
@@ -23,7 +23,7 @@ def run(settings: NeuronSettings, context: Context) -> Run:
         sizes=dict(SMALLEST),
         corpus=settings.corpus,
         batch_size=1,
-        optimiser=Optimiser(learning_rate=1.0),  # takes no part, and no setting of it alters the id
+        optimiser=Optimiser(learning_rate=1.0),  # not used, and its settings do not change the id
         steps=0,
         seed=0,
         measures=WITHOUT_TRAINING,

@@ -12,7 +12,7 @@ from allmlp.studies.language.runs.last_token import last_token_run
 from allmlp.studies.language.runs.neurons import OF_EVERY_MLP, NeuronSettings
 from allmlp.studies.settings import Count, Optimiser, Rate, Seeds
 
-UNIT = 1.0  # the standard deviation of PyTorch's own initial embeddings, which `null` asks for
+UNIT = 1.0  # the standard deviation of PyTorch's own initial embeddings, chosen by `null`
 
 
 class Grid(Strict):
@@ -25,8 +25,8 @@ class Grid(Strict):
 class Settings(Strict):
     """One base, the neurons' MLP with this batch, budget and optimiser; each list varies it in one respect.
 
-    `controls`: corpora that lack something that the study's corpus has, named after it: `<corpus>-sentences`,
-    `<corpus>-words`. Those of another corpus, which an overlay may have chosen in its place, are left out.
+    `controls`: shuffled versions of the study's corpus, `<corpus>-sentences` and `<corpus>-words`. Controls of other
+    corpora are left out; an overlay may have chosen another corpus.
     """
 
     seeds: Seeds
@@ -41,7 +41,7 @@ class Settings(Strict):
 
 
 class Variation(NamedTuple):
-    """What sets one training apart besides its seed."""
+    """The settings in which trainings differ, besides the seed."""
 
     corpus: str
     context: int
@@ -51,7 +51,7 @@ class Variation(NamedTuple):
 
 
 def runs(settings: Settings, study: NeuronSettings, context: Context) -> list[Run]:
-    """Seed after seed, each with the base and all variations: one seed already tells something of everything."""
+    """Seed after seed, each with the base and all variations, so that a first seed covers everything."""
     base = Variation(study.corpus, study.context, study.d_mlp, settings.optimiser.weight_decay, study.embedding_std)
     varied = list(dict.fromkeys([base, *_variations(settings, base)]))
     return [_run(settings, study, context, variation, seed) for seed in settings.seeds for variation in varied]

@@ -1,4 +1,4 @@
-"""The rule on neurons whose class is beyond dispute (000-19), which no training alters."""
+"""The rule on constructed neurons of known class (000-19), without training."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The rule on context length as a test (000-14): exact counts, and the loss beside them -> a finding."""
+"""The rule on context length as a test (000-14): exact counts, and the loss for information -> a finding."""
 
 from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding
@@ -6,7 +6,7 @@ from allmlp.studies.rules import exact
 
 
 def context_parameters(evidence: Evidence) -> Finding:
-    """000-14: weights grow by d^2 per token of context, from the paper's constant, by one reading of what counts."""
+    """000-14: weights grow by d^2 per token of context, from the paper's constant, under one way of counting."""
     rows, paper, margin = evidence.table("context_parameters"), evidence.paper, evidence.margin
     beyond = rows.groupby("reading", sort=False)["beyond_context"].agg(["min", "max"]) / 1e6
     constant, claimed = bool((beyond["min"] == beyond["max"]).all()), paper["constant_parameters_millions"]

@@ -67,7 +67,8 @@ def neuron_identities(evidence: Evidence) -> Finding:
 
 
 def _could_be(found: Ratios, claimed: float, limit: float) -> Finding:
-    """Could the claimed factor be one more seed's? What is censored supports nothing, and refutes on its side only."""
+    """Could the claimed factor be that of one more seed? A censored ratio cannot support it, and refutes on one side
+    only."""
     finding = within_prediction(found.log2, log2(claimed), max_half_width=limit, unit=UNIT)
     finding = replace(finding, text=f"{finding.text} (log2 of {claimed:g}); {found.note()}")
     finding = withheld(finding, "reproduced", "it is censored", when=found.low or found.high)
@@ -86,7 +87,7 @@ def _difference(first: Ratios, second: Ratios, margin: float) -> Finding:
 
 
 def _above(values: np.ndarray, margin: float, note: str, *, smaller: bool, larger: bool) -> Finding:
-    """`better`, where some true value may be `smaller` or `larger` than the one that censoring left."""
+    """`better`, for values that censoring may have made larger (`smaller`) or smaller (`larger`) than the true ones."""
     finding = better(values, margin, unit="log2 of a ratio")
     finding = replace(finding, text=f"{finding.text}; {note}")
     finding = withheld(finding, "reproduced", "some ratio may be smaller", when=smaller)

@@ -12,7 +12,7 @@ from allmlp.studies.language.verdicts.wear import not_judged, of_deciding, unles
 from allmlp.studies.parts import of_part
 from allmlp.studies.rules import below
 
-FEWEST = 10  # neurons of a class in every seed that a mean over the class needs
+FEWEST = 10  # neurons of a class in every seed, for a mean over the class
 
 
 def look_like_their_class(evidence: Evidence) -> Finding:
@@ -71,7 +71,7 @@ def _classes_at_end(evidence: Evidence) -> pd.DataFrame:
 
 
 def _mean_energy(rows: pd.DataFrame, name: str, column: str, margin: dict[str, float]) -> Finding:
-    """Is the class's mean share of energy above the margin? Not judged where the class is small in some seed."""
+    """Is the class's mean share of energy above the margin? Not judged if the class is small in some seed."""
     of_class = rows[rows["class"] == name].set_index("seed")
     fewest = int(of_class["neurons"].min())
     found = better(of_class[column].to_numpy(), margin["energy_share_1"], unit="of the energy")
@@ -79,5 +79,5 @@ def _mean_energy(rows: pd.DataFrame, name: str, column: str, margin: dict[str, f
 
 
 def _rank_correlations(rows: pd.DataFrame, a: str, b: str) -> list[float]:
-    """Spearman's correlation over neurons for each seed; nan where one of the two is the same for all."""
+    """Spearman's correlation over neurons for each seed; nan if one of the two is constant."""
     return [float(of_seed[a].rank().corr(of_seed[b].rank())) for _, of_seed in rows.groupby("seed")]

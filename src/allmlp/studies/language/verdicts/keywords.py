@@ -1,4 +1,4 @@
-"""The rule on keywords (000-11): is what a neuron is near to about one thing? The unit is the seed."""
+"""The rule on keywords (000-11): are the tokens near a neuron related? The unit is the seed."""
 
 from dataclasses import replace
 

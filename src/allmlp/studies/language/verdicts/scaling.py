@@ -14,9 +14,9 @@ from allmlp.studies.parts import of_part
 from allmlp.studies.rules import NotPlannedError, every, withheld_either
 
 MLP, GPT = "mlp", "gpt2-last"
-CHOOSING = 2  # seeds kept for choosing where a bump is sought
+CHOOSING = 2  # seeds reserved for choosing the size of a bump
 WIDTH = "d_model"
-FEWEST = 3  # budgets with a minimum inside, for a difference of exponents
+FEWEST = 3  # budgets with a minimum inside that a difference of exponents needs
 AT_THE_PAPERS = "judged at the paper's budgets only"
 
 
@@ -38,7 +38,7 @@ def bump(evidence: Evidence) -> Finding:
         verdict = "reproduced"
     elif all(f.verdict == "contradicted" for f in found.values()):
         verdict = "contradicted"
-    p = sorted(adjusted.values())[needed - 1]  # that so many hold: as if all smaller p belonged to others
+    p = sorted(adjusted.values())[needed - 1]  # p that at least this many hold (partial conjunction)
     listed = "; ".join(f"C = {name}: {f.text}" for name, f in found.items())
     text = f"a bump in {len(held)} of {len(found)} budgets ({needed} needed); {listed}"
     p_against = at_least((f.p_against for f in found.values()), len(found))  # every budget refutes
@@ -122,7 +122,7 @@ def depth_and_width(evidence: Evidence) -> Finding:
 
 
 def _at_budget(grid: pd.DataFrame, budget: float) -> pd.DataFrame:
-    """The MLPs of one budget. NotPlannedError where they are of too few widths for a best one."""
+    """The MLPs of one budget. NotPlannedError if they have too few widths for a best one."""
     found = grid[(grid["model"] == MLP) & (grid[BUDGET] == budget)]
     if found[WIDTH].nunique() < FEWEST_SIZES:
         raise NotPlannedError(f"needs MLPs of {FEWEST_SIZES} widths at {budget:.2g}, the budget of the deeper ones")
@@ -130,7 +130,7 @@ def _at_budget(grid: pd.DataFrame, budget: float) -> pd.DataFrame:
 
 
 def _half_is_outside(best: Parabola) -> str:
-    """Why the gain of the last doubling up to the best width is not known: empty where it is."""
+    """Why the gain of the last doubling up to the best width is unknown; empty if it is known."""
     if not best.inside:
         return f"the mean losses have no minimum inside the widths tried ({best.side})"
     if best.log_vertex - np.log(2) < best.log_smallest:
@@ -154,8 +154,8 @@ def equal_operations(evidence: Evidence) -> Finding:
 def gaps_at_equal_operations(best: pd.DataFrame) -> np.ndarray:
     """Loss of each of the GPT's best runs minus the MLP's at its counted operations, where the MLP was tried.
 
-    best: rows of `minima` of one seed. The MLP's loss is read from the line through its best runs in the
-    logarithms of loss and operations; where a dearer run is worse, the cheaper one's loss stands.
+    best: rows of `minima` of one seed. The MLP's loss is interpolated between its best runs in the logarithms of loss
+    and operations; if a more expensive run is worse, the cheaper one's loss is used.
     """
     points = {
         model: best[best["model"] == model].sort_values("best_counted_flops")[["best_counted_flops", "best_nats"]]
@@ -182,7 +182,7 @@ def what_counts_as_size(evidence: Evidence) -> Finding:
 
 
 def _slope_ratio(wide: pd.DataFrame) -> float:
-    """How fast the MLP's best loss falls with the budget over how fast the GPT's does; wide: (budgets, models)."""
+    """The ratio of the MLP's to the GPT's slope of the best loss over the budget; wide: (budgets, models)."""
     budgets = wide.index.to_numpy(dtype=float)
     return slope(budgets, wide[MLP]) / slope(budgets, wide[GPT])
 

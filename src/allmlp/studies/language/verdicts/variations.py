@@ -61,7 +61,8 @@ def without_order(evidence: Evidence) -> Finding:
 
 
 def wear_and_start(evidence: Evidence) -> Finding:
-    """000-own-5: do e-foldings of decay, and the size of the first embeddings, decide how many neurons look sorted?"""
+    """000-own-5: do e-foldings of decay, and the size of the initial embeddings, decide how many neurons look like a
+    class?"""
     rows, margin = varied(_ends(evidence), "weight_decay", "embedding_std"), evidence.margin
     rows = rows.assign(sorted=rows[N_GRAM] + rows[BAG_OF_WORDS])
     decay, std = rows["weight_decay"], rows["embedding_std"]
@@ -86,5 +87,5 @@ def _ends(evidence: Evidence) -> pd.DataFrame:
 
 
 def _paired(first: pd.DataFrame, second: pd.DataFrame, column: str) -> np.ndarray:
-    """`column` of the first rows minus the second's, per seed; nan for a seed that only one has."""
+    """`column` of the first rows minus the second's, per seed; nan for a seed that only one of them has."""
     return (first.set_index("seed")[column] - second.set_index("seed")[column]).to_numpy()
