@@ -9,9 +9,8 @@ import torch
 
 from allmlp.tasks.task import IGNORED, Batch, Task
 from allmlp.training.building import build_task
-from allmlp.training.loop import Training, validation_loss
+from allmlp.training.loop import Training, learning_rate, validation_loss
 from allmlp.training.loss import cross_entropy
-from allmlp.training.schedule import learning_rate
 from tests import tiny
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import torch
 
-from allmlp.studies.language import constructed, frequencies, parts
+from allmlp.studies.language import energies, parts
 from allmlp.studies.language.measures import (
     class_energies,
     concentration,
+    constructed_neurons,
     energy_map,
     example_neurons,
     explained_energy,
@@ -33,14 +34,14 @@ BASE = {"weight_decay": 0.5, "embedding_std": 0.02}
 def end_of_training(seed: int) -> np.ndarray:
     """Eight pairs of recent rows, four equal rows, four low waves and four of neither, (20, T, D)."""
     rng = np.random.default_rng(seed)
-    waves = constructed.unit_rows(rng, 4, 1, D) * frequencies.basis(T)[2][None, :, None]
-    kinds = [constructed.n_gram(rng, 8, D, 2), constructed.bag_of_words(rng, 4, D, 0.1), waves]
-    return np.concatenate([*kinds, constructed.unit_rows(rng, 4, T, D)])
+    waves = constructed_neurons.unit_rows(rng, 4, 1, D) * energies.basis(T)[2][None, :, None]
+    kinds = [constructed_neurons.n_gram(rng, 8, D, 2), constructed_neurons.bag_of_words(rng, 4, D, 0.1), waves]
+    return np.concatenate([*kinds, constructed_neurons.unit_rows(rng, 4, T, D)])
 
 
 def trained(seed: int = 0) -> SimpleNamespace:
     """A run as measures see it: weights that turn from random into those of the end."""
-    start, end = constructed.fresh(np.random.default_rng(seed), 20, D), end_of_training(seed)
+    start, end = constructed_neurons.fresh(np.random.default_rng(seed), 20, D), end_of_training(seed)
     reads: list[int] = []
 
     def weights(step: int) -> dict[str, torch.Tensor]:

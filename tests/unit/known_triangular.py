@@ -5,7 +5,7 @@ import pandas as pd
 
 from allmlp.studies.triangular.measures import parameter_counts, reach
 from allmlp.studies.triangular.printed import OF_THE_PAPER
-from allmlp.studies.triangular.runs.settings import PUBLISHED
+from allmlp.studies.triangular.runs import PUBLISHED
 from tests import exhibits
 
 SEEDS = range(6)

@@ -22,7 +22,7 @@ from allmlp.studies.crossover import runs as planned
 from allmlp.studies.crossover.figures import LINE
 from allmlp.studies.crossover.fits import TASKS, fits
 from allmlp.studies.crossover.measures import abilities, resources, score
-from allmlp.studies.crossover.rows import COPYING_TYPES, FILLERS
+from allmlp.studies.crossover.settings import COPYING_TYPES, FILLERS
 from allmlp.tasks.task import Batch
 from allmlp.training import flops
 from allmlp.training.checkpoint import produce

@@ -16,7 +16,7 @@ from allmlp.studies.copying import heat
 from allmlp.studies.copying.centre import central
 from allmlp.studies.copying.figures import images as image_figures
 from allmlp.studies.copying.measures import heat_maps, heat_shares, image_curve
-from allmlp.studies.copying.runs.images import OF_EVERY_IMAGE_RUN, OF_RELATIONS, RELATIONS
+from allmlp.studies.copying.runs.trainings import OF_EVERY_IMAGE_RUN, OF_RELATIONS, RELATIONS
 from allmlp.studies.copying.tables import image_ends
 from allmlp.studies.rules import NotPlannedError
 from allmlp.training.checkpoint import produce

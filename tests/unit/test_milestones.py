@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from allmlp import models, tokenizers, tokens
 from allmlp.studies.rules import NotPlannedError
 from allmlp.studies.triangular import tables
-from allmlp.studies.triangular.context import context_gain
 from allmlp.studies.triangular.known import WORD, Run, Words, text_of
 from allmlp.studies.triangular.measures import milestones, samples
+from allmlp.studies.triangular.measures.milestones import context_gain
 from allmlp.studies.triangular.printed import OF_THE_PAPER, SAMPLE
 from allmlp.tokenizers.specs import Chunks
 from tests import judging

@@ -15,7 +15,7 @@ from allmlp.studies.mixers.measures import completions as completions_measure
 from allmlp.studies.mixers.measures import dimensions, generation_speed, hidden_units, masking
 from allmlp.studies.mixers.runs import Settings, representation
 from allmlp.studies.mixers.runs import formulae as formulae_runs
-from allmlp.studies.mixers.runs.union import united
+from allmlp.studies.mixers.runs.retrieval import united
 from allmlp.studies.mixers.verdicts import completions as completions_verdict
 from tests import exhibits, judging
 

@@ -8,7 +8,7 @@ from allmlp import studies
 from allmlp.report.exhibits import of
 from allmlp.studies.mixers import comparisons
 from allmlp.studies.mixers.figures.trainings import MARGIN
-from allmlp.studies.mixers.searched import searched
+from allmlp.studies.mixers.parts import searched
 from allmlp.studies.rules import NotPlannedError
 from tests import exhibits
 from tests.unit.made_up_curves import curve, leaks, table

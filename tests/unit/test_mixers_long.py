@@ -10,7 +10,7 @@ from allmlp import params, studies
 from allmlp.studies.mixers import budgets, step_times
 from allmlp.studies.mixers.parts import TRAINING, of_model
 from allmlp.studies.mixers.runs import training
-from allmlp.studies.mixers.verdicts import completions, sides, sizes
+from allmlp.studies.mixers.verdicts import representation, sides, sizes
 from allmlp.studies.rules import NotComparableError
 from tests.judging import judged, parts
 from tests.unit.made_up_curves import SEEDS, curve, table
@@ -200,12 +200,12 @@ def test_completions_take_the_benchmarks_seconds(timed):
     rows = cost.assign(step=400)
     cost = cost.assign(steps_done=400, counted_flops=400_000, seconds=np.where(cost["variant"].eq("flat"), 1.0, 9.0))
     timed({"flat-d64-n2-b16": (1000, [0.01]), "llama-4-d64-n2-b16": (1000, [0.0105])})
-    found = completions.at_equal_time(rows, cost, 1.1, "long")
+    found = representation.at_equal_time(rows, cost, 1.1, "long")
     assert found["clock"].unique().tolist() == ["a benchmark on a made-up CPU"]
     assert found.groupby("variant")["seconds"].first().to_dict() == pytest.approx({"flat": 4.0, "llama-4": 4.2})
     timed({})
-    assert completions.at_equal_time(rows, cost, 1.1, "long")["seconds"].isna().all()
-    assert completions.at_equal_time(rows, cost, 1.1, "workstation")["seconds"].notna().all()
+    assert representation.at_equal_time(rows, cost, 1.1, "long")["seconds"].isna().all()
+    assert representation.at_equal_time(rows, cost, 1.1, "workstation")["seconds"].notna().all()
 
 
 def test_at_long_every_embedder_is_read_by_its_mean():

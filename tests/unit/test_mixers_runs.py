@@ -9,8 +9,8 @@ from allmlp import params
 from allmlp.errors import UserError
 from allmlp.plan import Context
 from allmlp.studies.mixers.runs import training
-from allmlp.studies.mixers.runs.padding import end_token
-from allmlp.studies.mixers.runs.union import united
+from allmlp.studies.mixers.runs.retrieval import united
+from allmlp.studies.mixers.runs.training import end_token
 from allmlp.studies.settings import refuse_searched_seeds
 from tests.conftest import PARAMETERS
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import fft
 
-from allmlp.studies.language import classification, concentration, constructed, energies, frequencies, profiles
+from allmlp.studies.language import classification, concentration, energies, profiles
 from allmlp.studies.language.classification import CLASSES, DCT_SPARSE, PAPER, RELATIVE, Reading
 from allmlp.studies.language.keywords import CoOccurrence, nearest
-from allmlp.studies.language.measures import class_energies
+from allmlp.studies.language.measures import class_energies, constructed_neurons
 
 T = 15
 weights = arrays(np.float64, (3, 7, 4), elements=st.floats(-9, 9).filter(lambda x: x == 0 or abs(x) > 1e-6))
@@ -23,7 +23,7 @@ def random_neurons(seed: int = 0, count: int = 6, width: int = 5) -> np.ndarray:
 
 @pytest.mark.parametrize("length", [1, 2, 15, 64])
 def test_the_basis_is_the_orthonormal_dct_and_its_first_wave_the_mean(length):
-    waves = frequencies.basis(length)
+    waves = energies.basis(length)
     np.testing.assert_allclose(waves, fft.dct(np.eye(length), type=2, norm="ortho", axis=0), atol=1e-13)
     np.testing.assert_allclose(waves @ waves.T, np.eye(length), atol=1e-13)
     np.testing.assert_allclose(waves[0], 1 / np.sqrt(length))
@@ -31,12 +31,12 @@ def test_the_basis_is_the_orthonormal_dct_and_its_first_wave_the_mean(length):
 
 def test_a_basis_needs_a_position():
     with pytest.raises(ValueError, match="at least"):
-        frequencies.basis(0)
+        energies.basis(0)
 
 
 def test_frequencies_are_taken_over_time():
     w = random_neurons()
-    np.testing.assert_allclose(frequencies.to_frequencies(w), fft.dct(w, type=2, norm="ortho", axis=1), atol=1e-13)
+    np.testing.assert_allclose(energies.to_frequencies(w), fft.dct(w, type=2, norm="ortho", axis=1), atol=1e-13)
 
 
 @settings(max_examples=60, deadline=None)
@@ -97,7 +97,7 @@ def test_a_profile_does_not_depend_on_how_many_neurons_are_taken_at_once(monkeyp
     exact = w.astype(np.float64)
     np.testing.assert_array_equal(found.energies.gram, energies.gram(exact))
     np.testing.assert_array_equal(found.time_ratio, concentration.l1_l2(exact))
-    np.testing.assert_array_equal(found.frequency_ratio, concentration.l1_l2(frequencies.to_frequencies(exact)))
+    np.testing.assert_array_equal(found.frequency_ratio, concentration.l1_l2(energies.to_frequencies(exact)))
 
 
 def test_a_profile_refuses_weights_that_are_not_finite():
@@ -110,8 +110,8 @@ def test_a_profile_refuses_weights_that_are_not_finite():
 @pytest.mark.parametrize("reading", [PAPER, RELATIVE])
 def test_a_low_cosine_wave_is_dct_sparse(reading):
     """Section 4.3: few large frequencies, and neither an n-gram nor a bag-of-words neuron."""
-    directions = constructed.unit_rows(np.random.default_rng(0), 20, 1, 512)
-    wave = directions * frequencies.basis(T)[2][None, :, None]
+    directions = constructed_neurons.unit_rows(np.random.default_rng(0), 20, 1, 512)
+    wave = directions * energies.basis(T)[2][None, :, None]
     assert (classification.classify(wave, reading) == DCT_SPARSE).all()
     assert classification.is_dct_sparse(wave, reading, reading.strict).all()
     assert not classification.is_n_gram(wave, reading, reading.strict).any()
@@ -119,8 +119,8 @@ def test_a_low_cosine_wave_is_dct_sparse(reading):
 
 def test_l1_l2_over_frequencies_is_the_inverse_picture():
     rng = np.random.default_rng(1)
-    words = profiles.profile(constructed.bag_of_words(rng, 5, 64, noise=0.0))
-    unigrams = profiles.profile(constructed.n_gram(rng, 5, 64, positions=1))
+    words = profiles.profile(constructed_neurons.bag_of_words(rng, 5, 64, noise=0.0))
+    unigrams = profiles.profile(constructed_neurons.n_gram(rng, 5, 64, positions=1))
     np.testing.assert_allclose(words.frequency_ratio, 1.0, atol=1e-6)
     np.testing.assert_allclose(words.time_ratio, np.sqrt(T))
     np.testing.assert_allclose(unigrams.time_ratio, 1.0)
@@ -128,7 +128,7 @@ def test_l1_l2_over_frequencies_is_the_inverse_picture():
 
 
 def test_constructed_neurons_are_what_they_are_called():
-    kinds = constructed.kinds(np.random.default_rng(0), 4, 64)
+    kinds = constructed_neurons.kinds(np.random.default_rng(0), 4, 64)
     assert {name for name, _ in kinds.values()} < set(CLASSES)
     for kind, (_, w) in kinds.items():
         assert w.shape == (4, T, 64), kind
@@ -143,11 +143,13 @@ def test_constructed_neurons_are_what_they_are_called():
 
 def test_energy_shares_of_clear_neurons():
     rng = np.random.default_rng(2)
-    pair = class_energies.shares(energies.of_neurons(constructed.n_gram(rng, 3, 16, positions=2)))
+    pair = class_energies.shares(energies.of_neurons(constructed_neurons.n_gram(rng, 3, 16, positions=2)))
     assert (pair[["window_energy_1", "recent_energy_1"]] > 1 - 1e-12).all(axis=None)
-    early = np.roll(constructed.n_gram(rng, 3, 16, positions=4), -5, axis=1)  # a window need not be the last rows
+    early = np.roll(
+        constructed_neurons.n_gram(rng, 3, 16, positions=4), -5, axis=1
+    )  # a window need not be the last rows
     assert (class_energies.shares(energies.of_neurons(early))["window_energy_1"] > 1 - 1e-12).all()
-    words = class_energies.shares(energies.of_neurons(constructed.bag_of_words(rng, 3, 16, noise=0.0)))
+    words = class_energies.shares(energies.of_neurons(constructed_neurons.bag_of_words(rng, 3, 16, noise=0.0)))
     np.testing.assert_allclose(words["constant_energy_1"], 1.0)
     np.testing.assert_allclose(words["window_energy_1"], 4 / T)
     dead = class_energies.shares(energies.of_neurons(np.zeros((1, T, 4))))

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from allmlp import studies
 from allmlp.errors import UserError
-from allmlp.studies.quadrature import circuits, growth
+from allmlp.studies.quadrature import circuits, operations
 from allmlp.studies.quadrature.errors import largest_error
 from allmlp.studies.quadrature.frequencies import wrap
 from allmlp.studies.quadrature.hand_coded import fitted_law
@@ -229,10 +229,10 @@ def test_the_cost_of_the_bounds_does_not_depend_on_p():
 
 def test_growth_is_read_off_at_one_size_and_overhead_is_left_out():
     costs = measured()["bound_cost"]
-    assert growth.over_p(costs)["neurons"].unique().tolist() == [128]
-    assert growth.over_neurons(costs)["p"].unique().tolist() == [growth.P]
-    assert growth.fitted(costs, "neurons", "time_s")["neurons"].min() == growth.TIMED_FROM
-    assert len(growth.fitted(costs, "neurons", "operations_1")) == len(costs)
+    assert operations.over_p(costs)["neurons"].unique().tolist() == [128]
+    assert operations.over_neurons(costs)["p"].unique().tolist() == [operations.P]
+    assert operations.fitted(costs, "neurons", "time_s")["neurons"].min() == operations.TIMED_FROM
+    assert len(operations.fitted(costs, "neurons", "operations_1")) == len(costs)
 
 
 def test_the_angles_that_are_timed_are_like_trained_ones():

@@ -9,7 +9,7 @@ import pytest
 from allmlp import studies
 from allmlp.report.statistics import Finding
 from allmlp.studies.quadrature.frequencies import FADING_SHARE
-from allmlp.studies.quadrature.growth import AGREED_PRIMES
+from allmlp.studies.quadrature.operations import AGREED_PRIMES
 from allmlp.studies.quadrature.printed import R2, TABLE
 from allmlp.studies.quadrature.verdicts.common import in_every_seed
 from allmlp.studies.quadrature.verdicts.logits import OF_PAPER, paper_ratio

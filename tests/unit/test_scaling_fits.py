@@ -8,36 +8,36 @@ import torch
 from allmlp import models
 from allmlp.errors import UserError
 from allmlp.models.backbone import Backbone
-from allmlp.studies.language import sizes
 from allmlp.studies.language.isoflop import bootstrap, exponents, minima, parabola, pooled, slope
+from allmlp.studies.language.runs import scaling
 from allmlp.training.flops import parameters
 
 WIDTHS = [(257, 7, 6, 10, 2), (1024, 15, 24, 288, 2), (1024, 15, 24, 96, 6), (50, 3, 2, 1, 1)]
 
 
 @pytest.mark.parametrize("values", WIDTHS)
-@pytest.mark.parametrize("name", sizes.PARAMETERS)
+@pytest.mark.parametrize("name", scaling.PARAMETERS)
 def test_weights_by_formula_are_those_of_the_built_model(name, values):
     given = dict(zip(("vocabulary", "context", "d_model", "d_mlp", "n_blocks"), values, strict=True))
     heads = {"n_heads": 1} if name == "gpt2-last" else {}
     with torch.device("meta"):
         model = models.build(name, **given, **heads)
-    assert sizes.PARAMETERS[name](*values) == parameters(model)["total"]
+    assert scaling.PARAMETERS[name](*values) == parameters(model)["total"]
 
 
 def test_a_budget_is_spent_to_half_an_update_and_one_that_buys_none_is_refused():
     weights, batch = 18_632, 256
-    steps = sizes.steps_of(3e10, weights, batch)
+    steps = scaling.steps_of(3e10, weights, batch)
     assert abs(6 * weights * batch * steps - 3e10) <= 6 * weights * batch / 2
     with pytest.raises(UserError, match=r"budget_flops=1e\+06: less than one update of 18,632 weights on 256 targets"):
-        sizes.steps_of(1e6, weights, batch)
+        scaling.steps_of(1e6, weights, batch)
 
 
 @pytest.mark.parametrize("d", [16, 24, 512])
 @pytest.mark.parametrize("w", [96, 288, 16384])
 def test_six_blocks_have_the_weights_of_two_within_five_percent(d, w):
-    two = sizes.mlp(1024, 15, d, w, 2)
-    six = sizes.mlp(1024, 15, d, sizes.as_deep(w, 2, 6), 6)
+    two = scaling.mlp(1024, 15, d, w, 2)
+    six = scaling.mlp(1024, 15, d, scaling.as_deep(w, 2, 6), 6)
     assert six == pytest.approx(two, rel=0.05)
 
 

@@ -7,8 +7,7 @@ from pydantic import ValidationError
 
 from allmlp.studies.language.measures import scaling as measure
 from allmlp.studies.language.runs.neurons import NeuronSettings
-from allmlp.studies.language.runs.scaling import Settings, runs
-from allmlp.studies.language.sizes import PARAMETERS
+from allmlp.studies.language.runs.scaling import PARAMETERS, Settings, runs
 from allmlp.tasks import size
 
 OPTIMISER = {"learning_rate": 1e-3}

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from allmlp.report.statistics import better, t_interval
 from allmlp.studies.curves import kept_rows
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotPlannedError, below, every, withheld
+from allmlp.studies.rules import NotPlannedError, below, every, of_part, withheld
 from allmlp.studies.seeds import curve, over_seeds
 
 

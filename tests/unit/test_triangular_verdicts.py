@@ -8,7 +8,7 @@ from allmlp.report import exhibits
 from allmlp.studies.rules import NotPlannedError
 from allmlp.studies.triangular.measures import causality, parameter_counts
 from allmlp.studies.triangular.parts import RATES, SHAKESPEARE
-from allmlp.studies.triangular.runs.settings import PUBLISHED
+from allmlp.studies.triangular.runs import PUBLISHED
 from tests import judging
 from tests.unit.known_triangular import EARLY, learnt, written
 

@@ -24,9 +24,25 @@ from allmlp.training.building import build_task
 from allmlp.training.loss import Loss
 from allmlp.training.progress import Progress
 from allmlp.training.relatives import Choice
-from allmlp.training.schedule import learning_rate
 from allmlp.training.state import WorkFolder
 from allmlp.training.storage import write_tensors
+
+
+def learning_rate(step: int, steps: int, optimiser: dict[str, Any]) -> float:
+    """The rate of update number `step` (from 0) of `steps`.
+
+    Warm-up: maximum * step / warmup_steps, 0 at step 0 (as published for 002). Cosine and linear decay end at
+    `minimum_learning_rate` with the last update.
+    """
+    maximum, warmup = optimiser["learning_rate"], optimiser["warmup_steps"]
+    if step < warmup:
+        return maximum * step / warmup
+    if optimiser["schedule"] == "constant":
+        return maximum
+    progress = (step - warmup) / max(1, steps - 1 - warmup)
+    remaining = (1 + math.cos(math.pi * progress)) / 2 if optimiser["schedule"] == "cosine" else 1 - progress
+    return optimiser["minimum_learning_rate"] + (maximum - optimiser["minimum_learning_rate"]) * remaining
+
 
 RECIPE = 1
 SAVE_SECONDS = 30.0  # the most work that a kill costs; ALLMLP_SAVE_SECONDS overrides it

@@ -4,8 +4,7 @@ import math
 
 import pandas as pd
 
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.rules import NotPlannedError, of_part
 from allmlp.studies.seeds import at_end
 
 PUBLISHED = "published"  # the variant that is CausalRN as the paper has it

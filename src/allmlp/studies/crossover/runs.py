@@ -19,8 +19,7 @@ from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies import SHARED
 from allmlp.studies.crossover.fits import all_fits, fits
-from allmlp.studies.crossover.rows import Row
-from allmlp.studies.crossover.settings import Settings
+from allmlp.studies.crossover.settings import Row, Settings
 
 __all__ = ["Cell", "Settings", "cells", "columns", "runs"]
 

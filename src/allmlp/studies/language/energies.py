@@ -2,16 +2,37 @@
 
 With G[t, s] = <w_t, w_s>, (T, T) for each neuron, row norms are the root of G's diagonal, the norm of frequency k is
 the root of c_k G c_k, and the energy of a constant is a mean of G. Fifteen rows of 512 weights become 225 numbers.
+
+Frequencies are those of the orthonormal DCT-II over time, c_k in row k of `basis` (000-8, 000-12, 000-16). Frequency 0
+is the mean, as required for k = 1 in Appendix C.1 (E000-5). The paper leaves the normalisation open; the orthonormal
+one preserves energies and so the scale of the thresholds.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from allmlp.studies.language.frequencies import basis
 from allmlp.studies.language.neurons import check_neurons
+
+
+@cache
+def basis(length: int) -> NDArray[np.float64]:
+    """c[k, t] = sqrt((2 - [k = 0]) / T) cos(pi k (2 t + 1) / (2 T)), (T, T): rows are an orthonormal basis."""
+    if length < 1:
+        raise ValueError(f"a cosine basis over {length} positions: there must be one at least")
+    k, t = np.arange(length)[:, None], np.arange(length)[None]
+    waves = np.sqrt(2 / length) * np.cos(np.pi * k * (2 * t + 1) / (2 * length))
+    waves[0] = np.sqrt(1 / length)
+    waves.setflags(write=False)
+    return waves
+
+
+def to_frequencies(neurons_NTD: NDArray) -> NDArray[np.float64]:
+    """Each coordinate's frequencies over time, (n, T, d) -> (n, T, d), frequency k in row k; energies are preserved."""
+    neurons_NTD = np.asarray(neurons_NTD, dtype=np.float64)
+    return basis(neurons_NTD.shape[1]) @ neurons_NTD
 
 
 def over(numerator: NDArray, denominator: NDArray, empty: float) -> NDArray[np.float64]:

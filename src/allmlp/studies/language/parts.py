@@ -2,8 +2,7 @@
 
 import pandas as pd
 
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.rules import NotPlannedError, of_part
 
 NEURONS, VARIATION, CONTROL = "neurons", "variation", "control"
 SETTINGS = ("corpus", "context", "d_mlp", "weight_decay", "embedding_std")  # settings that a variation may change

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from allmlp.protocols import Trained
 from allmlp.studies.language.concentration import l1_l2
-from allmlp.studies.language.energies import Energies, gram
-from allmlp.studies.language.frequencies import to_frequencies
+from allmlp.studies.language.energies import Energies, gram, to_frequencies
 from allmlp.studies.language.neurons import check_neurons, first_layer
 
 AT_ONCE = 1 << 17  # weights; these and their frequencies fit into a core's cache

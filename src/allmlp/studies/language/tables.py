@@ -11,11 +11,11 @@ from allmlp.studies.language.crossings import BOTH
 from allmlp.studies.language.isoflop import BUDGET, SIZE, minima
 from allmlp.studies.language.keywords import RANDOM
 from allmlp.studies.language.parts import SETTINGS
-from allmlp.studies.language.verdicts.constructed import READING
-from allmlp.studies.language.verdicts.keywords import DECIDING
+from allmlp.studies.language.verdicts.forms import READING
 from allmlp.studies.language.verdicts.wear import of_deciding
+from allmlp.studies.language.verdicts.words import DECIDING
 from allmlp.studies.overlap import one_line
-from allmlp.studies.parts import of_part
+from allmlp.studies.rules import of_part
 from allmlp.studies.seeds import at_end, over_seeds, summary
 
 

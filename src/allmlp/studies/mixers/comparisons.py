@@ -4,8 +4,7 @@ import pandas as pd
 
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.parts import FLAT, TRAINING, settings_of
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotComparableError, NotPlannedError
+from allmlp.studies.rules import NotComparableError, NotPlannedError, of_part
 
 AGAINST_FLAT = {unit: f"at equal {name}" for unit, name in budgets.UNITS.items()}
 

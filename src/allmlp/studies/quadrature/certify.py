@@ -19,8 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from allmlp.errors import UserError
-from allmlp.studies.quadrature.certificate import operations
-from allmlp.studies.quadrature.certificate.describe import NAMES
+from allmlp.studies.quadrature.certificate import NAMES, operations
 from allmlp.studies.quadrature.certificate.levels import Certificate, certify
 from allmlp.studies.quadrature.certificate.network import check
 from allmlp.studies.quadrature.frequencies import Floats

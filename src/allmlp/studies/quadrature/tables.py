@@ -10,8 +10,8 @@ import pandas as pd
 
 from allmlp.report.exhibits import Paper, table
 from allmlp.report.statistics import Interval, prediction_interval, t_interval
-from allmlp.studies.quadrature import growth, operations
-from allmlp.studies.quadrature.certificate.describe import NAMES, in_order
+from allmlp.studies.quadrature import operations
+from allmlp.studies.quadrature.certificate import NAMES, in_order
 from allmlp.studies.quadrature.frequencies import FADING_SHARE
 from allmlp.studies.quadrature.hand_coded import regular_wobble
 from allmlp.studies.quadrature.integrals import INTEGRALS
@@ -47,7 +47,7 @@ NEURONS = 128  # of one frequency: a quarter of the paper's 512, as it has four
     "Growth of the cost with p and with neurons",
     where="Section 4",
     claims=["003-8"],
-    values={"p": growth.P, "timed_from": growth.TIMED_FROM, "neurons": NEURONS},
+    values={"p": operations.P, "timed_from": operations.TIMED_FROM, "neurons": NEURONS},
 )
 def bound_cost(bound_cost: pd.DataFrame, paper: Paper) -> pd.DataFrame:
     """Exponents by least squares through the logarithms: over p at the most neurons counted at every p, over neurons at
@@ -61,8 +61,8 @@ def bound_cost(bound_cost: pd.DataFrame, paper: Paper) -> pd.DataFrame:
     found = []
     for procedure in (PAPER_BOUND, BRUTE_FORCE, MOMENT_BOUND):
         own = bound_cost[bound_cost["procedure"] == procedure]
-        by_p, by_neurons = growth.over_p(own), growth.over_neurons(own)
-        size = own[(own["p"] == growth.P) & (own["neurons"] == NEURONS)].iloc[0]
+        by_p, by_neurons = operations.over_p(own), operations.over_neurons(own)
+        size = own[(own["p"] == operations.P) & (own["neurons"] == NEURONS)].iloc[0]
         found.append(
             {
                 "procedure": procedure,
@@ -89,7 +89,7 @@ def cheaper_from(count: int) -> int:
 
 
 def _slope(rows: pd.DataFrame, by: str, value: str) -> str:
-    return f"{growth.exponent(growth.fitted(rows, by, value), by, value) + 0.0:.3f}".replace("-0.000", "0.000")
+    return f"{operations.exponent(operations.fitted(rows, by, value), by, value) + 0.0:.3f}".replace("-0.000", "0.000")
 
 
 @table("A certificate for the whole network, level by level", claims=["003-own-2", "003-own-6"])

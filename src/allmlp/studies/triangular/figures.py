@@ -12,7 +12,7 @@ from allmlp.report.statistics import t_interval
 from allmlp.studies.seeds import curve
 from allmlp.studies.triangular.parts import ALONE, COMPARISON, FINE_TUNING, RATES, RATES_OF_VARIANTS
 from allmlp.studies.triangular.printed import MULTIPLE, PRINTED
-from allmlp.studies.triangular.runs.settings import PUBLISHED
+from allmlp.studies.triangular.runs import PUBLISHED
 
 EARLY = 0.25  # share of the steps
 PANELS = {

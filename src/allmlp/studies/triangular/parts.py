@@ -2,8 +2,7 @@
 
 import pandas as pd
 
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.rules import NotPlannedError, of_part
 
 COMPARISON, PRETRAINING, ALONE, FINE_TUNING, SEARCH = "comparison", "pretraining", "alone", "fine-tuning", "search"
 SHAKESPEARE = ("shakespeare", "gutenberg-shakespeare")  # corpora that 004-7 can be judged on

@@ -14,7 +14,7 @@ from allmlp.report.exhibits import Paper, figure
 from allmlp.report.statistics import t_interval
 from allmlp.studies.copying.convergence import plateau
 from allmlp.studies.copying.parts import PUBLISHED, variants, with_one_head, with_operations
-from allmlp.studies.parts import of_part
+from allmlp.studies.rules import of_part
 from allmlp.studies.seeds import curve, over_seeds
 
 ROWS = {

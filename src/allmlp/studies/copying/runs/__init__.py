@@ -2,12 +2,16 @@
 
 from allmlp.protocols import Context
 from allmlp.run import Run
-from allmlp.studies.copying.runs import formulae, images, strings, text
-from allmlp.studies.copying.runs.images import Settings as ImageSettings  # a field has the module's name
-from allmlp.studies.copying.runs.text import Settings as TextSettings
+from allmlp.studies.copying.runs import strings
+from allmlp.studies.copying.runs.strings import VOCABULARY, StringSettings
+from allmlp.studies.copying.runs.trainings import ImageSettings, TextSettings, image_runs, text_runs
+
+WITHOUT_TRAINING = ("exact_forms", "operations", "parameter_counts")
+PAPER_SIZE = {"d_model": 192, "n_blocks": 12}
+SHORTEST = 16  # the paper's shortest strings; no count of parameters depends on it
 
 
-class Settings(strings.StringSettings):
+class Settings(StringSettings):
     """Strings on the top level, text and images in blocks of their own."""
 
     text: TextSettings | None = None
@@ -16,9 +20,24 @@ class Settings(strings.StringSettings):
 
 def runs(settings: Settings, context: Context) -> list[Run]:
     """Every run of the study at one scale."""
-    found = [*strings.runs(settings, context), formulae.run(settings)]
+    found = [*strings.runs(settings, context), _formulae(settings)]
     if settings.text:
-        found += text.runs(settings.text, settings, context)
+        found += text_runs(settings.text, settings, context)
     if settings.images:
-        found += images.runs(settings.images, settings, context)
+        found += image_runs(settings.images, settings, context)
     return found
+
+
+def _formulae(settings: StringSettings) -> Run:
+    """A CausalRN of the paper's size, untrained: what no training alters is measured of it (002-6, -10, -11)."""
+    return Run(
+        study="copying",
+        name="causal-rn-untrained",
+        labels={"model": "causal-rn", "part": "formulae"},
+        architecture="causal-rn",
+        hyperparameters={"vocabulary": VOCABULARY, "context": 2 * SHORTEST + 2, **PAPER_SIZE},
+        task="copying",
+        task_parameters={"string_length": SHORTEST, "batch_size": 1},
+        measures=WITHOUT_TRAINING,
+        **settings.untrained(),
+    )

@@ -1,15 +1,18 @@
-"""What runs on text and on images have in common: sizes that all models share, and a run per model and seed."""
+"""Runs on text by bytes and on images by patches: architectures x seeds on one corpus (002-7, 002-8, 002-9)."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from pydantic import Field
 
+from allmlp.images import patches_of
 from allmlp.protocols import Context
 from allmlp.run import Run, log_spaced
 from allmlp.strict import Strict
+from allmlp.studies import SHARED
 from allmlp.studies.copying.runs.strings import Models
 from allmlp.studies.settings import Count, Optimiser, Seeds, StudySettings
+from allmlp.studies.texts import next_token, of_corpus
 
 
 class TrainingSettings(Strict):
@@ -60,3 +63,71 @@ class TrainingSettings(Strict):
             **task,
             **study.machine(context.device),
         )
+
+
+TEXT_RELATIONS = ("causal-rn", "linear-causal-rn")
+OF_EVERY_TEXT_RUN = ("text_curve", "text_samples", *SHARED)
+
+
+class TextSettings(TrainingSettings):
+    """Windows of `context` bytes; losses are held out on `validation_tokens`."""
+
+    context: Count
+    validation_tokens: Count
+
+
+def text_runs(settings: TextSettings, study: StudySettings, context: Context) -> list[Run]:
+    """One run per model and seed; `study` says how a run computes."""
+    vocabulary = {"vocabulary": context.vocabulary(settings.corpus)}
+    # as published: with d_h = 4 d a relation's block has the weights of a Transformer's
+    wide = {architecture: {"d_relation": 4 * settings.d_model} for architecture in TEXT_RELATIONS}
+    return [
+        settings.run(
+            study,
+            context,
+            architecture,
+            seed,
+            name=f"{architecture}-text-{settings.corpus}",
+            part="text",
+            sizes={"context": settings.context},
+            options={**vocabulary, **wide.get(architecture, {})},
+            measures=OF_EVERY_TEXT_RUN,
+            **next_token(settings, context, settings.corpus),
+        )
+        for architecture, seed in settings.trainings()
+    ]
+
+
+OF_EVERY_IMAGE_RUN = ("image_curve", *SHARED)
+OF_RELATIONS = ("heat_maps", "heat_shares", *OF_EVERY_IMAGE_RUN)
+RELATIONS = ("birn", "linear-birn")  # what has a heat map
+
+
+class ImageSettings(TrainingSettings):
+    """Pixels by patches of `patch` x `patch`."""
+
+    patch: int = Field(default=2, gt=0)
+    test_images: int = Field(default=10_000, gt=0)
+
+
+def image_runs(settings: ImageSettings, study: StudySettings, context: Context) -> list[Run]:
+    """One run per model and seed; `study` says how a run computes."""
+    source = context.images(settings.corpus)
+    patches, features = patches_of(source.size, settings.patch)
+    return [
+        settings.run(
+            study,
+            context,
+            architecture,
+            seed,
+            name=f"{architecture}-{settings.corpus}",
+            part="images",
+            sizes={"context": patches, "features": features},
+            options={"vocabulary": source.classes},
+            measures=OF_RELATIONS if architecture in RELATIONS else OF_EVERY_IMAGE_RUN,
+            task="images",
+            task_parameters={name: getattr(settings, name) for name in ("patch", "batch_size", "test_images")},
+            **of_corpus(context, settings.corpus),
+        )
+        for architecture, seed in settings.trainings()
+    ]

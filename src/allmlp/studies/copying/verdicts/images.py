@@ -7,8 +7,7 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better, equal
-from allmlp.studies.parts import of_corpus
-from allmlp.studies.rules import every, require_models
+from allmlp.studies.rules import every, of_corpus, require_models
 from allmlp.studies.seeds import at_end
 
 LINEAR, OTHERS = "linear-birn", ("transformer-classifier", "linear-transformer-classifier")

@@ -12,8 +12,7 @@ from allmlp.report.statistics import Finding, judged, share_above, share_below, 
 from allmlp.studies.copying import convergence
 from allmlp.studies.copying.parts import with_operations
 from allmlp.studies.copying.verdicts.common import faster
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import below, require_models
+from allmlp.studies.rules import below, of_part, require_models
 
 QUADRATIC = ("causal-rn", "transformer")
 LINEAR = ("linear-causal-rn", "linear-transformer")

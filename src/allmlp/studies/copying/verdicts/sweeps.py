@@ -19,8 +19,7 @@ from allmlp.report.statistics import (
 )
 from allmlp.studies.copying.parts import with_one_head
 from allmlp.studies.copying.verdicts.common import faster
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import every, exact, one_of, require_models, undecided, withheld
+from allmlp.studies.rules import every, exact, of_part, one_of, require_models, undecided, withheld
 
 CELL = ["d_model", "n_blocks", "learning_rate"]
 TWO = {"causal-rn": "causal_rn", "transformer": "transformer"}  # architecture -> how the paper's values name it

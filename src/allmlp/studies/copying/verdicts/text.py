@@ -5,8 +5,7 @@ from dataclasses import replace
 from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, equal
 from allmlp.studies.copying.parts import text_ends
-from allmlp.studies.parts import of_corpus
-from allmlp.studies.rules import every, require_models
+from allmlp.studies.rules import every, of_corpus, require_models
 
 PAPER, STORIES = "wikitext-bytes", "stories-bytes"  # the corpora of 002-7 and 002-own-2
 LINEAR, OTHERS = "linear-causal-rn", ("transformer", "linear-transformer")

@@ -14,7 +14,7 @@ from allmlp.report.statistics import t_interval
 from allmlp.studies.language.classification import BAG_OF_WORDS, CLASSES, N_GRAM
 from allmlp.studies.language.concentration import RECENT
 from allmlp.studies.language.drawing import COLOURS, MOMENTS
-from allmlp.studies.language.frequencies import to_frequencies
+from allmlp.studies.language.energies import to_frequencies
 from allmlp.studies.language.keywords import NEARNESS, RANDOM
 from allmlp.studies.seeds import histogram
 

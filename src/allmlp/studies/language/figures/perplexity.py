@@ -9,7 +9,7 @@ from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocat
 from allmlp.report import plots, style
 from allmlp.report.exhibits import Paper, figure
 from allmlp.studies.language.crossings import BOTH, DCT, GPT, crossings
-from allmlp.studies.parts import of_part
+from allmlp.studies.rules import of_part
 from allmlp.studies.seeds import over_seeds
 
 PANELS = {"weights": "weights outside embeddings", "n_blocks": "blocks", "operations": "operations of training"}

@@ -1,15 +1,35 @@
 """Continuations of the paper's six prompts by a last-token model, and their overlap with the training text (000-17)."""
 
 import pandas as pd
+import torch
+from torch import Tensor
 
 from allmlp.columns import exact, numeric, timing
+from allmlp.models.base import SequenceModel
 from allmlp.protocols import Trained
-from allmlp.sampling import generate
-from allmlp.studies.language.context_gain import context_gain
-from allmlp.studies.language.prompts import PROMPTS
+from allmlp.sampling import WindowReader, generate
+from allmlp.studies.language.prompts import PROMPTS, in_context
 from allmlp.studies.overlap import known_trigrams, longest_copy, training_text
 from allmlp.studies.texts import CHANGES, tokens_of
+from allmlp.tokenizers import Tokenizer
 from allmlp.tokens import TokenFile
+
+
+def context_gain(model: SequenceModel, tokenizer: Tokenizer, prompt: str) -> float:
+    """log p(last word | the prompt before it) - log p(last word | the word before it alone), in nats."""
+    before, alone, last = (tokenizer.encode_batch([text])[0].tolist() for text in in_context(prompt))
+    return _log_p(model, before, last, tokenizer.eod) - _log_p(model, alone, last, tokenizer.eod)
+
+
+@torch.no_grad()
+def _log_p(model: SequenceModel, before: list[int], word: list[int], pad: int) -> float:
+    """log p of all tokens of `word` after `before`, padded on the left to a whole window."""
+    read, total = WindowReader(model, pad), 0.0
+    for place, token in enumerate(word):
+        logits_1V: Tensor = read(torch.tensor([before + word[:place]]))
+        total += torch.log_softmax(logits_1V.double(), dim=-1)[0, token].item()
+    return total
+
 
 RECIPE = 1
 TEMPERATURE, TOKENS = 0.5, 64  # the paper's

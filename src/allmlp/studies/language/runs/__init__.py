@@ -2,7 +2,7 @@
 
 from allmlp.protocols import Context
 from allmlp.run import Run
-from allmlp.studies.language.runs import neurons, perplexity, scaling, untrained, variations
+from allmlp.studies.language.runs import neurons, perplexity, scaling, variations
 from allmlp.studies.language.runs.perplexity import Settings as PerplexitySettings
 from allmlp.studies.language.runs.scaling import Settings as ScalingSettings  # a field has the module's name
 from allmlp.studies.language.runs.variations import Settings as VariationSettings
@@ -18,7 +18,7 @@ class Settings(neurons.NeuronSettings):
 
 def runs(settings: Settings, context: Context) -> list[Run]:
     """Every run of the study at one scale."""
-    found = [*neurons.runs(settings, context), untrained.run(settings, context)]
+    found = [*neurons.runs(settings, context), neurons.untrained(settings, context)]
     if settings.variations:
         found += variations.runs(settings.variations, settings, context)
     if settings.scaling:

@@ -1,12 +1,52 @@
-"""The run for the study of neurons: the last-token MLP, with weights kept during training."""
+"""The run for the study of neurons, the last-token MLP, and the common part of every last-token run of study 000."""
+
+from dataclasses import replace
+from typing import Any
 
 from pydantic import Field
 
 from allmlp.protocols import Context
 from allmlp.run import Run, log_spaced
 from allmlp.studies import SHARED
-from allmlp.studies.language.runs.last_token import last_token_run
 from allmlp.studies.settings import Count, Optimiser, StudySettings
+from allmlp.studies.texts import of_corpus
+
+
+def last_token_run(
+    study: StudySettings,
+    context: Context,
+    *,
+    name: str,
+    labels: dict[str, str | int | float],
+    architecture: str,
+    sizes: dict[str, Any],
+    corpus: str,
+    batch_size: int,
+    optimiser: Optimiser,
+    steps: int,
+    seed: int,
+    measures: tuple[str, ...],
+    keep: tuple[int, ...] = (),
+) -> Run:
+    """A run. `sizes`: the architecture's hyperparameters without the vocabulary; `study`: the settings of the
+    machine."""
+    return Run(
+        study="language",
+        name=name,
+        labels={"model": architecture, "corpus": corpus, **labels},
+        architecture=architecture,
+        hyperparameters={"vocabulary": context.vocabulary(corpus), **sizes},
+        task="last-token",
+        task_parameters={"context": sizes["context"], "batch_size": batch_size},
+        **of_corpus(context, corpus),
+        optimiser=optimiser.model_dump(),
+        steps=steps,
+        seed=seed,
+        measures=measures,
+        keep=keep,
+        **study.machine(context.device),
+    )
+
 
 OF_EVERY_MLP = ("concentration", "loss_curve", "neuron_classes", *SHARED)  # shares over training, one row per kept step
 OF_NEURONS = (
@@ -66,3 +106,26 @@ def runs(settings: NeuronSettings, context: Context) -> list[Run]:
         )
         for seed in settings.seeds
     ]
+
+
+WITHOUT_TRAINING = ("constructed_neurons", "context_parameters", "dct_identities")
+SMALLEST = {"context": 15, "d_model": 8, "d_mlp": 8, "n_blocks": 1}  # the measure does not depend on it
+
+
+def untrained(settings: NeuronSettings, context: Context) -> Run:
+    """A small MLP of no training steps: what no training alters is measured of it, once (000-14, -18, -19)."""
+    found = last_token_run(
+        settings,
+        context,
+        name="mlp-untrained",
+        labels={"part": "untrained"},
+        architecture="mlp",
+        sizes=dict(SMALLEST),
+        corpus=settings.corpus,
+        batch_size=1,
+        optimiser=Optimiser(learning_rate=1.0),  # not used, and its settings do not change the id
+        steps=0,
+        seed=0,
+        measures=WITHOUT_TRAINING,
+    )
+    return replace(found, precision="float32", compile=False, device="cpu")

@@ -8,8 +8,7 @@ from allmlp.protocols import Context
 from allmlp.run import Run, log_spaced
 from allmlp.strict import Strict
 from allmlp.studies.language.parts import CONTROL, VARIATION, controls_of
-from allmlp.studies.language.runs.last_token import last_token_run
-from allmlp.studies.language.runs.neurons import OF_EVERY_MLP, NeuronSettings
+from allmlp.studies.language.runs.neurons import OF_EVERY_MLP, NeuronSettings, last_token_run
 from allmlp.studies.settings import Count, Optimiser, Rate, Seeds
 
 UNIT = 1.0  # the standard deviation of PyTorch's own initial embeddings, chosen by `null`

@@ -9,8 +9,7 @@ from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.concentration import bimodality
 from allmlp.studies.language.parts import NEURONS
 from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import below, every, withheld
+from allmlp.studies.rules import below, every, of_part, withheld
 from allmlp.studies.seeds import at_end
 
 N_GRAM, BAG_OF_WORDS, DCT_SPARSE = "n_gram_share_1", "bag_of_words_share_1", "dct_sparse_share_1"

@@ -10,8 +10,7 @@ from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better, within_prediction
 from allmlp.studies.language.crossings import BOTH, Ratios, crossings, more_data, ratios
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotPlannedError, exact, withheld
+from allmlp.studies.rules import NotPlannedError, exact, of_part, withheld
 
 UNIT = "log2 of the ratio of weights"
 LAST, MEAN = "last k tokens", "mean of all tokens"

@@ -9,8 +9,7 @@ from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, PAPER_W
 from allmlp.studies.language.concentration import bimodality
 from allmlp.studies.language.parts import NEURONS
 from allmlp.studies.language.verdicts.wear import not_judged, of_deciding, unless_fresh
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import below
+from allmlp.studies.rules import below, of_part
 
 FEWEST = 10  # neurons of a class in every seed, for a mean over the class
 

@@ -10,8 +10,7 @@ from allmlp.report.multiplicity import at_least, holm_adjusted, whole
 from allmlp.report.statistics import Finding, Verdict, better, equal, within_prediction
 from allmlp.studies.language.isoflop import BUDGET, FEWEST_SIZES, SIZE, Parabola, exponents, gain_to_best, minima, slope
 from allmlp.studies.language.verdicts.wear import not_judged
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotPlannedError, every, withheld_either
+from allmlp.studies.rules import NotPlannedError, every, of_part, withheld_either
 
 MLP, GPT = "mlp", "gpt2-last"
 CHOOSING = 2  # seeds reserved for choosing the size of a bump

@@ -13,9 +13,8 @@ from allmlp.report.statistics import t_interval
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.comparisons import AGAINST_FLAT, differences
 from allmlp.studies.mixers.drawing import FAMILIES, HEADLINES, colour
-from allmlp.studies.mixers.parts import SEARCH, TRAINING, of_base
-from allmlp.studies.mixers.searched import searched
-from allmlp.studies.parts import of_part
+from allmlp.studies.mixers.parts import SEARCH, TRAINING, of_base, searched
+from allmlp.studies.rules import of_part
 from allmlp.studies.seeds import over_seeds
 
 MARGIN = 0.02  # nats, of claims.yaml; a test holds them together

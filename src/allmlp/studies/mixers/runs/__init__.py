@@ -8,9 +8,9 @@ from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies.mixers.runs import formulae, representation, retrieval, training
 from allmlp.studies.mixers.runs.representation import GenerationSettings, RepresentationSettings
+from allmlp.studies.mixers.runs.retrieval import united
 from allmlp.studies.mixers.runs.retrieval_settings import RetrievalSettings
 from allmlp.studies.mixers.runs.settings import TrainingSettings
-from allmlp.studies.mixers.runs.union import united
 from allmlp.studies.settings import refuse_searched_seeds
 
 

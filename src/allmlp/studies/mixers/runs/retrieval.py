@@ -27,7 +27,6 @@ from allmlp.studies.mixers.runs.retrieval_settings import (
 )
 from allmlp.studies.mixers.runs.settings import TrainingSettings
 from allmlp.studies.mixers.runs.training import embedder, searches
-from allmlp.studies.mixers.runs.union import united
 
 WITH_HEADS = MATCHERS[1:]
 OF_EVERY_MATCHER = ("retrieval", "retrieval_curve", *SHARED)
@@ -173,3 +172,12 @@ def _cases(comparison: Matching) -> Iterator[Case]:
     asked = comparison
     tried = (asked.embedders, asked.paddings, asked.matchers, asked.pairs, asked.positions, asked.training_pairs)
     return (Case(*values, asked.d_model) for values in product(*tried))
+
+
+def united(runs: list[Run]) -> list[Run]:
+    """Runs of one id as one, where it first stands and with its labels: it has the measures of all."""
+    found: dict[str, Run] = {}
+    for run in runs:
+        first = found.get(run.id, run)
+        found[run.id] = replace(first, measures=tuple(dict.fromkeys((*first.measures, *run.measures))))
+    return list(found.values())

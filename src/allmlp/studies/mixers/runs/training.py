@@ -3,8 +3,10 @@
 `embedder` gives one such training to the parts of the study that use what it has learnt.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from allmlp.errors import UserError
@@ -13,7 +15,6 @@ from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies import SHARED
 from allmlp.studies.mixers.parts import BASE, EMBEDDER, SEARCH, TRAINING, WINDOWS
-from allmlp.studies.mixers.runs.padding import end_token
 from allmlp.studies.mixers.runs.settings import Model, Padding, Size, TrainingSettings
 
 OF_EVERY_TRAINING = ("learning_curve", *SHARED)
@@ -226,3 +227,21 @@ def _task(settings: TrainingSettings, training: Training, batch: int) -> dict[st
     parameters = {**sizes, "padding": training.padding, "validation_documents": held_out}
     task = "autoencode" if training.model.architecture in RECONSTRUCTS else "documents"
     return {"task": task, "task_parameters": parameters}
+
+
+def end_token(asked: int, tokens: str) -> int:
+    """The setting `end_token`, held against what the corpus's tokens say of themselves, once these are there.
+
+    tokens: their id. Raises UserError where another token ends a document: attention would then read the padding.
+    """
+    meta = Path("results/tokens") / tokens / "meta.json"
+    try:
+        found = json.loads(meta.read_text(encoding="utf-8"))["eod"]
+    except (FileNotFoundError, ValueError, KeyError):
+        return asked  # a plan needs no corpus; what is damaged is named by the training, which reads all of it
+    if found != asked:
+        raise UserError(
+            f"config/mixers: studies.mixers.end_token is {asked!r}, but in {meta} token {found} ends a document, and "
+            f"pads it: attention would read the padding. Set `end_token: {found}`."
+        )
+    return asked

@@ -3,8 +3,7 @@
 import pandas as pd
 
 from allmlp.report.exhibits import table
-from allmlp.studies.mixers.matching import PART
-from allmlp.studies.mixers.readings import readings
+from allmlp.studies.mixers.matching import PART, readings
 from allmlp.studies.seeds import over_seeds, summary
 
 

@@ -6,9 +6,8 @@ from allmlp.report.exhibits import table
 from allmlp.report.statistics import t_interval
 from allmlp.studies.mixers.budgets import MODEL, curves, ends
 from allmlp.studies.mixers.comparisons import AGAINST_FLAT, differences
-from allmlp.studies.mixers.parts import FLAT, SEARCH, TRAINING, settings_of
-from allmlp.studies.mixers.searched import SETTING, searched
-from allmlp.studies.parts import of_part
+from allmlp.studies.mixers.parts import FLAT, SEARCH, SETTING, TRAINING, searched, settings_of
+from allmlp.studies.rules import of_part
 from allmlp.studies.seeds import summary
 
 

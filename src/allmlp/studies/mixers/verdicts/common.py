@@ -24,8 +24,7 @@ from allmlp.report.statistics import (
 )
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.parts import TRAINING
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotComparableError, counted, undecided
+from allmlp.studies.rules import NotComparableError, counted, of_part, undecided
 
 NATS, LOSS = "nats per token", "validation_nats"
 PAPER_SCALE = "paper"

@@ -24,8 +24,7 @@ from allmlp.studies.mixers.verdicts.common import (
     trainings,
     within,
 )
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotComparableError
+from allmlp.studies.rules import NotComparableError, of_part
 
 MANY_HEADS = "llama-16"
 PRINTED_WIDTH = 256  # of the expanded mixer whose losses the article's training section prints

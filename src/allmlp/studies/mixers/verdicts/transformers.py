@@ -20,8 +20,7 @@ from allmlp.studies.mixers.verdicts.common import (
     smallest,
     trainings,
 )
-from allmlp.studies.parts import of_part
-from allmlp.studies.rules import NotPlannedError, every, undecided
+from allmlp.studies.rules import NotPlannedError, every, of_part, undecided
 
 HEADS = (16, 8, 4, 2)
 RATES = {"": "llama-4-v100", "large_rate_": "llama-4-v100-large-rate", "b32_": "llama-4-v100-b32"}  # worst loss first

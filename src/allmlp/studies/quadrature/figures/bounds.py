@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from allmlp.report import plots, style
 from allmlp.report.exhibits import Paper, figure
 from allmlp.report.statistics import t_interval
-from allmlp.studies.quadrature import bounds, errors, growth, moments, operations
+from allmlp.studies.quadrature import bounds, errors, moments, operations
 from allmlp.studies.quadrature.example import Example, heaviest_keys
 from allmlp.studies.quadrature.frequencies import FADING_SHARE
 from allmlp.studies.quadrature.operations import BRUTE_FORCE, MOMENT_BOUND, PAPER_BOUND
@@ -140,7 +140,7 @@ VALUES = {"operations_1": "operations (1)", "time_s": "time (s)"}
     "Cost of the bounds and of brute force",
     where="Section 4",
     claims=["003-8"],
-    values={"p": growth.P, "timed_from": growth.TIMED_FROM, "terms": 2 * moments.TERMS + 1},
+    values={"p": operations.P, "timed_from": operations.TIMED_FROM, "terms": 2 * moments.TERMS + 1},
 )
 def bound_cost(bound_cost: pd.DataFrame) -> Figure:
     """Top: multiplications and comparisons, counted exactly. Bottom: time on one core, the shortest of several. Left:
@@ -152,13 +152,13 @@ def bound_cost(bound_cost: pd.DataFrame) -> Figure:
     operations.
     """
     figure, axes = style.canvas(columns=2, rows=2, height=2.9)
-    lines = {"p": growth.over_p(bound_cost), "neurons": growth.over_neurons(bound_cost)}
+    lines = {"p": operations.over_p(bound_cost), "neurons": operations.over_neurons(bound_cost)}
     for row, (value, unit) in zip(axes, VALUES.items(), strict=True):
         for axis, (by, shown) in zip(row, lines.items(), strict=True):
             _costs(axis, shown, by, value)
             axis.set_ylabel(unit)
     axes[0, 0].set_title(f"{int(lines['p']['neurons'].iloc[0])} neurons")
-    axes[0, 1].set_title(f"p = {growth.P}")
+    axes[0, 1].set_title(f"p = {operations.P}")
     for axis, label in zip(axes[1], ("p", "neurons of one frequency"), strict=True):
         axis.set_xlabel(label)
     return figure
@@ -167,8 +167,8 @@ def bound_cost(bound_cost: pd.DataFrame) -> Figure:
 def _costs(axes: Axes, rows: pd.DataFrame, by: str, value: str) -> None:
     for procedure, colour in PROCEDURES.items():
         line = rows[rows["procedure"] == procedure]
-        used = growth.fitted(line, by, value)
-        slope = growth.exponent(used, by, value)
+        used = operations.fitted(line, by, value)
+        slope = operations.exponent(used, by, value)
         axes.plot(line[by], line[value], "o-", markersize=3, color=colour, label=f"{procedure} ({slope:.2f})")
         if procedure in STATED:
             start = used.iloc[0]

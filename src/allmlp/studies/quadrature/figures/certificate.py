@@ -9,7 +9,7 @@ from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from allmlp.report import plots, style
 from allmlp.report.exhibits import figure
-from allmlp.studies.quadrature.certificate.describe import NAMES, in_order
+from allmlp.studies.quadrature.certificate import NAMES, in_order
 
 LOOKS = {  # level -> colour and mark
     "truth": ("black", "s"),

@@ -8,8 +8,15 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding
-from allmlp.studies.quadrature.verdicts.alike import on_alike
-from allmlp.studies.quadrature.verdicts.common import as_paper, by_seed, heavy, in_every_seed, mean_of_paper, times
+from allmlp.studies.quadrature.verdicts.common import (
+    as_paper,
+    by_seed,
+    heavy,
+    in_every_seed,
+    mean_of_paper,
+    on_alike,
+    times,
+)
 from allmlp.studies.rules import below
 
 

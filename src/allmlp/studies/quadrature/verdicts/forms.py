@@ -5,9 +5,8 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding
-from allmlp.studies.quadrature.growth import AGREED_PRIMES, exponent
 from allmlp.studies.quadrature.integrals import APPENDIX, MAIN
-from allmlp.studies.quadrature.operations import BRUTE_FORCE, PAPER_BOUND
+from allmlp.studies.quadrature.operations import AGREED_PRIMES, BRUTE_FORCE, PAPER_BOUND, exponent
 from allmlp.studies.rules import exact, undecided
 
 

@@ -9,8 +9,7 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import at_least
 from allmlp.report.statistics import Finding, better, within_prediction
-from allmlp.studies.quadrature.verdicts.alike import on_alike
-from allmlp.studies.quadrature.verdicts.common import by_seed, mean_of_paper, of_paper
+from allmlp.studies.quadrature.verdicts.common import by_seed, mean_of_paper, of_paper, on_alike
 from allmlp.studies.rules import below, counted
 
 # Half a unit of the last printed digit: R2 has two decimals, C_k and D_k one.

@@ -8,8 +8,7 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
-from allmlp.studies.quadrature.verdicts.alike import on_alike
-from allmlp.studies.quadrature.verdicts.common import by_seed, heavy, in_every_seed
+from allmlp.studies.quadrature.verdicts.common import by_seed, heavy, in_every_seed, on_alike
 from allmlp.studies.rules import below
 
 

@@ -1,7 +1,8 @@
-"""The rule on keywords (000-11): are the tokens near a neuron related? The unit is the seed."""
+"""Rules on the keywords of neurons and on sampled text (000-11, 000-17). The unit is the seed."""
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from allmlp.protocols import Evidence
@@ -10,8 +11,9 @@ from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.keywords import CLEAREST, RANDOM
 from allmlp.studies.language.parts import NEURONS
+from allmlp.studies.language.prompts import PROBING, PROMPTS
 from allmlp.studies.language.verdicts.wear import not_judged
-from allmlp.studies.parts import of_part
+from allmlp.studies.rules import every, of_part, require_models
 
 DECIDING = "dot"
 
@@ -46,3 +48,30 @@ def _more(rows: pd.DataFrame, other: str, margin: dict[str, float]) -> Finding:
 def _beside(rows: pd.DataFrame, other: str, nearness: str) -> str:
     mean = differences(rows, other, nearness).mean()  # nan: no seed has a coherence of both classes
     return f"by {nearness} " + ("undefined" if pd.isna(mean) else f"{mean:.3f}")
+
+
+MODELS = ("mlp", "gpt2-last")
+
+
+def samples_known_and_in_context(evidence: Evidence) -> Finding:
+    """000-17: trigrams are known, and the context beyond the last word is used, by every model sampled."""
+    require_models(evidence, "samples", MODELS)
+    rows, margin = evidence.table("samples"), evidence.margin
+    rows["who"] = rows["model"] + " d" + rows["d_model"].astype(str) + " w" + rows["d_mlp"].astype(str)
+    probing = rows[rows["prompt"] >= len(PROMPTS) - len(PROBING)]
+    known = rows.groupby(["who", "seed"])["known_trigrams_1"].mean()
+    gain = probing.groupby(["who", "seed"])["context_gain_nats"].mean()
+    parts = {
+        "(a) trigrams of the training text": (known, margin["trigram_share_1"], ""),
+        "(b) context beyond the last word": (gain, margin["context_nats"], "nats"),
+    }
+    return whole(
+        {
+            name: every({who: better(_of(values, who), limit, unit=unit) for who in sorted(set(rows["who"]))})
+            for name, (values, limit, unit) in parts.items()
+        }
+    )
+
+
+def _of(values: "pd.Series", who: str) -> np.ndarray:
+    return values.loc[who].to_numpy()

@@ -1,0 +1,181 @@
+"""The rules of claims.yaml as tests: measurements of study 004 -> findings. The unit is the seed."""
+
+import math
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from allmlp.protocols import Evidence
+from allmlp.report.multiplicity import whole
+from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better, equal
+from allmlp.studies.rules import NotPlannedError, below, exact, of_part, undecided
+from allmlp.studies.triangular.parts import ALONE, FINE_TUNING, PRETRAINING, SEARCH, SHAKESPEARE, by_variant
+from allmlp.studies.triangular.printed import OF_THE_PAPER, READING
+
+
+def parameter_count(evidence: Evidence) -> Finding:
+    """004-1: has the model at the printed sizes the printed number of weights?"""
+    counts = evidence.table("parameter_counts").set_index("reading")["parameters"]
+    printed, margin = evidence.paper["parameters_millions"], evidence.margin["count_millions"]
+    millions = float(counts[READING]) / 1e6
+    others = "; ".join(f"{reading} {count:,}" for reading, count in counts.items() if reading != READING)
+    text = f"{counts[READING]:,} weights, printed {printed:g} million (other readings: {others})"
+    return exact(abs(millions - printed) <= margin, millions, "million weights", text)
+
+
+def causal_without_bias(evidence: Evidence) -> Finding:
+    """004-8: exactly no change from later tokens, no gradient of masked weights, no bias over time."""
+    rows, limit = evidence.table("causality"), evidence.margin["difference_1"]
+    parts = {
+        "(a) change from later tokens": ("leak_1", limit),
+        "(b) gradient of masked weights": ("masked_gradient_1", limit),
+        "(c) biases over time": ("time_biases", 0),
+    }
+    findings = {}
+    for name, (column, most) in parts.items():
+        worst = float(rows[column].max())
+        text = f"at most {worst:g} over {len(rows)} forms, numbers of triangles and masks"
+        findings[name] = exact(worst <= most, worst, "largest", text)
+    return whole(findings)
+
+
+EARLY, END = "early_nats", "end_nats"
+
+
+def averaging_mask(evidence: Evidence) -> Finding:
+    """004-2: does the averaging mask learn faster in the beginning than the plain triangle?"""
+    finding = _lower(evidence, EARLY, "one-averaging", "one-plain", evidence.margin["loss_nats"])
+    end = _differences(evidence, END, "one-averaging", "one-plain")
+    return replace(finding, text=f"{finding.text}; at the end {np.mean(end):.3g} nats")
+
+
+def discount(evidence: Evidence) -> Finding:
+    """004-3: does a discount of 1 end like 0.9999, in less time per step?"""
+    seconds = by_variant(evidence.table("learning"), "step_seconds", "one-discounted", "one-averaging")
+    ratio = np.log2((seconds["one-discounted"] / seconds["one-averaging"]).to_numpy())
+    losses = _differences(evidence, END, "one-discounted", "one-averaging")
+    return whole(
+        {
+            "(a) loss at the end": equal(losses, evidence.margin["loss_nats"], unit="nats"),
+            "(b) time per step": better(ratio, evidence.margin["speed_log2"], unit="log2 of seconds per step"),
+        }
+    )
+
+
+def second_triangle(evidence: Evidence) -> Finding:
+    """004-4: does a second triangle make the loss drop faster, with the averaging mask and with a plain one?"""
+    margin = evidence.margin["loss_nats"]
+    return whole(
+        {
+            "(a) averaging mask": _lower(evidence, EARLY, "two-averaging", "one-averaging", margin),
+            "(b) plain mask": _lower(evidence, EARLY, "two-plain", "one-plain", margin),
+        }
+    )
+
+
+def sine(evidence: Evidence) -> Finding:
+    """004-5: is the sine not worse than the better of leaky ReLU and GELU, each at a rate of its own?"""
+    _require_search(evidence)
+    losses = by_variant(evidence.table("learning"), END, "two-averaging", "leaky-relu", "gelu")
+    others = losses[["leaky-relu", "gelu"]].min(axis=1, skipna=False)
+    return better((others - losses["two-averaging"]).to_numpy(), -evidence.margin["loss_nats"], unit="nats")
+
+
+def reshape_costs(evidence: Evidence) -> Finding:
+    """004-own-1: does the transpose end lower than the published code's reshape, each at a rate of its own?"""
+    _require_search(evidence)
+    return _lower(evidence, END, "two-averaging", "reshape", evidence.margin["loss_nats"])
+
+
+def head_start(evidence: Evidence) -> Finding:
+    """004-own-2: does one averaging triangle begin at least as fast as two plain ones, each at a rate of its own?"""
+    _require_search(evidence)
+    return _lower(evidence, EARLY, "one-averaging", "two-plain", -evidence.margin["loss_nats"])
+
+
+def _require_search(evidence: Evidence) -> None:
+    """Raises NotPlannedError at a scale that sets one rate for all: the rule has each chosen by a search."""
+    rows = evidence.table("cost")
+    if "part" not in rows or not rows["part"].eq(SEARCH).any():
+        raise NotPlannedError("needs a search of learning rates, which is not planned")
+
+
+def _differences(evidence: Evidence, column: str, first: str, second: str) -> np.ndarray:
+    """What `second` has more of than `first`, one number per seed."""
+    losses = by_variant(evidence.table("learning"), column, first, second)
+    return (losses[second] - losses[first]).to_numpy()
+
+
+def _lower(evidence: Evidence, column: str, first: str, second: str, margin: float) -> Finding:
+    """Is the loss of `first` below that of `second` by more than `margin`?"""
+    return better(_differences(evidence, column, first, second), margin, unit="nats")
+
+
+# part -> (column and margin, the paper's iteration)
+MILESTONES = {
+    "(a) words": ("word_share_1", "words_iterations"),
+    "(b) phrases": ("pair_share_1", "phrases_iterations"),
+    "(c) sentences": ("four_word_share_1", "sentences_iterations"),
+    "(d) context": ("context_nats", "understanding_iterations"),
+}
+
+
+def milestones(evidence: Evidence) -> Finding:
+    """004-6: words, phrases, sentences and the use of context at the paper's iterations, and in this order."""
+    rows = of_part(evidence.table("milestones"), PRETRAINING)
+    findings = {}
+    for name, (column, iterations) in MILESTONES.items():
+        step, limit = int(evidence.paper[iterations]), evidence.margin[column]
+        values = rows[rows["step"] == step].set_index("seed")[column]
+        every = values.reindex(rows["seed"].unique()).to_numpy()  # a seed that diverged before has none, and counts
+        missing = f"not judged at this scale: no samples at iteration {step:,}, the last is {rows['step'].max():,}"
+        findings[name] = better(every, limit) if len(values) else undecided(missing)
+    return whole({**findings, "(e) in this order": _trend(rows, evidence.margin)})
+
+
+def _trend(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
+    """Do the first steps at which (a) to (c) reach their margins increase in every seed, or reverse in every one?"""
+    orders = [_order(_reached(of_seed, margin)) for _, of_seed in rows.groupby("seed")]
+    n, counts = len(orders), {order: orders.count(order) for order in ("increasing", "reversed", "undetermined")}
+    verdict: Verdict = "undecided"
+    if n >= FEWEST_SEEDS and n in (counts["increasing"], counts["reversed"]):
+        verdict = "reproduced" if counts["increasing"] else "contradicted"
+    listed = ", ".join(f"{order} in {count}" for order, count in counts.items())
+    text = f"{listed} of {n} seeds; what is not reached within the budget comes after all that is"
+    held = float(counts["increasing"])
+    return Finding(verdict, held, held, held, n, "seeds", text)
+
+
+def _reached(of_seed: pd.DataFrame, margin: dict[str, float]) -> list[float]:
+    """The first kept steps of one seed at which words, phrases and sentences reach their margins; inf for none."""
+    columns = [column for column, _ in MILESTONES.values()][:3]
+    firsts = [of_seed.loc[of_seed[column] >= margin[column], "step"].min() for column in columns]
+    return [math.inf if pd.isna(step) else float(step) for step in firsts]
+
+
+def _order(steps: list[float]) -> str:
+    """`increasing`: each after the one before. `reversed`: one before an earlier one of the list. Else `undetermined`.
+
+    Two that are reached between the same kept steps, or not at all, may have come in either order.
+    """
+    pairs = list(combinations(steps, 2))
+    if any(first > second for first, second in pairs):
+        return "reversed"
+    return "increasing" if all(first < second for first, second in pairs) else "undetermined"
+
+
+def fine_tuning(evidence: Evidence) -> Finding:
+    """004-7: does fine-tuning end lower on held-out Shakespeare than training on it alone, in words of its own?"""
+    rows, margin = of_part(evidence.table("learning"), ALONE, FINE_TUNING), evidence.margin
+    if not set(rows["corpus"]) <= set(SHAKESPEARE):
+        raise NotPlannedError(f"needs runs on {' or '.join(SHAKESPEARE)}, which are not planned")
+    losses = rows.pivot(index="seed", columns="part", values="end_nats_per_character")
+    lower = better((losses[ALONE] - losses[FINE_TUNING]).to_numpy(), margin["loss_nats"], unit="nats per character")
+    samples = of_part(evidence.table("samples"), FINE_TUNING)
+    printed = samples["sample"] == OF_THE_PAPER
+    ours = samples[~printed].groupby("seed")["copied_words"].mean()
+    copied = below(ours.to_numpy(dtype=float), margin["copied_words"], unit="words")
+    text = f"{copied.text}; the paper's sample has {samples.loc[printed, 'copied_words'].max():g} words in a row"
+    return whole({"(a) held-out loss": lower, "(b) longest copied run": replace(copied, text=text)})
