@@ -134,7 +134,7 @@ def test_rows_of_other_parts_do_not_judge_the_papers_claims(claim) -> None:
 def test_a_plan_without_controls_or_variations_is_named() -> None:
     tables = ends(as_claimed)
     no_controls = {name: rows[rows["part"] != "control"] for name, rows in tables.items() if name != "cost"}
-    with pytest.raises(NotPlannedError, match="sentences dealt anew"):
+    with pytest.raises(NotPlannedError, match="sentences shuffled"):
         judged("000-own-3", **no_controls)
     only_base = {name: rows[rows["run"].str.startswith("c0-")] for name, rows in tables.items()}
     with pytest.raises(NotPlannedError, match="several values of d_mlp"):

@@ -6,7 +6,7 @@ from allmlp.studies.rules import NotPlannedError, of_part
 
 NEURONS, VARIATION, CONTROL = "neurons", "variation", "control"
 SETTINGS = ("corpus", "context", "d_mlp", "weight_decay", "embedding_std")  # settings that a variation may change
-CONTROLS = {"sentences": "sentences dealt anew", "words": "words shuffled"}  # what a control's name ends with
+CONTROLS = {"sentences": "sentences shuffled", "words": "words shuffled"}  # what a control's name ends with
 
 
 def controls_of(corpus: str) -> dict[str, str]:

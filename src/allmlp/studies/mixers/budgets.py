@@ -1,11 +1,12 @@
 """Models at equal steps, equal time and equal FLOPs: one loss per seed, read from curves of held-out losses.
 
-A budget is what the model that stopped first has spent: in steps, in seconds, or in counted FLOPs. A model's seconds
-per step are the median of the rounds of a benchmark that timed all models side by side (step_times.py); where it did
-not time all of them, the median over its seeds of what trainings took on the device that trained both. Between two
-tested steps a loss is read linearly in the logarithm of the steps. Where the learning rate decays to the end, a loss on
-the way is no loss of a finished training: each run then counts with its end, and runs whose ends lie further apart than
-NEARLY are not compared. Nor are equal steps of different batch sizes, which are different amounts of text.
+A budget is the amount that the first model to stop has spent: in steps, in seconds, or in counted FLOPs. A model's
+seconds per step are the median of the rounds of a benchmark that timed all models side by side (step_times.py). If it
+did not time all of them, they are the median over seeds of the trainings on the device that trained both. Between two
+tested steps a loss is interpolated linearly in the logarithm of the steps. If the learning rate decays to the end, a
+loss before the end is not that of a finished training. Then each run counts with its end, and runs with ends further
+apart than NEARLY are not compared. Equal steps of different batch sizes are not compared either, because they are
+different amounts of text.
 """
 
 import numpy as np
@@ -16,14 +17,14 @@ from allmlp.studies.rules import NotComparableError
 
 UNITS = {"steps": "steps", "seconds": "time", "flops": "FLOPs"}  # unit -> how a table, figure or error names it
 MODEL = ["variant", "size", "padding"]
-TRAININGS = "the trainings, which shared machines"  # where no benchmark timed all models
+TRAININGS = "the trainings, which shared machines"  # the clock if no benchmark timed all models
 NO_CLOCK = "none"
 BENCHMARKED = "long"  # the scale whose trainings share machines for hours: only the benchmark counts there
 NEEDS_BENCHMARK = (
     "needs seconds per step of every model from one benchmark: "
     "`python -m allmlp.studies.mixers.step_times --write` on an idle machine"
 )
-NEARLY = 1.1  # ends of schedules that decay: the most that the longest may have spent over the shortest
+NEARLY = 1.1  # ends of decaying schedules: largest ratio of the longest to the shortest
 
 
 def curves(rows: pd.DataFrame, scale: str = "") -> pd.DataFrame:
@@ -32,7 +33,7 @@ def curves(rows: pd.DataFrame, scale: str = "") -> pd.DataFrame:
 
 
 def by_one_clock(rows: pd.DataFrame, scale: str = "") -> pd.DataFrame:
-    """The rows with `seconds` after their `step`, and `clock`, which names whose seconds per step these are.
+    """The rows with `seconds` after their `step`, and `clock`, the source of the seconds per step.
 
     rows: run, step, seconds_per_step, flops_per_step and the labels of runs. Where no benchmark timed all models, a
     model's seconds per step are the median over its trainings, but unknown at the scale BENCHMARKED.
@@ -50,7 +51,7 @@ def by_one_clock(rows: pd.DataFrame, scale: str = "") -> pd.DataFrame:
 
 
 def spent(rows: pd.DataFrame, unit: str) -> float:
-    """What every run of these rows has spent at its end: the least of them; a diverged run has spent its budget."""
+    """The least that a run of these rows has spent at its end; a diverged run has spent its budget."""
     finished = rows[~rows["diverged"].astype(bool)]
     return float((finished if len(finished) else rows).groupby("run")[unit].max().min())
 
@@ -58,9 +59,8 @@ def spent(rows: pd.DataFrame, unit: str) -> float:
 def budget(rows: list[pd.DataFrame], unit: str) -> float:
     """The largest budget in `unit` that all of these models have reached.
 
-    Raises NotComparableError, which names them, for seconds that are not known, for equal steps of different batch
-    sizes, and where a learning rate decays and the runs' ends differ by more than NEARLY in `unit`: the longer ones
-    would count half-way down.
+    Raises NotComparableError for unknown seconds, for equal steps of different batch sizes, and if a learning rate
+    decays and the runs' ends differ by more than NEARLY in `unit`: the longer runs would count in mid-decay.
     """
     amounts = [spent(of_model, unit) for of_model in rows]
     if unit == "seconds" and any(of_model["clock"].eq(NO_CLOCK).any() for of_model in rows if "clock" in of_model):
@@ -87,7 +87,7 @@ def _refuse_other_batches(rows: list[pd.DataFrame]) -> None:
 
 
 def _refuse_other_ends(rows: list[pd.DataFrame], unit: str) -> None:
-    """A diverged run ends wherever it stopped, and counts as lost all the same: it is left out here."""
+    """Diverged runs are left out: they count as lost, wherever they stopped."""
     finished = [of_model[~of_model["diverged"].astype(bool)] for of_model in rows]
     ends = [(_name(of_model), of_model.groupby("run")[unit].max()) for of_model in finished if len(of_model)]
     if ends and max(of_model.max() for _, of_model in ends) > NEARLY * min(of_model.min() for _, of_model in ends):
@@ -106,7 +106,7 @@ def _name(rows: pd.DataFrame) -> str:
 def at(rows: pd.DataFrame, unit: str, amount: float, value: str = "validation_nats") -> pd.Series:
     """seed -> loss of one model after `amount` of `unit`; nan for a diverged seed, and before its first test.
 
-    Where the rate decays: the loss at the end, but for steps well before it.
+    If the rate decays: the loss at the end, except for steps well before the end.
     """
     on_the_way = unit == "steps" and amount * NEARLY < spent(rows, unit)
     amount = np.inf if _decays(rows) and not on_the_way else amount
@@ -124,13 +124,13 @@ def _read(of_seed: pd.DataFrame, unit: str, amount: float, value: str) -> float:
 
 
 def compared(first: pd.DataFrame, second: pd.DataFrame, unit: str, value: str = "validation_nats") -> np.ndarray:
-    """The first model's loss minus the second's at their common budget, one number per seed that both were given."""
+    """The first model's loss minus the second's at their common budget, one number per seed that both have."""
     amount = budget([first, second], unit)
     return paired(at(first, unit, amount, value), at(second, unit, amount, value)).to_numpy()
 
 
 def paired(first: pd.Series, second: pd.Series) -> pd.Series:
-    """first minus second by seed, of the seeds that both were given: a model may have further ones."""
+    """first minus second by seed, for the seeds that both have: a model may have further ones."""
     return (first - second).reindex(first.index.intersection(second.index))
 
 

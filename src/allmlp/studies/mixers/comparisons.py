@@ -1,4 +1,5 @@
-"""Every model beside the flat mixer of its own width, depth and padding, at three budgets: for a figure and a table."""
+"""Every model compared with the flat mixer of its own width, depth and padding, at three budgets: for a figure and a
+table."""
 
 import pandas as pd
 
@@ -12,8 +13,8 @@ AGAINST_FLAT = {unit: f"at equal {name}" for unit, name in budgets.UNITS.items()
 def differences(learning_curve: pd.DataFrame) -> pd.DataFrame:
     """One row per model and seed: setting, its labels, and its loss minus the flat mixer's at each budget (nats).
 
-    NaN: the two are not comparable at that budget (budgets.py says when). Models of sizes and paddings that no flat
-    mixer has are left out. Raises NotPlannedError without a flat mixer.
+    NaN: the two are not comparable at that budget (budgets.py says when). Models of a size and padding without a flat
+    mixer are left out. Raises NotPlannedError without a flat mixer.
     """
     rows = budgets.curves(of_part(learning_curve, TRAINING))
     rows = rows.assign(setting=settings_of(rows))

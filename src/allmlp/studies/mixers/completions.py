@@ -1,4 +1,4 @@
-"""Greedy completions, and what is counted of them: names kept, four-word sequences said again (001-29).
+"""Greedy completions, and their counts: names kept, four-word sequences repeated (001-29).
 
 >>> repeated("the cat sat on the cat sat on the mat")
 0.2857142857142857
@@ -19,7 +19,7 @@ from allmlp.studies.overlap import training_text
 TOKENS = 50  # the paper's
 IN_A_ROW = 4  # words of a sequence that counts as repeated
 WORD = re.compile(r"[A-Za-z]+")
-INSIDE = re.compile(r"[a-z,;] ([A-Z][a-z]+)\b")  # a capitalised word that no sentence begins with
+INSIDE = re.compile(r"[a-z,;] ([A-Z][a-z]+)\b")  # a capitalised word that is not the first of a sentence
 
 
 def greedy(model: SequenceModel, prompts_BT: Tensor, count: int) -> Tensor:
@@ -52,7 +52,7 @@ def kept(prompt: str, completion: str, known: frozenset[str]) -> tuple[int, int]
 
 
 def repeated(completion: str) -> float:
-    """Share of a text's four-word sequences that stand in it before; 0 for fewer than four words."""
+    """Share of a text's four-word sequences that occur earlier in it; 0 for fewer than four words."""
     words = [word.lower() for word in WORD.findall(completion)]
     sequences = [tuple(words[i : i + IN_A_ROW]) for i in range(len(words) - IN_A_ROW + 1)]
     return 1 - len(set(sequences)) / len(sequences) if sequences else 0.0

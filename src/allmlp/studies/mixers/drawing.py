@@ -1,4 +1,4 @@
-"""How study 001's figures draw its models: one colour for each, whatever a figure shows of them."""
+"""How study 001's figures draw its models: the same colour for a model in all figures."""
 
 from matplotlib.axes import Axes
 
@@ -14,8 +14,8 @@ OF_MODEL = {
     "kernel-4": "#009E73",
     "kernel-4-linear": "#E69F00",
 }
-HEADLINES = ("flat", "expanded", "llama-4", "hybrid-after", "gpt-4")  # what a figure with few lines shows
-FAMILIES = {  # architecture -> how a figure calls its family, and the family's colour
+HEADLINES = ("flat", "expanded", "llama-4", "hybrid-after", "gpt-4")  # the models of figures with few lines
+FAMILIES = {  # architecture -> name and colour of its family in figures
     "masked-mixer": ("mixers", "#0072B2"),
     "llama": ("Llamas", "#D55E00"),
     "openai-gpt": ("early GPT", "#000000"),
@@ -30,11 +30,11 @@ def colour(variant: str, position: int = 0) -> str:
 
 
 def of_embedder(name: str) -> dict[str, str]:
-    """How an embedder of the retrieval is drawn: its architecture's colour, hollow where it is not trained."""
+    """How an embedder of the retrieval is drawn: in its architecture's colour, hollow if it is not trained."""
     shade = style.colour(EMBEDDERS[name])  # type: ignore[index]
     return {"color": shade, "markerfacecolor": "white" if name.startswith("untrained") else shade}
 
 
 def not_run(axis: Axes) -> None:
-    """A panel whose runs a scale does not have."""
+    """A panel without runs at this scale."""
     axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center")

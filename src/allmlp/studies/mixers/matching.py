@@ -1,4 +1,4 @@
-"""Which rows of the matchers' measurements belong together: one setting, a value per seed, on each padding side."""
+"""Rows of the matchers' measurements by setting: one value per seed, on each padding side."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ ALL = "all"  # the label `training_pairs`
 BASE, WIDE = "base", "wide"  # the label `size`: embedders of the study's width, or of another
 SMALL, LARGE = 32, 128  # the article's contexts: a query and 31 or 127 candidates
 SIDES = ("left", "right")
-POSITIONS = {"before_last": "before the end", "mean": "mean over the text"}  # in a figure's words
+POSITIONS = {"before_last": "before the end", "mean": "mean over the text"}  # names in figures
 LABELS = {  # field of a setting -> label of the runs
     "embedder": "embedder",
     "context": "context",
@@ -25,7 +25,7 @@ LABELS = {  # field of a setting -> label of the runs
 
 
 class Setting(NamedTuple):
-    """What sets matchers apart besides padding side and seed; as the article has it, unless said otherwise."""
+    """The settings in which matchers differ besides padding side and seed; defaults are the article's."""
 
     embedder: str
     context: int = SMALL
@@ -42,12 +42,12 @@ class Setting(NamedTuple):
 
 
 def setting_of(labels: Mapping[str, Any]) -> Setting:
-    """The setting that a run's labels belong to; rules tell its runs apart by padding side and seed alone."""
+    """The setting of a run's labels; its runs differ only in padding side and seed."""
     return Setting(**{field: labels[label] for field, label in LABELS.items()}, fewer=labels["training_pairs"] != ALL)
 
 
 def of_setting(rows: pd.DataFrame, setting: Setting) -> pd.DataFrame:
-    """The rows of one setting. NotPlannedError, naming it, where there are none."""
+    """The rows of one setting. NotPlannedError if there are none."""
     found = rows
     for field, column in LABELS.items() if len(rows) else ():
         found = found[found[column].eq(getattr(setting, field))]
@@ -65,7 +65,7 @@ def usual(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_printed(rows: pd.DataFrame, *settings: Setting) -> list[Setting]:
-    """The settings in the article's own size where they are planned: wider embedders, and its smaller set of pairs."""
+    """The settings of the article's own size if they are planned: wider embedders, and its smaller set of pairs."""
     for changes in ({"size": WIDE, "fewer": True}, {"size": WIDE}):
         try:
             tried = [setting._replace(**changes) for setting in settings]
@@ -78,14 +78,14 @@ def as_printed(rows: pd.DataFrame, *settings: Setting) -> list[Setting]:
 
 
 def by_side(rows: pd.DataFrame, setting: Setting, column: str) -> dict[str, pd.Series]:
-    """Padding side -> the values of one setting by seed, of the sides that are planned."""
+    """Padding side -> the values of one setting by seed, for the planned sides."""
     found = of_setting(rows, setting).assign(seed=lambda of: of["seed"].astype(int))
     sides = {side: found[found["padding"].eq(side)].set_index("seed")[column].astype(float) for side in SIDES}
     return {side: values.sort_index() for side, values in sides.items() if len(values)}
 
 
 def differences(rows: pd.DataFrame, first: Setting, second: Setting, column: str) -> dict[str, pd.Series]:
-    """Padding side -> `column` of the first setting minus that of the second, paired by seed, where both are planned.
+    """Padding side -> `column` of the first setting minus that of the second, paired by seed, if both are planned.
 
     A seed that only one of them has counts as NaN. Raises NotPlannedError where no side has both.
     """

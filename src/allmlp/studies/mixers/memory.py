@@ -1,4 +1,4 @@
-"""What one forward pass keeps for its backward pass, counted byte by byte, and the peak on a device (001-13, 001-14).
+"""Bytes that a forward pass keeps for the backward pass, counted, and the peak on a device (001-13, 001-14).
 
 >>> deep = of_depths("masked-mixer", [4, 8], context=64, d_model=32, vocabulary=16)
 >>> deep[8].total > deep[4].total
@@ -25,12 +25,13 @@ class Bytes(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Weights, their gradients, buffers and what is kept: what no implementation of the two passes goes below."""
+        """Weights, their gradients, buffers and kept bytes: a lower bound for every implementation of the two
+        passes."""
         return 2 * self.parameters + self.buffers + self.kept
 
 
 def of_depths(architecture: str, depths: Sequence[int], **hyperparameters: Any) -> dict[int, Bytes]:
-    """n_blocks -> count: blocks are alike, so one and two of them tell what each further one adds (tested)."""
+    """n_blocks -> count: blocks are alike, so one and two blocks give the amount per further block (tested)."""
     one, two = (count(architecture, n_blocks=n, **hyperparameters) for n in (1, 2))
     return {
         n: Bytes(*(first + (n - 1) * (second - first) for first, second in zip(one, two, strict=True))) for n in depths
@@ -40,8 +41,8 @@ def of_depths(architecture: str, depths: Sequence[int], **hyperparameters: Any) 
 def count(architecture: str, **hyperparameters: Any) -> Bytes:
     """Counts without computing or allocating: on tensors that have a size and a device (the CPU), but no values.
 
-    The count is that of real tensors, to the byte (tested); on the meta device fused attention would be counted as
-    unfused, for there PyTorch chooses no kernel.
+    The count is that of real tensors, to the byte (tested). The meta device would count fused attention as unfused,
+    because PyTorch chooses no kernel there.
     """
     with FakeTensorMode():
         model = models.build(architecture, **hyperparameters)
@@ -49,7 +50,7 @@ def count(architecture: str, **hyperparameters: Any) -> Bytes:
 
 
 def counted(model: SequenceModel, tokens_BT: Tensor) -> Bytes:
-    """The same of a model that is there, for tokens (B, T), fake or real."""
+    """The same for an existing model, with tokens (B, T), fake or real."""
     weights = {name: weight for name, weight in model.named_parameters() if name != head(model)}
     own = {weight.untyped_storage()._cdata for weight in (*model.parameters(), *model.buffers())}
     kept: dict[int, Tensor] = {}  # the tensors themselves, so that no storage is freed and its address used again
@@ -84,7 +85,7 @@ def peak(architecture: str, device: str, **hyperparameters: Any) -> int | None:
 
 
 def head(model: SequenceModel) -> str | None:
-    """The name of the unembedding's weight, which takes no part here."""
+    """The name of the unembedding's weight, which is not counted."""
     return model.EMBEDDINGS.get("unembedding")
 
 

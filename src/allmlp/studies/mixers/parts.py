@@ -1,4 +1,4 @@
-"""Which rows of a measurement belong together: the parts of the trainings, and the models of one comparison."""
+"""Rows of a measurement that belong together: the parts of the trainings, and the models of one comparison."""
 
 import pandas as pd
 
@@ -6,7 +6,7 @@ from allmlp.studies.rules import NotPlannedError
 
 TRAINING, SEARCH, WINDOWS, EMBEDDER = "training", "search", "windows", "embedder"  # the label `part`
 BASE = "base"  # the label `size` of the size that all models share
-FLAT, EXPANDED, LLAMA = "flat", "expanded", "llama-4"  # the models that most claims speak of
+FLAT, EXPANDED, LLAMA = "flat", "expanded", "llama-4"  # the models of most claims
 
 
 def of_model(rows: pd.DataFrame, variant: str, size: str | None = BASE, padding: str = "right") -> pd.DataFrame:
@@ -52,7 +52,7 @@ def with_half_the_width(rows: pd.DataFrame, wide: str, narrow: str) -> tuple[pd.
 
 
 def settings_of(rows: pd.DataFrame) -> pd.Series:
-    """What tells one model from another in a figure: `flat`, `flat d128-n8-b16`, `flat, left`."""
+    """The name of a model in a figure: `flat`, `flat d128-n8-b16`, `flat, left`."""
     name = rows["variant"].where(rows["size"].eq(BASE), rows["variant"] + " " + rows["size"])
     return name.where(rows["padding"].eq("right"), name + ", left")
 
@@ -64,7 +64,7 @@ def searched(cost: pd.DataFrame) -> pd.DataFrame:
     """A row per setting and rate of the search in `cost`: windows, chosen (one of each setting), at_edge (of the grid).
 
     As the training itself chooses: the lowest held-out loss, averaged over the search's seeds; rates with a diverged
-    run last, of equal ones the lower rate.
+    run come last, and ties take the lower rate.
     """
     rows = cost.assign(rate=cost["learning_rate"].astype(float), windows=cost["text"].eq("windows"))
     of_rate = rows.groupby([*SETTING, "rate"])

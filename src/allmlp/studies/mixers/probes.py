@@ -1,8 +1,8 @@
 """Closed-form linear probes: what a linear map can read in embeddings, learnt on training pairs (own-7).
 
-A matcher that finds nothing may lack the information, or not have found it. Ridge regression has one best solution, so
-what it reads is there. It reads the words of the query, the same in the query's embedding and in the text's; in stories
-these words are the hero, friend, treasure, place, helper and plot that the grammar bound.
+If a matcher finds nothing, the information may be missing or not found. Ridge regression has a unique optimum, so
+anything that it predicts is in the embedding. It predicts the words of the query, from the query's embedding and from
+the text's; in stories these words are the hero, friend, treasure, place, helper and plot of the grammar.
 """
 
 import re
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 PENALTIES = tuple(10.0**power for power in range(-5, 2))  # of standardised features, per pair
 TUNED_ON = 10  # the last tenth of the training pairs chooses the penalty
 WORD = re.compile(r"[A-Za-z]+")
-FEWEST = 5  # queries that a word must be in, to be learnt at all
+FEWEST = 5  # a word must be in this many queries to be learnt
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def words(text: str) -> list[str]:
 
 
 def vocabulary(texts: Sequence[str]) -> list[str]:
-    """The words in at least FEWEST of the texts and in at most half of them, as `the` and `a` are not; sorted."""
+    """The words in at least FEWEST and at most half of the texts (so without `the` and `a`), sorted."""
     counts = Counter(word for text in texts for word in set(words(text)))
     return sorted(word for word, count in counts.items() if FEWEST <= count <= len(texts) / 2)
 

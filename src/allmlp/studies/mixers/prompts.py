@@ -11,7 +11,7 @@ PROMPTS = (
     '"Okay, let\'s lie down and rest. Then we can try again to get a good score." They lay down under a big tree and '
     "looked at the sky. They saw birds flying and clouds moving. After a while, they got up and",
 )
-PRINTED = {  # model -> what it wrote after each prompt, where the article says so; its sign for a line end left out
+PRINTED = {  # model -> its printed completion of each prompt, without the article's sign for a line end
     "expanded mixer, width 256 (paper)": (
         'come back." Tim thought about it and agreed. Sue gave the ball back to Tim. They played together, and Tim was '
         "very happy. Sue was happy too. They learned that sharing can make everyone happy. And that is how the orange "

@@ -1,4 +1,4 @@
-"""What of its input a model's last hidden layer tells: descent on the input's embeddings, and a search over tokens.
+"""How much of the input can be recovered from the last hidden layer: by descent on embeddings, and by a token search.
 
 The descent is the paper's (001-28): embeddings x start at random and move against the gradient of
 sum |hidden(x) - hidden(text)|, at a rate that falls linearly to a tenth; then x E^+, with the pseudo-inverse of the
@@ -6,7 +6,7 @@ embedding matrix E (V, D), has its largest entry at the token read off. Here x i
 root mean square, so that a rate means the same for Llama's small embeddings as for the paper's mixers, where it is 1.
 
 "Self" matches the hidden layer at every position. "Non-self" leaves the first half of the positions out of the sum and
-asks for the tokens there: they act on the hidden layer of later positions only.
+recovers the tokens there, which then act only through the hidden layer at later positions.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ def descend(
 ) -> Tensor:
     """Embeddings x (B, T, D) whose hidden layer was made to match that of `tokens_BT` for `steps` steps.
 
-    kinds, rates: (B,), one per row: rows differ in nothing else and do not meet.
+    kinds, rates: (B,), one per row; rows do not influence each other.
     """
     B, T = tokens_BT.shape
     embeddings_VD = embedding(model).weight.detach()
@@ -65,7 +65,7 @@ def read_off(model: SequenceModel, x_BTD: Tensor) -> dict[str, Tensor]:
 
 
 def shares(found_BT: Tensor, tokens_BT: Tensor, kinds: list[str]) -> Tensor:
-    """(B,): share of the tokens asked for that were found."""
+    """(B,): share of the wanted tokens that were found."""
     asked_BT = torch.stack([_asked(kind, tokens_BT.shape[1]) for kind in kinds]).to(tokens_BT.device)
     return ((found_BT == tokens_BT) & asked_BT).sum(1) / asked_BT.sum(1)
 
@@ -74,8 +74,8 @@ def shares(found_BT: Tensor, tokens_BT: Tensor, kinds: list[str]) -> Tensor:
 def search(model: Any, tokens_T: Tensor) -> Tensor:
     """Tokens (T,) found one after the other: the one of all V whose hidden vector, after those before, is nearest.
 
-    A causal model's hidden vector at t depends on the tokens up to t: where each token makes another vector there,
-    all are found, in T V steps. The model must be able to generate.
+    A causal model's hidden vector at t depends on the tokens up to t. If different tokens always give different
+    vectors, all are found, in T V steps. The model must be able to generate.
     """
     everything_V = torch.arange(model.vocabulary, device=tokens_T.device)
     target_TD = model.hidden(tokens_T[None])[0]
@@ -96,7 +96,7 @@ def search(model: Any, tokens_T: Tensor) -> Tensor:
 
 
 def embedding(model: SequenceModel) -> nn.Embedding:
-    """What gives a model's tokens their embeddings."""
+    """The embedding module of a model."""
     return model.get_submodule(model.EMBEDDINGS["token_embedding"].removesuffix(".weight"))  # type: ignore[return-value]
 
 
@@ -111,10 +111,10 @@ def _replaced(module: nn.Module, output: Callable[[Any], Tensor]) -> Iterator[No
 
 
 def _counts(kind: str, length: int) -> Tensor:
-    """(T,) bool: at which positions the hidden layer is to match."""
+    """(T,) bool: the positions at which the hidden layer must match."""
     return torch.arange(length) >= (length // 2 if kind == "non-self" else 0)
 
 
 def _asked(kind: str, length: int) -> Tensor:
-    """(T,) bool: the tokens that are asked for."""
+    """(T,) bool: the tokens to recover."""
     return torch.arange(length) < (length // 2 if kind == "non-self" else length)

@@ -1,14 +1,14 @@
-"""Seconds of one training step of every model, measured side by side: what "equal time" counts with.
+"""Seconds of one training step of every model, measured side by side, for comparisons at equal time.
 
     python -m allmlp.studies.mixers.step_times --write                 an idle machine, one thread, about ten minutes
     python -m allmlp.studies.mixers.step_times --write --device cuda
 
-Trainings share machines, so the time that one took is no time of its model. Here all models are timed in rounds, each
-round every model once, in one process: what slows the machine slows them all. A machine that gives the process less
-than IDLE of its time is refused. `--write` keeps the rounds in step_times.json, one entry per device; a model is known
-there by its name and by the operations of its step, so that another context or vocabulary is another model.
+Trainings share machines, so the time of a training is not a property of its model. Here all models are timed in rounds,
+every model once per round, in one process, so that a slow machine slows all of them. A machine that gives the process
+less than IDLE of its time is refused. `--write` keeps the rounds in step_times.json, one entry per device. The key of a
+model is its name and the operations of its step, so another context or vocabulary is another model.
 
-001-31 compares two models of the article's own size, which nobody trains here: their rounds stand beside.
+001-31 compares two models of the article's own size, which are not trained here but timed too.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import pandas as pd
 FILE = Path(__file__).with_name("step_times.json")
 SCALES = {"cpu": ("laptop", "workstation", "long"), "cuda": ("gpu",)}
 ROUNDS, SHORT_S, FEWEST, PRINTED_ROUNDS = 9, 0.3, 2, 5  # in each round a model is timed for SHORT_S, FEWEST steps
-IDLE = 0.95  # of the time of a CPU: the least that the process must have had
+IDLE = 0.95  # least share of a CPU's time that the process must get
 SIZE = {"context": 512, "vocabulary": 4096, "n_blocks": 8}
 PRINTED: dict[str, tuple[str, dict[str, Any]]] = {  # of 001-31, in batches of 16
     "expanded mixer of width 256": ("masked-mixer", {**SIZE, "d_model": 256, "expansion": 2.0}),
@@ -43,7 +43,7 @@ class Timed(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What one device was measured to need: the hardware, and name -> rounds."""
+    """The times of one device: the hardware, and name -> rounds."""
 
     hardware: str
     models: dict[str, Timed]
@@ -51,7 +51,7 @@ class Table(NamedTuple):
 
 
 def read(device: str = "cpu") -> Table | None:
-    """The table of one device; None where it was not measured."""
+    """The table of one device; None if it was not measured."""
     content = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
     if device not in content:
         return None
@@ -61,22 +61,23 @@ def read(device: str = "cpu") -> Table | None:
 
 
 def name_of(labels: Mapping[Any, Any]) -> str:
-    """A model's name here, from the labels of its run: padding is part of it, as attention that masks it costs more."""
+    """A model's name, from the labels of its run. It includes the padding, because masking it makes attention
+    slower."""
     left = "-left" if labels["padding"] == "left" else ""
     return f"{labels['variant']}-d{labels['d_model']}-n{labels['n_blocks']}-b{labels['batch_size']}{left}"
 
 
 class Benchmark(NamedTuple):
-    """Name -> seconds per step in each round, and the hardware that they are of."""
+    """Name -> seconds per step in each round, and the hardware."""
 
     hardware: str
     seconds: dict[str, np.ndarray]
 
 
 def of_models(rows: pd.DataFrame) -> Benchmark | None:
-    """The benchmark of all models of these rows: labels of runs, and `flops_per_step` where a step was done.
+    """The benchmark of all models of these rows, with the labels of runs, and `flops_per_step` if a step was done.
 
-    None where one of them was not timed: seconds of the benchmark and of trainings do not mix.
+    None if one of them was not timed: seconds of the benchmark and of trainings must not be mixed.
     """
     asked = rows[rows["step"].gt(0)].drop_duplicates(LABELS).to_dict("records") if set(LABELS) <= set(rows) else []
     for table in filter(None, map(read, SCALES)):

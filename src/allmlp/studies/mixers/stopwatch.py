@@ -1,4 +1,4 @@
-"""How long a piece of work takes."""
+"""Time a piece of work."""
 
 import statistics
 import time
@@ -8,7 +8,7 @@ import torch
 
 
 def median_seconds(work: Callable[[], object], device: str, at_least_s: float, fewest: int) -> float:
-    """The median of calls of `work` for so many seconds, and of so many calls; one before them warms up."""
+    """The median time of calls of `work`, for at least so many seconds and so many calls, after one to warm up."""
     work()
     taken: list[float] = []
     while len(taken) < fewest or sum(taken) < at_least_s:

@@ -1,4 +1,4 @@
-"""What a triangular mask leaves of a mixer: the worked example, causality, gradients, hidden units (001-1, 001-9)."""
+"""Properties of a triangular mask: the worked example, causality, gradients, hidden units (001-1, 001-9)."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ W = (
     (1, 3, 1),
 )  # the paper's weights: a column per output token; ours have a row per output token
 PRINTED_MASKED = ((2, 1, 1), (0, 1, 4), (0, 0, 1))
-PRINTED_OUTPUT = ((2, 0, 0), (1, 1, 0), (1, 4, 1))  # row t: what multiplies x_0, x_1, x_2 in output t
+PRINTED_OUTPUT = ((2, 0, 0), (1, 1, 0), (1, 4, 1))  # row t: the factors of x_0, x_1, x_2 in output t
 FORMS: dict[str, dict[str, Any]] = {
     "flat": {},
     "expansion 2": {"expansion": 2.0},
@@ -27,7 +27,7 @@ CONTEXT, FEATURES = 32, 8
 
 
 class Used(NamedTuple):
-    """Of one expanded mixing: hidden units, those that act, its inputs, those that none acts through, and weights."""
+    """One expanded mixing: hidden units, those that act, its inputs, those without influence, and weights."""
 
     hidden: int
     hidden_used: int
@@ -38,7 +38,7 @@ class Used(NamedTuple):
 
 
 def example() -> dict[str, float]:
-    """Largest difference of our masked weights, and of what they make of three tokens, from the printed matrices."""
+    """Largest difference of our masked weights, and of their output for three tokens, from the printed matrices."""
     mixing = Mixing(2, 3, bias=False).double()
     weight = mixing.layers[0].get_parameter("weight")
     with torch.no_grad():
@@ -74,7 +74,7 @@ def masked_gradients(options: dict[str, Any]) -> float:
 
 
 def used(expansion: float, context: int = CONTEXT) -> Used:
-    """What acts in an expanded mixing, by the gradients of random weights and inputs: what is 0 takes no part."""
+    """The parts of an expanded mixing that act, with nonzero gradients at random weights and inputs."""
     mixing, x_BTD = _random({"expansion": expansion}, context)
     x_BTD.requires_grad_()
     mixing(x_BTD).square().sum().backward()
@@ -101,7 +101,7 @@ def _gradients(mixing: Mixing) -> Iterator[Tensor]:
 def _random(options: dict[str, Any], context: int = CONTEXT) -> tuple[Mixing, Tensor]:
     torch.manual_seed(0)
     mixing = Mixing(FEATURES, context, **options).double()
-    for weight in mixing.parameters():  # of size 1, so that nothing that takes part is too small to be seen
+    for weight in mixing.parameters():  # of size 1, so that no nonzero gradient is too small to detect
         torch.nn.init.normal_(weight, std=1.0)
     return mixing, torch.randn(2, context, FEATURES, generator=_generator(0), dtype=torch.float64)
 

@@ -21,7 +21,7 @@ Winners = Callable[[Groups], NDArray[np.int64]]  # (passes, group) candidates ->
 def rounds(n: int, group: int) -> list[int]:
     """Passes in each round of a tournament of n texts in groups of `group`.
 
-    A text that would meet nobody goes to the next round unasked. Raises UserError unless n >= 1 and group >= 2.
+    A text left alone goes to the next round without a pass. Raises UserError unless n >= 1 and group >= 2.
     """
     if n < 1 or group < 2:
         raise UserError(f"a tournament of {n} texts in groups of {group}: needs a text, and two in a group")
@@ -41,7 +41,7 @@ def passes(n: int, group: int) -> int:
 def search(candidates: NDArray[np.int64], group: int, winners: Winners) -> tuple[int, int]:
     """The candidate that wins, and the passes it took.
 
-    `winners` reads whole groups only: a group that is not full is filled with its own members again, in turn.
+    `winners` needs full groups: a smaller group is filled up by repeating its members.
     """
     taken, left = 0, np.asarray(candidates, dtype=np.int64)
     if not len(left) or group < 2:

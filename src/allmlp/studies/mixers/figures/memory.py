@@ -21,11 +21,11 @@ PRINTED = {"001-13": ("o", "paper: flat mixer"), "001-14": ("s", "paper: transfo
 
 @figure("Memory against context", where="Scaling Properties, memory tables", claims=["001-13", "001-14", "001-own-11"])
 def memory(memory: pd.DataFrame, paper: Paper) -> Figure:
-    """One sequence through models of the paper's width and back, without the head, in float32. Lines: what no
-    implementation goes below, counted byte by byte without a device: weights, their gradients, and what the forward
-    pass keeps for the backward pass. Coloured crosses: the most that was allocated on a device, where the runs had one.
-    Grey: the numbers that the paper prints, which hold its driver's share too; it prints none that its GPU could not
-    hold. Fused attention, which the paper's tables leave out, keeps nothing of the size of the context squared.
+    """One sequence through models of the paper's width and back, without the head, in float32. Lines: a lower bound for
+    every implementation, counted byte by byte without a device: weights, their gradients, and what the forward pass
+    keeps for the backward pass. Coloured crosses: the peak on a device, if the runs had one. Grey: the paper's numbers,
+    which include the driver's share; it prints none that its GPU could not hold. Fused attention, which the paper's
+    tables leave out, keeps nothing of the size of the context squared.
     """
     rows = memory.drop_duplicates(["model", "n_blocks", "context"])
     depths = sorted(rows["n_blocks"].unique())

@@ -1,4 +1,4 @@
-"""Figures of what trained models keep of their input, and how fast models write."""
+"""Figures of how much of the input trained models keep, and of the speed of generation."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,12 +19,12 @@ ROWS = {"self": "whole layer", "non-self": "later positions only"}
 )
 def recovery(recovery: pd.DataFrame) -> Figure:
     """Share of a text's tokens recovered by descent on its embeddings until the last hidden layer matches: above from
-    the whole layer, below the first half of the text from the layer at the positions of the second half, so that only
-    what is passed between tokens counts. By training; and, of untrained weights, by width and by depth. Lines: mean
-    over seeds and 95 % t interval, at the best rate of a few chosen for each model on other texts. A search over
-    tokens, one after the other, in place of descent gives the diamonds: it tells what is lost from what descent does
-    not find. Tokens are read off as the paper does; what that loses even of true embeddings, at small widths, is in the
-    table.
+    the whole layer; below, the first half of the text from the layer at the positions of the second half, so that only
+    what is passed between tokens counts. Against training steps and, for untrained weights, against width and depth.
+    Lines: mean over seeds and 95 % t interval, at the best of a few rates for each model, chosen on other texts.
+    Diamonds: a search over tokens, one after the other, in place of descent; it separates lost tokens from tokens that
+    descent does not find. Tokens are read off as in the paper; the table gives the loss of this step even with the true
+    embeddings.
     """
     found = panels(recovery)
     figure, axes = style.canvas(columns=len(found), rows=len(ROWS), height=2.1)
@@ -77,9 +77,9 @@ WAYS = {"step_tokens_per_s": ("a step", "-"), "pass_tokens_per_s": ("a full pass
 
 @figure("Speed of generation", where="Mixer Inference", claims=["001-29"], parts=["speed"])
 def generation_speed(generation_speed: pd.DataFrame) -> Figure:
-    """Tokens per second when one sequence of that length is written on, on one machine: solid with what the model
-    remembers of the tokens before (O(t d + d^2) per token and layer), dashed by a full pass over all of them, as the
-    paper generates. Untrained weights, whose values alter no time. Seconds belong to the machine that took them.
+    """Tokens per second when continuing one sequence of that length, on one machine: solid with a memory of the tokens
+    before (O(t d + d^2) per token and layer), dashed by a full pass over all of them, as in the paper. The weights are
+    untrained, because their values do not change the time. Seconds hold for this machine only.
     """
     rows = generation_speed
     figure, ((axis,),) = style.canvas(height=2.8, width=5.5)

@@ -1,4 +1,4 @@
-"""Figures of the retrieval: what reads the embeddings how well, matchers over training, search by tournament."""
+"""Figures of the retrieval: accuracy by reader of the embeddings, matchers over training, search by tournament."""
 
 import math
 
@@ -25,14 +25,13 @@ TITLES = {SHARED_WORDS: "shared words", OTHER_WORDS: "no shared content word"}
     parts=[PART],
 )
 def retrieval_accuracy(retrieval: pd.DataFrame, distances: pd.DataFrame, embedding_probes: pd.DataFrame) -> Figure:
-    """Share of held-out queries whose own text comes first among the candidates, by what reads the embeddings: mean
-    over seeds and 95 % t interval, largest context that was run up to the article's 32. The trained matcher; ridge
-    regressions, in closed form, that read the words of the query in the text's embedding (the query's true words are
-    given), in the query's embedding (those of the candidates are given) and in both; and distances between embeddings
-    as they are. Where a probe is high and the matcher low, the information is there. Rows: the embedding read before
-    the end of the text, and averaged over it. Left: queries that may share words with their texts. Right, where it was
-    run: paraphrases that share no content word. Circles: padded on the right; triangles: on the left. Grey line:
-    chance.
+    """Share of held-out queries with their own text first among the candidates, by reader of the embeddings: mean over
+    seeds and 95 % t interval, at the largest context that was run, up to the article's 32. Readers are the trained
+    matcher; closed-form ridge regressions that predict the words of the query from the text's embedding (given the
+    query's true words), from the query's embedding (given those of the candidates) and from both; and distances between
+    raw embeddings. If a probe is high and the matcher low, the information is there. Rows: the embedding before the end
+    of the text, and averaged over it. Left: queries that may share words with their texts. Right, if it was run:
+    paraphrases that share no content word. Circles: padded on the right; triangles: on the left. Grey line: chance.
     """
     rows = readings(retrieval, distances, embedding_probes)
     kinds = [words for words in TITLES if rows["words"].eq(words).any()]
@@ -66,7 +65,7 @@ def _accuracies(axis: Axes, rows: pd.DataFrame) -> None:
             plots.bars(axis, points, "place", markersize=4, capsize=0, elinewidth=0.8, **looks)
 
 
-PRINTED = {32: "001-22", 128: "001-23"}  # context -> the claim that holds the article's two test losses
+PRINTED = {32: "001-22", 128: "001-23"}  # context -> the claim with the article's two test losses
 TEST_LOSSES = ("mixer_test_loss_nats", "transformer_test_loss_nats")
 LINES = {"right": "-", "left": ":"}
 
@@ -78,13 +77,13 @@ LINES = {"right": "-", "left": ":"}
     parts=[PART],
 )
 def retrieval_losses(retrieval_curve: pd.DataFrame, retrieval: pd.DataFrame, paper: Paper) -> Figure:
-    """Loss of a bidirectional mixer that is shown the embeddings of a query and of candidates, against its training
-    steps: held-out pairs, mean over seeds and 95 % t interval, by the model that embeds. Solid: padded on the right;
-    dotted: on the left. Hollow: the embedder is not trained. Embeddings are read at the token before the end, the last
-    one that was trained to say anything, or averaged over the text; normalisation and learning rate are the best of
-    each embedder's own search, where there is one. Black: chance, the logarithm of the number of candidates, one less
-    than the context, which counts the query. Grey, at the contexts that the article has: its losses, after 200 passes
-    over 200,000 pairs, with embeddings 1,024 wide: the lower of two is on its mixer's.
+    """Loss of a bidirectional mixer that reads the embeddings of a query and of candidates, against its training steps:
+    held-out pairs, mean over seeds and 95 % t interval, by embedding model. Solid: padded on the right; dotted: on the
+    left. Hollow: the embedder is not trained. Embeddings are taken at the token before the end, the last one with a
+    trained prediction, or averaged over the text; normalisation and learning rate are the best of each embedder's own
+    search, if there is one. Black: chance, the logarithm of the number of candidates (the context less the query).
+    Grey, at the article's contexts: its losses after 200 passes over 200,000 pairs, with embeddings 1,024 wide; the
+    lower of the two is for its mixer.
     """
     rows = usual(retrieval_curve)
     rows = rows[rows["words"].eq(SHARED_WORDS)]
@@ -138,11 +137,10 @@ def _printed(axis: Axes, paper: Paper, context: int) -> None:
     parts=[PART],
 )
 def tournament(tournament_search: pd.DataFrame) -> Figure:
-    """Left: forward passes of the matcher, counted, to find one of n held-out texts in groups of as many as its context
-    holds; black lines: n / (group - 1), grey: n log n, to the base of the group, as the article has it. Right: share of
-    queries that end at their own text, mean over seeds and 95 % t interval, padded on the right and embeddings averaged
-    over the text where these were run; dotted: chance, 1 / n. A text must win every round, so errors of the matcher add
-    up.
+    """Left: counted forward passes of the matcher to find one of n held-out texts, in groups that fill its context;
+    black lines: n / (group - 1), grey: n log n, to the base of the group, as in the article. Right: share of queries
+    that find their own text, mean over seeds and 95 % t interval, padded on the right and with embeddings averaged over
+    the text if these were run; dotted: chance, 1 / n. A text must win every round, so errors of the matcher add up.
     """
     rows = usual(tournament_search)
     rows = rows[rows["words"].eq(SHARED_WORDS)]

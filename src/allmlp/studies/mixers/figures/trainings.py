@@ -1,4 +1,4 @@
-"""Figures of the trainings: who is ahead of the flat mixer, learning curves, learning rates, overfitting."""
+"""Figures of the trainings: models against the flat mixer, learning curves, learning rates, overfitting."""
 
 import math
 
@@ -17,7 +17,7 @@ from allmlp.studies.mixers.parts import SEARCH, TRAINING, of_base, searched
 from allmlp.studies.rules import of_part
 from allmlp.studies.seeds import over_seeds
 
-MARGIN = 0.02  # nats, of claims.yaml; a test holds them together
+MARGIN = 0.02  # nats, as in claims.yaml (tested)
 
 
 @figure(
@@ -31,11 +31,11 @@ def against_flat(learning_curve: pd.DataFrame) -> Figure:
     """Held-out loss of each model minus that of the flat mixer of the same width, depth and padding, paired by seed:
     dots are seeds, bars their mean and 95 % t interval, not corrected for the number of rows. Left of 0 a model is
     ahead of the flat mixer. The grey band is the margin of {margin:g} nats, the smallest difference that the article
-    itself reads as one. Both are read at what the one that stopped first had spent: in steps, in seconds on the same
-    device, in counted operations; a row without a dot has runs that cannot be held equal so. The hybrid as published,
-    where it was run, sees under left padding the tokens that it is to predict, so that its place here is no merit: the
-    article's closing sentence, that hybrids are the most efficient models, does not follow from its own numbers, and
-    its body retracts it (E001-10).
+    itself interprets. Both losses are taken at the budget of the model that stopped first: in steps, in seconds on the
+    same device, in counted operations. A row without a dot has runs that are not comparable in this unit. The hybrid as
+    published, if it was run, sees under left padding the tokens that it has to predict, so its place here is not an
+    achievement. The article's closing sentence, that hybrids are the most efficient models, does not follow from its
+    own numbers, and its body retracts it (E001-10).
     """
     rows = differences(learning_curve)
     models = list(dict.fromkeys(rows["setting"]))
@@ -77,13 +77,12 @@ AXES = {"steps": "training step", "seconds": "seconds of training", "flops": "co
     parts=[TRAINING],
 )
 def learning_curves(learning_curve: pd.DataFrame) -> Figure:
-    """Loss on held-out documents, padding left out, against training steps, against seconds (a model's seconds per step
-    are those of one benchmark where that timed all of them, else the median over its seeds on the device that trained
-    all of them, for runs share the machine), and against counted operations forward and backward. Mean over seeds and
-    95 % t interval; models of one width and depth, each at the learning rate that its own search chose, where the scale
-    searches. Where the rate stays constant after warm-up, losses on the way compare; where it decays, only the ends do.
-    The article's unit of compute is the middle column, in hours of one graphics card; its losses belong to those, so
-    there is no grey mark.
+    """Loss on held-out documents, padding left out, against training steps, against seconds (seconds per step from one
+    benchmark if it timed all models, else the median over seeds on the device that trained all of them, because runs
+    share the machine), and against counted operations forward and backward. Mean over seeds and 95 % t interval; models
+    of one width and depth, each at the learning rate of its own search, if the scale searches. With a constant rate
+    after warm-up, whole curves are comparable; with a decaying one, only the ends. The article's unit of compute is the
+    middle column, in hours of one graphics card; its losses are for these, so there is no grey mark.
     """
     rows = budgets.curves(of_part(learning_curve, TRAINING))
     rows = of_base(rows[rows["variant"].isin(HEADLINES)])
@@ -109,16 +108,15 @@ def _curves_against(axis: Axes, rows: pd.DataFrame, unit: str) -> None:
     axis.set_xlabel(AXES[unit])
 
 
-MOST_LABELS = 5  # of rates under one axis
+MOST_LABELS = 5  # rates on one axis
 MARKERS = "os^vD<>P"
 
 
 @figure("Learning rates: the same search for every model", parts=[SEARCH])
 def learning_rates(cost: pd.DataFrame) -> Figure:
-    """Held-out loss at the end of the search's runs against learning rate, one line per model, the mean over seeds that
-    no compared run has; the filled mark is the rate that was chosen, and that the compared runs of the model take. A
-    diverged run has no point. The article tunes by hand; the rate that it names, 0.005, is in none of its published
-    trainers (E001-6).
+    """Held-out loss at the end of the search's runs against learning rate, one line per model, mean over seeds that no
+    compared run uses. Filled: the chosen rate, used by the model's compared runs. A diverged run has no point. The
+    article tunes by hand; the rate that it names, 0.005, is in none of its published trainers (E001-6).
     """
     rows = searched(of_part(cost, SEARCH))
     rows = of_base(rows[~rows["windows"]])
@@ -154,9 +152,8 @@ SHOWN = ("flat", "kernel-4", "llama-4")
 def overfitting(learning_curve: pd.DataFrame) -> Figure:
     """Left: loss on training batches (dashed; mean of the last batches, each before its update) and on held-out
     documents (solid) against training steps, mean over seeds and 95 % t interval. Right: held-out minus training loss
-    at the last step that all models have, mean over seeds and 95 % t interval; models from the lowest held-out loss
-    there to the highest, a colour for each family of them. Where an early GPT was run, its training loss has its
-    dropout in it.
+    at the last step that all models have, mean over seeds and 95 % t interval; models in ascending order of held-out
+    loss, one colour per family. The training loss of the early GPT, if it was run, includes its dropout.
     """
     rows = of_base(of_part(learning_curve, TRAINING))
     rows = rows[rows["step"].gt(0)]

@@ -19,6 +19,6 @@ COLUMNS = {
 
 
 def measure() -> pd.DataFrame:
-    """One row per architecture and check; fresh tiny weights, so that the run itself plays no part."""
+    """One row per architecture and check, with fresh tiny weights; the run's weights are not used."""
     found = audit.audit(models.REGISTRY)
     return pd.DataFrame([{name: getattr(finding, name) for name in COLUMNS} for finding in found])

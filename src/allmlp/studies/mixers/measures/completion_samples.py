@@ -1,4 +1,4 @@
-"""What a model writes after the paper's two prompts, the likeliest token after the likeliest token (001-29)."""
+"""Greedy completions of the paper's two prompts (001-29)."""
 
 import pandas as pd
 import torch

@@ -27,7 +27,7 @@ COLUMNS = {
 
 
 def measure(trained: Trained) -> pd.DataFrame:
-    """One row per kept step but the first, of untrained weights."""
+    """One row per kept step except the first, which has untrained weights."""
     folder, device = Path("results/tokens") / str(trained.run.tokens), trained.run.device
     file, known = TokenFile(folder), completions.names(folder)
     stories_BT = stories(file, trained.run.hyperparameters["context"])
@@ -56,7 +56,7 @@ def measure(trained: Trained) -> pd.DataFrame:
 def stories(file: TokenFile, context: int) -> np.ndarray:
     """The beginnings of the first STORIES validation stories that are long enough: (B, T) int64.
 
-    T is at most the context, and three stories of four are as long. UserError where no prompt is left of it.
+    T is at most the context, and three quarters of the stories have as many tokens. UserError if no prompt is left.
     """
     documents = file.documents("validation")
     length = min(context, int(np.quantile([len(story) for story in documents], 0.25)))

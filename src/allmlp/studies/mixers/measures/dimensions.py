@@ -24,7 +24,7 @@ COLUMNS = {
 
 
 def measure() -> pd.DataFrame:
-    """One row per number of points. Arithmetic; the run takes no part."""
+    """One row per number of points. Arithmetic; the run is not used."""
     rows = []
     for points, (key, mantissa, power) in POINTS.items():
         logarithm = math.log(mantissa) + power * math.log(10)

@@ -12,7 +12,7 @@ from allmlp.studies.mixers.stopwatch import median_seconds
 
 RECIPE = 1
 SHORTEST = 32  # tokens of the shortest text; longer ones double up to the context
-SECONDS, FEWEST = 0.1, 3  # how long, and how often at least, each is timed
+SECONDS, FEWEST = 0.1, 3  # least time and least number of calls of each timing
 
 COLUMNS = {
     "length": exact("tokens read when the next one is written"),

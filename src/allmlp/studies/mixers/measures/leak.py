@@ -11,8 +11,8 @@ from allmlp.tasks.documents import Documents
 from allmlp.tasks.task import IGNORED, generator
 
 RECIPE = 2
-ROWS = 16  # held-out rows that are looked at, those with the most padding
-PLACES = 6  # tokens of each row from which on all later ones are changed
+ROWS = 16  # held-out rows, those with the most padding
+PLACES = 6  # positions per row after which all tokens are changed
 SEED = 1
 
 COLUMNS = {
@@ -46,8 +46,8 @@ def measure(trained: Trained) -> pd.DataFrame:
 def largest_changes(model: SequenceModel, tokens_BT: Tensor, text_BT: Tensor, vocabulary: int, end: int) -> Tensor:
     """Per row, the largest change of a logit before a place where all later tokens of the text are replaced: (B,).
 
-    text_BT: where a row has text. Padding stays as it is, for a text of another length is another text. A place is
-    drawn within the text: replaced tokens are others than before, and never `end`, the token that pads.
+    text_BT: where a row has text. Padding is kept, because a text of another length is another text. The place is drawn
+    within the text. Replaced tokens differ from the old ones and are never `end`, the token that pads.
     """
     rng, (B, T) = generator(SEED), tokens_BT.shape
     given, worst = model(tokens_BT), torch.zeros(B, dtype=torch.float64)

@@ -1,6 +1,6 @@
 """Training and held-out loss of a run against steps, seconds and counted FLOPs (001-3 to 001-20).
 
-Seconds and FLOPs are those of the shared measure `cost`, spread evenly over the steps: machines are shared, so that
+Seconds and FLOPs are those of the shared measure `cost`, spread evenly over the steps. Runs share machines, so
 comparisons take the median over seeds of a model's seconds per step (`allmlp.studies.mixers.budgets`).
 """
 
@@ -31,7 +31,7 @@ COLUMNS = {
 
 
 def measure(trained: Trained) -> pd.DataFrame:
-    """One row per step at which the held-out loss was taken, the end included."""
+    """One row per step with a held-out loss, including the end."""
     run, done = trained.run, trained.ending["steps_done"]
     model = models.build(run.architecture, **run.hyperparameters)
     per_step = flops.counted_flops(model, tasks.size(run.task, run.task_parameters)[0])

@@ -1,4 +1,4 @@
-"""Does a triangular mask do what the paper's worked example says, in every form of mixing? In float64 (001-1)."""
+"""Does a triangular mask agree with the paper's worked example, in every form of mixing? In float64 (001-1)."""
 
 import pandas as pd
 

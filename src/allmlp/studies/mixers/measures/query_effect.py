@@ -1,4 +1,5 @@
-"""What replacing a query changes: its own candidates' scores, and those of its neighbours in the batch (001-27)."""
+"""The effect of replacing a query on its own candidates' scores, and on those of its neighbours in the batch
+(001-27)."""
 
 import pandas as pd
 import torch

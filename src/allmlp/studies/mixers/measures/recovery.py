@@ -1,4 +1,4 @@
-"""Share of a text's tokens that the last hidden layer gives back: by descent, and by a search over tokens (001-28)."""
+"""Share of a text's tokens recovered from the last hidden layer, by descent and by a search over tokens (001-28)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ from allmlp.tokens import TokenFile
 RECIPE = 1
 STEPS = 500  # the paper's
 PUBLISHED = 0.02  # the paper's first rate
-RATES = (0.002, 0.02, 0.2)  # what is searched, for every model, in as many steps
+RATES = (0.002, 0.02, 0.2)  # rates of the search, for every model, with the same number of steps
 TEXTS, SEARCH_TEXTS, SEARCH_SEED = 6, 2, 100
 TOKENS = 32  # of each text; on a GPU the whole context, as the paper
 SEARCHED_TEXTS, SEARCHED_TOKENS = 2, 32  # for the search over tokens, whose cost grows with the vocabulary
@@ -49,7 +49,7 @@ def measure(trained: Trained) -> pd.DataFrame:
 
 
 def texts(tokens: Path, length: int, count: int) -> Tensor:
-    """The beginnings, `length` tokens each, of the first `count` validation documents that have as many: no padding."""
+    """The first `length` tokens of the first `count` validation documents with at least as many: no padding."""
     long = (document for document in TokenFile(tokens).documents("validation") if len(document) >= length)
     found = [document[:length].astype(np.int64) for document, _ in zip(long, range(count), strict=False)]
     return torch.from_numpy(np.stack(found))
@@ -75,7 +75,7 @@ def of_model(model: SequenceModel, texts_BT: Tensor, seed: int, steps: int = STE
 
 
 def best_rates(model: SequenceModel, texts_BT: Tensor, steps: int) -> dict[str, float]:
-    """kind -> the rate of RATES that recovers most of these texts; of equals the one nearest the paper's."""
+    """kind -> the rate of RATES that recovers most of these texts; on a tie, the one nearest the paper's."""
     settings = [
         (kind, rate) for kind in recovery.KINDS for rate in sorted(RATES, key=lambda r: abs(np.log(r / PUBLISHED)))
     ]
@@ -90,7 +90,7 @@ def best_rates(model: SequenceModel, texts_BT: Tensor, steps: int) -> dict[str, 
 def _descended(
     model: SequenceModel, texts_BT: Tensor, settings: list[tuple[str, float]], steps: int, seed: int
 ) -> list[dict[str, float]]:
-    """The mean shares over texts of each (kind, rate); all descend side by side."""
+    """The mean shares over texts for each (kind, rate), all in one batch."""
     rows_BT = texts_BT.repeat(len(settings), 1)
     kinds, rates = zip(*[setting for setting in settings for _ in texts_BT], strict=True)
     x_BTD = recovery.descend(model, rows_BT, list(kinds), list(rates), steps, seed)

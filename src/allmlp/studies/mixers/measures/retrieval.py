@@ -1,4 +1,4 @@
-"""What a matcher reaches on held-out pairs, beside what it was given (001-21 to 001-27)."""
+"""Results of a matcher on held-out pairs, with its settings (001-21 to 001-27)."""
 
 import math
 from typing import Any
@@ -69,7 +69,7 @@ def measure(trained: Trained) -> pd.DataFrame:
 
 
 def of_what_is_read(task: Retrieval) -> dict[str, Any]:
-    """Shared words and truncation of the held-out pairs, of the tokens that the embedder reads, not of whole texts."""
+    """Shared words and truncation of the held-out pairs, counted on the tokens that the embedder reads."""
     pairs, context = task.pairs, task.parent.run.hyperparameters["context"]
     whole = [[ids[ids != pairs.end] for ids in side("validation")] for side in (pairs.queries, pairs.texts)]
     read = [as_read(side, context, task.position) for side in whole]

@@ -8,7 +8,7 @@ from allmlp.studies.curves import with_end, with_held_out
 
 RECIPE = 1
 MOST_ROWS = 60
-SMOOTHED = 25  # steps: a batch is few queries, whose loss alone says little
+SMOOTHED = 25  # steps; a single batch has few queries, and a noisy loss
 
 COLUMNS = {
     "step": exact("training steps done"),

@@ -1,4 +1,4 @@
-"""Forward passes that a tournament takes to find one of n texts, counted one by one (001-30)."""
+"""Forward passes of a tournament to find one of n texts, counted one by one (001-30)."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ COLUMNS = {
 
 
 def measure() -> pd.DataFrame:
-    """One row per size of groups and number of texts. No training alters it."""
+    """One row per size of groups and number of texts, without training."""
     rows = []
     for group in GROUPS:
         for n in TEXTS:

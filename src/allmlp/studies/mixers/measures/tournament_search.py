@@ -15,7 +15,7 @@ from allmlp.tasks.task import generator
 
 RECIPE = 1
 QUERIES = 64
-SEED = 2**42  # of the draws: no training's, and not the held-out loss's
+SEED = 2**42  # of the draws; no training or held-out loss uses it
 
 COLUMNS = {
     "texts": exact("texts among which one is sought"),

@@ -1,4 +1,4 @@
-"""Runs of study 001: trainings that are compared, retrieval, what trained models hold and write, formulae."""
+"""Runs of study 001: compared trainings, retrieval, representation and generation, formulae."""
 
 from typing import Self
 
@@ -15,7 +15,7 @@ from allmlp.studies.settings import refuse_searched_seeds
 
 
 class Settings(TrainingSettings):
-    """Trainings on the top level, what uses the trained models in blocks of their own."""
+    """Settings of the trainings on the top level, and a block for each use of the trained models."""
 
     retrieval: RetrievalSettings | None = None
     representation: RepresentationSettings | None = None
@@ -23,7 +23,7 @@ class Settings(TrainingSettings):
 
     @model_validator(mode="after")
     def _searched_apart(self) -> Self:
-        """No part evaluates a model on the seed that its rate, or its matcher's, was chosen on."""
+        """No part evaluates a model on a seed that was used to choose its rate, or its matcher's."""
         matched = self.retrieval.seeds or self.seeds if self.retrieval else []
         recovered = self.representation.seeds if self.representation else []
         completions = self.generation.completions if self.generation else None

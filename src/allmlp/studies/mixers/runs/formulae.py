@@ -1,6 +1,6 @@
-"""What no training alters: masks, counts, memory, the audit, and how fast models generate, of no training steps.
+"""Runs without training steps: masks, counts, memory, the audit, and speed of generation.
 
-One run for what is counted in float64 or in whole numbers, one on the scale's own device for its memory, and one per
+One run for calculations in float64 or whole numbers, one on the scale's own device for its memory, and one per
 architecture for tokens per second against length (001-1, -2, -9, -13, -14, -29, -30, own-11).
 """
 
@@ -16,12 +16,12 @@ from allmlp.studies.settings import StudySettings
 
 WITHOUT_TRAINING = ("audit", "dimensions", "hidden_units", "masking", "tournament_passes")
 FORMULAE, MEMORY, SPEED = "formulae", "memory", "speed"  # the label `part`
-VOCABULARY = 29  # of the task that such a run is given and never trains on
+VOCABULARY = 29  # of the task of such a run, which is never trained on
 TINY = {"context": 10, "d_model": 8, "n_blocks": 1}
 
 
 class GenerationSpeed(Strict):
-    """Models of untrained weights whose tokens per second are timed: weights do not alter them."""
+    """Untrained models, timed in tokens per second: the values of weights do not change the speed."""
 
     models: dict[str, dict[str, Any]] = Field(min_length=1, description="architecture -> hyperparameters of its own")
     context: int = Field(ge=TINY["context"], multiple_of=2, description="an even number, as strings to copy have")
@@ -36,7 +36,7 @@ class GenerationSpeed(Strict):
 
 
 def runs(settings: StudySettings, speed: GenerationSpeed | None, context: Context) -> list[Run]:
-    """The run of the formulae, that of the memory and, where `speed` asks for them, those that generate."""
+    """The run of the formulae, that of the memory and, if `speed` is set, those that generate."""
     found = [
         _untrained(settings, FORMULAE, "masked-mixer", TINY, WITHOUT_TRAINING, "cpu"),
         _untrained(settings, MEMORY, "masked-mixer", TINY, ("memory",), context.device),

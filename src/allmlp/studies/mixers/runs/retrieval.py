@@ -1,8 +1,8 @@
 """Runs on pairs: matchers x embedders x seeds, on embeddings of queries and texts (001-21 to 001-27, own-5 to own-8).
 
-Every embedder is treated alike: both padding sides, both positions and every normalisation are tried where a
-comparison says so, and a matcher's learning rate and normalisation are those of the best of its own search, as many
-runs for each embedder, on a seed of its own.
+Every embedder is treated alike. A comparison may ask for both padding sides, both positions and every normalisation. A
+matcher's learning rate and normalisation are the best of its own search, with the same number of runs for each
+embedder, on a separate seed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,11 +31,11 @@ from allmlp.studies.mixers.runs.training import embedder, searches
 WITH_HEADS = MATCHERS[1:]
 OF_EVERY_MATCHER = ("retrieval", "retrieval_curve", *SHARED)
 OF_PROBED = ("distances", "embedding_probes", "tournament_search", "query_effect")
-CHOSEN = "chosen"  # the label of what a search chooses
+CHOSEN = "chosen"  # the label of values that a search chooses
 
 
 class Case(NamedTuple):
-    """What sets one matcher's runs apart besides seed and context."""
+    """The settings in which matchers differ besides seed and context."""
 
     embedder: Embedder
     padding: Padding
@@ -49,7 +49,7 @@ class Case(NamedTuple):
 def runs(retrieval: RetrievalSettings | None, settings: TrainingSettings, context: Context) -> list[Run]:
     """Embedders, searches and matchers of all comparisons.
 
-    Those of one embedder stand together, so that a process computes its embeddings once.
+    Runs of one embedder are adjacent, so that a process computes its embeddings once.
     """
     if retrieval is None:
         return []
@@ -62,7 +62,7 @@ def runs(retrieval: RetrievalSettings | None, settings: TrainingSettings, contex
 
 
 class _Matchers:
-    """Makes matchers, and keeps the embedders and searches that they need, by id: comparisons share them."""
+    """Makes matchers, and collects the embedders and searches that they need, by id, because comparisons share them."""
 
     def __init__(self, settings: TrainingSettings, retrieval: RetrievalSettings, context: Context) -> None:
         self.settings, self.retrieval, self.context = settings, retrieval, context
@@ -153,7 +153,7 @@ class _Matchers:
 
 
 def _refuse_alike(runs: Iterable[Run]) -> None:
-    """UserError for two runs of one seed in one setting: verdicts would take them for two seeds."""
+    """UserError for two runs of one seed in one setting: verdicts would count them as two seeds."""
     known: dict[tuple[Setting, Any, int], Run] = {}
     for run in runs:
         other = known.setdefault((setting_of(run.labels), run.labels["padding"], run.seed), run)
@@ -175,7 +175,7 @@ def _cases(comparison: Matching) -> Iterator[Case]:
 
 
 def united(runs: list[Run]) -> list[Run]:
-    """Runs of one id as one, where it first stands and with its labels: it has the measures of all."""
+    """Runs with the same id as one, with the place and labels of the first and the measures of all."""
     found: dict[str, Run] = {}
     for run in runs:
         first = found.get(run.id, run)

@@ -13,7 +13,7 @@ Position = Literal["last", "before_last", "mean"]  # as in embeddings.py, which 
 Normalisation = Literal["none", "unit", "standardised"]
 Embedder = Literal["mixer", "transformer", "untrained-mixer", "untrained-transformer", "autoencoder"]
 
-EMBEDDERS: dict[Embedder, str] = {  # what it is called here -> its architecture
+EMBEDDERS: dict[Embedder, str] = {  # name in the settings -> architecture
     "mixer": "masked-mixer",
     "transformer": "llama",
     "untrained-mixer": "masked-mixer",
@@ -61,7 +61,7 @@ class RetrievalSettings(Strict):
     """Matchers of `n_blocks` blocks, as wide as the embeddings; `tested` held-out losses, evenly over the steps.
 
     `control`: the corpus of pairs whose queries share no content word with their texts. A comparison that is null is
-    left out, as an overlay may wish.
+    left out; an overlay may set it so.
     """
 
     seeds: list[Seed] | None = Field(default=None, min_length=1, description="null: the study's")
@@ -80,5 +80,5 @@ class RetrievalSettings(Strict):
 
     @property
     def compared(self) -> list[Matching]:
-        """The comparisons that are not left out."""
+        """The comparisons that are not null."""
         return [comparison for comparison in self.comparisons.values() if comparison is not None]

@@ -13,7 +13,7 @@ Seed = Annotated[int, Field(ge=0)]
 
 
 class Size(Strict):
-    """Another size of a model; what is null is the study's own. `longer`: its steps over the study's."""
+    """Another size of a model; null means the study's own value. `longer`: its steps over the study's."""
 
     d_model: int = Field(gt=0)
     n_blocks: int | None = Field(default=None, gt=0)
@@ -22,11 +22,11 @@ class Size(Strict):
 
 
 class Model(Strict):
-    """One model of the comparison: an architecture with hyperparameters, and perhaps a width and a batch of its own.
+    """One model of the comparison: an architecture with hyperparameters, and optionally its own width and batch.
 
-    `longer`: its steps over the study's, so that it lasts as long as slower models do, which equal time and equal
-    FLOPs ask for. `learning_rate`: null where the search chooses it. `further_seeds`: besides the study's, for a rule
-    whose margin is small; pairs of models are compared on the seeds that both have.
+    `longer`: its steps over the study's; fast models need more steps for comparisons at equal time and equal FLOPs.
+    `learning_rate`: null if the search chooses it. `further_seeds`: besides the study's, for a rule with a small
+    margin; pairs of models are compared on the seeds that both have.
     """
 
     architecture: str
@@ -47,8 +47,8 @@ class Model(Strict):
 
 
 class Search(LearningRateSearch):
-    """The search of rates. `in_proportion`: a size that is trained for less than the study's steps (`longer` below 1)
-    is searched for as much less, so that a search takes the same share of the time of every size.
+    """The search of rates. `in_proportion`: a size with fewer steps than the study's (`longer` below 1) has a shorter
+    search too, so that a search takes the same share of time for every size.
     """
 
     in_proportion: bool = False
@@ -57,11 +57,11 @@ class Search(LearningRateSearch):
 class TrainingSettings(StudySettings):
     """`models` by name; `compared`: those of them that a scale trains (null: all).
 
-    `windows`: models that are also trained on windows that begin anywhere, where position says nothing of a
-    document. `kept`: shares of a run's steps after which the weights that other measures look at are kept, besides
-    those at its end. `tested`: how often the held-out loss is taken within `steps`, evenly spaced. `end_token`: the
-    id that ends a document and pads it: 0 for the project's BPE, held against the corpus's tokens. With a `schedule`
-    that decays, a loss belongs to its run's whole budget: compared at equal time are then the runs' ends.
+    `windows`: models that are also trained on windows that begin anywhere, so that position carries no information.
+    `kept`: shares of a run's steps after which weights are kept for other measures, besides the end. `tested`: how
+    often the held-out loss is taken within `steps`, evenly spaced. `end_token`: the id that ends a document and pads
+    it: 0 for the project's BPE, checked against the corpus's tokens. With a decaying `schedule`, a loss depends on the
+    run's whole budget, so only the ends of runs are compared at equal time.
     """
 
     corpus: str
@@ -88,7 +88,7 @@ class TrainingSettings(StudySettings):
         return self
 
     def base(self, model: Model) -> Size:
-        """The size that a model has beside the others, before any other of its `sizes`."""
+        """The size of a model in the common comparison, before its further `sizes`."""
         return Size(d_model=model.d_model or self.d_model, batch_size=model.batch_size, longer=model.longer)
 
     @property

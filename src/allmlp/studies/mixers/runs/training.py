@@ -1,6 +1,6 @@
-"""Runs that learn language: every model, size and padding with every seed, and the search that chooses their rates.
+"""Trainings on language: every model, size and padding with every seed, and the search that chooses their rates.
 
-`embedder` gives one such training to the parts of the study that use what it has learnt.
+`embedder` gives one such training to the parts of the study that use the trained model.
 """
 
 import json
@@ -21,13 +21,13 @@ OF_EVERY_TRAINING = ("learning_curve", *SHARED)
 OF_ARCHITECTURE = {"hybrid": ("leak",), "hybrid-as-published": ("leak",), "openai-gpt": ("dropout",)}
 EMBEDDERS = {"masked-mixer": "flat", "llama": "llama-4", "mixer-autoencoder": "autoencoder"}
 MEASURED_MEMORY = ("flat", "expanded", "llama-4", "llama-16")
-KEPT = ("flat", "expanded", "llama-2", "llama-4", "autoencoder")  # whose weights are looked at before the end, too
-SEES_PADDING = ("llama", "hybrid", "hybrid-as-published")  # attention that leaves out leading tokens `pad`
+KEPT = ("flat", "expanded", "llama-2", "llama-4", "autoencoder")  # models with kept weights before the end
+SEES_PADDING = ("llama", "hybrid", "hybrid-as-published")  # attention that masks leading tokens `pad`
 RECONSTRUCTS = ("mixer-autoencoder",)  # its targets are its inputs
 
 
 class Training(NamedTuple):
-    """What sets one training apart besides its seed."""
+    """The settings in which trainings differ, besides the seed."""
 
     name: str
     model: Model
@@ -37,7 +37,7 @@ class Training(NamedTuple):
 
 
 def runs(settings: TrainingSettings, context: Context) -> list[Run]:
-    """The search of every model, then seed after seed: one seed already tells something of everything."""
+    """The search of every model, then seed after seed, so that a first seed covers everything."""
     searched = [(training, _search(settings, context, training)) for training in _trainings(settings)]
     found = list({run.id: run for _, of_training in searched for run in of_training}.values())
     further = [seed for model in settings.chosen.values() for seed in model.further_seeds]
@@ -62,10 +62,10 @@ def embedder(
     d_model: int | None = None,
     n_blocks: int | None = None,
 ) -> Run:
-    """One model trained as in the comparison, whose run it is where the comparison has it; `steps=0`: untrained.
+    """One model trained as in the comparison, with the same run id if the comparison has it; `steps=0`: untrained.
 
-    model: a name of `models`, or an architecture (EMBEDDERS names the model that stands for it). The runs that
-    choose its rate are its `searches`, which a study lists beside it.
+    model: a name of `models`, or an architecture (EMBEDDERS names its model). The runs that choose its rate are its
+    `searches`, which a study must list too.
     """
     training = _embedding(model, settings, padding, d_model, n_blocks)
     searched = [] if steps == 0 else _search(settings, context, training)
@@ -80,7 +80,7 @@ def searches(
     d_model: int | None = None,
     n_blocks: int | None = None,
 ) -> list[Run]:
-    """The runs that choose the learning rate of that embedder, whatever its padding; none where its rate is given."""
+    """The runs that choose the learning rate of that embedder, for both paddings; none if its rate is given."""
     return _search(settings, context, _embedding(model, settings, "right", d_model, n_blocks))
 
 
@@ -114,7 +114,7 @@ def _embedding(
 
 
 def _search(settings: TrainingSettings, context: Context, training: Training) -> list[Run]:
-    """Both sides of padding take the rate that was chosen on one, as both supervise the same tokens."""
+    """Both sides of padding take the rate that was chosen on one, because both supervise the same tokens."""
     training = training._replace(padding=training.model.paddings[0])
     if settings.search is None or training.model.learning_rate is not None:
         return []
@@ -163,7 +163,7 @@ def _run(
 
 
 def _measures(training: Training) -> tuple[str, ...]:
-    """What is taken of a training: the curve, and what only some have."""
+    """The measures of a training: the curve, and those that only some have."""
     if training.windows:
         return OF_EVERY_TRAINING
     memory = ("training_memory",) if training.name in MEASURED_MEMORY else ()
@@ -175,7 +175,8 @@ def _kept(settings: TrainingSettings, steps: int) -> tuple[int, ...]:
 
 
 def _tested(settings: TrainingSettings, steps: int) -> tuple[int, ...]:
-    """Evenly spaced, as closely in a longer run, so that testing takes the same share of every run's time."""
+    """Evenly spaced, with the same distance in longer runs, so that testing takes the same share of every run's
+    time."""
     apart = max(1, settings.steps // settings.tested)
     return tuple(sorted({apart // 4, apart // 2, *range(apart, steps, apart)} - {0})) if steps > apart else ()
 
@@ -183,7 +184,7 @@ def _tested(settings: TrainingSettings, steps: int) -> tuple[int, ...]:
 def _network(
     settings: TrainingSettings, context: Context, training: Training, part: str, rate: float | None = None
 ) -> dict[str, Any]:
-    """What a run is made of, besides how long and how fast it learns: the fields of `Run` up to the corpus."""
+    """The fields of `Run` up to the corpus, without steps and optimiser."""
     name, model, size, padding, windows = training
     n_blocks, batch = size.n_blocks or settings.n_blocks, size.batch_size or settings.batch_size
     base = settings.base(model)
@@ -230,15 +231,15 @@ def _task(settings: TrainingSettings, training: Training, batch: int) -> dict[st
 
 
 def end_token(asked: int, tokens: str) -> int:
-    """The setting `end_token`, held against what the corpus's tokens say of themselves, once these are there.
+    """The setting `end_token`, checked against the corpus's tokens once these exist.
 
-    tokens: their id. Raises UserError where another token ends a document: attention would then read the padding.
+    tokens: their id. Raises UserError if another token ends a document: attention would then read the padding.
     """
     meta = Path("results/tokens") / tokens / "meta.json"
     try:
         found = json.loads(meta.read_text(encoding="utf-8"))["eod"]
     except (FileNotFoundError, ValueError, KeyError):
-        return asked  # a plan needs no corpus; what is damaged is named by the training, which reads all of it
+        return asked  # a plan needs no corpus; the training reads the whole file and reports damage
     if found != asked:
         raise UserError(
             f"config/mixers: studies.mixers.end_token is {asked!r}, but in {meta} token {found} ends a document, and "

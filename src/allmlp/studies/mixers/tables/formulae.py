@@ -1,4 +1,4 @@
-"""Tables of what no training alters: the audit, masks, hidden units, dimensions, memory, tournaments."""
+"""Tables without training: the audit, masks, hidden units, dimensions, memory, tournaments."""
 
 import numpy as np
 import pandas as pd
@@ -12,13 +12,13 @@ WORDS = {"pass": "pass", "fail": "leaks", "not applicable": "-"}
 @table("Causality audit", where="Transformer mixer hybrids", claims=["001-1", "001-19", "001-27"])
 def audit(audit: pd.DataFrame) -> pd.DataFrame:
     """Every architecture of the registry, tiny, with fresh weights in double precision. Later tokens: no prediction
-    changes with a later token. Later gradients: none comes back to a later token. Left padding: the first, in rows that
-    begin with padding. More padding: it alters no prediction, where an architecture says so. Right padding: a text
-    before padding is predicted as alone. Batch neighbours: other rows alter no prediction. Inputs matter: each input
-    alters a prediction of its row. A dash: the check does not apply. What leaks is kept as published, so that the audit
-    has something to catch.
+    changes with a later token. Later gradients: no prediction has a gradient at a later token. Left padding: "later
+    tokens" in rows that begin with padding. More padding: it changes no prediction, if the architecture declares this.
+    Right padding: a text before padding is predicted as without it. Batch neighbours: other rows change no prediction.
+    Inputs matter: each input changes a prediction of its row. A dash: the check does not apply. Architectures that leak
+    are kept as published, so that the audit has something to catch.
     """
-    rows = audit[audit["run"] == audit["run"].iloc[0]]  # no run plays a part: all say the same
+    rows = audit[audit["run"] == audit["run"].iloc[0]]  # no run is used: all have the same rows
     word = rows["result"].map(WORDS).mask(rows["result"].eq("fail") & rows["declared"].eq(""), "FAILS")
     cells = rows.assign(word=word).pivot(index="architecture", columns="check", values="word")
     failed = rows[rows["result"] == "fail"]
@@ -40,10 +40,9 @@ def masking(masking: pd.DataFrame) -> pd.DataFrame:
 
 @table("Hidden units under the triangular masks", where="Flat Mixers Train Faster", claims=["001-9"])
 def hidden_units(hidden_units: pd.DataFrame) -> pd.DataFrame:
-    """An expanded mixing over a context of so many inputs, both of its matrices lower triangular: which hidden units,
-    inputs and weights take part in an output, by the gradients of random weights. Above a factor of 1 the further units
-    are never read; below it the last inputs are read by none (the residual stream still carries them at their own
-    position).
+    """An expanded mixing with two lower triangular matrices: which hidden units, inputs and weights influence an
+    output, by the gradients of random weights. Above a factor of 1 the further units have no influence; below it the
+    last inputs have none (the residual stream still carries them at their own position).
     """
     rows = hidden_units.drop_duplicates("expansion_1").rename(columns={"expansion_1": "expansion"})
     return rows[["expansion", "hidden", "hidden_used", "inputs", "inputs_lost", "weights", "weights_used"]]
@@ -52,9 +51,9 @@ def hidden_units(hidden_units: pd.DataFrame) -> pd.DataFrame:
 @table("Dimensions for m points", where="Background", claims=["001-2"])
 def dimensions(dimensions: pd.DataFrame, paper: Paper) -> pd.DataFrame:
     """8 ln(m), the number of dimensions that hold m points by the Johnson-Lindenstrauss lemma, beside the number that
-    the paper prints. For English sentences it prints ln(m), without the 8: its conclusion, that so many hidden nodes
-    suffice for any English sentence, falls with the slip. The lemma bounds what a random projection keeps of distances
-    (here at an error of 1, that is, hardly any of them), not what a network needs.
+    the paper prints. For English sentences it prints ln(m), without the 8, so its conclusion, that so many hidden nodes
+    suffice for any English sentence, does not hold. The lemma bounds how well a random projection keeps distances (here
+    at an error of 1, which keeps hardly any), not what a network needs.
     """
     rows = dimensions.drop_duplicates("points")
     printed = rows["key"].map(paper["001-2"]).astype(float)
@@ -78,9 +77,9 @@ def dimensions(dimensions: pd.DataFrame, paper: Paper) -> pd.DataFrame:
 )
 def memory(memory: pd.DataFrame, paper: Paper) -> pd.DataFrame:
     """MB (2^20 bytes) of one sequence through models of the paper's width and back, without the head, in float32:
-    counted weights, gradients and bytes kept for the backward pass, and the peak of a device where the runs had one.
-    The ratio is of what is kept and held, over the flat mixer's. The paper's numbers hold a base of driver and context
-    besides; where it ran out of memory it prints none.
+    counted weights, gradients and bytes kept for the backward pass, and the peak of a device if the runs had one. The
+    ratio is that of the counted total to the flat mixer's. The paper's numbers include driver and context; if it ran
+    out of memory it prints none.
     """
     at = ["n_blocks", "context"]
     rows = memory.drop_duplicates(["model", *at])
@@ -106,9 +105,9 @@ def memory(memory: pd.DataFrame, paper: Paper) -> pd.DataFrame:
 
 @table("Forward passes of a search by tournament", where="Accurate Representation and Retrieval", claims=["001-30"])
 def tournament(tournament_passes: pd.DataFrame) -> pd.DataFrame:
-    """Counted passes of the matcher to find one of n texts in groups, passes over n, the limit 1 / (group - 1), and
-    what n log n passes, as the article says, would be (logarithm to the base of the group). Passes over n fall towards
-    the limit: the search takes a number of passes that grows as n (E001-13).
+    """Counted passes of the matcher to find one of n texts in groups, passes over n, the limit 1 / (group - 1), and the
+    n log n passes of the article (logarithm to the base of the group). Passes over n fall towards the limit: the number
+    of passes grows as n (E001-13).
     """
     rows = tournament_passes.drop_duplicates(["group", "texts"])
     n_log_n = rows["texts"] * np.log(rows["texts"]) / np.log(rows["group"])

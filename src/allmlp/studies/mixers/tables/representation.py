@@ -1,4 +1,4 @@
-"""Tables of what trained models keep of their input, and what they write."""
+"""Tables of the recovery of the input, and of generated text."""
 
 import pandas as pd
 
@@ -15,10 +15,10 @@ from allmlp.studies.seeds import summary
 )
 def recovery(recovery: pd.DataFrame) -> pd.DataFrame:
     """Share of tokens right, mean over seeds with its 95 % t interval: by descent from the whole layer (self), from
-    later positions only (non-self), at the paper's rate and at the best of a few for the model on other texts; and by a
-    search over tokens. Read off by the pseudo-inverse of the embeddings, as the paper does, and beside it by the
-    nearest embedding. The ceiling is what the pseudo-inverse reads off the true embeddings. Texts are the beginnings of
-    validation documents, as many tokens of each as the last column says.
+    later positions only (non-self), at the paper's rate and at the best of a few rates for the model, chosen on other
+    texts; and by a search over tokens. Tokens are read off by the pseudo-inverse of the embeddings, as in the paper,
+    and by the nearest embedding. The ceiling is the share that the pseudo-inverse reads off the true embeddings. Texts
+    are the beginnings of validation documents; the last column gives their tokens.
     """
     by = ["variant", "d_model", "n_blocks", "step", "way", "rates"]
     table = summary(
@@ -36,9 +36,8 @@ def recovery(recovery: pd.DataFrame) -> pd.DataFrame:
 
 @table("Coherence of greedy completions", where="Mixer Inference", claims=["001-29"])
 def completions(completions: pd.DataFrame) -> pd.DataFrame:
-    """The last tokens of validation stories, written by each model, the likeliest token after the likeliest: share of
-    the names in them that occur in their prompt, and share of four-word sequences that they have said before; mean over
-    seeds with its 95 % t interval. The last row is the stories as they go on.
+    """Greedy completions of validation stories: share of their names that occur in the prompt, and share of repeated
+    four-word sequences; mean over seeds with its 95 % t interval. The last row is the stories themselves.
     """
     shares = {"names_kept": "names_kept_1", "repeated": "repeated_1"}
     table = summary(completions, ["variant", "step"], **shares, seeds=("run", "nunique")).round(4)
@@ -48,9 +47,9 @@ def completions(completions: pd.DataFrame) -> pd.DataFrame:
 
 @table("Completions of the paper's prompts", where="Mixer Inference", claims=["001-29"])
 def completion_samples(completion_samples: pd.DataFrame) -> pd.DataFrame:
-    """The likeliest tokens after the paper's two prompts, of the first seed, beside what the paper prints of its own
-    models. Ours, trained on the corpus that this study names at its head, are given as much of a prompt's end as their
-    context holds beside what is written.
+    """Greedy completions of the paper's two prompts by the first seed, and the paper's printed ones of its own models.
+    Our models, trained on this study's corpus, read as much of a prompt's end as fits into their context besides the
+    completion.
     """
     ours = completion_samples[completion_samples["seed"].eq(completion_samples["seed"].min())].sort_values("variant")
     rows = []

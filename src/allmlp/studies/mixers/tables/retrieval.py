@@ -1,4 +1,4 @@
-"""Tables of the retrieval: what matchers reach, and what else reads the same embeddings."""
+"""Tables of the retrieval: matchers, and other readers of the same embeddings."""
 
 import pandas as pd
 
@@ -15,10 +15,10 @@ from allmlp.studies.seeds import over_seeds, summary
 )
 def retrieval(retrieval: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     """Lowest loss on held-out pairs over training, with its 95 % t interval over seeds, the loss at the end, and the
-    share of held-out queries whose own text comes first at the end. Chance is the logarithm of the number of
-    candidates. Learning rate and normalisation are those that each setting's search chose, where the scale searches.
-    Shared words: share of a query's content words that are in its text, as far as the embedder reads both. Truncated:
-    texts, and queries, longer than the embedder's context, of which only the last tokens are read.
+    share of held-out queries with their own text first at the end. Chance is the logarithm of the number of candidates.
+    Learning rate and normalisation are those of each setting's search, if the scale searches. Shared words: share of a
+    query's content words that are in its text, counted on the tokens that the embedder reads. Truncated: share of texts
+    and of queries longer than the embedder's context; only their last tokens are read.
     """
     by = ["model", "embedder", "width", "padding", "position", "pairs", "training_queries", "candidates"]
     table = summary(
@@ -49,10 +49,10 @@ def retrieval(retrieval: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     parts=[PART],
 )
 def retrieval_probes(retrieval: pd.DataFrame, distances: pd.DataFrame, embedding_probes: pd.DataFrame) -> pd.DataFrame:
-    """Share of held-out queries whose own text comes first, all on the same draws: mean over seeds and 95 % t interval.
-    Probes are ridge regressions in closed form: `text` and `query` read the words of the query in one side's embedding
-    and are told those of the other, `both` is told nothing, `map` is a linear map from text to query embeddings.
-    Distances are of embeddings as they are. Chance is one over the number of candidates.
+    """Share of held-out queries with their own text first, all on the same draws: mean over seeds and 95 % t interval.
+    Probes are closed-form ridge regressions: `text` and `query` predict the words of the query from one side's
+    embedding and get those of the other side, `both` gets none, `map` is a linear map from text to query embeddings.
+    Distances are between raw embeddings. Chance is one over the number of candidates.
     """
     by = ["words", "embedder", "padding", "position", "candidates", "reader"]
     table = over_seeds(readings(retrieval, distances, embedding_probes), by, "top_1")
@@ -67,8 +67,8 @@ def retrieval_probes(retrieval: pd.DataFrame, distances: pd.DataFrame, embedding
 )
 def query_effect(query_effect: pd.DataFrame) -> pd.DataFrame:
     """Largest change of scores (logits) when one query of a batch is replaced, over all runs of a matcher: its own
-    candidates' scores, and those of its neighbours in the batch. The transformer as published, where it was run,
-    attends across the batch and not along the candidates; scores that a query does not alter cannot be learnt from it.
+    candidates' scores, and those of its neighbours in the batch. The transformer as published, if it was run, attends
+    across the batch and not along the candidates; scores that do not depend on a query cannot be learnt from it.
     """
     return summary(
         query_effect,

@@ -1,4 +1,4 @@
-"""Tables of the trainings: who is ahead of the flat mixer, learning rates, leaks, dropout."""
+"""Tables of the trainings: models against the flat mixer, learning rates, leaks, dropout."""
 
 import pandas as pd
 
@@ -20,11 +20,11 @@ from allmlp.studies.seeds import summary
 def budgets(learning_curve: pd.DataFrame) -> pd.DataFrame:
     """Held-out loss of each model minus that of the flat mixer of the same width, depth and padding (nats, paired by
     seed; below 0 the model is ahead), at equal training steps, at equal time on one device, and at equal counted
-    operations, with 95 % t intervals: three columns, because the article's unit of compute, hours of one card, hides
-    which of them decides; an empty cell means runs that cannot be held equal so. Seconds and FLOPs of one step over the
-    flat mixer's, seconds by the benchmark that timed all models, else as the median over seeds. Parallel matrices,
-    where they were run, add up to one matrix and are applied as one, so that their steps cost less here than the
-    article's (E001-18). The hybrid as published, where it was run, sees under left padding the tokens that it is to
+    operations, with 95 % t intervals. There are three columns because the article's unit of compute, hours of one card,
+    hides which of them decides; an empty cell means that the runs are not comparable in this unit. Seconds and FLOPs of
+    one step over the flat mixer's, seconds by the benchmark if it timed all models, else the median over seeds.
+    Parallel matrices, if they were run, add up to one matrix and are applied as one, so their steps cost less here than
+    in the article (E001-18). The hybrid as published, if it was run, sees under left padding the tokens that it has to
     predict (E001-10).
     """
     rows, found = differences(learning_curve), []
@@ -56,10 +56,10 @@ def _per_step(rows: pd.DataFrame, unit: str) -> float:
 
 @table("Learning rates: what the search of every model found", parts=[SEARCH])
 def learning_rates(cost: pd.DataFrame) -> pd.DataFrame:
-    """Held-out loss (nats) at the end of the search's runs, the same rates, steps and seed for every model, size and
-    text; what is trained with both paddings is searched with one, for both; the seed is used for nothing else. edge:
-    the chosen rate is the smallest or largest tried, so that a better one may lie beyond. The article tunes by hand; a
-    rate of 0.005, which it names twice, occurs in none of its published trainers (E001-6).
+    """Held-out loss (nats) at the end of the search's runs, with the same rates, steps and seed for every model, size
+    and text. Models trained with both paddings are searched with one of them. The seed is used for nothing else. edge:
+    the chosen rate is the smallest or largest tried, so a better one may lie beyond. The article tunes by hand; a rate
+    of 0.005, which it names twice, occurs in none of its published trainers (E001-6).
     """
     rows = searched(of_part(cost, SEARCH))
     rows = rows.assign(model=settings_of(rows) + rows["windows"].map({True: ", windows", False: ""}))
@@ -77,9 +77,9 @@ def learning_rates(cost: pd.DataFrame) -> pd.DataFrame:
 def leaks(leak: pd.DataFrame) -> pd.DataFrame:
     """Largest change of a trained hybrid's logits before a place where all later tokens of the text are replaced, over
     held-out rows and seeds, and the share of rows with any change; a causal model has exactly 0. As published,
-    attention re-packs rows that are padded on the left, and the mask of the mixing that follows does not. The article's
-    conclusion that hybrids are the most efficient models does not follow from its own numbers: they were made with this
-    leak, as its body says (E001-10).
+    attention re-packs rows that are padded on the left, but the mask of the next mixing does not. The article's
+    conclusion that hybrids are the most efficient models does not follow from its own numbers, which were made with
+    this leak, as its body says (E001-10).
     """
     table = summary(
         leak,
@@ -101,7 +101,7 @@ def leaks(leak: pd.DataFrame) -> pd.DataFrame:
 def dropout(dropout: pd.DataFrame) -> pd.DataFrame:
     """Mean loss (nats per token) of a trained early GPT on its last training batches, with its dropout as in training
     and without, and on held-out documents; mean over seeds and 95 % t interval. The article prints a training loss
-    above the test loss: a training loss has the dropout in it, a test loss has not (E001-8).
+    above the test loss: only the training loss includes dropout (E001-8).
     """
     values = {"with": "with_dropout_nats", "without": "without_dropout_nats", "held_out": "validation_nats"}
     table = summary(dropout, ["variant"], seeds=("run", "nunique"), **values)

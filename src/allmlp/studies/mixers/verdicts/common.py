@@ -1,4 +1,4 @@
-"""What the rules of study 001's trainings share: printed losses, and orders that only a reversed sign refutes."""
+"""Common to the rules of study 001's trainings: printed losses, and orders that only a reversed sign refutes."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -37,15 +37,15 @@ def trainings(evidence: Evidence, part: str = TRAINING) -> pd.DataFrame:
 
 
 def by_clock(finding: Finding, rows: pd.DataFrame) -> Finding:
-    """The finding, which says whose seconds per step it counts with."""
+    """The finding, with the source of the seconds per step in its text."""
     return replace(finding, text=f"{finding.text}; seconds per step of {rows['clock'].iloc[0]}")
 
 
 def of_parts(parts: Mapping[str, Callable[[], Finding]], rows: pd.DataFrame | None = None) -> Finding:
-    """A claim in parts, each judged for itself: runs that are not comparable are named, and their part is not judged.
+    """A claim in parts, judged separately. A part with runs that are not comparable names them and is not judged.
 
-    rows: the curves, where parts compare at equal time; these say by which clock. Raises NotComparableError where that
-    leaves no part judged.
+    rows: the curves, if parts compare at equal time; their text then names the clock. Raises NotComparableError if no
+    part can be judged.
     """
     found: dict[str, Finding] = {}
     refused: list[NotComparableError] = []
@@ -63,8 +63,8 @@ def of_parts(parts: Mapping[str, Callable[[], Finding]], rows: pd.DataFrame | No
 def printed(evidence: Evidence, losses: Mapping[str, Values], *, tolerated: int = 0, refuting: int = 1) -> Finding:
     """Printed losses against prediction intervals: key of the claim's `paper` -> our losses, one per seed.
 
-    Reproduced with at most `tolerated` of them outside and no interval wider than the claim allows; contradicted from
-    `refuting` outside on. A loss that no run was planned for (an empty one) is undecided.
+    Reproduced with at most `tolerated` of them outside and no interval wider than the claim allows; contradicted with
+    at least `refuting` outside. A loss without a planned run (an empty one) is undecided.
     """
     limit = evidence.margin["half_width_nats"]
     found = {
@@ -83,7 +83,7 @@ def printed(evidence: Evidence, losses: Mapping[str, Values], *, tolerated: int 
 
 
 def only_on_paper(evidence: Evidence, losses: dict[str, Values] | None, **counts: int) -> Finding:
-    """`printed`, where the runs are of the article's size and length; elsewhere not judged."""
+    """`printed`, if the runs have the article's size and length; otherwise not judged."""
     if losses is None or evidence.scale != PAPER_SCALE:
         return undecided("not judged: the printed losses are of the article's size, data and unit of time")
     return printed(evidence, losses, **counts)
@@ -122,7 +122,7 @@ def behind(loser: pd.DataFrame, winner: pd.DataFrame, unit: str, margin: float, 
 
 
 def in_every_seed(changed: NDArray[np.bool_], n: int, *, claimed: bool = True) -> Verdict:
-    """Is something changed in every one of `n` seeds (claimed), or in none?"""
+    """Did something change in all of `n` seeds (claimed), or in none?"""
     if n < FEWEST_SEEDS:
         return "undecided"
     if changed.all() if claimed else not changed.any():
@@ -131,7 +131,8 @@ def in_every_seed(changed: NDArray[np.bool_], n: int, *, claimed: bool = True) -
 
 
 def slightly_behind(loser: pd.DataFrame, winner: pd.DataFrame, margin: float) -> Finding:
-    """`behind` at equal time, refuted by an interval below 0 alone: the margin is smaller than what seeds differ by."""
+    """`behind` at equal time, refuted only by an interval below 0, because the margin is smaller than the spread of
+    seeds."""
     rule, lead = Rule("better", 0.0, margin), budgets.compared(loser, winner, "seconds")
     verdict, rests = DECIDED[int(rule.decide(lead))], {"": on(rule, lead)}
     return replace(better(lead, margin, unit=NATS), verdict=verdict, rests=rests, p_against=p_below(lead, rule.low))

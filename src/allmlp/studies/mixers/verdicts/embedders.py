@@ -1,6 +1,7 @@
-"""The rules on what embeds better for retrieval (001-22 to 001-26, own-5, -6, -8). The unit is the seed, in nats.
+"""The rules on which model embeds better for retrieval (001-22 to 001-26, own-5, -6, -8). The unit is the seed, in
+nats.
 
-Where both padding sides were run, a rule must hold on both.
+If both padding sides were run, a rule must hold on both.
 """
 
 from dataclasses import replace
@@ -123,7 +124,7 @@ def untrained_embeds_nothing(evidence: Evidence) -> Finding:
 
 
 def autoencoder_embeds_no_better(evidence: Evidence) -> Finding:
-    """001-26: an encoder that gives its input back embeds no better for retrieval than an untrained mixer."""
+    """001-26: an autoencoder embeds no better for retrieval than an untrained mixer."""
     rows, margin = evidence.table("retrieval"), evidence.margin
     untrained, autoencoder = of_scale(evidence, UNTRAINED, AUTOENCODER)
     entropy, gap = by_side(rows, autoencoder, "embedder_nats"), differences(rows, untrained, autoencoder, "lowest_nats")
@@ -139,7 +140,7 @@ def autoencoder_embeds_no_better(evidence: Evidence) -> Finding:
 
 
 def shared_words(evidence: Evidence) -> Finding:
-    """001-own-5: is what an untrained transformer's embeddings give to retrieval owed to shared words?"""
+    """001-own-5: do an untrained transformer's embeddings help retrieval only through shared words?"""
     rows, margin = evidence.table("retrieval"), evidence.margin["gain_nats"]
     settings = UNTRAINED_TRANSFORMER, UNTRAINED_TRANSFORMER._replace(words=OTHER_WORDS)
     shared, other = (gains(rows, setting) for setting in settings)
@@ -174,7 +175,7 @@ def mean_embeds_better(evidence: Evidence) -> Finding:
 
 
 def _beside(rows: pd.DataFrame, transformer: Setting) -> str:
-    """The untrained transformer's gain, where it was run."""
+    """The untrained transformer's gain, if it was run."""
     try:
         found = {side: t_interval(gain.to_numpy()) for side, gain in gains(rows, transformer).items()}
     except NotPlannedError:

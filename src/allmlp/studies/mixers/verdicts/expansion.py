@@ -27,7 +27,7 @@ from allmlp.studies.mixers.verdicts.common import (
 from allmlp.studies.rules import NotComparableError, of_part
 
 MANY_HEADS = "llama-16"
-PRINTED_WIDTH = 256  # of the expanded mixer whose losses the article's training section prints
+PRINTED_WIDTH = 256  # of the expanded mixer with printed losses in the article's training section
 
 
 def expanded_mixer(evidence: Evidence) -> Finding:

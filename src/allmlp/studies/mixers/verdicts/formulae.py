@@ -1,4 +1,4 @@
-"""The rules on what no training alters: masks, dimensions, hidden units, memory (001-1, -2, -9, -13, -14, own-11)."""
+"""The rules without training: masks, dimensions, hidden units, memory (001-1, -2, -9, -13, -14, own-11)."""
 
 import math
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding
 from allmlp.studies.rules import exact, undecided
 
-MIB = 2**20  # what driver tools print as MB
+MIB = 2**20  # MB in the output of driver tools
 MIXER, TRANSFORMER, FUSED = "flat mixer", "transformer", "transformer, fused attention"
 
 
 def exactly(holds: bool, value: float, unit: str, text: str) -> Finding:
-    """A property that is counted, not sampled: reproduced or contradicted, or undecided where there is no number."""
-    if math.isnan(value):  # on a device: something did not fit
+    """A property that is counted, not sampled: reproduced or contradicted, or undecided without a number."""
+    if math.isnan(value):  # something did not fit on a device
         return undecided(f"not judged: a pass did not fit the device; {text}", 1, unit)
     return exact(holds, value, unit, text)
 
@@ -111,7 +111,7 @@ def fused_memory(evidence: Evidence) -> Finding:
 
 
 def megabytes(evidence: Evidence, model: str) -> tuple["pd.Series[float]", str]:
-    """(n_blocks, context) -> MB of one model, and what they are: the device's peak where there is one, else counted."""
+    """(n_blocks, context) -> MB of one model, and their kind: the device's peak if there is one, else counted."""
     rows = evidence.table("memory").drop_duplicates(["model", "n_blocks", "context"])
     measured = rows["peak_bytes"].notna().any()
     column = "peak_bytes" if measured else "total_bytes"
@@ -140,7 +140,8 @@ def printed_table(paper: Mapping[Any, float]) -> "pd.Series[float]":
 
 
 def _entries(evidence: Evidence, found: "pd.Series[float]", where: str) -> Finding:
-    """The share of printed entries that ours meet, each less the smallest of its table; what did not fit is not met."""
+    """The share of printed entries that ours meet, each less the smallest of its table; passes that did not fit count
+    as missed."""
     printed = printed_table(evidence.paper)
     ours, theirs = found.reindex(printed.index) - found.min(), printed - printed.min()
     met = (ours - theirs).abs() <= evidence.margin["relative_1"] * theirs

@@ -1,6 +1,6 @@
-"""The rules on what reads embeddings: matchers, distances, probes, tournaments (001-21, -27, -30, own-7).
+"""The rules on readers of embeddings: matchers, distances, probes, tournaments (001-21, -27, -30, own-7).
 
-The unit is the seed. Where both padding sides were run, a rule must hold on both.
+The unit is the seed. If both padding sides were run, a rule must hold on both.
 """
 
 from contextlib import nullcontext, suppress
@@ -95,9 +95,10 @@ def tournament_grows(evidence: Evidence) -> Finding:
 
 
 def _nowhere(rows: pd.DataFrame, setting: Setting, margin: float, beside: Setting | None = None) -> Finding:
-    """Does a matcher learn nothing, before the end and, where that was run, from the mean over the text?
+    """Does a matcher learn nothing, from the position before the end and, if it was run, from the mean over the text?
 
-    beside: where this one learns nothing either, a failure is the embeddings' or the budget's, and not shown.
+    beside: if this matcher learns nothing either, the embeddings or the budget may be the cause, and nothing is
+    decided.
     """
     found = {}
     for position, name in POSITIONS.items():

@@ -1,4 +1,4 @@
-"""What models keep of their input, and what they write (001-28, own-9, own-10, 001-29). The unit is the seed."""
+"""The rules on recovery of the input and on generated text (001-28, own-9, own-10, 001-29). The unit is the seed."""
 
 import math
 from dataclasses import replace
@@ -53,7 +53,7 @@ def shares(rows: pd.DataFrame, way: str, when: When) -> pd.DataFrame:
 
 
 def _mean(evidence: Evidence, model: str, when: When, way: str, column: str = "recovered_1") -> "pd.Series[float]":
-    """seed -> share. NotPlannedError, naming the model, where it has no such weights."""
+    """seed -> share. NotPlannedError if the model has no such weights."""
     rows = shares(evidence.table("recovery"), way, when)
     return of_model(rows, model).set_index("seed")[column].astype(float)
 
@@ -68,7 +68,7 @@ def _comparisons(evidence: Evidence, way: str) -> dict[str, Finding]:
 
 
 def _minus(evidence: Evidence, other: str, when: When, way: str) -> Finding:
-    """The flat mixer's share minus another model's, paired by seed; beside it the shares themselves."""
+    """The flat mixer's share minus another model's, paired by seed, with both shares in the text."""
     ours, theirs = (_mean(evidence, model, when, way) for model in (FLAT, other))
     finding = better((ours - theirs).to_numpy(), evidence.margin["accuracy_1"], unit=UNIT)
     floor = evidence.margin["floor_1"]
@@ -97,7 +97,7 @@ def coherent_completions(evidence: Evidence) -> Finding:
 
 
 def _after(finding: Finding, flat: pd.DataFrame, llama: pd.DataFrame, near: float) -> Finding:
-    """The finding with the times of training in its text; undecided where either is over `near` times the other."""
+    """The finding with the times of training in its text; undecided if one is more than `near` times the other."""
     ours, theirs = flat["seconds"].median(), llama["seconds"].median()
     if math.isnan(ours) or math.isnan(theirs):
         return replace(finding, verdict="undecided", text=f"{finding.text}; how long they trained is not known")
@@ -108,10 +108,10 @@ def _after(finding: Finding, flat: pd.DataFrame, llama: pd.DataFrame, near: floa
 
 
 def at_equal_time(rows: pd.DataFrame, cost: pd.DataFrame, near: float, scale: str = "") -> pd.DataFrame:
-    """One row per run of the mixer and the transformer: its last kept step within `near` times what both have had.
+    """One row per run of the mixer and the transformer: its last kept step within `near` times their common time.
 
-    `seconds` and `clock` are those of `budgets.by_one_clock`. Where a run has no kept step so early, its earliest one
-    counts, where no time is known its last one.
+    `seconds` and `clock` are those of `budgets.by_one_clock`. A run without such an early kept step counts with its
+    earliest one, a run of unknown time with its last one.
     """
     trained = cost[cost["steps_done"].gt(0)].set_index("run")
     pair = pd.concat([of_model(rows, model) for model in (FLAT, LLAMA)])

@@ -1,4 +1,4 @@
-"""What the rules on retrieval share: a rule on each padding side, printed losses, and what was read of the texts."""
+"""Common to the rules on retrieval: a rule on each padding side, printed losses, and truncation of the texts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -20,14 +20,14 @@ NO_SIDE = "needs the same padding side in all of its settings, which is not plan
 
 
 def of_scale(evidence: Evidence, *settings: Setting) -> tuple[Setting, ...]:
-    """The settings as a scale has them: at `long` the mean over a text's tokens embeds it, for every embedder."""
+    """The settings at this scale: at `long` every embedder takes the mean over a text's tokens."""
     if evidence.scale != BENCHMARKED:
         return settings
     return tuple(setting._replace(position="mean") for setting in settings)
 
 
 def on_sides(values: Mapping[str, pd.Series], rule: Callable[[Values], Finding]) -> Finding:
-    """A rule on each padding side that was run: it must hold on all. NotPlannedError where there is none."""
+    """A rule on each padding side that was run: it must hold on all. NotPlannedError without any."""
     return _each_side(values, lambda _, of_side: rule(of_side))
 
 
@@ -38,10 +38,10 @@ def where_learnt(
     nats: float,
     *of: Mapping[str, pd.Series],
 ) -> Finding:
-    """`on_sides`, but undecided on a side where it says `verdict` and no matcher of that side learnt anything.
+    """`on_sides`, but undecided on a side with this `verdict` and no matcher that learnt anything.
 
-    of: chance minus loss on each side, by seed, of the matchers compared. One learnt if the lower end of its 95 % t
-    interval is above `nats`. Those that did not are equal, whatever their embeddings hold.
+    of: chance minus loss on each side, by seed, of the matchers compared. A matcher learnt if the lower end of its 95 %
+    t interval is above `nats`. Matchers that did not learn are equal for any embeddings.
     """
 
     def judged(side: str, of_side: Values) -> Finding:
@@ -65,7 +65,7 @@ def embeds_better(rows: pd.DataFrame, worse: Setting, good: Setting, margin: flo
 
 
 def printed_losses(evidence: Evidence, losses: Mapping[str, tuple[Setting, str]], refuting: int = 1) -> Finding:
-    """Printed losses beside ours, at the article's scale; padded on the right if planned, as its later code is."""
+    """Printed losses against ours, at the article's scale; padded on the right if planned, as in its later code."""
     found: dict[str, Values] | None = None
     if evidence.scale == PAPER_SCALE:
         rows = evidence.table("retrieval")
@@ -75,13 +75,13 @@ def printed_losses(evidence: Evidence, losses: Mapping[str, tuple[Setting, str]]
 
 
 def of_what_was_read(findings: Mapping[str, Finding], rows: pd.DataFrame, *settings: Setting) -> Finding:
-    """The claim of these parts, the first of which says how much of the texts the embedders of `settings` read."""
+    """The claim of these parts; the first part's text says how much of the texts the embedders of `settings` read."""
     name, first = next(iter(findings.items()))
     return whole({**findings, name: replace(first, text=f"{first.text}; {truncated(rows, *settings)}")})
 
 
 def truncated(rows: pd.DataFrame, *settings: Setting) -> str:
-    """Of which share of the held-out texts, and of the queries, the embedders of these settings read the end only."""
+    """The shares of held-out texts and queries that the embedders of these settings truncate."""
     found = pd.concat([of_setting(rows, setting) for setting in settings])
     texts, queries = (_span(found[column]) for column in ("truncated_1", "truncated_queries_1"))
     return f"truncated to the embedder's context: {texts} of the texts, {queries} of the queries"

@@ -23,10 +23,10 @@ from allmlp.studies.mixers.verdicts.expansion import MANY_HEADS
 from allmlp.studies.rules import undecided
 
 BEST_LLAMA, BEST_FLAT = 512, 1024  # the widths that the article finds best
-BESIDE_LLAMA = (128, 256, 1024)  # the other widths of Llamas that it tries
-BESIDE_FLAT = (256, 2048)  # of flat mixers: the next smaller one that it tries, and the next larger one
+BESIDE_LLAMA = (128, 256, 1024)  # the article's other widths of Llamas
+BESIDE_FLAT = (256, 2048)  # the article's next smaller and next larger widths of flat mixers
 SMALLEST_LLAMA = 32  # 16 heads need two features each
-EIGHTH = 8  # at the scale `long` all widths are an eighth of the article's, and the unit of time is as much smaller
+EIGHTH = 8  # at the scale `long` all widths are an eighth of the article's, with a unit of time to match
 
 
 def best_llama(evidence: Evidence) -> Finding:
@@ -105,9 +105,10 @@ def _widths_of(evidence: Evidence, *printed: int) -> tuple[int, ...]:
 
 
 def unit_of_time(evidence: Evidence, rows: pd.DataFrame, of_models: list[pd.DataFrame]) -> float:
-    """The seconds that all of these models have had: at the scale `long` at most the miniature of the article's unit.
+    """The seconds that all of these models have trained: at the scale `long` at most the scaled-down unit of the
+    article.
 
-    That is the time in which the 16-headed Llama of the study's width has taken `long_unit_steps`.
+    This unit is the time of `long_unit_steps` steps of the 16-headed Llama of the study's width.
     """
     amount = budgets.budget(of_models, "seconds")
     if evidence.scale != BENCHMARKED:
@@ -118,7 +119,7 @@ def unit_of_time(evidence: Evidence, rows: pd.DataFrame, of_models: list[pd.Data
 
 
 def _wide(rows: pd.DataFrame, best: int) -> pd.DataFrame:
-    """The flat mixer of the width that the claim names, in its largest batch; the widest where that is not planned."""
+    """The flat mixer of the claim's width, with its largest batch; the widest if that is not planned."""
     of_width = widths(rows, FLAT)
     if best not in of_width:
         return of_width[max(of_width)]
@@ -142,7 +143,7 @@ def _is_best(
 
 
 def _flat_losses(rows: pd.DataFrame, of_width: dict[int, pd.DataFrame]) -> dict[str, Values] | None:
-    """The ten printed losses of flat mixers: five widths or batch sizes; None where one of them is not planned."""
+    """The ten printed losses of flat mixers: five widths or batch sizes; None if one of them is not planned."""
     found = of_model(rows, FLAT, size=None)
     wide = found[found["d_model"].eq(BEST_FLAT)]
     sizes = {f"d{width}": of_width.get(width) for width in (256, 512, BEST_FLAT, 2048)}

@@ -89,7 +89,7 @@ def early_gpt(evidence: Evidence) -> Finding:
 
 
 def _printed_of(evidence: Evidence, gpts: dict[str, pd.DataFrame], mixer: pd.DataFrame) -> Finding:
-    """The early GPT with the most heads stands for the article's own, the best for its tuned one."""
+    """The early GPT with the most heads represents the article's default, the best one its tuned model."""
     if len(gpts) < 2:
         return undecided("not judged: needs the early GPT with two numbers of heads, which are not planned")
     tuned = min(gpts, key=lambda name: budgets.ends(gpts[name]).mean())
@@ -99,7 +99,7 @@ def _printed_of(evidence: Evidence, gpts: dict[str, pd.DataFrame], mixer: pd.Dat
 
 
 def _dropout(evidence: Evidence) -> str:
-    """What dropout does to the training loss (E001-8)."""
+    """The effect of dropout on the training loss (E001-8)."""
     rows = of_part(evidence.table("dropout"), "training")
     means = rows[["with_dropout_nats", "without_dropout_nats", "validation_nats"]].mean()
     return (

@@ -22,7 +22,7 @@ from allmlp.studies.rules import NotPlannedError, below, every, of_part
 
 KERNEL, KERNEL_LINEAR, TWO_HEADS = "kernel-4", "kernel-4-linear", "heads-2"
 HYBRIDS, LEAKING = ("hybrid-before", "hybrid-beside", "hybrid-after"), "hybrid-as-published"
-OF_PAPER = "-v100"  # models of the article's four V100
+OF_PAPER = "-v100"  # models that the article trained on four V100
 TUNED = f"{LLAMA}{OF_PAPER}-b32"  # the best of its Llamas there
 
 
@@ -109,12 +109,12 @@ def hybrids(evidence: Evidence) -> Finding:
 
 
 def _of_paper(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
-    """The model of the article's four V100 where it is planned, else the comparison's own."""
+    """The model of the article's four V100 if it is planned, else the comparison's own."""
     return of_model(rows, variant + OF_PAPER if rows["variant"].eq(variant + OF_PAPER).any() else variant)
 
 
 def _leaks(rows: pd.DataFrame, *, claimed: bool = True) -> Finding:
-    """Does a logit of every seed move with later tokens (claimed), or of none, exactly?"""
+    """Does a logit change with later tokens in every seed (claimed), or exactly in none?"""
     changes = rows.groupby("seed")["largest_change_1"].max()
     moved, n = (changes > 0).to_numpy(), len(changes)
     verdict = in_every_seed(moved, n, claimed=claimed)
@@ -140,7 +140,7 @@ def unit_decides(evidence: Evidence) -> Finding:
 def where_a_document_begins(evidence: Evidence) -> Finding:
     """001-own-2: on windows that begin anywhere the flat mixer loses more, against Llama, than on aligned documents.
 
-    All four are read at the steps that each of them has had: a gap alters on the way.
+    All four are read at the common number of steps, because a gap changes during training.
     """
     aligned, anywhere = trainings(evidence), trainings(evidence, WINDOWS)
     pairs = [[of_model(rows, model) for model in (FLAT, LLAMA)] for rows in (anywhere, aligned)]
@@ -150,7 +150,7 @@ def where_a_document_begins(evidence: Evidence) -> Finding:
 
 
 def added_to_a_flat_mixer(evidence: Evidence) -> Finding:
-    """001-own-3: heads, kernels and parallel convolutions bring nothing that more steps of a flat mixer do not."""
+    """001-own-3: heads, kernels and parallel convolutions gain no more than more steps of a flat mixer."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
     flat, added = of_model(rows, FLAT), {name: of_model(rows, name) for name in ADDED}
 
