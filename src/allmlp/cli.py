@@ -232,6 +232,38 @@ def keep(runs: Annotated[list[str] | None, typer.Argument()] = None, push: bool 
 
 
 @app.command()
+def pin(name: str, params: Overlays = None, scale: ScaleOption = None) -> None:
+    """Name this state, if everything is committed, measured and in the remote: a tag, and a row of results/PINS.md."""
+    from allmlp.states import pinning
+
+    pinning.pin(_plan(params, scale, None), name)
+
+
+@app.command()
+def pins() -> None:
+    """The pinned states: name, commit, day, verdicts. `git checkout NAME && dvc checkout` restores one."""
+    from allmlp.states import pinning
+
+    pinning.pins()
+
+
+@app.command()
+def verify() -> None:
+    """Read every result again: is it the bytes that were recorded? Status 1 if one is not."""
+    from allmlp.states import verifying
+
+    raise typer.Exit(verifying.show(verifying.verify()))
+
+
+@app.command()
+def diff(before: str, after: str, page: Annotated[Path | None, typer.Option(help="HTML too.")] = None) -> None:
+    """Parameters and verdicts that differ between two states, and values beyond the other state's interval."""
+    from allmlp.states import comparing
+
+    comparing.show(before, after, START / page if page else None)
+
+
+@app.command()
 def prune(
     params: Overlays = None,
     apply: Annotated[bool, typer.Option(help="Delete; without it, only say what would be.")] = False,

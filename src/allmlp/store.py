@@ -115,6 +115,11 @@ def parts(study: str, measure: str) -> tuple[Path, ...]:
     return tuple(map(Path, _files(study, measure)))
 
 
+def digest_of(content: bytes) -> str:
+    """The name of a part with these bytes."""
+    return sha256(content).hexdigest()[:DIGITS]
+
+
 def _files(study: str, measure: str) -> list[str]:
     """Their absolute paths, as text: they are asked for tens of thousands of times."""
     folder = f"{os.getcwd()}/{STORE}/{study}/{measure}"
@@ -157,7 +162,7 @@ def _read(part: Path) -> pa.Table:
         table = pq.read_table(io.BytesIO(content), read_dictionary=list(ABOUT), use_threads=False, pre_buffer=False)
     except (OSError, pa.ArrowException) as error:
         raise UserError(f"{part}: cannot be read as a part of the store ({error}). {way_out}") from error
-    if sha256(content).hexdigest()[:DIGITS] != part.stem:
+    if digest_of(content) != part.stem:
         raise UserError(f"{part}: its bytes are not those that its name is the digest of. {way_out}")
     if lacking := [name for name in ABOUT if name not in table.column_names]:
         raise UserError(f"{part}: has no column {', '.join(lacking)}, so it is no part of the store. {way_out}")
@@ -180,7 +185,7 @@ def write(study: str, measure: str, taken: Iterable[tuple[Measured, pa.Table]]) 
     files = []
     for tables in groups.values():
         content = measured.parquet(pa.concat_tables(tables))
-        files.append(STORE / study / measure / f"{sha256(content).hexdigest()[:DIGITS]}.parquet")
+        files.append(STORE / study / measure / f"{digest_of(content)}.parquet")
         paths.write_whole(files[-1], content)
     return files
 

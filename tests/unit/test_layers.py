@@ -35,7 +35,7 @@ FLOORS = [
     "report.ages",
     "compacting",
     "report",
-    "advancing bundles reproducing overview differing checking",
+    "advancing bundles reproducing overview differing checking states",
     "bare cli",
     "__main__",
 ]

@@ -1,0 +1,78 @@
+"""`allmlp pin NAME`: a name for a state, given only where everything is committed, measured and in the remote."""
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from datetime import date
+from pathlib import Path
+
+import pandas as pd
+
+from allmlp import paths, studies
+from allmlp.aligning import aligned
+from allmlp.errors import UserError
+from allmlp.plan import Plan
+from allmlp.report import claims
+from allmlp.report.tabulate import TABLES
+from allmlp.states import repository
+
+PINS = Path("results/PINS.md")
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
+HEAD = """# Pinned states
+
+| state | commit | pinned | verdicts of the papers' claims | hours of training |
+| --- | --- | --- | --- | --- |
+"""
+SIGN = "allmlp pin: "  # begins the message of a tag that is a pin
+
+
+def pin(plan: Plan, name: str) -> None:
+    """Tag HEAD, and add a row to results/PINS.md. UserError with everything that stands against it."""
+    if not NAME.fullmatch(name):
+        raise UserError(f"{name!r}: a state's name has only a-z, 0-9, _, . and -, and begins with a letter or digit.")
+    if against := [*_uncommitted(), *_unmeasured(plan), *_not_in_the_remote()]:
+        raise UserError(f"{name}: not pinned.\n" + "\n".join(f"- {reason}" for reason in against))
+    commit = repository.commit("HEAD")
+    verdicts = Counter(c["verdict"] for c in claims.read()["claims"] if not studies.is_own(c["id"]))
+    summary = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+    hours = pd.read_csv(TABLES / "runs.csv").drop_duplicates("run")["seconds"].sum() / 3600
+    repository.git("tag", "--annotate", f"--message={SIGN}{summary}", name, commit)
+    before = PINS.read_text(encoding="utf-8") if PINS.is_file() else HEAD
+    row = f"| {name} | {commit[:12]} | {date.today()} | {summary} | {hours:,.1f} |\n"
+    paths.write_whole(PINS, before + row)
+    print(f"pinned {commit[:12]} as {name}. Commit {PINS}, and `git push origin {name}` shares the name.")
+
+
+def _uncommitted() -> list[str]:
+    files = repository.git("status", "--porcelain").splitlines()
+    return [f"not committed: {', '.join(line[3:] for line in files[:5])}{' ...' * (len(files) > 5)}"] if files else []
+
+
+def _unmeasured(plan: Plan) -> list[str]:
+    """Measurements that the chosen scale lacks, and a report of other ones."""
+    found = []
+    if missing := len(plan.unstored):
+        found.append(f"{missing} measurements of scale {plan.scale} are missing: run snakemake")
+    if plan.unreported():
+        found.append("the report is of other measurements: run `allmlp report`")
+    return found
+
+
+def _not_in_the_remote() -> list[str]:
+    """Kept checkpoints and tokens that are here and that the default remote lacks."""
+    command = [sys.executable, "-m", "dvc", "status", "--cloud", "--json"]
+    done = subprocess.run(command, cwd=paths.project(), capture_output=True, text=True)
+    if done.returncode:
+        return [f"the remote cannot be asked: {done.stderr.strip().splitlines()[-1]}"]
+    new = [file for file, state in json.loads(done.stdout or "{}").items() if state == "new"]
+    return [f"{len(new)} kept files are not in the remote: `dvc push`"] if new else []
+
+
+def pins() -> None:
+    """Print the pinned states of this repository: name, commit, day, verdicts."""
+    form = "%(refname:short)%09%(*objectname:short)%09%(creatordate:short)%09%(contents:subject)"
+    tags = repository.git("for-each-ref", "refs/tags", f"--format={form}", "--sort=creatordate").splitlines()
+    rows = [line.replace(SIGN, "").split("\t") for line in tags if f"\t{SIGN}" in line]
+    print("\n".join(aligned(rows, left=4)) if rows else "no pinned state; `allmlp pin NAME` pins this one")

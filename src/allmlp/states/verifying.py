@@ -1,0 +1,122 @@
+"""`allmlp verify`: are all results the bytes that were recorded? Every file is read again.
+
+Recorded are: in the name of each part of the measurements, the digest of its bytes; in the pointers of checkpoints and
+tokens, and in dvc.lock for claims, figures, tables and report, DVC's MD5. What the remote alone has is not verified.
+"""
+
+import hashlib
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import yaml
+
+from allmlp import store
+from allmlp.keeping import CHECKPOINTS, TOKENS
+from allmlp.states import repository
+
+
+class Wrong(NamedTuple):
+    """A file that is not as recorded, and how it differs."""
+
+    file: Path
+    how: str
+
+
+class Verified(NamedTuple):
+    """How many files and folders were read, how many recorded ones are not here, and which are wrong."""
+
+    read: int
+    absent: int
+    wrong: list[Wrong]
+
+
+def verify() -> Verified:
+    """Compare everything that is here with what was recorded."""
+    parts = [part.relative_to(Path.cwd()) for of in store.measures() for part in store.parts(*of)]
+    wrong = [Wrong(part, _how(part)) for part in parts if store.digest_of(part.read_bytes()) != part.stem]
+    recorded = list(_recorded())
+    here = [(path, digest) for path, digest in recorded if path.exists()]
+    for path, digest in here:
+        if md5(path) != digest:
+            wrong += list(_differing(path)) or [Wrong(path, "another digest than recorded")]
+    return Verified(len(parts) + len(here), len(recorded) - len(here), wrong)
+
+
+def _recorded() -> Iterator[tuple[Path, str]]:
+    """What DVC recorded: path, MD5."""
+    for pointer in sorted([*CHECKPOINTS.glob("*.dvc"), *TOKENS.glob("*.dvc")]):
+        for out in yaml.safe_load(pointer.read_text(encoding="utf-8"))["outs"]:
+            yield pointer.parent / out["path"], out["md5"]
+    stages = yaml.safe_load(Path("dvc.lock").read_text(encoding="utf-8"))["stages"]
+    for out in (out for stage in stages.values() for out in stage["outs"]):
+        yield Path(out["path"]), out["md5"]
+
+
+def md5(path: Path) -> str:
+    """DVC's MD5 of a file; of a folder, the MD5 of the sorted list of its files with theirs."""
+    if path.is_file():
+        return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+    files = sorted((file.relative_to(path).parts, file) for file in path.rglob("*") if file.is_file())
+    listed = [{"md5": md5(file), "relpath": "/".join(parts)} for parts, file in files]
+    text = json.dumps(listed, sort_keys=True)
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() + ".dir"
+
+
+def _differing(path: Path) -> Iterator[Wrong]:
+    """The files of a wrong output that differ from those of git's HEAD."""
+    for file in [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file()):
+        if (then := repository.content("HEAD", file)) is None and path.parent in (CHECKPOINTS, TOKENS):
+            return  # only DVC has these
+        if then != file.read_bytes():
+            yield Wrong(file, _how(file))
+
+
+def _how(file: Path) -> str:
+    """How a file differs from that of git's HEAD, down to the first column or byte."""
+    now, then = file.read_bytes(), repository.content("HEAD", file)
+    if then is None:
+        return "not in git's HEAD"
+    if file.suffix in (".parquet", ".csv"):
+        try:
+            return first_column(_table(now, file.suffix), _table(then, file.suffix))
+        except (ValueError, OSError) as error:
+            return f"cannot be read: {str(error).splitlines()[0]}"
+    same = next((at for at, (a, b) in enumerate(zip(now, then, strict=False)) if a != b), min(len(now), len(then)))
+    return f"differs from byte {same:,} of {len(then):,}"
+
+
+def _table(content: bytes, suffix: str) -> pd.DataFrame:
+    return pd.read_parquet(io.BytesIO(content)) if suffix == ".parquet" else pd.read_csv(io.BytesIO(content))
+
+
+def first_column(now: pd.DataFrame, then: pd.DataFrame) -> str:
+    """The first column that differs between two tables, and by how much at most, relative to the recorded value."""
+    if list(now.columns) != list(then.columns) or len(now) != len(then):
+        return f"{len(now)} rows of {len(now.columns)} columns, recorded {len(then)} of {len(then.columns)}"
+    for name in then.columns:
+        a, b = now[name], then[name]
+        if a.equals(b):
+            continue
+        rows = int((~((a == b) | (a.isna() & b.isna()))).sum())
+        return f"column {name} differs in {rows} of {len(b)} rows{_by(a, b)}"
+    return "equal values in other bytes"
+
+
+def _by(a: Any, b: Any) -> str:
+    if not (pd.api.types.is_numeric_dtype(a) and pd.api.types.is_numeric_dtype(b)):
+        return ""
+    relative = ((a.astype(float) - b.astype(float)).abs() / b.astype(float).abs()).max()
+    return f", by up to {relative:.2g} of the recorded value"
+
+
+def show(found: Verified) -> int:
+    """Print what is wrong and a summary. Returns 1 if anything is, else 0."""
+    for file, how in found.wrong:
+        print(f"{file}: {how}")
+    absent = f"; {found.absent} recorded folders are not here (`dvc pull` brings them)" if found.absent else ""
+    print(f"{found.read} files and folders read, {len(found.wrong) or 'none'} not as recorded{absent}")
+    return int(bool(found.wrong))
