@@ -4,7 +4,7 @@ import numpy as np
 
 
 def central(rows: int, columns: int) -> np.ndarray:
-    """Which patches are in the middle: the centred rectangle whose area is nearest to half the image's, (R, C) bool.
+    """The patches in the middle, (R, C) bool: the centred rectangle with an area nearest to half the image's.
 
     It leaves out as many rows as columns on every side: 12 x 12 of 16 x 16 patches, 2 x 2 of 4 x 4.
     """

@@ -1,8 +1,8 @@
-"""When a learning curve of the copying study arrives, and how steeply it falls (002-2, 002-4, 002-5).
+"""When a learning curve of the copying study reaches 99 % accuracy, and how steeply it falls (002-2, 002-4, 002-5).
 
-Curves are arrays (n,) over logged steps that rise, losses in nats. The plateau is the loss of a model that
-knows which tokens are letters and no more; a curve "falls to a share" at the first step where the median of
-its last five losses is below that share of the plateau.
+Curves are arrays (n,) over logged steps that rise, losses in nats. The plateau is the loss of a model that only knows
+which tokens are letters; a curve "falls to a share" at the first step where the median of its last five losses is below
+that share of the plateau.
 """
 
 import math
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 ARRIVED = 0.99  # "99 % accuracy" (Figure 4): of supervised tokens of the training batch, before its update
 WITHIN = 25  # iterations in which a phase change happens
 LETTERS = 26
-SMOOTHED = 5  # logged losses whose median is a fall's
+SMOOTHED = 5  # logged losses in a median
 
 
 class Fall(NamedTuple):
@@ -25,17 +25,16 @@ class Fall(NamedTuple):
 
 
 def first_reached(steps: NDArray, accuracy: NDArray, level: float = ARRIVED) -> int | None:
-    """The first of `steps` (n,) whose `accuracy` (n,) is at least `level`; None where none is (censored)."""
-    at = np.flatnonzero(np.asarray(accuracy, dtype=np.float64) >= level)  # nan, of a diverged run, never is
+    """The first of `steps` (n,) with an `accuracy` (n,) of at least `level`; None without any (censored)."""
+    at = np.flatnonzero(np.asarray(accuracy, dtype=np.float64) >= level)  # nan, of a diverged run, never reaches it
     return int(np.asarray(steps)[at[0]]) if len(at) else None
 
 
 def largest_fall(steps: NDArray, loss: NDArray, within: int = WITHIN) -> Fall:
     """The largest loss[t] - min(loss[t .. t + within]), in nats, and the step t where it begins (002-2).
 
-    Steps further apart than one iteration are judged as they are. Losses that are not finite take no part. 0
-    where the loss never falls, as in an empty curve (a run that diverged at once). Raises ValueError as
-    `_checked`.
+    Steps may be further apart than one iteration. Losses that are not finite are left out. 0 if the loss never falls,
+    as in an empty curve (a run that diverged at once). Raises ValueError as `_checked`.
     """
     steps, loss = _checked(steps, loss)
     finite = np.isfinite(loss)
@@ -50,7 +49,7 @@ def largest_fall(steps: NDArray, loss: NDArray, within: int = WITHIN) -> Fall:
 
 
 def plateau(string_length: int) -> float:
-    """n ln(26) / (n + 1) nats: the loss of guessing n letters at random and their end rightly (002-4)."""
+    """n ln(26) / (n + 1) nats: the loss of guessing n letters at random and predicting their end correctly (002-4)."""
     return string_length * math.log(LETTERS) / (string_length + 1)
 
 
@@ -79,7 +78,7 @@ def sharpness(steps: NDArray, loss: NDArray, height: float, budget: int) -> floa
 def gap(steps: NDArray, loss_a: NDArray, loss_b: NDArray, height: float) -> float:
     """Mean |loss_a - loss_b| over the plateau's `height`, up to twice the later fall to 0.1 of it (002-4).
 
-    Up to the last step where a curve does not fall or twice its time is beyond it. Raises ValueError as
+    Up to the last step if a curve does not fall, or if twice its time is beyond the last step. Raises ValueError as
     `_checked`.
     """
     steps, loss_a = _checked(steps, loss_a)

@@ -1,10 +1,10 @@
-"""How strongly each patch meets the class token in a trained bidirectional network (Figure 8, 002-9).
+"""How much each patch contributes to the class token in a trained bidirectional network (Figure 8, 002-9).
 
 Heat of patch i: the norm over features of exp(a_CLS + b_i) as block `LAYER` forms it, a = W_right x + b_in and
 b = W_left x of the block's normed input, inside the block's own pre-activation norm: exp(LN0(a_CLS + b_i)) for BiRN,
 exp(LN0(a_CLS) + LN0(b_i)) for Linear BiRN. The published heat-map code feeds the block's input to W_left and W_right
-without the block's norm, so that its maps show a layer that was not trained; and it forms the linear form only. As
-there, the heat of an image's patches adds up to 1.
+without the block's norm, so its maps show a layer that was not trained; and it has only the linear form. As in that
+code, the heat of an image's patches adds up to 1.
 """
 
 from typing import cast
@@ -18,7 +18,7 @@ from allmlp.models.birn import BidirectionalRelation
 from allmlp.models.patches import PatchClassifier
 from allmlp.tasks.images import ImageClassification
 
-LAYER = 6  # counted from 1; the last one where there are fewer
+LAYER = 6  # counted from 1; the last one if there are fewer
 
 
 @torch.no_grad()

@@ -1,4 +1,5 @@
-"""Which rows of a measurement belong together: the study's parts, an ablation beside what it ablates, ends of text."""
+"""Rows of a measurement that belong together: parts of the study, ablations with the published model, ends of text
+runs."""
 
 import math
 
@@ -7,7 +8,7 @@ import pandas as pd
 from allmlp.studies.rules import NotPlannedError, of_part
 from allmlp.studies.seeds import at_end
 
-PUBLISHED = "published"  # the variant that is CausalRN as the paper has it
+PUBLISHED = "published"  # the variant of the published CausalRN
 
 
 def variants(rows: pd.DataFrame, *names: str) -> pd.DataFrame:

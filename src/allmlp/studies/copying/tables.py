@@ -18,8 +18,8 @@ from allmlp.studies.seeds import at_end, summary
 def ablations(falls: pd.DataFrame, iterations_to_99: pd.DataFrame) -> pd.DataFrame:
     """CausalRN as published and with one part changed: mean over seeds of the first step below half the plateau, of the
     steps from nine tenths of it to one over the steps before (below 1: a sudden fall), of the largest fall of the loss
-    within 25 iterations, and of the step where it begins, with 95 % t intervals. What did not happen within the budget
-    enters with the budget.
+    within 25 iterations, and of the step where it begins, with 95 % t intervals. Events that did not happen within the
+    budget count with the budget.
     """
     rows = variants(falls)
     largest = variants(iterations_to_99)[["run", "fall_nats", "fall_step"]]
@@ -38,9 +38,9 @@ def ablations(falls: pd.DataFrame, iterations_to_99: pd.DataFrame) -> pd.DataFra
 
 @table("Copying as it is used", where="Section 3", claims=["002-4"])
 def greedy_decoding(greedy_decoding: pd.DataFrame) -> pd.DataFrame:
-    """Share of fresh strings that the trained models copy without an error when they write letter by letter after their
-    own letters (greedy decoding), and when they are given the true letters before (the accuracy that training logs):
-    mean over seeds, with the 95 % t interval of the first.
+    """Share of fresh strings that the trained models copy without an error, by greedy decoding, and given the true
+    letters before each letter (the logged accuracy of training): mean over seeds, with the 95 % t interval of the
+    first.
     """
     shown = summary(
         greedy_decoding,
@@ -56,10 +56,10 @@ def greedy_decoding(greedy_decoding: pd.DataFrame) -> pd.DataFrame:
 
 @table("Images: the end of training", where="Figure 7", claims=["002-8", "002-9", "002-own-3"])
 def image_ends(image_curve: pd.DataFrame, heat_shares: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
-    """Loss and accuracy on held-out images after the last step, mean over seeds and 95 % t interval. Heat: how much of
-    what the class token gathers lies in the middle of an image, beyond the middle's share of the area, mean over test
-    images and seeds; networks without relations have none. Weights are all but positions and head; operations those of
-    the whole training, forward and backward, as counted. The paper gives drawings, no numbers.
+    """Loss and accuracy on held-out images after the last step, mean over seeds and 95 % t interval. Heat: the share of
+    the class token's heat in the middle of an image, less the middle's share of the area, mean over test images and
+    seeds; networks without relations have none. Weights are all but positions and head; operations are those of the
+    whole training, forward and backward, counted. The paper gives drawings without numbers.
     """
     spent = cost[["run", "non_embedding_parameters", "steps_done", "counted_flops"]]
     beyond = (heat_shares["centre_share_1"] - heat_shares["area_share_1"]).rename("heat")
@@ -84,8 +84,8 @@ def image_ends(image_curve: pd.DataFrame, heat_shares: pd.DataFrame, cost: pd.Da
 @table("Iterations to 99 % accuracy", where="Figure 4", claims=["002-5"], parts=["comparison"], also=["long"])
 def iterations_to_99(iterations_to_99: pd.DataFrame) -> pd.DataFrame:
     """First iteration with 99 % of the tokens of a batch right: mean over seeds and 95 % t interval. A run that did not
-    arrive enters with its budget, so that the mean is a lower bound wherever fewer than all seeds arrived. Beside it
-    the largest fall of the loss within 25 iterations, a sudden one being near the plateau's height of about 3 nats.
+    reach it counts with its budget, so the mean is then a lower bound. Also the largest fall of the loss within 25
+    iterations; a sudden fall is near the plateau's height of about 3 nats.
     """
     shown = summary(
         iterations_to_99,
@@ -101,8 +101,8 @@ def iterations_to_99(iterations_to_99: pd.DataFrame) -> pd.DataFrame:
 
 @table("Operations against length", where="Equation 5", claims=["002-11"])
 def operations(operations: pd.DataFrame) -> pd.DataFrame:
-    """Counted operations of a forward and backward pass over one sequence, and of one more token after so many others:
-    matrix products by their size, pairs of the relation by theirs, everything else by the numbers it writes. The
+    """Counted operations of a forward and backward pass over one sequence, and of one more token after a sequence of
+    this length: matrix products and pairs of the relation by their size, all others by the numbers that they write. The
     exponents are the slopes of their logarithms over the logarithm of the length.
     """
     found = []
@@ -128,7 +128,7 @@ def parameter_counts(parameter_counts: pd.DataFrame, paper: Paper) -> pd.DataFra
 def text_losses(text_curve: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     """Loss on held-out documents after the last step: mean over seeds and 95 % t interval, in nats and in bits per byte
     of text, and the entropy of the text where it is known. Weights are those of the blocks, and all of them; operations
-    those of the whole training, forward and backward, as counted. The paper gives a drawing, no numbers.
+    are those of the whole training, forward and backward, counted. The paper gives a drawing without numbers.
     """
     spent = cost[["run", "parameters", "non_embedding_parameters", "steps_done", "counted_flops"]]
     shown = summary(
@@ -150,10 +150,9 @@ def text_losses(text_curve: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
 @table("What the models write", where="Figure 6, right", claims=["002-7"])
 def text_samples(text_samples: pd.DataFrame) -> pd.DataFrame:
     """The first sample of the first seed of each model, after the paper's prompt, at the temperature of the published
-    code (the paper states none): chosen by its number, not for its looks. Beside it, means over all samples and seeds:
-    the share of words that occur in the training text searched, and the longest part that stands there word for word,
-    in bytes. Samples change with one bit of a weight, so another machine writes other words. The paper prints two
-    samples of its Linear CausalRN.
+    code (the paper states none). Means over all samples and seeds: the share of words that occur in the searched
+    training text, and the longest part that occurs there word for word, in bytes. One changed bit of a weight changes a
+    sample, so other machines write other words. The paper prints two samples of its Linear CausalRN.
     """
     rows = text_samples.assign(text=text_samples["text"].map(one_line))
     return (

@@ -1,4 +1,4 @@
-"""`allmlp certify`: the certificate of a run of this project, or of anyone's weights for the same architecture.
+"""`allmlp certify`: the certificate of a run of this project, or of any weights of the same architecture.
 
 A file of your own is a safetensors file with these tensors, of any float type (p tokens, d features, h heads of k
 features, m neurons; the network is that of `circuits`, attention 1/2 everywhere, no norm):
@@ -7,8 +7,8 @@ features, m neurons; the network is that of `circuits`, attention 1/2 everywhere
     W_U (d, p)
 
 Further tensors are not read. For one head, or V and O already multiplied, use h = 1 and k = d, W_V the product and W_O
-the identity. The file does not name the attention, so the first line of the output does: the network with attention 1/2
-to both tokens is certified, or with 1 (`--attention 1`), which doubles the values.
+the identity. The file does not record the attention, so the output begins with it: the certified network has attention
+1/2 to both tokens, or 1 (`--attention 1`), which doubles the values.
 """
 
 from difflib import get_close_matches
@@ -27,7 +27,7 @@ from allmlp.training.storage import MANIFEST, read_json, read_tensors
 
 HEADS = ("level", "terms", "certified pairs", "smallest", "mean bound", "operations", "of brute force", "took")
 ARCHITECTURES = ("constant-attention", "hand-coded-addition")  # names of runs with such weights
-NEAREST = 3  # run ids that an unknown one is answered with
+NEAREST = 3  # run ids suggested for an unknown one
 HALF = 0.5  # the attention that every run of this project has
 ATTENTION = {HALF: "1/2", 1.0: "1"}
 CHECKPOINTS, FINAL = Path("results/checkpoints"), "final.safetensors"
@@ -50,7 +50,7 @@ def show(run: str, start: Path, attention: float = HALF) -> None:
 
 
 def _network(own: bool, attention: float) -> str:
-    """Which network the numbers belong to, and how to ask for the other one."""
+    """The attention of the certified network, and the option for the other one."""
     this = f"certified as attention {ATTENTION[attention]} to both tokens, one layer of ReLUs, no norm, no softmax"
     other = ATTENTION[1.0 if attention == HALF else HALF]
     way = f"attention {other}: --attention {1 if attention == HALF else 0.5:g}"
@@ -63,7 +63,7 @@ def attending(weights: dict[str, Floats], attention: float) -> dict[str, Floats]
 
 
 def _is_run(file: Path) -> bool:
-    """Has this project's training written it?"""
+    """Was the file written by this project's training?"""
     manifest = file.parent / MANIFEST
     return manifest.is_file() and file.name in read_json(manifest)
 

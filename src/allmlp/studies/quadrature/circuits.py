@@ -85,7 +85,7 @@ def residual(w: Weights) -> Floats:
 
 
 def logits(w: Weights) -> Floats:
-    """The whole network on all pairs, nothing neglected: [x, y, z], (p, p, p)."""
+    """The logits of the whole network for all pairs, without approximation: [x, y, z], (p, p, p)."""
     r_XYD = residual(w)
     hidden_XYM = np.maximum(r_XYD @ w["W_in"] + w["b_in"], 0.0)
     return hidden_XYM @ output(w).T + (r_XYD + w["b_out"]) @ w["W_U"]

@@ -1,4 +1,4 @@
-"""A key frequency's sum over neurons against the integral it stands for, by brute force (003-5, 003-7, 003-12).
+"""A key frequency's sum over neurons against the integral that it approximates, by brute force (003-5, 003-7, 003-12).
 
 With theta = k t / 2, t = x + y, and widths w = 2 pi r / sum r, which fill one period:
 
@@ -35,7 +35,7 @@ SLOPE = 2 * np.pi + 8 / 3
 
 
 def passed(part: Part, u: Any) -> Any:
-    """What a part of ReLU(u) lets through, of a number or an array."""
+    """A part of ReLU(u), for a number or an array."""
     return FACTOR[part] * PARTS[part](u)
 
 
@@ -46,7 +46,7 @@ def trained_sum(part: Part, theta_T: NDArray, rule: Rule) -> NDArray:
 
 
 def integral(part: Part, theta_T: NDArray) -> NDArray:
-    """The integral that the sum stands for at each theta, complex (T,)."""
+    """The integral that the sum approximates at each theta, complex (T,)."""
     return INTEGRAL[part] * np.exp(-2j * np.asarray(theta_T))
 
 

@@ -19,12 +19,12 @@ class Example:
 
     @property
     def title(self) -> str:
-        """Which sum this is, for a panel's title."""
+        """The frequency and the run, for a panel's title."""
         return f"seed {self.seed}, k = {self.frequency}, {len(self.rule.phi)} neurons"
 
 
 def first_run(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the first seed: of one run, should it have several."""
+    """The rows of the first seed, of one run only if it has several."""
     of_seed = rows[rows["seed"] == rows["seed"].min()]
     return of_seed[of_seed["run"] == of_seed["run"].iloc[0]]
 

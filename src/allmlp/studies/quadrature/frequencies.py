@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Complexes = NDArray[np.complex128]
 
-# A frequency with less of the total weight is negligible. Weight spread evenly over all frequencies of p = 59
-# would give each 0.034, so nothing that training prefers is left out.
+# A frequency with a smaller share of the weight is negligible. An even spread over all frequencies of p = 59 would give
+# each 0.034, so every frequency that training prefers is included.
 KEY_SHARE = 0.01
 FADING_SHARE = 0.05  # a key frequency below it is fading out: no mean over keys of errors or bounds counts it
 
@@ -53,7 +53,7 @@ class Neurons:
 
     @property
     def weight(self) -> Floats:
-        """r = 2 c e: how much of its frequency's sum a neuron carries, before normalisation."""
+        """r = 2 c e: a neuron's weight in the sum of its frequency, before normalisation."""
         return 2 * self.amplitude_in * self.amplitude_out
 
 

@@ -1,4 +1,4 @@
-"""A network that adds without training (Appendix D.1), in float64, and the law of when it makes no error.
+"""A network that adds without training (Appendix D.1), in float64, and the condition for no error.
 
 One frequency k, neurons ReLU(cos(kx + phi_i) + cos(ky + phi_i)), outputs w_i cos(kz + 2 phi_i). As the sum
 of two cosines is 2 D cos(theta + phi_i), with D = cos(k(x-y)/2) and theta = k(x+y)/2,
@@ -44,7 +44,7 @@ from allmlp.studies.quadrature.frequencies import Floats
 from allmlp.studies.quadrature.rule import two_phi
 
 FITTED = range(5, 16, 2)  # odd numbers of angles that the law is fitted to (003-own-3)
-ROUNDING = 1e-9  # below it, a sum of widths of 2 pi or a turned angle is taken for 0
+ROUNDING = 1e-9  # smaller values of a sum of widths of 2 pi, or of a turned angle, count as 0
 ELEMENTS = 4_000_000  # of an array that is held at once: 32 MB
 
 

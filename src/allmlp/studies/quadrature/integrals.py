@@ -5,8 +5,8 @@ With theta = k t / 2 (the paper prints k/2, E003-3), u = phi + theta gives for R
     int ReLU(cos u) cos(2u - kt) du = cos(kt) int over |u| < pi/2 of cos u cos 2u du = (2/3) cos(kt),
 
 the sine part being odd in u; with sin(-2 phi), (2/3) sin(kt). The absolute part |cos u| / 2 gives the same,
-and the identity part cos(u) / 2 gives 0, being orthogonal to cos 2u and sin 2u. Appendix B prints these last
-two in each other's place (E003-1).
+and the identity part cos(u) / 2 gives 0, being orthogonal to cos 2u and sin 2u. Appendix B exchanges the last two
+results (E003-1).
 """
 
 import math

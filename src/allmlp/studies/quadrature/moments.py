@@ -46,7 +46,7 @@ UNIT = 2.0**-53
 # M. On 128 neurons with one phase anywhere in each box (a quarter of the paper's width: its four keys), twice as
 # many terms lower the bound by less than a tenth (0.051 to 0.046), half as many raise it by a sixth (0.060).
 TERMS = 200
-OVERSAMPLING = 32  # N is at least this times M: between its points |P| is at most 1 / cos(pi / 32) = 1.005 higher
+OVERSAMPLING = 32  # N over M at least: between grid points |P| is at most 1 / cos(pi / 32) = 1.005 times higher
 
 
 def coefficient(m: NDArray) -> Floats:
@@ -102,7 +102,7 @@ def largest_sum(a: Complexes) -> float:
 
 
 def rounding(M: int, neurons: int) -> float:
-    """More than rounding can take from a bound with the terms |m| <= M of that many neurons."""
+    """A bound on the rounding error of a bound with the terms |m| <= M of that many neurons."""
     return UNIT * (160 * (M + 4) + 12 * neurons)
 
 

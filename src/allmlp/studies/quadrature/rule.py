@@ -32,6 +32,6 @@ def normalised(weight_N: NDArray) -> Floats:
 def angles(frequency: int, p: int) -> Floats:
     """theta = k t / 2 (rad) of every sum t = 0 .. p - 1.
 
-    t and t + p differ by pi k in theta. That can turn the sign of the identity part, and changes the size of no error.
+    t and t + p differ by pi k in theta. This can change the sign of the identity part, but no size of an error.
     """
     return np.pi * frequency * np.arange(p) / p

@@ -28,7 +28,7 @@ OF_SEEDS = (
     "sums",
     *OF_EVERY_TRAINED,
 )
-ANGLES = 5  # of the network written by hand; enough at the p of config/quadrature, see hand_coded_law
+ANGLES = 5  # of the hand-coded network; enough at the p of config/quadrature, see hand_coded_law
 WITHOUT_TRAINING = ("bound_cost", "closed_forms", "hand_coded_grids", "hand_coded_law", "printed_numbers")
 
 
@@ -60,7 +60,8 @@ class Sweep(Strict):
 
 
 class Settings(StudySettings):
-    """p and widths as the paper's (E003, decided settings); the loss in float64, or it underflows to exactly 0."""
+    """p and widths as in the paper (E003, decided settings). The loss is in float64, because float32 underflows to
+    0."""
 
     p: Prime
     d_model: int = Field(gt=0)
@@ -73,7 +74,7 @@ class Settings(StudySettings):
 
 
 class Network(NamedTuple):
-    """One training's settings that vary, besides its seed."""
+    """The settings in which trainings differ, besides the seed."""
 
     p: int
     d_mlp: int
@@ -81,7 +82,7 @@ class Network(NamedTuple):
 
 
 def runs(settings: Settings, context: Context) -> list[Run]:
-    """One run per seed, the sweep over weight decay, the grid of p and width, and the network written by hand."""
+    """One run per seed, the sweep over weight decay, the grid of p and width, and the hand-coded network."""
     base = Network(settings.p, settings.d_mlp, settings.optimiser.weight_decay)
     kept: dict[str, Any] = {"measures": OF_SEEDS, "keep": log_spaced(settings.steps, per_decade=2)}
     found = [replace(_run(settings, context, "seeds", base, seed), **kept) for seed in settings.seeds]
@@ -122,7 +123,7 @@ def _run(settings: Settings, context: Context, part: str, network: Network, seed
 
 
 def _hand_coded(settings: Settings, context: Context, base: Network) -> Run:
-    """The network of Appendix D.1, untrained. Measures that need no training are taken of it, once."""
+    """The network of Appendix D.1, untrained, for measures without training."""
     like = _run(settings, context, "hand-coded", base._replace(d_mlp=ANGLES), seed=0)
     return replace(
         like,
@@ -130,7 +131,7 @@ def _hand_coded(settings: Settings, context: Context, base: Network) -> Run:
         labels={**like.labels, "model": "hand-coded-addition"},
         architecture="hand-coded-addition",
         hyperparameters={"vocabulary": settings.p, "frequencies": [1], "angles": ANGLES},
-        optimiser=Optimiser(learning_rate=1.0).model_dump(),  # takes no part, and no setting of it alters the id
+        optimiser=Optimiser(learning_rate=1.0).model_dump(),  # not used, and its settings do not change the id
         steps=0,
         measures=WITHOUT_TRAINING,
     )

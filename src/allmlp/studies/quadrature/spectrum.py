@@ -1,4 +1,4 @@
-"""What the identity part of ReLU adds to the logits, as 2-D Fourier series over outputs z and inputs x (003-11).
+"""The identity part of ReLU in the logits, as 2-D Fourier series over outputs z and inputs x (003-11).
 
 u/2 of every neuron passes W_out unbent, so it is a sum of matrices of one token each (Appendix B; constants left out):
 
@@ -71,7 +71,7 @@ def _energy(a_UV: NDArray) -> float:
 
 
 def _share(part: float, total: float) -> float:
-    """NaN where there is nothing to share."""
+    """NaN for a total of 0."""
     return float(part / total) if total > 0 else float("nan")
 
 

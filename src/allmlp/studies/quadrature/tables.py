@@ -1,4 +1,4 @@
-"""Tables of study 003: every cell as text, empty where there is nothing to show."""
+"""Tables of study 003: every cell is text, or empty."""
 
 import math
 import re
@@ -20,7 +20,7 @@ from allmlp.studies.quadrature.verdicts.logits import OF_PAPER, r2_by_seed
 
 
 def of_mean(values: pd.Series, digits: int = 3, interval: Callable[[np.ndarray], Interval] = t_interval) -> str:
-    """The mean, and in brackets its interval where there is one."""
+    """The mean, and in brackets its interval if there is one."""
     found = interval(values.to_numpy(dtype=float))
     ends = f" [{found.low:.{digits}g}, {found.high:.{digits}g}]" if math.isfinite(found.low) else ""
     return f"{found.mean:.{digits}g}{ends}"
@@ -94,14 +94,13 @@ def _slope(rows: pd.DataFrame, by: str, value: str) -> str:
 
 @table("A certificate for the whole network, level by level", claims=["003-own-2", "003-own-6"])
 def certificates(certificate: pd.DataFrame) -> pd.DataFrame:
-    """Proved lower bounds on the margin of every pair (x, y); nothing of the network is neglected, and rounding is
-    included. Share of pairs certified; smallest and mean bound; largest bound minus true margin over all pairs and
-    seeds (never above 0); operations as a share of brute force; seconds of one core, brute force in ball arithmetic
-    too. Operations assume fast transforms, where this code takes plain products. Means over seeds with 95 % t
-    intervals. Terms: so many Fourier frequencies |m|, in the order 2, 0, 1, 3, 4, ..., of the sum over neurons are
-    kept, and all others bounded. One term is |m| = 2, the moment that the integral would evaluate; only the story
-    replaces it by the integral. The last structured level keeps all terms, so that only the error of its model of the
-    neurons remains.
+    """Proved lower bounds on the margin of every pair (x, y) of the whole network, rounding included. Share of pairs
+    certified; smallest and mean bound; largest bound minus true margin over all pairs and seeds (never above 0);
+    operations as a share of brute force; seconds of one core, brute force in ball arithmetic too. Operations assume
+    fast transforms; this code uses plain products. Means over seeds with 95 % t intervals. Terms: the number of kept
+    Fourier frequencies |m| of the sum over neurons, in the order 2, 0, 1, 3, 4, ...; all others are bounded. One term
+    is |m| = 2, the moment of the integral; only the story replaces it by the integral. The last structured level keeps
+    all terms, so only the error of its model of the neurons remains.
     """
     found = []
     for (level, terms), rows in in_order(certificate).groupby(["level", "terms"], observed=True):
@@ -123,9 +122,9 @@ def certificates(certificate: pd.DataFrame) -> pd.DataFrame:
 
 @table("The integrals behind the quadrature", where="Section 3 and Appendix B", claims=["003-3"])
 def closed_forms(closed_forms: pd.DataFrame) -> pd.DataFrame:
-    """Each integral over φ from -π to π: its value by hand, its value as the paper prints it (with the t that it leaves
-    out, E003-3), and the largest difference of either from numerical integration over the angles kt = 2πt/p, t = 0 ..
-    p-1. Appendix B swaps the results of the identity and of the absolute part (E003-1).
+    """Each integral over φ from -π to π: its value by hand, its printed value (with the t that the paper leaves out,
+    E003-3), and the largest difference of each from numerical integration over the angles kt = 2πt/p, t = 0 .. p-1.
+    Appendix B swaps the results of the identity and of the absolute part (E003-1).
     """
     found = []
     for integral in INTEGRALS:
@@ -277,9 +276,9 @@ def identity_part(identity_shares: pd.DataFrame, sign_inside: pd.DataFrame) -> p
     "Printed numbers and formulas, worked out again", where="throughout", claims=["003-7", "003-9", "003-10", "003-13"]
 )
 def printed_numbers(printed_numbers: pd.DataFrame) -> pd.DataFrame:
-    """No training takes part. printed: what the paper prints, or what its text implies, such as the 0 by which the two
-    sides of an equation differ; empty where it gives neither. Ours beside it. Errata that are settled on trained
-    networks, or by reading alone, are not here.
+    """Without training. printed: the paper's number, or one that its text implies, such as a difference of 0 between
+    the two sides of an equation; empty if there is neither. Errata that need trained networks, or only reading, are not
+    here.
     """
     rows = printed_numbers[printed_numbers["run"] == printed_numbers["run"].iloc[0]]  # all runs have the same numbers
     shown = rows.assign(printed=rows["printed_1"].map(four_digits), value=rows["value_1"].map(four_digits))
@@ -287,7 +286,7 @@ def printed_numbers(printed_numbers: pd.DataFrame) -> pd.DataFrame:
 
 
 def four_digits(value: float) -> str:
-    """Empty for NaN, and 0 for a number that differs from it by rounding in float64 only."""
+    """Empty for NaN, and 0 for a number within float64 rounding of 0."""
     if math.isnan(value):
         return ""
     return "0" if abs(value) < 1e-12 else f"{value:.4g}"

@@ -41,8 +41,8 @@ FINE: dict[str, Any] = {"markersize": 2.5, "linewidth": 1.0, "capsize": 1.5}
 )
 def loss_curves(loss_curve: pd.DataFrame) -> Figure:
     """Loss on held-out documents in nats per token against training steps, mean over seeds and 95 % t interval; with
-    one seed all variants see the same batches. {rates} Left of the grey line is what the rules call early. Variants
-    that a scale leaves out are not drawn. The paper names the variants and prints no loss.
+    one seed all variants see the same batches. {rates} "Early" in the rules is left of the grey line. Variants that a
+    scale leaves out are not drawn. The paper names the variants and prints no loss.
     """
     rows = loss_curve.dropna(subset="validation_nats")
     there = set(rows["variant"])
@@ -101,10 +101,10 @@ SHARES = {"word_share_1": "words", "pair_share_1": "pairs of words", "four_word_
 @figure("From letters to sentences", where="Section 4", claims=["004-6"])
 def milestones(milestones: pd.DataFrame, paper: Paper) -> Figure:
     """Samples of the model in training: share of their words, of pairs of neighbouring words and of sequences of four
-    words that occur in the training text (in four million characters of a longer one); mean length of the words spelled
-    right, and different pairs of words; and how much of its loss a model owes to its own document's context. Mean over
-    seeds and 95 % t interval against iterations (logarithmic; the samples before the first step stand at 1). Grey: the
-    iterations at which the paper saw words, phrases, small sentences and the use of context.
+    words that occur in the training text (in four million characters of a longer one); mean length of correctly spelled
+    words, and different pairs of words; and how much its own document's context lowers a model's loss. Mean over seeds
+    and 95 % t interval against iterations (logarithmic; the samples before the first step stand at 1). Grey: the
+    iterations at which the paper reports words, phrases, small sentences and the use of context.
     """
     rows = milestones.assign(step=milestones["step"].clip(lower=1))
     figure, axes = style.canvas(columns=3, height=3.0)
@@ -158,10 +158,10 @@ FORMS = {"transpose": "transpose (text)", "reshape": "reshape (published code)"}
 @figure("How far information travels", where="Figure 3 and its published code", claims=["004-8"])
 def reach(reach: pd.DataFrame) -> Figure:
     """Norm of the gradient of the last position's output with respect to each earlier token, over that with respect to
-    its own, in models with fresh weights and plain masks: at the paper's context, width and number of blocks, and where
-    the width is a multiple of the context. Tokens with a gradient of exactly zero are not drawn: nothing of them
-    arrives. The text transposes; the published code reshapes, so that a block moves information by about one token, or
-    by none. Grey: the whole context.
+    its own, in models with fresh weights and plain masks: at the paper's context, width and number of blocks, and with
+    a width that is a multiple of the context. Tokens with a gradient of exactly zero, which have no influence, are not
+    drawn. The text transposes; the published code reshapes, so that a block moves information by about one token, or
+    not at all. Grey: the whole context.
     """
     figure, axes = style.canvas(columns=2, height=2.9)
     for axis, size in zip(axes[0], (PRINTED, MULTIPLE), strict=True):

@@ -1,4 +1,4 @@
-"""What of a written text stands in the training text: words, pairs, sequences of four, and the longest run of words.
+"""Overlap of a sample with the training text: words, pairs, sequences of four, and the longest run of words.
 
 >>> text = Words.of(["The cat sat on the mat. The dog sat."])
 >>> text.share("the cat sat by the mat", 2)
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from allmlp.tokens import TokenFile
 
-SEARCHED = 1 << 22  # characters of a split that are read, unless more are asked for: its first documents
+SEARCHED = 1 << 22  # characters of a split to read by default, from its first documents
 WORD = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)?")
-END = 0  # what stands between two documents, so that no sequence crosses it; words have numbers from 1
+END = 0  # between two documents, so that no sequence crosses it; words have numbers from 1
 
 
 class Run(NamedTuple):
@@ -49,11 +49,11 @@ class Words:
         return cls(numbers, np.array(ids, dtype=np.int64))
 
     def read(self, text: str) -> NDArray[np.int64]:
-        """The numbers of a text's words, -1 where it is none of these: (n,)."""
+        """The numbers of a text's words, -1 for unknown ones: (n,)."""
         return np.array([self.numbers.get(word.lower(), -1) for word in WORD.findall(text)], dtype=np.int64)
 
     def share(self, text: str, length: int) -> float:
-        """Share of the sequences of `length` words of `text` that occur here; nan where it has none."""
+        """Share of the sequences of `length` words of `text` that occur here; nan without any."""
         ids = self.read(text)
         if len(ids) < length:
             return float("nan")
@@ -66,7 +66,7 @@ class Words:
         return float(there.mean())
 
     def longest_run(self, text: str) -> Run:
-        """The longest run of words of `text` that stands here word for word, whatever the punctuation; first of equals.
+        """The longest run of words of `text` that occurs here, ignoring punctuation; the first if several are equal.
 
         By dynamic programming over both texts: O(words x words), in one pass over this text for each word of the other.
         """

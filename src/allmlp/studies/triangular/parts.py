@@ -1,4 +1,4 @@
-"""Which rows of a measurement belong together: the study's parts, and its variants side by side."""
+"""Rows of a measurement that belong together: the study's parts, and its variants."""
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ RATES_OF_VARIANTS = f"{RATES} The discounted mask takes the averaging one's."
 
 
 def variants(rows: pd.DataFrame, *names: str) -> pd.DataFrame:
-    """The comparison's rows of these variants. NotPlannedError, naming them, where one is not planned."""
+    """The comparison's rows of these variants. NotPlannedError if one is not planned."""
     found = of_part(rows, COMPARISON)
     if missing := [name for name in names if name not in set(found["variant"])]:
         raise NotPlannedError(f"needs the variants {', '.join(missing)}, which are not planned")
@@ -22,5 +22,5 @@ def variants(rows: pd.DataFrame, *names: str) -> pd.DataFrame:
 
 
 def by_variant(rows: pd.DataFrame, column: str, *names: str) -> pd.DataFrame:
-    """A column's values of these variants: one row per seed, one column per variant, nan where a run has none."""
+    """A column's values of these variants: one row per seed, one column per variant, nan for a missing value."""
     return variants(rows, *names).pivot(index="seed", columns="variant", values=column)

@@ -1,4 +1,4 @@
-"""What the paper prints and its measures compare with: the model's sizes, and Figure 6's text."""
+"""Printed values that measures compare with: the model's sizes, and the text of Figure 6."""
 
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ SIZES: dict[str, Any] = {
 
 
 class Size(NamedTuple):
-    """What decides how far information travels."""
+    """The sizes that decide how far information travels."""
 
     context: int
     d_model: int
@@ -22,7 +22,7 @@ class Size(NamedTuple):
 
 PRINTED = Size(SIZES["context"], SIZES["d_model"], SIZES["n_blocks"])
 MULTIPLE = Size(64, 128, 4)  # the width a multiple of the context: in the published code no token reads another
-READING = "two triangles, sine layer"  # the one reading of the text that has the printed number of weights
+READING = "two triangles, sine layer"  # the only reading of the text with the printed number of weights
 
 # Figure 6, without its line breaks: what the fine-tuned model wrote
 SAMPLE = (

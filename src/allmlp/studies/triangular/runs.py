@@ -1,4 +1,4 @@
-"""Runs of study 004: variants of the triangular model, pre-training and fine-tuning, and what no training alters."""
+"""Runs of study 004: variants of the triangular model, pre-training and fine-tuning, and measures without training."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -19,7 +19,8 @@ PUBLISHED = "two-averaging"  # the variant that, at the printed sizes, is the pa
 
 
 class Variant(Strict):
-    """What a variant changes of the model as published; one that hardly differs may take the search of another."""
+    """The changes of a variant to the published model; a variant that hardly differs may share the search of
+    another."""
 
     hyperparameters: dict[str, Any] = Field(default={})
     searched_as: str | None = None
@@ -34,7 +35,8 @@ class Pretraining(Strict):
 
 
 class FineTuning(Strict):
-    """What a pre-trained model goes on with, and what another begins with: `corpus`, in the first one's tokens."""
+    """Fine-tuning of a pre-trained model, and training from scratch, on `corpus` with the tokens of the first
+    corpus."""
 
     corpus: str
     seeds: Seeds
@@ -136,7 +138,7 @@ def _further(settings: Settings, context: Context, search: tuple[str, ...]) -> I
 
 
 def _refuse_other_tokens(first: str, second: str, context: Context) -> None:
-    """UserError unless a token of both corpora is the same text: a model that goes on would take one for another."""
+    """UserError unless both corpora have the same tokens: the fine-tuned model would otherwise misread them."""
     teacher, tokenizer = _tokens(first, context)
     if _tokens(second, context) != (teacher, tokenizer):
         raise UserError(
@@ -146,7 +148,7 @@ def _refuse_other_tokens(first: str, second: str, context: Context) -> None:
 
 
 def _tokens(corpus: str, context: Context) -> tuple[str, Fitting]:
-    """The corpus that the tokenizer is fitted to, where it is fitted to one, and what is fitted."""
+    """The corpus that the tokenizer is fitted to, if any, and the tokenizer."""
     spec = context.parameters.corpora[corpus]
     _, tokenizer = spec.fitted
     return spec.others.get("teacher", corpus) if isinstance(tokenizer, BPE | Chunks) else "", tokenizer
@@ -205,13 +207,11 @@ def _run(
 
 
 WITHOUT_TRAINING = ("causality", "parameter_counts", "reach")
-SHORTEST = (
-    4  # letters of the strings that the untrained model could copy: what a _formulae must have, and no measure reads
-)
+SHORTEST = 4  # letters of the untrained model's task, which a run must have and no measure reads
 
 
 def _formulae(settings: StudySettings) -> Run:
-    """The _formulae that these measures are taken of."""
+    """The untrained run of these measures."""
     return Run(
         study="triangular",
         name="triangular-untrained",

@@ -17,9 +17,9 @@ from allmlp.studies.triangular.printed import OF_THE_PAPER
 )
 def learning_rates(cost: pd.DataFrame) -> pd.DataFrame:
     """Held-out loss (nats per token) after the search's steps on the search's own seed, for every learning rate; the
-    lowest of a row is the rate that the variant's runs are trained with, and the discounted mask's, which differs from
-    the averaging one by so little that it has no search of its own. `steps` is the same for all. A run that diverged
-    has no loss. Scales that set one rate for all have no such table.
+    variant's runs are trained with the rate of the lowest loss in the row. The discounted mask hardly differs from the
+    averaging one and shares its rate. `steps` is the same for all. A run that diverged has no loss. Scales with one
+    rate for all have no such table.
     """
     keys = ["variant", "corpus", "begins"]
     begins = cost["run"].str.contains("-continued", regex=False).map({True: "pre-trained", False: "fresh"})
@@ -42,10 +42,10 @@ OF_SAMPLES = ["word_share_1", "pair_share_1", "four_word_share_1", "known_word_c
 
 @table("What samples hold, iteration by iteration", where="Section 4", claims=["004-6"])
 def milestones(milestones: pd.DataFrame, paper: Paper) -> pd.DataFrame:
-    """Means over seeds of what the samples of the model in training hold: share of words, pairs and sequences of four
-    words that occur in the training text (in four million characters of a longer one), mean length of words spelled
-    right, different pairs of words, ends of sentences per 1,000 characters, and the held-out loss that the own
-    document's context saves. The paper's words stand beside the iterations that it names.
+    """Means over seeds for samples of the model in training: share of words, pairs and sequences of four words that
+    occur in the training text (in four million characters of a longer one), mean length of correctly spelled words,
+    different pairs of words, ends of sentences per 1,000 characters, and the reduction of held-out loss by the
+    document's own context. The paper's words are given at the iterations that it names.
     """
     by_step = milestones.groupby("step")
     means = by_step[[*OF_SAMPLES, "sentence_ends", "context_nats"]].mean()
@@ -55,8 +55,8 @@ def milestones(milestones: pd.DataFrame, paper: Paper) -> pd.DataFrame:
 
 @table("Which model has the printed number of weights", where="Methods and Materials", claims=["004-1"])
 def parameter_counts(parameter_counts: pd.DataFrame, paper: Paper) -> pd.DataFrame:
-    """Weights of three readings of the text at its printed sizes, and those among them that stand above diagonals of
-    triangles and take no part; beside them the paper's number (millions). The abstract speaks of one triangle.
+    """Weights of three readings of the text at its printed sizes, the part of them above the diagonals of triangles,
+    which is unused, and the paper's number (millions). The abstract has one triangle.
     """
     shown = parameter_counts[["reading", "parameters", "masked"]]
     return shown.assign(paper_millions=paper["004-1"]["parameters_millions"])
@@ -64,11 +64,11 @@ def parameter_counts(parameter_counts: pd.DataFrame, paper: Paper) -> pd.DataFra
 
 @table("What the models write, and what of it is copied", where="Figure 6", claims=["004-7"])
 def samples(samples: pd.DataFrame) -> pd.DataFrame:
-    """The first sample of the first seed of each part, chosen by its number and not for its looks, and the paper's
-    Figure 6. Between ⟦ and ⟧ stands the longest run of words that occurs word for word in the training text of the
-    row's corpus, in eight million characters of a longer one (for the paper's sample in the held-out text too: the
-    paper holds nothing out). Beside it the run's words, and the mean over all samples and seeds. Samples change with
-    one bit of a weight, so another machine writes other words.
+    """The first sample of the first seed of each part, and the paper's Figure 6. Between ⟦ and ⟧ is the longest run of
+    words that occurs in the training text of the row's corpus, in eight million characters of a longer one (for the
+    paper's sample also in the held-out text, because the paper holds nothing out). Also the number of words of the run,
+    and the mean over all samples and seeds. One changed bit of a weight changes a sample, so other machines write other
+    words.
     """
     keys, printed = ["part", "corpus"], samples["sample"] == OF_THE_PAPER
     rows = samples.assign(part=samples["part"].mask(printed, "the paper's Figure 6"))
@@ -76,7 +76,7 @@ def samples(samples: pd.DataFrame) -> pd.DataFrame:
     means = rows.groupby(keys, as_index=False).agg(
         seeds=("seed", "nunique"), samples=("run", "size"), mean_copied_words=("copied_words", "mean")
     )
-    paper = means["part"] == "the paper's Figure 6"  # one text, whatever the runs that it was counted beside
+    paper = means["part"] == "the paper's Figure 6"  # the same text in all runs
     means.loc[paper, ["seeds", "samples"]] = 1
     written = [marked(*run) for run in first[["text", "copied_from", "copied_to"]].itertuples(index=False)]
     first = first.assign(prompt=first["prompt"].map(one_line), written=list(map(one_line, written)))

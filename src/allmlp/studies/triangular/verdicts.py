@@ -96,14 +96,14 @@ def head_start(evidence: Evidence) -> Finding:
 
 
 def _require_search(evidence: Evidence) -> None:
-    """Raises NotPlannedError at a scale that sets one rate for all: the rule has each chosen by a search."""
+    """Raises NotPlannedError at a scale with one rate for all: the rule needs a search for each."""
     rows = evidence.table("cost")
     if "part" not in rows or not rows["part"].eq(SEARCH).any():
         raise NotPlannedError("needs a search of learning rates, which is not planned")
 
 
 def _differences(evidence: Evidence, column: str, first: str, second: str) -> np.ndarray:
-    """What `second` has more of than `first`, one number per seed."""
+    """`second` minus `first`, one number per seed."""
     losses = by_variant(evidence.table("learning"), column, first, second)
     return (losses[second] - losses[first]).to_numpy()
 
@@ -129,7 +129,7 @@ def milestones(evidence: Evidence) -> Finding:
     for name, (column, iterations) in MILESTONES.items():
         step, limit = int(evidence.paper[iterations]), evidence.margin[column]
         values = rows[rows["step"] == step].set_index("seed")[column]
-        every = values.reindex(rows["seed"].unique()).to_numpy()  # a seed that diverged before has none, and counts
+        every = values.reindex(rows["seed"].unique()).to_numpy()  # a seed that diverged before has no value, and counts
         missing = f"not judged at this scale: no samples at iteration {step:,}, the last is {rows['step'].max():,}"
         findings[name] = better(every, limit) if len(values) else undecided(missing)
     return whole({**findings, "(e) in this order": _trend(rows, evidence.margin)})
@@ -158,7 +158,7 @@ def _reached(of_seed: pd.DataFrame, margin: dict[str, float]) -> list[float]:
 def _order(steps: list[float]) -> str:
     """`increasing`: each after the one before. `reversed`: one before an earlier one of the list. Else `undetermined`.
 
-    Two that are reached between the same kept steps, or not at all, may have come in either order.
+    Two margins reached between the same kept steps, or not at all, may be in either order.
     """
     pairs = list(combinations(steps, 2))
     if any(first > second for first, second in pairs):
@@ -167,7 +167,7 @@ def _order(steps: list[float]) -> str:
 
 
 def fine_tuning(evidence: Evidence) -> Finding:
-    """004-7: does fine-tuning end lower on held-out Shakespeare than training on it alone, in words of its own?"""
+    """004-7: does fine-tuning end lower on held-out Shakespeare than training on it alone, without copying?"""
     rows, margin = of_part(evidence.table("learning"), ALONE, FINE_TUNING), evidence.margin
     if not set(rows["corpus"]) <= set(SHAKESPEARE):
         raise NotPlannedError(f"needs runs on {' or '.join(SHAKESPEARE)}, which are not planned")

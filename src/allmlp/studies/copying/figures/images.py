@@ -10,11 +10,11 @@ from allmlp.report.exhibits import figure
 from allmlp.studies.copying.centre import central
 from allmlp.studies.seeds import curve
 
-PANELS = {  # of the test split -> of each batch, and what both are
+PANELS = {  # column of the test split -> column of the batch, and their name
     "test_nats": ("loss_nats", "loss (nats)"),
     "test_accuracy_1": ("accuracy_1", "accuracy"),
 }
-SMOOTHED = 9  # logged steps whose mean the faint line is
+SMOOTHED = 9  # logged steps averaged in the faint line
 
 
 @figure("Learning to classify images", where="Figure 7", claims=["002-8", "002-own-3"])
@@ -41,11 +41,11 @@ def image_curves(image_curve: pd.DataFrame) -> Figure:
 
 @figure("What the class token gathers", where="Figure 8", claims=["002-9"])
 def heat_maps(heat_maps: pd.DataFrame) -> Figure:
-    """Images of the test split, drawn once and not chosen for their looks, and the heat of their patches in one seed:
+    """Images of the test split, drawn at random once, and the heat of their patches in one seed:
     the norm over features of exp(a_CLS + b_i), as the layer forms it with all its normalisations, over the image's sum;
-    black is no heat, the palest patch the image's largest. Dashed: the middle of the image, whose share of the area
-    stands beside the images, and its share of the heat under each map. The published code leaves out the normalisation
-    of the layer's input, and the paper shows images that it chose.
+    black is no heat, the palest patch the image's largest. Dashed: the middle of the image; its share of the area is
+    printed beside the images, its share of the heat under each map. The published code leaves out the normalisation of
+    the layer's input, and the paper shows selected images.
     """
     rows = heat_maps[heat_maps["seed"] == heat_maps["seed"].min()]
     models, images = sorted(rows["model"].unique()), sorted(rows["image"].unique())

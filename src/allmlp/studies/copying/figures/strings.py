@@ -51,15 +51,15 @@ def learning_curves(learning_curve: pd.DataFrame) -> Figure:
 
 
 DODGE = 0.04  # the factor that sets models at one string length side by side
-BEYOND = 1.4  # how far above the largest budget the axis goes, for the arrows
+BEYOND = 1.4  # the axis ends at this factor above the largest budget, for the arrows
 
 
 @figure("Iterations to 99 % accuracy", where="Figure 4", claims=["002-5"], parts=["comparison"], also=["long"])
 def iterations_to_99(iterations_to_99: pd.DataFrame, paper: Paper) -> Figure:
     """First iteration with 99 % of the tokens of a batch right, against string length. Dots are seeds, bars their mean
-    and 95 % t interval where every seed arrived. Open triangles are runs that did not arrive within the budget, drawn
-    at the budget with their number: they need more iterations. Models stand side by side for legibility. Grey: from
-    this string length on the paper's Linear CausalRN does not arrive; its other values are drawn without numbers.
+    and 95 % t interval if every seed reached it. Open triangles are runs that did not reach it within the budget, drawn
+    at the budget with their number. Models are drawn side by side for legibility. Grey: from this string length on the
+    paper's Linear CausalRN does not reach it; its other values are drawn without numbers.
     """
     rows = iterations_to_99
     figure, ((axis,),) = style.canvas(width=5.5, height=3.6)
@@ -144,7 +144,7 @@ def ablations(learning_curve: pd.DataFrame) -> Figure:
 
 PAIR = ["causal-rn", "transformer"]
 CELL = ["part", "string_length", "d_model", "n_blocks", "learning_rate"]
-MARKERS = {(True, True): "o", (True, False): ">", (False, True): "<", (False, False): "x"}  # who of PAIR arrived
+MARKERS = {(True, True): "o", (True, False): ">", (False, True): "<", (False, False): "x"}  # which of PAIR reached 99 %
 
 
 @figure(
@@ -155,11 +155,11 @@ MARKERS = {(True, True): "o", (True, False): ">", (False, True): "<", (False, Fa
     also=["long"],
 )
 def faster(falls: pd.DataFrame, cost: pd.DataFrame) -> Figure:
-    """What the Transformer needs to reach 99 % of the tokens over what CausalRN needs, by string length, width, depth
-    and learning rate: iterations on the left, counted operations on the right. Right of 1 CausalRN is faster. Dots are
-    seeds, bars their mean and 95 % t interval (not corrected for the number of rows). Triangles: a seed where one of
-    the two did not arrive and entered with its budget; pointing right the Transformer did not and the true ratio is
-    larger, pointing left CausalRN did not and it is smaller; a cross: neither did.
+    """Iterations (left) and counted operations (right) that the Transformer needs to reach 99 % of the tokens, over
+    those of CausalRN, by string length, width, depth and learning rate. Right of 1 CausalRN is faster. Dots are seeds,
+    bars their mean and 95 % t interval (not corrected for the number of rows). Triangles: one of the two did not reach
+    99 % in this seed and counts with its budget. Pointing right: the Transformer did not, and the true ratio is larger.
+    Pointing left: CausalRN did not, and it is smaller. A cross: neither did.
     """
     cells = [cell for _, cell in ratios(falls, cost).groupby(CELL)]
     figure, axes = style.canvas(columns=2, height=max(1.6, 0.22 * len(cells) + 0.9))
@@ -205,9 +205,9 @@ def _axis(axes: Axes, cells: list[pd.DataFrame], column: str) -> None:
 @figure("Learning rates and heads", where="Appendix D", claims=["002-10"], parts=["sweep", "heads"])
 def sweeps(falls: pd.DataFrame, paper: Paper) -> Figure:
     """First step below half the plateau against the learning rate of both models, and against the number of the
-    Transformer's heads at the comparison's rate. Dots are seeds that are used for nothing else, lines their mean with
-    95 % t intervals. Open triangles: not within the budget. The paper found one rate and one number of heads best at
-    its own width and depth, drawn in grey.
+    Transformer's heads at the comparison's rate. Dots are seeds used for nothing else, lines their mean with 95 % t
+    intervals. Open triangles: not within the budget. The paper found one rate and one number of heads best at its own
+    width and depth, drawn in grey.
     """
     sweep, heads, printed = of_part(falls, "sweep"), with_one_head(falls), paper["002-10"]
     figure, ((left, right),) = style.canvas(columns=2, height=2.8)

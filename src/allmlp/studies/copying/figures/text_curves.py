@@ -16,11 +16,10 @@ STYLES = ("o-", "s--", "^-.")  # lines may lie upon each other
 def text_curves(text_curve: pd.DataFrame) -> Figure:
     """Loss on held-out documents in bits per byte of text against training steps: the whole training, and its end
     enlarged; mean over seeds and 95 % t interval, paired between models, which see the same batches. Faint: the loss of
-    each training batch before its update, mean over seeds. Where the text is drawn from a grammar, the black dotted
-    line is its exact entropy, below which no model can stay. All models have the same width and the same number of
-    blocks; where the relation has the width of the others' feed-forward layer, as in the paper, they have nearly the
-    same number of weights too. The paper shows a drawing without numbers of training losses on WikiText-103, so there
-    is no grey mark.
+    each training batch before its update, mean over seeds. If the text is drawn from a grammar, the black dotted line
+    is its exact entropy, a lower bound for every model. All models have the same width and the same number of blocks;
+    if the relation is as wide as the others' feed-forward layer, as in the paper, they also have nearly the same number
+    of weights. The paper shows a drawing without numbers of training losses on WikiText-103, so there is no grey mark.
     """
     last = float(text_curve["step"].max())
     figure, ((whole, end),) = style.canvas(columns=2, height=3.2)

@@ -1,4 +1,4 @@
-"""Are the linear and the stable forms the sums of the paper's equations? In float64 (002-6, -11)."""
+"""Do the linear and the stable forms equal the sums of the paper's equations? In float64 (002-6, -11)."""
 
 import pandas as pd
 import torch
@@ -35,8 +35,8 @@ def measure() -> pd.DataFrame:
 def differences(p_BTD: Tensor, q_BTD: Tensor) -> dict[str, float]:
     """Each form against the direct sum of exponentials over all pairs.
 
-    The direct sum subtracts one number per sequence, the largest argument, which no norm and no ratio sees:
-    without it inputs of size 100 have no representable sum.
+    The direct sum subtracts the largest argument of each sequence, which no norm or ratio depends on: without this,
+    inputs of size 100 overflow.
     """
     z_BjiD = q_BTD[:, :, None] + p_BTD[:, None]
     T = p_BTD.shape[1]
@@ -44,7 +44,7 @@ def differences(p_BTD: Tensor, q_BTD: Tensor) -> dict[str, float]:
     largest = z_BjiD.masked_fill(~past, -torch.inf).amax((2, 3), keepdim=True)
     causal_BTD = (z_BjiD - largest).exp().where(past, 0).sum(2)
     all_BTD = (z_BjiD - z_BjiD.amax((2, 3), keepdim=True)).exp().sum(2)
-    u_BTD = _norm(p_BTD)  # what Linear CausalRN sums, by a form of its own
+    u_BTD = _norm(p_BTD)  # the sums of Linear CausalRN, in a separate form
     normed_BTD = _norm(
         (u_BTD[:, None] + q_BTD[:, :, None] - q_BTD.amax((1, 2))[:, None, None, None]).exp().where(past, 0).sum(2)
     )

@@ -1,4 +1,4 @@
-"""Copying as it is used: strings never seen before, written letter by letter from the model's own answers (002-4)."""
+"""Copying by greedy decoding of strings that were never seen before (002-4)."""
 
 import pandas as pd
 import torch
@@ -13,7 +13,7 @@ from allmlp.tasks.task import IGNORED
 
 RECIPE = 1
 STRINGS = 256
-SEED = 2**40  # no training has this seed, so no batch of it was ever trained on
+SEED = 2**40  # no training has this seed, so its batches are new
 
 COLUMNS = {
     "strings": exact("strings asked for, none of a training batch's draws"),
@@ -47,7 +47,7 @@ def measure(trained: Trained) -> pd.DataFrame:
 def decode(model: SequenceModel, prompts_BT: Tensor) -> Tensor:
     """The likeliest next token, again and again, until string and end are written: (B, n + 2) -> (B, n + 1).
 
-    With the model's memory where it has one, else by a full pass per token.
+    With the model's memory if it has one, else by a full pass per token.
     """
     read: Reader = StepReader(model) if hasattr(model, "step") else lambda tokens_BT: model(tokens_BT)[:, -1]
     tokens_BT, length = prompts_BT, prompts_BT.shape[1]

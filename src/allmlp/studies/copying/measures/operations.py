@@ -25,7 +25,7 @@ COLUMNS = {
 
 
 class Operations(TorchDispatchMode):
-    """Counts what PyTorch is asked to do: matrix products by their size, all else by the numbers it writes.
+    """Counts PyTorch's operations: matrix products by their size, all others by the numbers that they write.
 
     Views write nothing. A relation's pairs count as `relation.FLOPS_PER_PAIR_AND_FEATURE` each.
     """
@@ -58,7 +58,7 @@ class Operations(TorchDispatchMode):
 
 
 def measure() -> pd.DataFrame:
-    """One row per architecture and length; every width is small, for only the growth is asked for."""
+    """One row per architecture and length; widths are small, because only the growth matters."""
     rows = []
     for name in MODELS:
         for length in LENGTHS:

@@ -1,4 +1,4 @@
-"""Text that a run writes after the paper's prompt, and how much of it stands in the training text (002-7)."""
+"""Continuations of the paper's prompt, and their overlap with the training text (002-7)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Runs of study 002: strings to copy, text by bytes, images by patches, and what no training alters."""
+"""Runs of study 002: strings to copy, text by bytes, images by patches, and measures without training."""
 
 from allmlp.protocols import Context
 from allmlp.run import Run
@@ -12,7 +12,7 @@ SHORTEST = 16  # the paper's shortest strings; no count of parameters depends on
 
 
 class Settings(StringSettings):
-    """Strings on the top level, text and images in blocks of their own."""
+    """Settings of strings on the top level, and blocks for text and images."""
 
     text: TextSettings | None = None
     images: ImageSettings | None = None
@@ -29,7 +29,7 @@ def runs(settings: Settings, context: Context) -> list[Run]:
 
 
 def _formulae(settings: StringSettings) -> Run:
-    """A CausalRN of the paper's size, untrained: what no training alters is measured of it (002-6, -10, -11)."""
+    """An untrained CausalRN of the paper's size, for measures without training (002-6, -10, -11)."""
     return Run(
         study="copying",
         name="causal-rn-untrained",

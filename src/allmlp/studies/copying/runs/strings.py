@@ -23,14 +23,14 @@ from allmlp.studies.settings import (
     refuse_searched_seeds,
 )
 
-VOCABULARY = 29  # BOS, SEP, EOS and 26 letters (002); the task states the same, a test holds them together
+VOCABULARY = 29  # BOS, SEP, EOS and 26 letters (002), as in the task (tested)
 OF_EVERY_STRING_RUN = ("falls", *SHARED)
 CURVES_OF = ("comparison", "long", "ablation")
 OF_CURVES = ("greedy_decoding", "iterations_to_99", "learning_curve", *OF_EVERY_STRING_RUN)
 
 
 class Model(Strict):
-    """One architecture of the comparison: what it needs besides the shared sizes, and a learning rate of its own."""
+    """One architecture of the comparison: its hyperparameters besides the shared sizes, and its own learning rate."""
 
     hyperparameters: dict[str, Any] = Field(default={})
     learning_rate: Rate | None = None
@@ -40,7 +40,7 @@ Models = Annotated[dict[str, Model], Field(min_length=1), AfterValidator(known_a
 
 
 class LongStrings(Strict):
-    """Longer strings than the comparison is judged on: fewer seeds, a budget of their own."""
+    """Longer strings than in the judged comparison: fewer seeds, a separate budget."""
 
     string_lengths: list[Count] = Field(min_length=1)
     seeds: Seeds
@@ -48,7 +48,7 @@ class LongStrings(Strict):
 
 
 class Ablations(Strict):
-    """CausalRN with one part changed, beside the comparison's own of the same length and seed (002-1 to -3)."""
+    """CausalRN with one part changed, with the length and seeds of the comparison's CausalRN (002-1 to -3)."""
 
     string_length: Count
     variants: list[str] | None = Field(default=None, description="names of `variants`; null: all of them")
@@ -56,7 +56,7 @@ class Ablations(Strict):
 
 
 class Sweep(Strict):
-    """Other learning rates of `models`, and other numbers of the Transformer's heads, on seeds of its own (002-10)."""
+    """Other learning rates of `models`, and other numbers of the Transformer's heads, on separate seeds (002-10)."""
 
     string_length: Count
     models: list[str] = Field(min_length=1)
@@ -79,7 +79,7 @@ class Grid(Strict):
 
 
 class StringSettings(StudySettings):
-    """Sizes shared by all models; `models`: architecture -> what is its own; `variants` of CausalRN by name."""
+    """Sizes shared by all models; `models`: architecture -> its own settings; `variants` of CausalRN by name."""
 
     string_lengths: list[Count] = Field(min_length=1)
     batch_size: Count
@@ -109,7 +109,7 @@ class StringSettings(StudySettings):
 
 
 class Network(NamedTuple):
-    """What sets one training apart besides its seed."""
+    """The settings in which trainings differ, besides the seed."""
 
     model: str
     string_length: int

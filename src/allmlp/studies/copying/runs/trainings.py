@@ -46,7 +46,7 @@ class TrainingSettings(Strict):
         measures: tuple[str, ...],
         **task: Any,
     ) -> Run:
-        """One training. `options`: hyperparameters that are no label; `study` says how it computes."""
+        """One training. `options`: hyperparameters that are not labels; `study`: the settings of the machine."""
         model, sizes = self.models[architecture], {**sizes, "d_model": self.d_model, "n_blocks": self.n_blocks}
         rate = {} if model.learning_rate is None else {"learning_rate": model.learning_rate}
         return Run(

@@ -1,4 +1,4 @@
-"""What each part of CausalRN is for, one changed at a time (002-1, -2, -3). The unit is the seed."""
+"""The effect of each part of CausalRN, with one changed at a time (002-1, -2, -3). The unit is the seed."""
 
 import numpy as np
 import pandas as pd
@@ -56,10 +56,10 @@ def activations(evidence: Evidence) -> Finding:
 
 
 def _unless_to_come(finding: Finding, rows: pd.DataFrame, over: pd.Series) -> Finding:
-    """The finding on a fall, undecided where a run that it rests on may have its own still to come.
+    """The finding on a fall; undecided if a run behind it may still fall later.
 
-    over: for each row, is there nothing to come? Of the variants compared that is what `reproduced` needs, of the
-    published CausalRN what `contradicted` does.
+    over: for each row, is no later fall possible? `reproduced` needs this for the compared variants, `contradicted` for
+    the published CausalRN.
     """
     early, published = rows[~over], rows["variant"].eq(PUBLISHED)
     counts = early.groupby("variant").size()

@@ -1,4 +1,4 @@
-"""What the rules of study 002 share. The unit is the seed."""
+"""Common to the rules of study 002. The unit is the seed."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from allmlp.studies.rules import withheld
 
 
 def paired(rows: pd.DataFrame, column: str, by: str, first: str, second: str) -> np.ndarray:
-    """log2 of `column` of the runs whose `by` is `first` over those where it is `second`: one number per seed.
+    """log2 of `column`, runs with `by` equal to `first` over runs with `second`: one number per seed.
 
     The mean over string lengths where there are several. A seed or length that only one of them has counts as NaN.
     """
@@ -25,8 +25,8 @@ def faster(
 ) -> Finding:
     """Does `fast` reach 99 % with less of what is `counted` than `slow`? log2 ratios, mean over string lengths.
 
-    A censored run enters with its budget and so looks faster than it is: a censored slow run cannot refute, a
-    censored fast run cannot support.
+    A censored run counts with its budget and so looks faster than it is: a censored `slow` run cannot refute, a
+    censored `fast` run cannot support.
     """
     differences = paired(rows, counted, "model", slow, fast)
     finding = better(differences, margin, level=level, unit=f"log2 of the ratio of {counted}")

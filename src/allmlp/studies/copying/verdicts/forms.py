@@ -1,4 +1,4 @@
-"""Identities and counts, which no training alters (002-6, -11)."""
+"""Identities and counts, without training (002-6, -11)."""
 
 import numpy as np
 import pandas as pd

@@ -38,8 +38,8 @@ def digits_end_alike(evidence: Evidence) -> Finding:
 def heat_in_the_centre(evidence: Evidence) -> Finding:
     """002-9: Linear BiRN's class token takes more from the middle of photographs than the middle's share of the area.
 
-    Linear BiRN is the network whose terms the published heat-map code forms and Figure 7 trains; the finding says
-    beside it what BiRN does, where it is planned.
+    Linear BiRN is the network of the published heat-map code and of Figure 7. The text also reports BiRN, if it is
+    planned.
     """
     require_models(evidence, "heat_shares", (LINEAR,))
     rows = of_corpus(evidence.table("heat_shares"), PAPER)

@@ -83,7 +83,7 @@ def _curve_numbers(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _fails(rows: pd.DataFrame, model: str, margin: dict[str, float]) -> Finding:
-    """Do few seeds reach 99 % on the longest strings? Not to be judged on shorter strings than claimed."""
+    """Do few seeds reach 99 % on the longest strings? Not judged on shorter strings than claimed."""
     of_model = rows[rows["model"] == model]
     longest = of_model["string_length"].max()
     reached = of_model.loc[of_model["string_length"] == longest, "reached"]

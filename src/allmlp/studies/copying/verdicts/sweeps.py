@@ -22,7 +22,7 @@ from allmlp.studies.copying.verdicts.common import faster
 from allmlp.studies.rules import every, exact, of_part, one_of, require_models, undecided, withheld
 
 CELL = ["d_model", "n_blocks", "learning_rate"]
-TWO = {"causal-rn": "causal_rn", "transformer": "transformer"}  # architecture -> how the paper's values name it
+TWO = {"causal-rn": "causal_rn", "transformer": "transformer"}  # architecture -> its name in the paper's values
 
 
 def sizes_and_sweeps(evidence: Evidence) -> Finding:

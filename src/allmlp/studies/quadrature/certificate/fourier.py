@@ -1,4 +1,4 @@
-"""The structured sum over neurons by Fourier terms: those that are kept, and a bound on the others.
+"""The structured sum over neurons by Fourier terms: the kept ones, and a bound on the others.
 
 With d = x - y and theta = phi + k y the model of a key is a function of one angle for each of p differences,
 
@@ -12,7 +12,7 @@ On the n angles theta_j = 2 pi j / n that phi_i + k y can take (p divides n), it
 
     sum_i amp_i |P_k(x, y; phi_i)| W[z, i] = sum_m H_m(d) e^(imky) mu_m(z).
 
-`kept_terms` says which terms a number of terms means. Those left out enter a margin as |H_m(d)| times
+`kept_terms` chooses the kept terms for a given number. Each other term enters a margin as |H_m(d)| times
 
     |mu_m(c) - mu_m(z)| <= sum_f |sin(f (c - z) / 2)| (|nu+_fm| + |nu-_fm|) + sum_i amp_i range_i,
     nu+_fm = sum_i amp_i v_fi e^(i m phi_i),  nu- the same with conjugate v,

@@ -1,4 +1,4 @@
-"""The network as tables of balls, and the layout of weights that a certificate can be made for.
+"""The network as tables of balls, and the layout of weights that can be certified.
 
     pre(x, y)_i    = A[x, i] + B[y, i]
     logit(x, y, z) = S1[x, z] + S2[y, z] + sum_i ReLU(pre_i) W[z, i]

@@ -1,4 +1,4 @@
-"""What the structured model leaves out of A, B and W, and the loss of a margin to it.
+"""The residual of the structured model in A, B and W, and its effect on margins.
 
 With rho^A_i(x) = A[x, i] - model's share of x, and rho^B_i(y) likewise,
 

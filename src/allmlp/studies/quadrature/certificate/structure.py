@@ -5,8 +5,8 @@ A neuron i of key k, at amplitude amp_i >= 0 and angle phi_i, is modelled as amp
     P_k(x, y; phi) = Re[(a e^(ikx) + a' e^(iky)) e^(i phi)] + Re[(b e^(2ikx) + b' e^(2iky)) e^(2 i phi)] + g
 
 (2 pi k / p written as k): the primary frequency, its double, the constant. embed(y) makes a' != a and b' != b. Any
-finite numbers are valid and taken as exact: they decide how tight a bound is, not whether it holds. They are read off A
-and B by least squares with weights e_i = |W's amplitude|.
+finite numbers are valid and taken as exact: a bound holds for all, but its tightness depends on them. They are read off
+A and B by least squares with weights e_i = |W's amplitude|.
 
 Angles are rounded to multiples of 2 pi / n, n a multiple of p, and so is phi_i + k y. The discrete Fourier transform
 over n angles then gives every |P_k| exactly, without aliasing (see `fourier`).
@@ -25,7 +25,7 @@ ANGLES = 256  # at least so many: rounding moves an angle by at most pi / 256, 0
 
 @dataclass(frozen=True)
 class Key:
-    """The model of one key frequency's neurons. All numbers are taken as exact."""
+    """The model of one key frequency's neurons. All numbers count as exact."""
 
     k: int
     neurons: Integers  # (n,), positions in the hidden layer
@@ -56,7 +56,7 @@ def fit(network: Network, single_frequency: bool = False, at_least: int = ANGLES
     """Read the model off a network; `single_frequency`: the paper's, with a = a' and neither b, b' nor g.
 
     The keys are the frequencies with a hundredth of the weight; each neuron goes to the key that is strongest in its
-    A. Never fails: where there is nothing to read, the model is 0 and its bound poor.
+    A. Never fails: without structure the model is 0, with a poor bound.
     """
     A, B, W, n = network.A_float, network.B_float, network.W_float, angles_for(network.p, at_least)
     try:

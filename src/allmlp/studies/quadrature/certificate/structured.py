@@ -1,4 +1,4 @@
-"""Lower bounds on margins from the structured model: kept Fourier terms, minus all that they are not.
+"""Lower bounds on margins from the structured model: kept Fourier terms, minus bounds on everything else.
 
 margin(x, y, z) >= linear + kept(x, y, c) - kept(x, y, z) - left_out(x - y, c - z) - residual(x, y, z)
 
@@ -23,7 +23,7 @@ def structured(network: Network, of_keys: list[Profiles], left: Residual, kept: 
 
 
 def story(network: Network, of_keys: list[Profiles], left: Residual) -> Floats:
-    """Lower bounds (p, p) with each key's sum replaced by its integral, all else bounded."""
+    """Lower bounds (p, p) with each key's sum replaced by its integral, and everything else bounded."""
     main = fourier.over_pairs(fourier.ideal_sum(network, of_keys))
     return _bounds(network, main, fourier.left_out(network, of_keys, [], left.rest_range, ideal=True), left)
 

@@ -35,12 +35,12 @@ BARS = {  # label -> our column, and the paper's claim and keys
     values={"fading": FADING_SHARE},
 )
 def error_bars(error_table: pd.DataFrame, paper: Paper) -> Figure:
-    """Small points: key frequencies of each seed, without those of less than {fading:.0%} of the weight, which are
+    """Small points: key frequencies of each seed, except those with less than {fading:.0%} of the weight, which are
     fading out. Large points: mean over a seed's frequencies, then over seeds, with 95 % t interval. Grey: the paper's
     four frequencies; the two terms of its bound are given for one of them. box: the smaller of the bounds over the
     whole and half the period; total: box and angle, the paper's bound. moment and peak are bounds of this project from
     the Fourier moments of the phases, angle term included, valid at every angle: sum of the terms' sizes, and largest
-    size of their sum. naive: mean size of the absolute part's integral, which by its definition is not the paper's
+    size of their sum. naive: mean size of the absolute part's integral; by its definition it differs from the paper's
     number (E003-7). Widths sum to 2π; logarithmic axis.
     """
     rows = error_table[error_table["weight_share_1"] >= FADING_SHARE]
@@ -51,7 +51,7 @@ def error_bars(error_table: pd.DataFrame, paper: Paper) -> Figure:
         _bar(axis, position, rows, column, printed)
     axis.set_yscale("log")
     smallest = rows[["abs_error_1", "identity_error_1", "angle_bound_1"]].to_numpy().min()
-    axis.set_ylim(bottom=0.7 * smallest)  # else an interval that reaches 0 would stretch the axis
+    axis.set_ylim(bottom=0.7 * smallest)  # an interval that reaches 0 would stretch the axis
     bottom, top = axis.get_ylim()
     ticks = [tick for tick in ERRORS if bottom <= tick <= top]
     axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -82,8 +82,9 @@ def moment_bound(neurons: pd.DataFrame) -> Figure:
     """Up to four key frequencies of the first seed, the heaviest. Solid: sum of the sizes of the error's Fourier terms
     |m| ≤ M, plus the tail 4 / (2M + 1). Dashed: largest size of their sum, plus the same tail. Both hold at every real
     angle and contain the angle term. Black: largest error over a grid of angles. Orange: the paper's bound, boxes and
-    angle term. Vertical: the {terms} terms used elsewhere; dotted: where the solid bound takes as many multiplications
-    and comparisons as brute force over all p sums. Logarithmic axes. The paper has no such bound.
+    angle term. Vertical: the {terms} terms used elsewhere; dotted: the number of terms at which the solid bound takes
+    as many multiplications and comparisons as brute force over all p sums. Logarithmic axes. The paper has no such
+    bound.
     """
     keys = heaviest_keys(neurons, most=4, at_least=FADING_SHARE)
     figure, axes = style.canvas(columns=2, rows=(len(keys) + 1) // 2, height=2.4)
@@ -107,7 +108,7 @@ def moment_bound(neurons: pd.DataFrame) -> Figure:
 
 
 def as_dear_as_brute_force(p: int, neurons: int) -> int:
-    """The most terms whose bound takes no more operations than brute force over p sums; 3 at least."""
+    """The largest number of terms with no more operations than brute force over p sums; at least 3."""
     allowed, M = operations.brute_force(p, neurons).operations, 1
     while operations.moment_bound(neurons, M + 1).operations <= allowed:
         M += 1
@@ -145,11 +146,11 @@ VALUES = {"operations_1": "operations (1)", "time_s": "time (s)"}
 def bound_cost(bound_cost: pd.DataFrame) -> Figure:
     """Top: multiplications and comparisons, counted exactly. Bottom: time on one core, the shortest of several. Left:
     over p, at the number of neurons in the title. Right: over the neurons of one frequency, at p = {p}. In brackets:
-    the growth exponent by least squares through the logarithms; of time over neurons only from {timed_from:,} on, as
-    NumPy's own time per call hides it below. Grey: the growth that the paper states for its bound and for brute force,
-    from the first fitted point. A bound saves something only where its line lies below that of brute force. The moment
-    bound has {terms} terms. Cosines, which brute force takes once per sum and neuron, are in the time, not in the
-    operations.
+    the growth exponent by least squares through the logarithms; of time over neurons only from {timed_from:,} on,
+    because NumPy's overhead per call hides it below. Grey: the growth that the paper states for its bound and for brute
+    force, from the first fitted point. A bound saves operations only where its line lies below that of brute force. The
+    moment bound has {terms} terms. Brute force takes one cosine per sum and neuron; cosines count in the time, not in
+    the operations.
     """
     figure, axes = style.canvas(columns=2, rows=2, height=2.9)
     lines = {"p": operations.over_p(bound_cost), "neurons": operations.over_neurons(bound_cost)}

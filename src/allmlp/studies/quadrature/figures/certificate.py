@@ -17,7 +17,7 @@ LOOKS = {  # level -> colour and mark
     "structured": (style.colour("constant-attention"), "o"),
     "story": (style.NEUTRAL[1], "v"),
 }
-ROOM = 1.05  # of one label's cost to the next's
+ROOM = 1.05  # smallest ratio of the costs of neighbouring labels
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5)
 
 
@@ -27,7 +27,7 @@ def certificate(certificate: pd.DataFrame) -> Figure:
     share of brute force. Left: share of the p² pairs whose margin is proved to be above 0. Right: the smallest lower
     bound over pairs, linear within ±10 nats and logarithmic beyond; above 0 (black) all pairs are certified. A line
     joins the structured levels of one seed, from one Fourier term of the sum over neurons to all; the numbers are
-    terms, where there is room. The paper shows no such bound.
+    terms, if there is room. The paper shows no such bound.
     """
     rows = certificate.assign(share=lambda r: r["operations"] / r["brute_operations"])
     figure, ((share, margin),) = style.canvas(columns=2, height=3.4)

@@ -1,4 +1,4 @@
-"""Angles written by hand, and those of training between a grid and chance (003-own-3, 003-own-4)."""
+"""Hand-coded angles, and trained ones compared with a grid and with chance (003-own-3, 003-own-4)."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from allmlp.studies.quadrature.hand_coded import FITTED, fitted_law
 
 COLOUR = style.colour("constant-attention")
 
-MARKED = (31, 59, 113, 397)  # p whose limit is drawn
+MARKED = (31, 59, 113, 397)  # p with a drawn limit
 SHOWN = (3, 4, 5, 6, 7, 8, 12)
 
 
@@ -29,8 +29,8 @@ def hand_coded_law(hand_coded_law: pd.DataFrame) -> Figure:
     distance of their sum's phase from the integral's; it does not depend on the offset. Line: power law by least
     squares through odd n from {first} to {last}. Even n count half, for |cos| has half the period. Dotted: π/p, half
     the angle between two answers. Right: accuracy over all p² pairs at every prime p up to 400, mean over offsets of
-    the grid; dashed: p = π/wobble, up to which every pair must be right. Not shown: n with the numbers of n/2 (10, 14)
-    and those without an error up to 400.
+    the grid; dashed: p = π/wobble, up to which every pair must be right. Not shown: n equal to n/2 in all numbers (10,
+    14) and n without an error up to 400.
     """
     figure, ((left, right),) = style.canvas(columns=2, height=3.4)
     _wobble(left, hand_coded_law)
@@ -76,7 +76,7 @@ def _accuracy(axes: Axes, rows: pd.DataFrame) -> None:
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), markerscale=3)
 
 
-FLOOR = 2e-5  # where "no error" is drawn: below one pair of 113^2
+FLOOR = 2e-5  # position of "no error": below one pair of 113^2
 COLOURS = dict(zip(GRIDS, style.NEUTRAL, strict=False))
 
 
@@ -84,7 +84,7 @@ COLOURS = dict(zip(GRIDS, style.NEUTRAL, strict=False))
 def hand_coded_grids(hand_coded_grids: pd.DataFrame) -> Figure:
     """Share of all p² pairs that untrained networks answer wrong: frequencies with n angles each, equally spaced, at
     random points of n equal boxes (jittered), or anywhere. Points: draws of frequencies, offsets and angles; lines:
-    their mean. On the lower edge: no error. A wrong answer must win at all frequencies together.
+    their mean. On the lower edge: no error. A wrong answer must win in the sum over all frequencies.
     """
     rows = hand_coded_grids
     counts = sorted(rows["n"].unique())

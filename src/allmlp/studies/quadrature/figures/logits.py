@@ -25,16 +25,16 @@ LAWS = {  # label and colour
     "both": ("(C |cos k(x-y)/2| + D cos k(x-y)) cos k(x+y-z)", style.NEUTRAL[2]),
 }
 TICKS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999)
-BEST = 0.9995  # an R2 or an end of an interval above it is drawn there
+BEST = 0.9995  # a larger R2 or interval end is drawn at this value
 
 
 @figure("Which law the logits follow", where="Appendix B", claims=["003-9"])
 def regressions(regressions: pd.DataFrame, paper: Paper) -> Figure:
     """R2 of least squares of all p³ logits on one regressor per key frequency (two for the third law) and an intercept.
     Small points: seeds. Large points: their mean with the 95 % prediction interval for one more seed. Grey: the paper's
-    numbers. MLP: without the residual stream's direct path to the logits. Absolute and identity part: what |u|/2 and
-    u/2 of ReLU(u) let through. The third law, C |cos k(x-y)/2| + D cos k(x-y) times cos k(x+y-z), ends Appendix B,
-    which does not regress on it. The axis is logarithmic in 1 - R2; intervals are cut at its top.
+    numbers. MLP: without the residual stream's direct path to the logits. Absolute and identity part: with |u|/2 and
+    u/2 in place of ReLU(u). The third law, C |cos k(x-y)/2| + D cos k(x-y) times cos k(x+y-z), ends Appendix B, which
+    does not regress on it. The axis is logarithmic in 1 - R2; intervals are cut at its top.
     """
     rows = regressions
     stated = {of: paper["003-9"][key] for key, of in OF_PAPER.items()}
@@ -129,9 +129,9 @@ MARK = style.NEUTRAL[1]
 )
 def identity_spectrum(identity_spectrum: pd.DataFrame) -> Figure:
     """Largest coefficients |a| of the two-dimensional Fourier series of W_out OV / 2 (left, over output z and either
-    token) and W_out embed / 2 (right, over z and the second token), first seed, logarithmic colours. A square that is
-    not drawn is smaller than all that are, or the mirror image of one. Circles: (k, -2k) modulo p of the key
-    frequencies k, where the paper finds all of it.
+    token) and W_out embed / 2 (right, over z and the second token), first seed, logarithmic colours. A missing square
+    is smaller than all drawn ones, or the mirror image of one. Circles: (k, -2k) modulo p of the key frequencies k,
+    where the paper finds the whole spectrum.
     """
     rows = first_run(identity_spectrum)
     p, largest = int(rows["p"].iloc[0]), float(rows["modulus_nats"].max())

@@ -1,4 +1,4 @@
-"""One frequency of one run: its neurons' phases, its sum as rectangles, and what it misses (003-2, -4, -7, -12)."""
+"""One frequency of one run: its neurons' phases, its sum as rectangles, and its error (003-2, -4, -7, -12)."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ BINS = 31  # odd: one bin is centred at no error
 def phases(neurons: pd.DataFrame) -> Figure:
     """Left: phase ψ of W_out = e cos(kz + ψ) against phase φ of OV = c cos(kx + φ), a point per neuron of one key
     frequency (the heaviest of the first seed), larger where its rectangle is wider. Black: ψ = 2φ, which these
-    definitions need. Grey: ψ = -2φ as the paper prints it, right for W_out = e cos(kz - ψ) only (E003-2). Both modulo
+    definitions need. Grey: ψ = -2φ as printed, correct only for W_out = e cos(kz - ψ) (E003-2). Both modulo
     2π. Right: distance of the neurons of all key frequencies from either line, as a share of neurons; mean over seeds
     and 95 % t interval.
     """
@@ -90,10 +90,10 @@ ANGLES = ((0.0, "0"), (np.pi / 2, "π/2"))
 @figure("A weighted sum over neurons as rectangles", where="Figure 3", claims=["003-4"])
 def rectangles(neurons: pd.DataFrame) -> Figure:
     """A rectangle per neuron of one key frequency (the heaviest of the first seed), side by side in the order of their
-    phases. Width: the neuron's share of the weight, together 2π. Height: |cos(kt/2 + φ)| cos ψ, what the neuron
-    contributes. Their area is the network's sum; the area under the black curve |cos(kt/2 + φ)| cos 2φ is the integral,
-    (4/3) cos kt, here at two angles kt. All rectangles are shifted together to lie as near to their phases (points) as
-    possible. The paper's figure has no number to compare with.
+    phases. Width: the neuron's share of the weight, together 2π. Height: |cos(kt/2 + φ)| cos ψ, the neuron's
+    contribution. Their area is the network's sum; the area under the black curve |cos(kt/2 + φ)| cos 2φ is the
+    integral, (4/3) cos kt, here at two angles kt. All rectangles are shifted together to lie as near to their phases
+    (points) as possible. The paper's figure has no number to compare with.
     """
     example = heaviest_key(neurons)
     boxes = lay(example.rule.phi, example.rule.width)
@@ -128,11 +128,11 @@ RED = "#c1272d"
 
 @figure("The area behind the bound", where="Figure 4", claims=["003-7"])
 def error_area(neurons: pd.DataFrame) -> Figure:
-    """Red: all values that a function of slope 2 at most can take in a rectangle if it equals f(φi) at the neuron's
-    phase, f(φi) ± 2 |φ - φi|. Half the red area is the box bound. It holds the rectangles (green) and the integrand
-    f(φ) = |cos(kt/2 + φ)| cos 2φ (black). Shown at kt = 0 for one key frequency (the heaviest of the first seed),
-    rectangles shifted to where the area is least. Right: the surroundings of the widest red place. The paper's figure
-    has no number to compare with.
+    """Red: all values that a function with slopes of at most 2 can take in a rectangle if it equals f(φi) at the
+    neuron's phase, f(φi) ± 2 |φ - φi|. Half the red area is the box bound. The area contains the rectangles (green) and
+    the integrand f(φ) = |cos(kt/2 + φ)| cos 2φ (black). Shown at kt = 0 for one key frequency (the heaviest of the
+    first seed), rectangles shifted to where the area is least. Right: the surroundings of the widest red place. The
+    paper's figure has no number to compare with.
     """
     example = heaviest_key(neurons)
     boxes = lay(example.rule.phi, example.rule.width)
@@ -189,8 +189,8 @@ def _enlarge(axes: Axes, boxes: Boxes, half_width: float = 0.35) -> None:
 def sums(neurons: pd.DataFrame) -> Figure:
     """G = Σ w ReLU(cos(kt/2 + φ)) cos ψ and H = Σ w ReLU(cos(kt/2 + φ)) sin ψ over the neurons of one key frequency
     (the heaviest of the first seed), widths w summing to 2π. Points: at the p values of kt/2 modulo 2π. Lines: their
-    integrals. H follows -sin where the paper says sin, because its definitions make ψ = +2φ (E003-2). Below: the
-    differences.
+    integrals. H follows -sin, not sin as in the paper, because the paper's definitions give ψ = +2φ (E003-2). Below:
+    the differences.
     """
     example = heaviest_key(neurons)
     theta = np.sort(2 * np.pi * np.arange(example.p) / example.p)  # kt/2 modulo 2 pi takes these values, t up to 2p - 2

@@ -1,4 +1,4 @@
-"""What training gives: accuracy over steps, other sizes, other weight decays (003-own-5)."""
+"""Results of training: accuracy over steps, other sizes, other weight decays (003-own-5)."""
 
 from typing import Any
 
@@ -55,10 +55,10 @@ def grid(scan: pd.DataFrame) -> Figure:
     """Mean over seeds at each p and each number of hidden neurons (equal steps and seeds, see config/quadrature).
     Accuracy over all p² pairs; frequencies with {fading:.0%} or more of the weight; |ψ - 2φ| over their neurons;
     largest error of the absolute part's sums, and the paper's bound on it, mean over frequencies. The integral's mean
-    size is {size:.2f}: a bound above it says nothing. Darker is more. Empty: no frequency.
+    size is {size:.2f}; a bound above it says nothing. Darker is larger. Empty: no frequency.
     """
     of_grid = scan[scan["part"] == "grid"]
-    rows = of_grid if len(of_grid) else scan  # at a scale without a grid: its one size
+    rows = of_grid if len(of_grid) else scan  # a scale without a grid has one size
     figure, axes = style.canvas(columns=3, rows=2, height=2.3)
     for axis, (column, (title, shown)) in zip(axes.flat, SIZES.items(), strict=True):
         _cells(axis, rows.pivot_table(index="p", columns="d_mlp", values=column, aggfunc="mean"), shown)

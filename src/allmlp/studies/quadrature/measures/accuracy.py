@@ -1,4 +1,4 @@
-"""Does the network add? Accuracy and margin over all p^2 pairs at every kept step (presupposed by 003)."""
+"""Does the network add? Accuracy and margin over all p^2 pairs at every kept step (assumed by 003)."""
 
 import pandas as pd
 

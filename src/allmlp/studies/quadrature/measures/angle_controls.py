@@ -1,6 +1,6 @@
-"""The error of each key frequency's sum beside those of other angles, from a grid to chance (003-own-4).
+"""The error of each key frequency's sum, and those with other angles, from a grid to chance (003-own-4).
 
-Other angles tell how much of a small error is due to where training put them. All have psi = 2 phi, so that only the
+The comparison shows how much of a small error is due to the trained angles. All have psi = 2 phi, so that only the
 angles differ. Jittered and regular grids have a uniform offset.
 """
 
@@ -26,7 +26,7 @@ Draw = Callable[[np.random.Generator], Rule]
 
 DRAWS = 200
 _ERROR = {"rtol": 5e-2, "atol": 5e-3}
-_DRAWN = {"rtol": 0.3, "atol": 5e-3}  # one neuron more or less on another CPU type, and all draws are others
+_DRAWN = {"rtol": 0.3, "atol": 5e-3}  # another CPU type may have one neuron more or less, which changes all draws
 CONTROLS = {
     "random": "the same widths at independent uniform angles",
     "own_box": "the same widths, each at a random point of its own box",

@@ -1,4 +1,4 @@
-"""What the paper's bound, the check by brute force and the moment bound cost, in operations and in time (003-8)."""
+"""Cost of the paper's bound, of the check by brute force and of the moment bound, in operations and in time (003-8)."""
 
 import time
 from collections.abc import Callable
@@ -37,7 +37,7 @@ COLUMNS = {
 
 
 def measure() -> pd.DataFrame:
-    """One row per procedure, p and number of neurons; phases and widths are drawn, no weight takes part."""
+    """One row per procedure, p and number of neurons; phases and widths are random, no weights are used."""
     rows = []
     for neurons in (*NEURONS, *LARGE):
         rule = draw(neurons)
@@ -77,7 +77,7 @@ def counted(name: str, p: int, rule: Rule) -> operations.Count:
 
 
 def shortest(procedure: Callable[[], float]) -> float:
-    """Seconds of the quickest of REPEATS: the one that other processes disturbed least."""
+    """Seconds of the fastest of REPEATS, which other processes disturbed least."""
     seconds = []
     for _ in range(REPEATS):
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Lower bounds on the margins of the whole network, level by level: what is proved, and at what cost (D.2)."""
+"""Lower bounds on the margins of the whole network, level by level, and their cost (D.2)."""
 
 import pandas as pd
 

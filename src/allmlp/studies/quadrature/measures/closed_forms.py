@@ -21,7 +21,7 @@ COLUMNS = {
 
 
 def measure(trained: Trained) -> pd.DataFrame:
-    """One row per integral and angle k t = 2 pi t / p, t = 0 .. p - 1; nothing of the weights takes part."""
+    """One row per integral and angle k t = 2 pi t / p, t = 0 .. p - 1; no weights are used."""
     p, rows = trained.run.hyperparameters["vocabulary"], []
     for integral in INTEGRALS:
         for kt in (2 * np.pi * np.arange(p) / p).tolist():

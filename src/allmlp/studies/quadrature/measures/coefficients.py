@@ -1,4 +1,4 @@
-"""C_k and D_k of Appendix B for every key frequency, and what the integral predicts for C_k (003-10)."""
+"""C_k and D_k of Appendix B for every key frequency, and the integral's prediction of C_k (003-10)."""
 
 import numpy as np
 import pandas as pd

@@ -27,7 +27,7 @@ COLUMNS = {
 
 
 def measure() -> pd.DataFrame:
-    """One row per grid, number of frequencies, number of angles and draw; nothing of the run takes part."""
+    """One row per grid, number of frequencies, number of angles and draw; the run's weights are not used."""
     rows = []
     for number, grid in enumerate(GRIDS):
         for keys in KEYS:

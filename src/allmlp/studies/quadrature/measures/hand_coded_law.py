@@ -33,7 +33,7 @@ COLUMNS = {
 
 
 def measure() -> pd.DataFrame:
-    """One row per number of angles, offset and prime; nothing of the run takes part."""
+    """One row per number of angles, offset and prime; the run's weights are not used."""
     rows, every_p = [], odd_primes(LARGEST)
     for n in COUNTS:
         width = fill(n)
@@ -51,6 +51,6 @@ def measure() -> pd.DataFrame:
 
 
 def neighbours(every_p: list[int], threshold: float) -> list[int]:
-    """The largest of the rising numbers that is below the threshold, and the smallest that is not."""
+    """The largest of the ascending numbers below the threshold, and the smallest not below it."""
     below, above = [p for p in every_p if p < threshold], [p for p in every_p if p >= threshold]
     return below[-1:] + above[:1] if above else []

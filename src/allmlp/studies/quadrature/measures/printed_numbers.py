@@ -1,4 +1,4 @@
-"""Printed numbers and formulas that no training can change, worked out again (003-13, errata)."""
+"""Printed numbers and formulas that do not depend on training, recalculated (003-13, errata)."""
 
 import pandas as pd
 
@@ -17,5 +17,5 @@ COLUMNS = {
 
 
 def measure() -> pd.DataFrame:
-    """One row per number; nothing of the run takes part."""
+    """One row per number; the run's weights are not used."""
     return pd.DataFrame(checks(), columns=list(COLUMNS))

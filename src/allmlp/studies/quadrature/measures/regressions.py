@@ -1,4 +1,4 @@
-"""How well each law of Appendix B describes the logits, and what each part of the network adds (003-9)."""
+"""How well each law of Appendix B describes the logits of each part of the network (003-9)."""
 
 import pandas as pd
 

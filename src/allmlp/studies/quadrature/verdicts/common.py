@@ -1,8 +1,8 @@
 """Shared by the rules of study 003. The unit is the seed.
 
-The paper describes one network. Some of ours get a pair wrong, some have another number of key frequencies, so that
-their errors, bounds and coefficients are not comparable. Claims on these (003-5, -6, -9 to -12) are judged on the
-networks that are alike: they add every pair, with as many key frequencies. All networks are reported beside.
+The paper describes one network. Some of ours get a pair wrong, some have another number of key frequencies, so their
+errors, bounds and coefficients are not comparable. Claims on these (003-5, -6, -9 to -12) are judged on comparable
+networks: they add every pair, with the same number of key frequencies. All networks are reported too.
 """
 
 import math
@@ -39,10 +39,10 @@ def mean_of_paper(paper: Mapping[str, float], column: str) -> float:
 
 
 def as_paper(values: np.ndarray, printed: float, margin: Mapping[str, float]) -> Finding:
-    """Could the paper's number be one more seed's? By a prediction interval of logarithms.
+    """Could the paper's number be that of one more seed? A prediction interval of logarithms decides.
 
     Of all numbers that round to `printed`, the nearest to our mean is tested. An interval does not reproduce the
-    paper's number where its ends are a factor of interval_factor_1 or more apart.
+    paper's number if its ends differ by a factor of interval_factor_1 or more.
     """
     logarithms = np.log(values)
     middle = float(np.exp(logarithms.mean()))
@@ -68,7 +68,7 @@ def in_every_seed(values: np.ndarray, limit: float, name: str) -> Finding:
 
 
 def times(logarithms: np.ndarray, factor: float) -> Finding:
-    """Is a ratio, given by its logarithm in each seed (n,), above `factor`? In the words of the ratio."""
+    """Is a ratio, given by its logarithm in each seed (n,), above `factor`? The text gives ratios."""
     found = better(logarithms, math.log(factor))
     value, low, high = (float(np.exp(end)) for end in (found.value, found.low, found.high))
     text = f"geometric mean {value:.3g}, 95 % t interval {low:.3g} to {high:.3g}, n = {found.n}, against {factor:g}"
@@ -90,7 +90,7 @@ def seeds(evidence: Evidence) -> set[int]:
 
 
 def on_alike(evidence: Evidence, measure: str, parts: Parts) -> Finding:
-    """The parts of a claim judged on the networks that are alike; the text of each also reports all networks."""
+    """The parts of a claim judged on comparable networks; the text of each also reports all networks."""
     rows = evidence.table(measure)
     chosen, of_all = rows[rows["seed"].isin(seeds(evidence))], parts(rows, evidence)
     n, of = chosen["seed"].nunique(), rows["seed"].nunique()
@@ -100,12 +100,12 @@ def on_alike(evidence: Evidence, measure: str, parts: Parts) -> Finding:
 
 
 def _beside(alike: Finding, of_all: Finding, networks: int) -> Finding:
-    """The finding on the networks that are alike, with that on all networks after it."""
+    """The finding on comparable networks, followed by that on all networks."""
     return replace(alike, text=f"{alike.text}; all {networks} networks: {of_all.verdict}, {of_all.text}")
 
 
 def _too_few(found: Finding, n: int, of: int, needed: int) -> Finding:
-    """Undecided where fewer networks are alike than the claim needs seeds."""
+    """Undecided if there are fewer comparable networks than the claim needs seeds."""
     if n >= needed:
         return found
     reason = f"{n} of {of} networks are like the paper's, {needed} are needed"

@@ -1,4 +1,4 @@
-"""Rules on integrals, counts and sums that no training alters (003-3, 003-8, 003-13)."""
+"""Rules on integrals, counts and sums, without training (003-3, 003-8, 003-13)."""
 
 import pandas as pd
 

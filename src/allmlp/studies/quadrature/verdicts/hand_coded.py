@@ -1,4 +1,4 @@
-"""Rules on angles chosen by hand, and on those that training chose (003-own-3, 003-own-4)."""
+"""Rules on hand-coded and on trained angles (003-own-3, 003-own-4)."""
 
 import numpy as np
 

@@ -14,7 +14,7 @@ from allmlp.studies.rules import below, counted
 
 # Half a unit of the last printed digit: R2 has two decimals, C_k and D_k one.
 R2_ROUNDING, COEFFICIENT_ROUNDING = 0.005, 0.05
-REFUTING = 2  # of the four R2, so many outside contradict
+REFUTING = 2  # R2 values outside, of four, that contradict
 OF_PAPER = {  # paper key -> part and law
     "abs_form_r2_1": ("logits", "abs"),
     "cosine_form_r2_1": ("logits", "cosine"),
@@ -47,8 +47,8 @@ def _laws(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
 def coefficients(evidence: Evidence) -> Finding:
     """003-10: sign of D_k, its size beside C_k, and C_k, over all key frequencies.
 
-    D_k multiplies cos(k(x - y)) cos(k(x + y - z)) in the logits, as in Appendix B's last expression, which
-    alone holds both C_k and D_k. The text's other D_k, of logit_id1, is less than half of it (E003-6).
+    D_k multiplies cos(k(x - y)) cos(k(x + y - z)) in the logits, as in Appendix B's last expression, the only one with
+    both C_k and D_k. The text's other D_k, of logit_id1, is less than half of it (E003-6).
     """
     return on_alike(evidence, "coefficients", _coefficients)
 
@@ -109,7 +109,7 @@ def _of_size(
 
 
 def _together(found: Mapping[str, Finding]) -> Finding:
-    """One part of several numbers: reproduced where all are, contradicted where REFUTING or more are outside."""
+    """One part with several numbers: reproduced if all are, contradicted if REFUTING or more are outside."""
     verdict, rests = counted(found.values(), refuting=REFUTING)
     inside = sum(finding.verdict == "reproduced" for finding in found.values())
     text = "; ".join(f"{name}: {finding.text}" for name, finding in found.items())

@@ -1,4 +1,4 @@
-"""Does a later token alter an earlier output, and is there a bias over time? In float64, for every form (004-8)."""
+"""Does a later token change an earlier output, and is there a bias over time? In float64, for every form (004-8)."""
 
 from itertools import product
 
@@ -25,7 +25,7 @@ COLUMNS = {
 
 
 def measure() -> pd.DataFrame:
-    """One row per form, number of triangles and mask; nothing of the run is read."""
+    """One row per form, number of triangles and mask; the run's weights are not used."""
     rows = [_row(form, layers, mask) for form, layers, mask in product(FORMS, (1, 2), MASKS)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -34,7 +34,7 @@ def _row(form: str, layers: int, mask: str) -> tuple[object, ...]:
     torch.manual_seed(0)
     mixing = TriangularMixing(WIDTH, CONTEXT, layers=layers, mask=mask, form=form).double()  # type: ignore[arg-type]
     for weight in mixing.parameters():
-        torch.nn.init.normal_(weight)  # above the diagonal too: what is there must take no part
+        torch.nn.init.normal_(weight)  # above the diagonal too: these weights must have no effect
     x_BTD = torch.randn(B, CONTEXT, WIDTH, dtype=torch.float64)
     outside = torch.ones(CONTEXT, CONTEXT).triu(1).bool()
     mixing(x_BTD).square().sum().backward()
@@ -48,7 +48,7 @@ def _row(form: str, layers: int, mask: str) -> tuple[object, ...]:
 
 
 def _leak(mixing: TriangularMixing, x_BTD: Tensor, position: int) -> float:
-    """Largest change of outputs before `position` when all inputs from there on are others."""
+    """Largest change of outputs before `position` when all inputs from there on change."""
     changed_BTD = x_BTD.clone()
     changed_BTD[:, position:] += 1 + torch.rand_like(changed_BTD[:, position:])
     return float((mixing(x_BTD) - mixing(changed_BTD))[:, :position].abs().max())

@@ -1,4 +1,4 @@
-"""What a run's learning comes to: held-out loss early and at the end, and its rate (004-2 to -5, -7)."""
+"""Held-out loss early and at the end of a run, and its learning rate (004-2 to -5, -7)."""
 
 import numpy as np
 import pandas as pd

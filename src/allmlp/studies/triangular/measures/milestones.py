@@ -1,4 +1,4 @@
-"""What a run writes at its kept steps, in numbers: words, pairs, sequences, and the use of context (004-6)."""
+"""Counts on samples at the kept steps of a run: words, pairs, sequences, and the use of context (004-6)."""
 
 import re
 
@@ -49,7 +49,7 @@ def _losses(model: SequenceModel, windows: Tensor, first: int) -> Tensor:
 
 
 RECIPE = 1
-CHARACTERS, SAMPLES = 10_000, 10  # in all, in so many samples: drawn side by side
+CHARACTERS, SAMPLES = 10_000, 10  # in all, and the number of samples, generated in one batch
 TEMPERATURE = 1.0  # of the published code
 SENTENCE_END = re.compile(r"[.!?]")
 
@@ -71,7 +71,7 @@ COLUMNS = {
 
 
 def measure(trained: Trained) -> pd.DataFrame:
-    """One row per kept step, the last one included: nothing but nan where the training diverged there."""
+    """One row per kept step, including the last; all nan if the training diverged there."""
     tokens = tokens_of(trained)
     known, file = text_of(tokens, "train"), TokenFile(tokens)
     per_token = file.meta["bytes"] / file.meta["tokens"]
@@ -90,7 +90,7 @@ def measure(trained: Trained) -> pd.DataFrame:
 
 
 def counted(samples: list[str], known: Words) -> dict[str, float]:
-    """The numbers of samples: their first and last words, which may be cut, left out; shares over all together."""
+    """The counts of samples without their first and last words, which may be cut; shares are over all samples."""
     whole = [" ".join(WORD.findall(sample)[1:-1]) for sample in samples]
     words = [word for sample in whole for word in sample.split()]
     spelled = [len(word) for word in words if word.lower() in known.numbers]
@@ -110,7 +110,7 @@ def counted(samples: list[str], known: Words) -> dict[str, float]:
 
 
 def _mean_share(samples: list[str], known: Words, length: int) -> float:
-    """The share over all sequences of all samples; 0 where there is not one sequence: nothing was written."""
+    """The share over all sequences of all samples; 0 without a sequence."""
     counts = [max(0, len(sample.split()) - length + 1) for sample in samples]
     if not sum(counts):
         return 0.0

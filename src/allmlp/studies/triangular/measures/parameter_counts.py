@@ -24,7 +24,7 @@ COLUMNS = {
 
 
 def measure() -> pd.DataFrame:
-    """One row per reading; nothing is allocated, and nothing of the run is read."""
+    """One row per reading; nothing is allocated, and the run's weights are not used."""
     rows = []
     for reading, changes in READINGS.items():
         sizes = {**SIZES, **changes}

@@ -11,7 +11,7 @@ from allmlp.models.triangular_mixing import FORMS
 from allmlp.studies.triangular.printed import MULTIPLE, PRINTED, Size
 
 RECIPE = 1
-NARROW = 8  # width of embeddings and feed-forward: they cross no tokens, so how wide they are alters no reach
+NARROW = 8  # width of embeddings and feed-forward: they act within a token, so their width does not change the reach
 
 COLUMNS = {
     "form": exact("the text's transpose or the published code's reshape"),
@@ -25,7 +25,7 @@ COLUMNS = {
 
 
 def measure() -> pd.DataFrame:
-    """One row per form, size and token, of models with fresh weights; nothing of the run is read."""
+    """One row per form, size and token, for models with fresh weights; the run's weights are not used."""
     parts = [_reach(form, size) for size, form in product((PRINTED, MULTIPLE), FORMS)]
     return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
 

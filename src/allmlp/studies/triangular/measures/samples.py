@@ -1,4 +1,4 @@
-"""Text that a trained model writes, and its longest run of words that stands in the training text (004-7, E004-5)."""
+"""Samples of a trained model, and their longest run of words that occurs in the training text (004-7, E004-5)."""
 
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from allmlp.tokens import TokenFile
 
 RECIPE = 2
 WORDS, SAMPLES = 200, 3
-COPIED = 1 << 23  # characters of training text that runs are looked for in: more than all of Shakespeare
-LONGEST_WORD = 8  # characters, its space among them: so much is written for each word, to be cut after WORDS
+COPIED = 1 << 23  # characters of training text to search: more than all of Shakespeare
+LONGEST_WORD = 8  # characters generated per word, including its space; the sample is cut after WORDS
 TEMPERATURE = 1.0  # of the published code
 
 COLUMNS = {
@@ -32,7 +32,7 @@ COLUMNS = {
 
 
 def measure(trained: Trained) -> pd.DataFrame:
-    """One row per sample, and one for the paper's. A model that diverged writes nothing, and has not copied less."""
+    """One row per sample, and one for the paper's. A model that diverged has nan, not a short run."""
     tokens = tokens_of(trained)
     file = TokenFile(tokens)
     prompt, ids = _prompt(file)
@@ -43,7 +43,7 @@ def measure(trained: Trained) -> pd.DataFrame:
         seeds = range(SAMPLES)
         drawn = generate(trained.model(), [file.eod, *ids], count, temperature=TEMPERATURE, seeds=seeds).numpy()
         rows = [_row(number, prompt, file.decode(written), known) for number, written in enumerate(drawn)]
-    # the paper holds nothing out, so its own sample is counted against both splits
+    # the paper holds nothing out, so its sample is compared with both splits
     rows.append(_row(OF_THE_PAPER, "", SAMPLE, _text(tokens, "train", "validation")))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
