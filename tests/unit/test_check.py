@@ -6,16 +6,18 @@ from pathlib import Path
 import pytest
 
 from allmlp import checking, paths, recipes, rules
-from allmlp.checking import PARTS, corpora, known_answers, recipe_lock, rule_lock, words
+from allmlp.checking import PARTS, files
+from allmlp.checking.files import corpora, known_answers, words
 from allmlp.checking.found import Decisions, Found
+from allmlp.checking.locks import recipe_lock, rule_lock
 from allmlp.errors import UserError
 from tests.conftest import PROJECT, call, edit, git
 
 
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__.rpartition(".")[2])
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
 def test_the_project_is_in_line(part, published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(published.parent)
-    found = list(part.look(False, Decisions()))
+    found = list(part(False, Decisions()))
     if part is words:  # a number that may fall is no fault
         found = [one for one in found if one.names and ":" in one.names[0]]
     assert [one.text() for one in found] == [], "run `allmlp check --fix`"
@@ -23,7 +25,7 @@ def test_the_project_is_in_line(part, published: Path, monkeypatch: pytest.Monke
 
 def of_recipes(*same: str) -> dict[str, bool]:
     """names -> is it still to be decided, of what is out of line in recipes.lock."""
-    return {" ".join(one.names): one.open for one in recipe_lock.look(True, Decisions(frozenset(same)))}
+    return {" ".join(one.names): one.open for one in recipe_lock(True, Decisions(frozenset(same)))}
 
 
 def test_changed_sources_ask_for_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +83,7 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def of_rules(*same: str, new: tuple[str, ...] = ()) -> list[Found]:
-    return list(rule_lock.look(True, Decisions(frozenset(same), frozenset(new))))
+    return list(rule_lock(True, Decisions(frozenset(same), frozenset(new))))
 
 
 def test_a_changed_rule_asks_for_a_decision(ledger: dict[str, str], tmp_path: Path) -> None:
@@ -122,21 +124,21 @@ def test_a_corpus_that_is_gone_or_of_other_parameters_leaves_the_lock(
     entries = json.loads((PROJECT / "corpora.lock").read_text())
     entries |= {"gone": entries["digits"], "digits": {**entries["digits"], "spec": {}}}
     (tmp_path / "corpora.lock").write_text(json.dumps(entries))
-    plan = corpora.load_plan()
+    plan = files.load_plan()
     monkeypatch.setattr(paths, "project", lambda: tmp_path)
-    monkeypatch.setattr(corpora, "load_plan", lambda: plan)
-    assert [one.names for one in corpora.look(True, Decisions())] == [("gone",), ("digits",)]
+    monkeypatch.setattr(files, "load_plan", lambda: plan)
+    assert [one.names for one in corpora(True, Decisions())] == [("gone",), ("digits",)]
     assert set(json.loads((tmp_path / "corpora.lock").read_text())) == set(entries) - {"gone", "digits"}
 
 
 def test_a_word_to_avoid_may_only_become_rarer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(tmp_path, "init", "--quiet")
     monkeypatch.setattr(paths, "project", lambda: tmp_path)
-    listed = tmp_path / words.FILE
+    listed = tmp_path / files.WORDS
     listed.parent.mkdir(parents=True)
     listed.write_text('{"anew": 2, "told": 0}')
     (tmp_path / "README.md").write_text("It is made anew.\nIt is told by toldest.\n")
-    fewer, more = words.look(True, Decisions())
+    fewer, more = words(True, Decisions())
     assert (fewer.names, fewer.open) == (("anew",), False)
     assert (more.names, more.open) == (("README.md:2",), True)
     assert json.loads(listed.read_text()) == {"anew": 1, "told": 0}
@@ -145,8 +147,8 @@ def test_a_word_to_avoid_may_only_become_rarer(tmp_path: Path, monkeypatch: pyte
 def test_answers_that_plans_do_not_ask_leave_known_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "known.json"
     file.write_text('{"a: x": 1, "b: x": 2}')
-    monkeypatch.setattr(known_answers.known, "FILE", file)
-    monkeypatch.setattr(known_answers, "answers", lambda: {"b: x": 3, "c: x": 4})
-    assert [one.names for one in known_answers.look(True, Decisions())] == [("c",), ("b",), ("a",)]
+    monkeypatch.setattr(files.known, "FILE", file)
+    monkeypatch.setattr(files, "answers", lambda: {"b: x": 3, "c: x": 4})
+    assert [one.names for one in known_answers(True, Decisions())] == [("c",), ("b",), ("a",)]
     assert json.loads(file.read_text()) == {"b: x": 3, "c: x": 4}
-    assert list(known_answers.look(True, Decisions())) == []
+    assert list(known_answers(True, Decisions())) == []

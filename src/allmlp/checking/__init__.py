@@ -12,8 +12,9 @@
 
 from collections.abc import Sequence
 
-from allmlp.checking import corpora, golden, known_answers, recipe_lock, rule_lock, words
+from allmlp.checking.files import corpora, golden, known_answers, words
 from allmlp.checking.found import Decisions, Found
+from allmlp.checking.locks import recipe_lock, rule_lock
 
 PARTS = (recipe_lock, rule_lock, known_answers, golden, corpora, words)
 
@@ -25,7 +26,7 @@ def look(fix: bool, same_behaviour: Sequence[str] = (), new_rule: Sequence[str] 
     """
     decisions = Decisions(frozenset(same_behaviour), frozenset(new_rule))
     decisions.refuse_unknown()
-    return [found for part in PARTS for found in part.look(fix, decisions)]
+    return [found for part in PARTS for found in part(fix, decisions)]
 
 
 def check(fix: bool, same_behaviour: Sequence[str] = (), new_rule: Sequence[str] = ()) -> int:

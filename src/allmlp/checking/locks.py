@@ -1,21 +1,55 @@
-"""rules.lock: the digest of each claim's rule. A changed rule judges as before, or is a new one, as the author says."""
+"""recipes.lock and rules.lock: the sources behind each RECIPE and each claim's rule, which the author decides about."""
 
+import json
 from collections.abc import Iterator
 
-from allmlp import paths, rules
+from allmlp import paths, recipes, rules
 from allmlp.checking.found import Decisions, Found
 from allmlp.errors import UserError
 from allmlp.report.ages import History
 from allmlp.rules import LOCK, Line
 
-CHANGED = (
+RECIPES_LOCK = "recipes.lock"
+CHANGED_SOURCES = (
+    "sources changed, RECIPE did not. If results can differ, raise RECIPE in the module; "
+    "if not, `allmlp check --fix --same-behaviour MODULE` (or all)"
+)
+
+
+def recipe_lock(fix: bool, decisions: Decisions) -> Iterator[Found]:
+    """recipes.lock: new, raised and changed recipes, and those of modules that are gone."""
+    path = paths.project() / RECIPES_LOCK
+    lock = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    now = {
+        module: {"recipe": recipes.of(module), "sources": recipes.fingerprint(module)} for module in recipes.modules()
+    }
+    differ = [module for module in now if lock.get(module) != now[module]]
+    raised = [module for module in differ if lock.get(module, {}).get("recipe") != now[module]["recipe"]]
+    changed = [module for module in differ if module not in raised]
+    same = [module for module in changed if decisions.same_behaviour & {module, "all"}]
+    asked = tuple(module for module in changed if module not in same)
+    gone = tuple(module for module in lock if module not in now)
+    if fix and (differ or gone):
+        kept = {module: lock[module] for module in asked}
+        paths.write_whole(path, json.dumps({**now, **kept}, indent=1) + "\n")
+    if raised:
+        yield Found(RECIPES_LOCK, "new or raised RECIPE", tuple(raised), open=not fix)
+    if same:
+        yield Found(RECIPES_LOCK, "sources changed and behave the same, as the author says", tuple(same), open=not fix)
+    if asked:
+        yield Found(RECIPES_LOCK, CHANGED_SOURCES, asked)
+    if gone:
+        yield Found(RECIPES_LOCK, "no RECIPE any more", gone, open=not fix)
+
+
+CHANGED_RULE = (
     "the words, the numbers or the code of the rule changed. If it judges as before, "
     "`allmlp check --fix --same-behaviour CLAIM`; if not, `allmlp check --fix --new-rule CLAIM`"
 )
 
 
-def look(fix: bool, decisions: Decisions) -> Iterator[Found]:
-    """New and changed rules, and those of claims that are gone."""
+def rule_lock(fix: bool, decisions: Decisions) -> Iterator[Found]:
+    """rules.lock: new and changed rules, and those of claims that are gone."""
     lock, now = rules.read_lock(), rules.current()
     new, gone = tuple(claim for claim in now if claim not in lock), tuple(claim for claim in lock if claim not in now)
     changed = [claim for claim in now if claim in lock and lock[claim].digest != now[claim]]
@@ -34,7 +68,7 @@ def look(fix: bool, decisions: Decisions) -> Iterator[Found]:
     if replaced:
         yield Found(LOCK, "replaced by a new rule, as the author says", replaced, open=not fix)
     if asked:
-        yield Found(LOCK, CHANGED, asked)
+        yield Found(LOCK, CHANGED_RULE, asked)
     if gone:
         yield Found(LOCK, "no claim any more", gone, open=not fix)
 

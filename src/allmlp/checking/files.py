@@ -1,0 +1,121 @@
+"""Files that follow from the sources: answers for plans, first losses, identities of corpora, counts of words."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from allmlp import known, paths
+from allmlp.checking.found import Decisions, Found
+from allmlp.corpora import identity
+from allmlp.errors import UserError
+from allmlp.plan import load_plan
+
+KNOWN = known.FILE.name
+
+
+def known_answers(fix: bool, _: Decisions) -> Iterator[Found]:
+    """known.json, so that planning imports no torch: answers that are missing, wrong by now, or that nobody asks."""
+    written, asked = known.read(known.FILE), answers()
+    missing, unused = asked.keys() - written.keys(), written.keys() - asked.keys()
+    differ = {key for key in asked.keys() & written.keys() if asked[key] != written[key]}
+    if fix and (missing or unused or differ):
+        lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(asked.items()))
+        paths.write_whole(known.FILE, "{\n" + ",\n".join(lines) + "\n}\n")
+    if missing:
+        yield Found(
+            KNOWN, f"{len(missing)} answers that plans ask for and that are not there", _names(missing), not fix
+        )
+    if differ:
+        yield Found(KNOWN, "the class says otherwise by now", _names(differ), not fix)
+    if unused:  # harmless: a smaller plan asks less
+        yield Found(KNOWN, f"{len(unused)} answers that no plan asks for", _names(unused), open=False)
+
+
+def answers() -> dict[str, object]:
+    """What git's plans of all scales ask. Classes are asked again; counts are those of known.json where it has them."""
+    memory = known.restart()
+    for of_study in load_plan().of_git.by_scale.values():
+        for run in (run for runs in of_study.values() for run in runs):
+            sequences = known.batch(run.task, run.task_parameters).sequences
+            known.counts(run.architecture, run.hyperparameters, sequences)
+    return memory.used
+
+
+def _names(keys: Iterable[str]) -> tuple[str, ...]:
+    """The architectures and tasks that keys of known.json belong to."""
+    return tuple(sorted({key.split(":")[0] for key in keys}))
+
+
+GOLDEN, TRAINS = Path("tests/numerics/golden.json"), "tests.numerics.golden"
+
+
+def golden(fix: bool, _: Decisions) -> Iterator[Found]:
+    """golden.json: architectures without losses, or with those of another RECIPE. A module of the tests trains them."""
+    root = paths.project()
+    if not (root / GOLDEN).with_suffix(".py").is_file():
+        return
+    words = [sys.executable, "-m", TRAINS, *(["--fix"] if fix else [])]
+    done = subprocess.run(words, cwd=root, capture_output=True, text=True)
+    if done.returncode:
+        raise UserError(f"{GOLDEN}: {done.stderr.strip().splitlines()[-1]}")
+    for what, names in json.loads(done.stdout.splitlines()[-1]).items():  # trainings print too
+        yield Found(str(GOLDEN), what, tuple(names), open=not fix)
+
+
+RETOKENIZE = "of other parameters or another RECIPE; `allmlp tokenize CORPUS` writes the new entry"
+
+
+def corpora(fix: bool, _: Decisions) -> Iterator[Found]:
+    """corpora.lock: entries that are gone or differ by now. `fix` removes them: their tokens are nobody's."""
+    path, specs = paths.project() / identity.LOCK, load_plan().of_git.parameters.corpora
+    entries = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    gone = tuple(name for name in entries if name not in specs)
+    there = (name for name in entries if name in specs)
+    differ = tuple(name for name in there if entries[name]["spec"] != identity.described(specs[name]))
+    if fix and (gone or differ):
+        kept = {name: entry for name, entry in entries.items() if name not in (*gone, *differ)}
+        paths.write_whole(path, json.dumps(kept, indent=1) + "\n")
+    if gone:
+        yield Found(identity.LOCK, "no corpus any more", gone, open=not fix)
+    if differ:
+        yield Found(identity.LOCK, RETOKENIZE, differ, open=not fix)
+
+
+WORDS = Path("tests/docs/words_to_avoid.json")
+READ = ("README.md", "docs", "src", "config", "paper", "workflow", "Snakefile", "params.yaml", "dvc.yaml")
+SHOWN = 5  # places
+
+
+def words(fix: bool, _: Decisions) -> Iterator[Found]:
+    """words_to_avoid.json: words that occur more often than the list says, and less often, to which `fix` lowers it."""
+    path = paths.project() / WORDS
+    if not path.is_file():
+        return
+    allowed: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))
+    lines = list(_lines(paths.project()))
+    places = {word: [place for place, line in lines if re.search(rf"\b{word}\b", line)] for word in allowed}
+    fewer = tuple(word for word in allowed if len(places[word]) < allowed[word])
+    if fix and fewer:
+        lowered = {word: min(number, len(places[word])) for word, number in allowed.items()}
+        paths.write_whole(path, json.dumps(lowered, indent=1) + "\n")
+    if fewer:
+        yield Found(str(WORDS), "occurs less often than listed", fewer, open=not fix)
+    for word in allowed:
+        if len(places[word]) > allowed[word]:
+            what = (
+                f"{word!r} occurs {len(places[word])} times, listed are {allowed[word]}. Write it otherwise, here or in"
+            )
+            yield Found(str(WORDS), what, tuple(places[word][-SHOWN:]))
+
+
+def _lines(root: Path) -> Iterator[tuple[str, str]]:
+    """(file:line, text) of what people read: sources, pages and parameters, tracked or new."""
+    words = ["git", "ls-files", "-co", "--exclude-standard", "--", *READ]
+    files = subprocess.run(words, cwd=root, capture_output=True, text=True, check=True).stdout.splitlines()
+    for name in files:
+        if Path(name).suffix in {".md", ".py", ".yaml", ".j2", ".smk", ""} and (root / name).is_file():
+            for number, line in enumerate((root / name).read_text(encoding="utf-8").splitlines(), 1):
+                yield f"{name}:{number}", line
