@@ -16,7 +16,7 @@ from allmlp.studies.mixers.measures import dimensions, generation_speed, hidden_
 from allmlp.studies.mixers.runs import Settings, representation
 from allmlp.studies.mixers.runs import formulae as formulae_runs
 from allmlp.studies.mixers.runs.retrieval import united
-from allmlp.studies.mixers.verdicts import completions as completions_verdict
+from allmlp.studies.mixers.verdicts import representation as completions_verdict
 from tests import exhibits, judging
 
 
