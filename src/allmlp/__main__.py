@@ -1,4 +1,4 @@
-"""`python -m allmlp`: the same as `allmlp`, or what of it a machine with torch alone can do."""
+"""`python -m allmlp`: the same as `allmlp`, or the commands that work on a machine with only torch."""
 
 try:
     import pydantic  # noqa: F401

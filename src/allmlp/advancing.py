@@ -1,7 +1,7 @@
 """`allmlp advance`: works through a scale's open runs until a deadline, most claims per hour first.
 
-Snakemake is the scheduler, called here with an order and a deadline. Where it is not installed the same commands run
-one after the other (`in_turn`). At the deadline trainings save their state and leave; the next call goes on.
+Snakemake is the scheduler, called here with an order and a deadline. If it is not installed, the same commands run one
+after the other (`in_turn`). At the deadline trainings save their state and exit; the next call goes on.
 """
 
 import os
@@ -21,16 +21,16 @@ from allmlp.training import deadline
 from allmlp.training.gpus import machine
 
 APART = Path("work/advance")  # the scheduler's pid and log
-GRACE_S = 60.0  # after the deadline, for states to be saved and a measure to end
+GRACE_S = 60.0  # after the deadline, to save states and finish a measure
 AFTER_S = 1.0  # between the end of Snakemake and that of its jobs
 FAILED = re.compile(r"^Error in rule (\w+):\n(?:    .*\n)*?    log: (\S+)", re.MULTILINE)
 FINISHED = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)", re.MULTILINE)
 
 
 def advance(plan: Planned, minutes: float, cores: int, words: Sequence[str] = ()) -> int:
-    """Work until the deadline. Returns 0, or 1 where a job failed for another reason than the deadline.
+    """Work until the deadline. Returns 0, or 1 if a job failed for another reason than the deadline.
 
-    `words`: what makes Snakemake compute this same plan. Nothing is committed.
+    `words`: Snakemake's options for the same plan. Nothing is committed.
     """
     until = time.time() + 60 * minutes
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -53,7 +53,7 @@ def advance(plan: Planned, minutes: float, cores: int, words: Sequence[str] = ()
 
 
 def snakemake_words(overlays: Sequence[Path] | None, scale: str | None, device: str | None) -> list[str]:
-    """What makes Snakemake compute the same plan."""
+    """Snakemake's options for the same plan."""
     words = ["--configfile", str(paths.project() / "params.yaml"), *map(str, overlays or ())]
     changes = [f"{key}={value}" for key, value in (("scale", scale), ("device", device)) if value]
     words += ["--config", *changes] if changes else []
@@ -87,7 +87,7 @@ def _command(cores: int, words: Sequence[str]) -> list[str]:
 def _with_snakemake(resolved: ResolvedPlan, apart: Path, until: float, cores: int, words: Sequence[str]) -> list[Path]:
     """Let Snakemake work until then. Returns the logs of jobs that failed for another reason.
 
-    At the deadline it is killed before its jobs leave: it would take them for failed, and delete what they have made.
+    At the deadline it is killed before its jobs exit: it would count them as failed, and delete their files.
     """
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment[deadline.VARIABLE] = str(until + AFTER_S)
@@ -117,7 +117,7 @@ def _with_snakemake(resolved: ResolvedPlan, apart: Path, until: float, cores: in
 
 
 def _failed(said: str) -> list[Path]:
-    """The logs of jobs that Snakemake says failed, and that did not end well when it tried again."""
+    """The logs of jobs that failed according to Snakemake, also when it tried them again."""
     again = set(FINISHED.findall(said))
     failed = dict.fromkeys(Path(log) for rule, log in FAILED.findall(said) if rule not in again)
     return [log for log in failed if deadline.WORDS not in _last_line(log)]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 
 def aligned(rows: Sequence[Iterable[str]], left: int) -> list[str]:
-    """Lines whose columns stand below one another: the first `left` columns to the left, all others to the right.
+    """Lines with aligned columns: the first `left` columns to the left, all others to the right.
 
     >>> aligned([("study", "runs"), ("copying", "9")], left=1)
     ['study    runs', 'copying     9']

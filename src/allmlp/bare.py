@@ -1,4 +1,4 @@
-"""The commands of a machine where pydantic or typer is missing: `python -m allmlp`, with the plan of a bundle."""
+"""The commands of a machine without pydantic or typer: `python -m allmlp`, with the plan of a bundle."""
 
 import argparse
 import os
@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Run a command. What the user can mend ends with one message and status 2."""
+    """Run a command. An error that the user can correct ends with one message and status 2."""
     asked = _parser().parse_args()
     try:
         os.chdir(paths.directory())

@@ -1,4 +1,4 @@
-"""Batches: runs that are trained, and measured, in one process, cut so that none waits for a later one."""
+"""Batches of runs that are trained and measured in one process; no batch waits for a later one."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Batch:
 
     @property
     def title(self) -> str:
-        """What the terminal says of it."""
+        """Its description for the terminal."""
         return self.runs[0].id if len(self.runs) == 1 else f"{self.runs[0].id} and {len(self.runs) - 1} more"
 
     @property
@@ -38,13 +38,13 @@ class Batch:
 
     @property
     def read(self) -> list[str]:
-        """What its trainings read: tokens, and the weights of runs that come before it."""
+        """The inputs of its trainings: tokens, and the weights of earlier runs."""
         needed = {run.relatives[one].checkpoint for run in self.runs for one in run.needs}
         return self.tokens + sorted(needed - set(self.checkpoints))
 
     @property
     def measured(self) -> list[str]:
-        """What its measures read: weights, those of its runs' parents too, and tokens of both."""
+        """The inputs of its measures: weights of its runs and their parents, and tokens of both."""
         parents = [run.relatives[run.parent] for run in self.runs if run.parent]
         tokens = {parent.token_file for parent in parents if parent.token_file}
         others = {parent.checkpoint for parent in parents} | tokens
@@ -52,7 +52,7 @@ class Batch:
 
     @property
     def measurements(self) -> list[str]:
-        """The files of the measurements that its runs lack."""
+        """The files of the missing measurements of its runs."""
         return [file for run in self.runs for file in store.lacking(run).values()]
 
     @property
@@ -67,10 +67,11 @@ class Batch:
 
 
 def cut(runs: Iterable[Run], wanted: Container[str]) -> list[Batch]:
-    """The runs whose ids are wanted, in batches of one study and of `runs_per_process` at most.
+    """The runs with the wanted ids, in batches of one study and of at most `runs_per_process`.
 
-    A batch keeps its members whatever else is done meanwhile: cut from all runs, then thinned. Runs that others need
-    come first, and a batch is a stretch of that order, so that what it needs lies within it or in an earlier one.
+    All runs are cut into batches, and then unwanted runs removed, so that the members of a batch do not depend on
+    progress. Runs that others need come first, and a batch is a stretch of that order, so that it depends only on
+    itself and earlier ones.
     """
     batches: list[Batch] = []
     for study, of_study in groupby(runs, key=lambda run: run.study):
@@ -81,7 +82,7 @@ def cut(runs: Iterable[Run], wanted: Container[str]) -> list[Batch]:
 
 
 def ordered(runs: Sequence[Run]) -> list[Run]:
-    """Runs that others need first; else as they came, those of one size of a process together."""
+    """Runs that others need first; otherwise in the given order, grouped by `runs_per_process`."""
     first = {size: place for place, size in reversed(list(enumerate(run.runs_per_process for run in runs)))}
     return sorted(runs, key=lambda run: (run.depth, first[run.runs_per_process]))
 
@@ -98,10 +99,10 @@ def unmeasured(run: Run) -> bool:
 
 
 def to_train(runs: Iterable[Run], lacking: Iterable[Run]) -> set[str]:
-    """The ids of the runs whose weights must be made: those that `lacking` need, and what these need in turn.
+    """The ids of the runs to train: those that `lacking` need, and the runs that these need in turn.
 
-    `lacking`: the runs without all measurements, which may read their run's parent. A run that is measured is trained
-    again only where one that needs it is.
+    `lacking`: the runs with missing measurements, which may read the run's parent. A measured run is trained again only
+    if a run that needs it is trained.
     """
     by_id = {run.id: run for run in runs}
     waiting = [one for run in lacking for one in (run.id, run.parent) if one]

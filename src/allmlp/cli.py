@@ -86,7 +86,7 @@ def train(runs: list[str], params: Overlays = None, scale: ScaleOption = None, d
 
 @app.command()
 def measure(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
-    """Checkpoints -> measurements: work/measurements/, from where `allmlp select` takes them into the store."""
+    """Checkpoints -> measurements: work/measurements/; `allmlp select` takes them into the store."""
     from allmlp.jobs import measure_runs
     from allmlp.training.deadline import leave_if_passed
 
@@ -104,7 +104,7 @@ def audit(
     device: DeviceOption = None,
     format: Annotated[Literal["text", "json"], typer.Option(help="for people or for machines")] = "text",
 ) -> None:
-    """Does any architecture see the future, its padding or its batch? Status 1 if one does that does not say so."""
+    """Does any architecture see the future, its padding or its batch? Status 1 if one does without declaring it."""
     from allmlp import audit as auditor
     from allmlp import models
     from allmlp.audit.findings import show
@@ -125,7 +125,7 @@ def certify(
     """Proved lower bounds on all margins of a network that adds modulo p.
 
     The network: embedding, attention 1/2 from the last token to both (no softmax, no norm), one layer of ReLUs.
-    A file does not say what its attention was: --attention 1 scales its values for a network trained with that.
+    A file does not record the attention: --attention 1 scales the values of a network that was trained with it.
 
     Tensors of a safetensors file: W_E (p, d), W_pos (2, d), W_V (h, d, k), W_O (h, k, d), W_in (d, m), b_in (m),
     W_out (m, d), b_out (d), W_U (d, p).
@@ -137,7 +137,7 @@ def certify(
 
 @app.command()
 def select(params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
-    """Plan -> results/selected.json: the measurements that the last mile speaks of."""
+    """Plan -> results/selected.json: the measurements that the last mile reads."""
     from allmlp.report.select import select as write
 
     write(_plan(params, scale, device))
@@ -166,9 +166,7 @@ def judge() -> None:
 
 @app.command()
 def power(
-    scale: Annotated[
-        str | None, typer.Option(help="Only this scale's plan; all that are planned unless given.")
-    ] = None,
+    scale: Annotated[str | None, typer.Option(help="Only this scale; all planned scales by default.")] = None,
     claim: Annotated[str | None, typer.Option(help="Only this claim, such as 003-6.")] = None,
     format: Annotated[Literal["table", "json"], typer.Option(help="for people or for machines")] = "table",
     write: Annotated[bool, typer.Option(help="Write results/power.json, which the report shows.")] = False,
@@ -187,7 +185,7 @@ def draw(
     studies: list[str],
     png: Annotated[bool, typer.Option("--png", help="All figures as PNG, in work/figures/<study>, instead.")] = False,
 ) -> None:
-    """Measurements -> results/figures/<study>: only what changed is drawn."""
+    """Measurements -> results/figures/<study>; only changed figures are drawn."""
     from allmlp.report import draw
     from allmlp.report.workers import done
 
@@ -217,7 +215,7 @@ def render(
 
 @app.command()
 def report(params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
-    """Measurements -> everything up to results/report.html: select, then what of the last mile is out of date."""
+    """Measurements -> everything up to results/report.html: select, then the stages that are out of date."""
     from allmlp.report.last_mile import report as write
 
     print(f"report: {write(_plan(params, scale, device))}")
@@ -266,7 +264,7 @@ def diff(before: str, after: str, page: Annotated[Path | None, typer.Option(help
 @app.command()
 def prune(
     params: Overlays = None,
-    apply: Annotated[bool, typer.Option(help="Delete; without it, only say what would be.")] = False,
+    apply: Annotated[bool, typer.Option(help="Delete; without it, only list.")] = False,
 ) -> None:
     """Remove measurements, and checkpoints of laptop runs, that were made again under a newer recipe."""
     from allmlp.compacting import prune as remove
@@ -276,7 +274,7 @@ def prune(
 
 @app.command()
 def compact() -> None:
-    """Merge the parts of results/measurements, one per measure; what they say stays the same."""
+    """Merge the parts of results/measurements into one per measure; the measurements stay the same."""
     from allmlp.compacting import compact as merge
 
     before, after = merge()
@@ -285,12 +283,12 @@ def compact() -> None:
 
 @app.command()
 def check(
-    fix: Annotated[bool, typer.Option("--fix", help="Write what needs no decision.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Write everything that needs no decision.")] = False,
     same_behaviour: Annotated[
         list[str] | None,
         typer.Option(help="A module whose change alters no result, or `all`; or a claim whose rule judges as before."),
     ] = None,
-    new_rule: Annotated[list[str] | None, typer.Option(help="A claim whose rule is a new one.")] = None,
+    new_rule: Annotated[list[str] | None, typer.Option(help="A claim with a new rule.")] = None,
 ) -> None:
     """Do recipes.lock, rules.lock, known.json, golden.json and corpora.lock agree with the sources? Status 1 if not."""
     from allmlp import checking
@@ -309,7 +307,7 @@ def reproduce(params: Overlays = None, cores: int = os.cpu_count() or 1) -> None
 
 @app.command()
 def advance(
-    minutes: Annotated[float, typer.Option(help="When to save all states and leave.")],
+    minutes: Annotated[float, typer.Option(help="When to save all states and exit.")],
     cores: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
     params: Overlays = None,
     scale: ScaleOption = "long",
@@ -330,7 +328,7 @@ def pack(
     scale: ScaleOption = "long",
     device: DeviceOption = None,
 ) -> None:
-    """A scale's open runs as one file: their newest states, what they need, and what is finished and not in git."""
+    """A scale's open runs as one file: their newest states, their inputs, and finished work that is not in git."""
     from allmlp.bundles import packing
 
     packing.pack(_plan(params, scale, device), START / file, max_mb)
@@ -338,14 +336,14 @@ def pack(
 
 @app.command()
 def unpack(file: Path) -> None:
-    """What a bundle brings, where it is newer than what is here; everything in it is checked before."""
+    """Unpack the parts of a bundle that are newer than the files here; everything in it is checked first."""
     from allmlp.bundles import unpacking
 
     unpacking.unpack(START / file)
 
 
 def main() -> None:
-    """Run a command. What the user can mend ends with one message and status 2."""
+    """Run a command. An error that the user can correct ends with one message and status 2."""
     try:
         if "--help" not in sys.argv:
             os.chdir(paths.directory())

@@ -1,9 +1,9 @@
-"""What a measure declares of its columns.
+"""The columns that a measure declares.
 
 A measurement is a tidy table, one row per observation, with the unit at the end of each column's name
 (`_1` dimensionless, `_nats`, `_rad`, `_s`, ...). A column is
 
-    exact(...)     labels, steps, counts: any difference is a difference
+    exact(...)     labels, steps, counts: any difference counts
     numeric(...)   numbers that may differ in their last digits between two machines
     timing(...)    seconds and rates: kept and shown, never compared
 """
@@ -14,7 +14,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a measurement: what it means, and how far two machines may differ in it."""
+    """One column of a measurement: its meaning, and how much two machines may differ in it."""
 
     kind: Literal["exact", "numeric", "timing"]
     meaning: str

@@ -1,4 +1,5 @@
-"""The store and the checkpoints made smaller: parts merged, and what was made again under a newer recipe removed."""
+"""Make the store and the checkpoints smaller: merge parts, and remove results that were made again under a newer
+recipe."""
 
 import json
 import shutil
@@ -14,8 +15,8 @@ from allmlp.report.ages import History
 def compact(without: Mapping[tuple[str, str], Collection[store.Key]] | None = None) -> tuple[int, int]:
     """Merge the parts of each measure into one. Returns the number of parts before and after.
 
-    A merged part says since when git has each measurement, for git's history of the merged ones tells it no more.
-    `without`: (study, measure) -> measurements to leave out.
+    A merged part records the first commit of each measurement, because git's history of the merged parts no longer
+    shows it. `without`: (study, measure) -> measurements to leave out.
     """
     history, before, after = History.of(paths.project()), 0, 0
     for study, measure in store.measures():
@@ -29,7 +30,7 @@ def compact(without: Mapping[tuple[str, str], Collection[store.Key]] | None = No
 def superseded(plan: Plan) -> dict[tuple[str, str], list[store.Key]]:
     """(study, measure) -> measurements in the store that were made again under a newer recipe.
 
-    Everything else stays, whether a plan names it or not: a GPU or a cluster may have made it once.
+    Everything else stays, even if no plan names it: it may come from a GPU or a cluster.
     """
     current = {
         (run.study, measure, run.settings_digest): (run.id, run.recipe(measure))
@@ -47,7 +48,7 @@ def superseded(plan: Plan) -> dict[tuple[str, str], list[store.Key]]:
 
 
 def superseded_checkpoints(plan: Plan) -> list[Path]:
-    """Old checkpoints, made again under a newer recipe, that a laptop can make; not the parent of a run that stays."""
+    """Old checkpoints of laptop runs that were made again under a newer recipe, except parents of runs that stay."""
     small = {
         run.settings_digest: run.id
         for scale in ("smoke", "laptop")
@@ -65,7 +66,7 @@ def superseded_checkpoints(plan: Plan) -> list[Path]:
 
 
 def prune(plan: Plan, apply: bool) -> None:
-    """List what is superseded; delete it only with `apply`."""
+    """List superseded files; delete them only with `apply`."""
     measurements, checkpoints = superseded(plan), superseded_checkpoints(plan)
     for (study, measure), keys in measurements.items():
         for run, recipe in keys:

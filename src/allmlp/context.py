@@ -1,4 +1,4 @@
-"""What a study asks of the plan: ids of tokens and images, by the corpora's names. Imports no torch."""
+"""The plan's services for a study: ids of tokens and images by the names of corpora. Imports no torch."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ from allmlp.params import Params
 
 
 def _without_recipes(described: dict[str, Any]) -> dict[str, Any]:
-    """A corpus's description, and within it those of the corpora that it is made with, without recipes."""
+    """A corpus's description, including those of the corpora that it depends on, without recipes."""
     return {
         key: _without_recipes(value) if isinstance(value, dict) else value
         for key, value in described.items()
@@ -23,7 +23,7 @@ def _without_recipes(described: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Context:
-    """What a study asks of the plan to name its runs. `committed`: of corpora as git has them, whatever lies here."""
+    """The plan's services for naming the runs of a study. `committed`: with corpora as in git, ignoring local ones."""
 
     parameters: Params
     root: Path
@@ -41,11 +41,11 @@ class Context:
     def pairs(self, corpus: str) -> str:
         """The id of the tokens of a corpus of pairs. UserError for one of another kind."""
         if not self.parameters.corpora[corpus].is_pairs:
-            raise UserError(f"corpus '{corpus}': holds no pairs. Name one of source {', '.join(PAIRS)}.")
+            raise UserError(f"corpus '{corpus}': has no pairs. Name one of source {', '.join(PAIRS)}.")
         return self.tokens(corpus)
 
     def corpus_settings(self, corpus: str) -> str:
-        """The digest of what a corpus is, whatever code reads it."""
+        """The digest of a corpus's description, independent of the code that reads it."""
         if ("settings", corpus) not in self._known:
             spec = self.parameters.corpora[corpus]
             held = identity.content(corpus, spec, self.root, self.committed)
@@ -56,7 +56,7 @@ class Context:
         return self._known["settings", corpus]
 
     def vocabulary(self, corpus: str) -> int:
-        """Its number of token types: as asked for, or as recorded when it was tokenized."""
+        """Its number of token types: from the parameters, or as recorded when it was tokenized."""
         return identity.vocabulary(corpus, self.parameters.corpora[corpus], self.root, self.committed)
 
     def images(self, corpus: str) -> ImageSource:

@@ -12,7 +12,7 @@ from allmlp.plan import Plan
 from allmlp.run import Run
 
 RATES = Path(__file__).with_name("rates.json")
-NOMINAL_FLOPS = {"cpu": 1e10, "cuda": 5e13}  # per second, of what rates.json lacks
+NOMINAL_FLOPS = {"cpu": 1e10, "cuda": 5e13}  # operations per second of models that are not in rates.json
 
 
 def costs(plan: Plan) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ def hours(runs: Iterable[Run]) -> dict[str, float]:
 
 
 def _state(run: Run, untrained: set[str]) -> str:
-    """`untrained`: the runs whose weights must be made, for a measurement or for another run."""
+    """`untrained`: the runs to train, for a measurement or for another run."""
     if run.id in untrained:
         if Path(f"{run.folder}.dvc").is_file():
             return "kept: dvc pull"

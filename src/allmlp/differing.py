@@ -1,6 +1,6 @@
-"""`allmlp plan --diff`: what changed parameters would do, before they do it.
+"""`allmlp plan --diff`: the effect of changed parameters, before anything runs.
 
-The plans of all scales are compared: under a user's files with the plan without them, else with that of git's HEAD.
+The plans of all scales are compared: with the user's files against without them, or else with that of git's HEAD.
 """
 
 import io
@@ -28,8 +28,8 @@ Runs = Mapping[str, Mapping[str, list[Run]]]  # scale -> study -> runs
 class Difference:
     """How one study differs at one scale.
 
-    `new`, `gone`: runs that only one plan has. `leaving`: measurements that are there and leave the plan of all scales.
-    `hours`: of the trainings that are new.
+    `new`, `gone`: runs that only one plan has. `leaving`: existing measurements that leave the plans of all scales.
+    `hours`: of the new trainings.
     """
 
     study: str
@@ -41,7 +41,7 @@ class Difference:
 
     @property
     def change(self) -> int:
-        """A run that is gone and one that is new are one changed run."""
+        """A removed run and a new one count as one changed run."""
         return min(self.new, self.gone)
 
     def row(self) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def differences(before: Runs, after: Runs) -> list[Difference]:
 
 @contextmanager
 def _before(plan: Plan) -> Iterator[tuple[Plan, str]]:
-    """The plan that another is compared with, and its name."""
+    """The plan to compare with, and its name."""
     changes = {"scale": plan.scale} | ({"device": plan.parameters.device} if plan.parameters.device else {})
     if plan.overlays:
         without = Plan(params.read(None, changes), plan.root)

@@ -20,8 +20,8 @@ from allmlp.run import Run
 from allmlp.training.deadline import STATUS, VARIABLE
 
 POLL_S = 0.1
-GRACE_S = 60.0  # after the deadline, for states to be saved and a measure to end
-UNAVAILABLE = 69  # of `allmlp measure`: a library is not installed here, so this run is measured elsewhere
+GRACE_S = 60.0  # after the deadline, to save states and finish a measure
+UNAVAILABLE = 69  # status of `allmlp measure`: a library is not installed here, so this run is measured elsewhere
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,10 @@ def log_of(verb: str, run: Run) -> Path:
 
 
 def work(resolved: ResolvedPlan, apart: Path, until: float, cores: int, _: Sequence[str] = ()) -> list[Path]:
-    """Work until `until`, `cores` jobs at a time. Returns the logs of jobs that failed, the deadline apart.
+    """Work until `until`, `cores` jobs at a time. Returns the logs of jobs that failed for another reason than the
+    deadline.
 
-    Raises UserError where tokens are missing, because no job here makes them.
+    Raises UserError if tokens are missing, because no job here makes them.
     """
     _require_tokens(resolved)
     jobs: list[Job] = []

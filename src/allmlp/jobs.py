@@ -10,7 +10,7 @@ UNAVAILABLE = 69  # sysexits.h: a library that a measure needs is not installed 
 
 
 def train_runs(runs: list[Run]) -> None:
-    """Train and publish runs. Work folders go once all are published: a job that fails is repeated cheaply."""
+    """Train and publish runs. Work folders are removed once all are published, so repeating a failed job is cheap."""
     runs = sorted(runs, key=lambda run: run.depth)  # parents first
     kind = "cuda" if any(run.device == "cuda" for run in runs) else "cpu"
     keep_freed_blocks()
@@ -27,7 +27,8 @@ def train_runs(runs: list[Run]) -> None:
 
 
 def measure_runs(runs: list[Run]) -> None:
-    """Take the measures that runs lack; what this machine has no library for is left, and the status says so."""
+    """Take the missing measures of runs. Measures without their library on this machine are skipped, with a status of
+    their own."""
     from allmlp import measuring
     from allmlp.training.trained import Trained
 

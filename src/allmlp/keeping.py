@@ -1,4 +1,4 @@
-"""Bytes: complete runs and tokens handed to DVC, one pointer each.
+"""Complete runs and tokens handed to DVC, one pointer each.
 
 One pointer per run, never one for a folder of runs: two clones that each keep a run then merge without conflict.
 """
@@ -13,7 +13,7 @@ CHECKPOINTS, TOKENS = Path("results/checkpoints"), Path("results/tokens")
 
 
 def dvc(*words: str) -> None:
-    """Run DVC of this environment; its own words are shown only when it fails, warnings of its stages always."""
+    """Run DVC of this environment. Its output is shown only if it fails, warnings of its stages always."""
     done = subprocess.run([sys.executable, "-m", "dvc", *words], capture_output=True, text=True)
     if done.returncode:
         raise UserError(f"dvc {' '.join(words[:1])} failed:\n{done.stderr.strip() or done.stdout.strip()}")
@@ -34,7 +34,7 @@ def keep(names: list[str] | None, push: bool) -> None:
     chosen = [str(folder) for folder in folders if not names or folder.name in names]
     if not chosen:
         raise UserError(
-            f"nothing to keep: {CHECKPOINTS} and {TOKENS} hold nothing complete. "
+            f"nothing to keep: {CHECKPOINTS} and {TOKENS} have nothing complete. "
             "Run snakemake or `make reproduce` first."
         )
     dvc("add", "--quiet", *chosen)

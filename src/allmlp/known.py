@@ -1,8 +1,8 @@
-"""What the plan must know of an architecture and cannot know without PyTorch: what its class says, weights, FLOPs.
+"""Facts on architectures that the plan needs and only PyTorch can give: declarations of the class, weights, FLOPs.
 
-`known.json` beside this file holds it for the plans of all scales, so that planning imports no torch. What is not in
-there (a new architecture, other sizes) is asked of the class once and remembered under work/. An architecture that sees
-later tokens is refused there by name, before a run of it is planned. `allmlp check --fix` writes the file.
+`known.json` beside this file has them for the plans of all scales, so that planning imports no torch. Missing facts (of
+a new architecture, of other sizes) are computed once and cached under work/. An architecture that sees later tokens is
+refused by name, before a run of it is planned. `allmlp check --fix` writes the file.
 """
 
 import json
@@ -19,7 +19,7 @@ FILE, REMEMBERED = Path(__file__).with_suffix(".json"), Path("work/known.json")
 
 
 class Known(NamedTuple):
-    """What an architecture's class says of itself.
+    """The declarations of an architecture's class.
 
     `takes`, `needs`: its hyperparameters, and those without a default. `context`: the one that it is bound to.
     """
@@ -35,14 +35,14 @@ class Known(NamedTuple):
 def read(file: Path) -> dict[str, Any]:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):  # what is lost is asked again
+    except (FileNotFoundError, ValueError):  # a lost file is computed again
         return {}
 
 
 class Memory:
-    """What is known: that of known.json, which a test holds current, and what was asked since.
+    """Known facts: those of known.json, which a test keeps current, and cached ones.
 
-    `again`: what classes say and the sizes of tasks are asked again, and nothing is kept for the next command.
+    `again`: ask classes and tasks again, and cache nothing for the next command.
     """
 
     def __init__(self, again: bool = False) -> None:
@@ -54,7 +54,7 @@ class Memory:
         self._found: dict[str, Any] = counts if again else {**read(REMEMBERED), **written}
 
     def ask(self, name: str, place: str, of: str, answer: Callable[[], Any]) -> Any:
-        """What is known of a class at `place`; `answer()`, remembered until its file changes, where nothing is."""
+        """The known fact of a class at `place`, or else `answer()`, cached until the file of the class changes."""
         module = place.split(":")[0]
         key = f"{name}: {place} recipe {recipes.of(module)}{of}"
         if key not in self._found:
@@ -83,7 +83,7 @@ def memory() -> Memory:
 
 
 def restart() -> Memory:
-    """Another memory for the rest of the process, which asks classes and tasks again."""
+    """Replace the cache for the rest of the process, so that classes and tasks are asked again."""
     _memory[:] = [Memory(again=True)]
     for remembering in (of, _counts):
         remembering.cache_clear()
@@ -92,7 +92,7 @@ def restart() -> Memory:
 
 @cache
 def of(architecture: str) -> Known:
-    """What the class of an architecture says. UserError for one that says it is causal and is not."""
+    """The declarations of an architecture's class. UserError for one that declares itself causal and is not."""
 
     def describe() -> dict[str, Any]:
         told = described(architecture)
@@ -162,7 +162,7 @@ def batch(task: str, parameters: dict[str, Any]) -> Batch:
 
 
 def _refuse_leak(architecture: str) -> None:
-    """UserError, with its name, for an architecture that says it is causal and sees later tokens."""
+    """UserError for an architecture that declares itself causal and sees later tokens."""
     import torch
 
     from allmlp import audit

@@ -1,4 +1,4 @@
-"""The files that parameters come from, laid over one another, the later ones on top.
+"""The files of parameters, laid over one another, the later ones on top.
 
     config/corpora.yaml, params.yaml, corpora.local.yaml, the user's own files
     config/<study>/study.yaml, config/<study>/<scale>.yaml, then its keys in params.yaml and the user's own files
@@ -20,12 +20,12 @@ from allmlp.yamlfile import Located, Place, at
 Scale = Literal["smoke", "laptop", "workstation", "long", "gpu", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "workstation", "long", "gpu", "paper")
 CONFIG, STUDY = "config", "study"
-LOCAL = "corpora.local.yaml"  # where this machine's own corpora lie; git ignores it
+LOCAL = "corpora.local.yaml"  # the paths of this machine's own corpora; git ignores it
 
 
 @dataclass(frozen=True)
 class Layer:
-    """What one file sets of a study: `plain` keys, and those of single `scales`."""
+    """A study's keys in one file: `plain` ones, and those of single `scales`."""
 
     plain: Located
     scales: dict[Scale, Located]
@@ -99,7 +99,7 @@ def _config(root: Path, study: str) -> Layer:
 
 
 def _of_config(root: Path, pattern: str) -> dict[str, Located]:
-    """file -> what it holds, of config/; errors name the files with their folders."""
+    """file of config/ -> its content; errors name files with their folders."""
     files = sorted((root / CONFIG).glob(pattern))
     return {file.stem: yamlfile.read(file, file.relative_to(root).as_posix()) for file in files}
 
@@ -114,7 +114,7 @@ def _layer(file: Located, study: str) -> Layer:
     scales = {}
     for name in named:
         scale = _scale(name, file.where((*place, "scales", name)))
-        if named[name] is not None:  # a scale may have nothing of its own
+        if named[name] is not None:  # a scale may have no settings
             _mapping(file, (*place, "scales", name))
         scales[scale] = _rebased(file, (*place, "scales", name), place)
     plain = {key: value for key, value in keys.items() if key != "scales"}

@@ -27,9 +27,9 @@ CLEARED = 1000  # how often the folder of a lock may be removed while the lock i
 
 
 def take(path: Path) -> FileLock | None:
-    """The lock of that file, or None while anyone else, in this process or another, holds it. Does not wait.
+    """The lock of that file, or None if it is held, by this process or another. Does not wait.
 
-    Raises UserError where the file cannot be made.
+    Raises UserError if the file cannot be made.
     """
     lock = FileLock(path, mode=0o666)  # others may share the folder
     for _ in range(CLEARED):
@@ -50,9 +50,9 @@ def take(path: Path) -> FileLock | None:
 def hold(path: Path, what: str) -> Iterator[None]:
     """Hold the lock file `path` while the block runs. `what`: the work, as messages name it.
 
-    The file holds JSON: pid, host, since (ISO 8601, UTC) and command. It is empty when nobody holds the lock,
-    and stale after a kill until the next holder overwrites it. Raises UserError, which names the holder, when
-    another process, or an outer block of this one, has the lock.
+    The file holds JSON: pid, host, since (ISO 8601, UTC) and command. It is empty when the lock is free, and stale
+    after a kill until the next holder overwrites it. Raises UserError, which names the holder, when another process, or
+    an outer block of this one, has the lock.
     """
     deadline = time.monotonic() + PATIENCE_S
     while not (lock := take(path)):
@@ -72,7 +72,7 @@ def hold(path: Path, what: str) -> Iterator[None]:
 
 
 def _write(path: Path, text: str) -> None:
-    with suppress(OSError):  # a full disk or a removed folder: the name is a courtesy
+    with suppress(OSError):  # a full disk or a removed folder: naming the holder is optional
         path.write_text(text, encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""One run's measurement: what it says of itself, and its file, which a job writes.
+"""One run's measurement: its description, and its file, which a job writes.
 
 The files lie in work/measurements/<study>/<measure>/<run>-r<recipe>.parquet. `allmlp select` takes their rows into the
 store (`allmlp.store`), which git keeps.
@@ -16,9 +16,8 @@ from allmlp.errors import UserError
 
 
 class Measured(NamedTuple):
-    """What a measurement says of itself. `recipes`: of the architecture, the task, the training loop and the measure.
-
-    `since`: the commit that first added a measurement of these settings, where the store says so.
+    """The description of a measurement. `recipes`: of the architecture, the task, the training loop and the measure.
+    `since`: the first commit with a measurement of these settings, if the store records it.
     """
 
     run: str
@@ -39,7 +38,7 @@ def own_file(measured: Measured, rows: pa.Table) -> bytes:
 
 
 def read(file: Path) -> tuple[Measured, pa.Table]:
-    """A run's own file: what it says of itself, and its rows. UserError where it is damaged."""
+    """The description and the rows in a run's own file. UserError if it is damaged."""
     try:
         table = pq.read_table(file, use_threads=False, pre_buffer=False)
         about = json.loads(table.schema.metadata[b"allmlp"])
@@ -54,7 +53,7 @@ def read(file: Path) -> tuple[Measured, pa.Table]:
 def parquet(table: pa.Table, about: dict[str, str] | None = None) -> bytes:
     """A table as Parquet: the same bytes for the same rows, without statistics, Arrow's schema or pandas' notes.
 
-    Texts go through a dictionary. Numbers do not, for it makes them longer.
+    Only texts have a dictionary, which makes numbers longer.
     """
     table = table.replace_schema_metadata(None).combine_chunks()
     texts = [column.name for column in table.schema if column.type in (pa.string(), pa.large_string())]

@@ -17,16 +17,16 @@ from allmlp.run import Run
 
 def take(run: Run, measure: str, trained: protocols.Trained | None = None) -> Path:
     """Take one measure of one run's checkpoints and write it. Returns the file."""
-    from allmlp.training.trained import Trained  # PyTorch: what only reads measurements starts without it
+    from allmlp.training.trained import Trained  # imports PyTorch, which readers of measurements do not need
 
     module = studies.measure(run.study, measure)
-    needs_run = bool(inspect.signature(module.measure).parameters)  # facts of formulae need none
+    needs_run = bool(inspect.signature(module.measure).parameters)  # measures of formulae need no run
     rows = module.measure(trained or Trained(run)) if needs_run else module.measure()
     if list(rows.columns) != list(module.COLUMNS):
         raise ValueError(f"{module.__file__}: returns {list(rows.columns)}, declares {list(module.COLUMNS)}")
     rows = rows.assign(run=run.id, seed=run.seed)[["run", "seed", *rows.columns]]
     if not len(rows):
-        raise ValueError(f"{module.__file__}: returns no row, so nothing says that it was taken")
+        raise ValueError(f"{module.__file__}: returns no row, so there is no record that it was taken")
     table = pa.Table.from_pandas(rows, preserve_index=False)
     about = Measured(run.id, run.settings_digest, (*run.identity["recipes"], module.RECIPE))
     path = Path(run.measurements[measure])
@@ -35,14 +35,14 @@ def take(run: Run, measure: str, trained: protocols.Trained | None = None) -> Pa
 
 
 class Comparison(NamedTuple):
-    """How a measurement made again compares with the committed one."""
+    """The comparison of a repeated measurement with the committed one."""
 
     outcome: str  # identical, within tolerance, different
     detail: str  # the worst column, where they differ
 
 
 def compare(fresh: pd.DataFrame, committed: pd.DataFrame, columns: dict[str, Column]) -> Comparison:
-    """Compare two measurements of one run, column by column, by what each column is."""
+    """Compare two measurements of one run, column by column, by the kind of each column."""
     if len(fresh) != len(committed):
         return Comparison("different", f"{len(fresh)} rows, committed {len(committed)}")
     outcome, detail = "identical", ""

@@ -10,7 +10,7 @@ PID = "snakemake.pid"
 
 
 def _working(apart: Path) -> list[int]:
-    """The processes of a Snakemake that was started there, by this call or an earlier one, with all its jobs.
+    """The processes of a Snakemake that this call or an earlier one started in that folder, with all its jobs.
 
     They share Snakemake's process group; jobs without a Snakemake have one each. Processes outside this project are not
     counted: the system may have reused a number.
@@ -29,7 +29,7 @@ def _working(apart: Path) -> list[int]:
                 and (folder / "cwd").resolve().is_relative_to(apart.parents[1])  # the project, or a folder in it
             ):
                 members.append(int(folder.name))
-        except (OSError, IndexError):  # it has ended meanwhile, or is not ours to see
+        except (OSError, IndexError):  # it has ended meanwhile, or belongs to another user
             continue
     return members
 
@@ -54,7 +54,7 @@ def stop(apart: Path, grace_s: float = 0.0) -> None:
 
 
 def _remaining(apart: Path, seconds: float) -> list[int]:
-    """The processes that are left after so long, or none as soon as all have ended."""
+    """The processes that are left after this time, or none as soon as all have ended."""
     until = time.monotonic() + seconds
     while (working := _working(apart)) and time.monotonic() < until:
         time.sleep(0.2)

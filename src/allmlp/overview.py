@@ -1,4 +1,4 @@
-"""`allmlp plan`: a row per study of what is done, what is open and what it costs; with `--runs` a row per run."""
+"""`allmlp plan`: a row per study with runs done, runs open and their cost; with `--runs` a row per run."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -30,13 +30,13 @@ def show(plan: Plan, runs: bool, format: str) -> None:
 
 
 def _with_sum(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The studies' counts, and below several of them those of all."""
+    """The studies' counts, and their sum if there are several."""
     keys = [key for key in found[0] if key != "study"] if len(found) > 1 else []
     return [*found, {"study": "all", **{key: sum(study[key] for study in found) for key in keys}}] if keys else found
 
 
 def _missing_tokens(plan: Plan) -> Iterator[str]:
-    """A line on the tokens that open runs read and that are not here."""
+    """A line on missing tokens of open runs."""
     opened = [run for batch in (*plan.untrained, *plan.unmeasured) for run in batch.runs]
     tokens = sorted({run.tokens for run in opened if run.tokens and not Path("results/tokens", run.tokens).is_dir()})
     if tokens:

@@ -1,8 +1,8 @@
-"""Where a plan's results lie: in the project, beside what git has, or in a folder of the user's own.
+"""Where a plan's results lie: in the project, or in the user's own folder.
 
-What files of the user's own ask for is no result of the project. It goes to `own/<name of the file>/`, which git
-ignores and which looks like the project's folder: the same `results/` with the committed measurements in it, so that
-nothing is made again, and the same tokens, checkpoints and work, for these have their content in their names.
+Results under the user's own files do not belong to the project. They go to `own/<name of the file>/`, which git ignores
+and which looks like the project's folder. It has the same `results/` with the committed measurements, so that nothing
+is made again, and shares tokens, checkpoints and work, which are named after their content.
 """
 
 import os
@@ -17,9 +17,9 @@ SHARED = ("results/checkpoints", "results/tokens", "work")
 
 
 def folder(plan: Plan) -> Path | None:
-    """The folder of the user's own that a plan's results go to; None for those of the project.
+    """The user's own folder for a plan's results; None for results of the project.
 
-    Overlays that params.yaml records are the project's, unless they speak of other text here, or of another scale.
+    Overlays that params.yaml records are the project's, unless their text here or their scale differs.
     """
     if not plan.overlays or _is_recorded(plan):
         return None
@@ -34,12 +34,12 @@ def _is_recorded(plan: Plan) -> bool:
 
 
 def reported(plan: Plan) -> Plan:
-    """The plan that the report speaks of: a recorded overlay's results stand in the project's, beside its own."""
+    """The plan of the report: a recorded overlay's results are in the project's report, beside its own."""
     return load_plan() if plan.overlays and folder(plan) is None else plan
 
 
 def last_word(plan: Plan) -> str:
-    """Where a user's own results lie, as a line to end a run of Snakemake with; empty for the project's own."""
+    """A last line for Snakemake with the place of the user's own results; empty for the project's."""
     place = folder(plan)
     return f"your own results, beside those of git: {place / 'results/report.html'}\n" if place else ""
 
@@ -57,14 +57,14 @@ def prepare(plan: Plan, place: Path) -> None:
 
 
 def _link(link: Path, target: Path) -> None:
-    """A relative link, so that the clone may move; what is there already stays."""
+    """A relative link, so that the clone may be moved; an existing file stays."""
     if not os.path.lexists(link):
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(os.path.relpath(target, link.parent))
 
 
 def enter(plan: Plan) -> None:
-    """Work where the plan's results lie from here on, unless the caller has been told where to."""
+    """Change to the folder of the plan's results, unless the caller has set another one."""
     if paths.DIRECTORY not in os.environ and (place := folder(plan)):
         prepare(plan, place)
         os.chdir(place)

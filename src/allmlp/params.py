@@ -86,9 +86,9 @@ def _message(located: Located, error: Any, prefix: Place) -> str:
 
 
 def _found(located: Located, loc: Place, prefix: Place) -> tuple[Place, Any]:
-    """The deepest place that pydantic's `loc` names and the files hold, and what stands there."""
+    """The deepest place of pydantic's `loc` that is in the files, and its value."""
     if prefix[:1] == ("corpora",) and loc[:1] == ("source",) and len(loc) > 1:
-        loc = loc[2:]  # a corpus's keys stand beside `source:`, where CorpusSpec gathers them from
+        loc = loc[2:]  # a corpus's keys are beside `source:`; CorpusSpec gathers them
     place: Place = prefix
     node: Any = at(located.value, prefix)
     for key in loc:
@@ -107,7 +107,7 @@ def _check_corpora(setting: Any, corpora: dict[str, CorpusSpec], located: Locate
 
 
 def _named_corpora(setting: Any) -> Iterator[tuple[Place, str]]:
-    """Where a study's settings, or a block within them, name a corpus, and which."""
+    """The places where a study's settings, or a block in them, name a corpus, with its name."""
     for key in type(setting).model_fields:
         value = getattr(setting, key)
         if key in ("corpus", "control") and value is not None:
@@ -121,7 +121,7 @@ def _named_corpora(setting: Any) -> Iterator[tuple[Place, str]]:
 
 
 def _blocks(value: Any) -> Iterator[tuple[Place, BaseModel]]:
-    """The blocks of settings that a value is, or lists."""
+    """The blocks of settings in a value: itself, or the items of a list."""
     if isinstance(value, BaseModel):
         yield (), value
     elif isinstance(value, list):

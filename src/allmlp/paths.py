@@ -12,9 +12,9 @@ from typing import Any
 
 from allmlp.errors import UserError
 
-DIRECTORY = "ALLMLP_DIRECTORY"  # environment: where results/, work/ and logs/ are made, if not in the project
+DIRECTORY = "ALLMLP_DIRECTORY"  # environment variable: where results/, work/ and logs/ are made, if not in the project
 CLAIMS, REPORT = Path("results/claims.json"), Path("results/report.html")
-PROJECT = "ALLMLP_PROJECT"  # environment: where params.yaml and the Snakefile lie, if not here or above
+PROJECT = "ALLMLP_PROJECT"  # environment variable: where params.yaml and the Snakefile lie, if not here or above
 
 
 def project() -> Path:
@@ -35,7 +35,7 @@ def directory() -> Path:
 
 
 def canonical(value: Any) -> str:
-    """JSON with one spelling for equal values: the text that digests are taken of."""
+    """Canonical JSON, the same for equal values: the text behind digests."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 

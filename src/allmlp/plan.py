@@ -1,4 +1,4 @@
-"""The plan: from parameters to runs, the files that they make, and what of it is there already. Imports no torch."""
+"""The plan: from parameters to runs, their files, and which of these exist already. Imports no torch."""
 
 import json
 import shlex
@@ -49,24 +49,24 @@ class Plan:
         self.parameters, self.root, self.source = parameters, root, source or root
         self.overlays, self.committed, self.study = overlays, committed, study
         self.scale: Scale = parameters.scale
-        self._contexts: dict[str, Context] = {}  # by device: each remembers what corpora are
+        self._contexts: dict[str, Context] = {}  # by device; each caches the corpora
         self._known: dict[str, set[str]] = {}  # study -> ids of its runs
-        self.arguments = shlex.join(arguments)  # what other commands need to compute this same plan
+        self.arguments = shlex.join(arguments)  # options of other commands for the same plan
 
     @cached_property
     def by_scale(self) -> dict[str, dict[str, list[Run]]]:
-        """scale -> study -> its runs; then the recorded overlays, each by its name, with what it adds to git's plan."""
+        """scale -> study -> its runs; then the recorded overlays by name, with the runs that they add to git's plan."""
         found: dict[str, dict[str, list[Run]]] = {s: self.chosen if s == self.scale else self._runs(s) for s in SCALES}
         return found | {name: other._beyond(self.of_git) for name, other in self.recorded.items()}
 
     @cached_property
     def of_git(self) -> "Plan":
-        """The plan of params.yaml alone, whatever files this machine lays over it and whatever text lies here."""
+        """The plan of params.yaml alone, without overlays and without this machine's text."""
         given = params.load(self.source / "params.yaml", committed=True)
         return Plan(given, self.root, committed=True, source=self.source)
 
     def _beyond(self, base: "Plan") -> dict[str, list[Run]]:
-        """study -> its runs that `base` has at no scale; only studies that have any."""
+        """study -> its runs that `base` has at no scale; only studies with such runs."""
         found = {}
         for study in studies.STUDIES:
             if self._asks_otherwise(study, base):
@@ -81,7 +81,7 @@ class Plan:
         return self._known[study]
 
     def _asks_otherwise(self, study: str, base: "Plan") -> bool:
-        """Can a study have runs that `base` has not? Cheaper to ask than what they are."""
+        """Can a study have runs that are not in `base`? Cheaper than computing them."""
         mine, its, place = self.parameters, base.parameters, (study, self.scale)
         shared = {name: spec for name, spec in mine.corpora.items() if name in its.corpora}
         return (mine.device, mine.settings.get(place), shared) != (its.device, its.settings.get(place), its.corpora)
@@ -101,7 +101,7 @@ class Plan:
         return plans
 
     def recorded_files(self) -> dict[str, Path]:
-        """name -> file of each recorded overlay. UserError for one that is gone, or has the name of another."""
+        """name -> file of each recorded overlay. UserError if it is missing, or if two have the same name."""
         files: dict[str, Path] = {}
         for file in map(Path, self.parameters.recorded):
             if not (self.source / file).is_file():
@@ -141,10 +141,10 @@ class Plan:
         return {run.id: run for of_study in self.by_scale.values() for runs in of_study.values() for run in runs}
 
     def run(self, run_id: str) -> Run:
-        """A run of any scale by its id; where several have it, which may measure other things, the chosen scale's.
+        """A run of any scale by its id. If several scales have it, with different measures, the chosen scale's counts.
 
-        Other scales are planned only where the chosen one has no such run: jobs, which name its runs, start sooner. Of
-        these the last one's counts.
+        Other scales are planned only if the chosen one has no such run, so that jobs start sooner. Among other scales
+        the last one counts.
         """
         found = self._chosen_by_id.get(run_id) or self._any_by_id.get(run_id)
         if found is None:
@@ -160,12 +160,12 @@ class Plan:
         return Path("results/tokens") / identity.token_id(spec.others["teacher"], spec.teacher, self.root) / "meta.json"
 
     def is_own(self, corpus: str) -> bool:
-        """Is a corpus this machine's own: none of params.yaml, or another than the one of that name?"""
+        """Is a corpus this machine's own: not in params.yaml, or different from the one of that name there?"""
         mine, its = self.parameters.corpora[corpus], self.of_git.parameters.corpora.get(corpus)
         return its is None or identity.described(its) != identity.described(mine)
 
     def before_tokens(self, corpus: str) -> list[str]:
-        """What a corpus is tokenized with: nothing, or the tokens whose tokenizer it shares."""
+        """The inputs of tokenizing a corpus: none, or the tokens with the shared tokenizer."""
         file = self.tokenizer_file(self.parameters.corpora[corpus])
         return [str(file)] if file else []
 
@@ -176,12 +176,12 @@ class Plan:
 
     @property
     def unstored(self) -> list[str]:
-        """Those of the measurements that the store does not hold: what is asked of jobs."""
+        """The files of measurements that are not in the store, to be made by jobs."""
         return [file for run in self.runs for file in store.unstored(run).values()]
 
     @cached_property
     def untrained(self) -> list[Batch]:
-        """Runs without weights that a missing measurement waits for, and what these need, in batches."""
+        """Untrained runs behind missing measurements, and the runs that these need, in batches."""
         return batches.cut(self.runs, batches.to_train(self.runs, filter(batches.unmeasured, self.runs)))
 
     @cached_property
@@ -191,13 +191,13 @@ class Plan:
 
     @property
     def every(self) -> Iterator[Run]:
-        """The runs of all scales and recorded overlays; one that several have comes as often."""
+        """The runs of all scales and recorded overlays; a shared run is repeated."""
         return (run for of_study in self.by_scale.values() for runs in of_study.values() for run in runs)
 
     def digest(self) -> str:
-        """What the report is to speak of: the chosen scale's measurements, and those of other scales that are there.
+        """The measurements of the report: all of the chosen scale, and the existing ones of other scales.
 
-        By name and content: a measurement made again with other rows is news; one still missing is too.
+        By name and content: a repeated measurement with other rows is new, and so is a missing one.
         """
         keys: dict[tuple[str, str], set[store.Key]] = {}
         for run in self.every:
@@ -212,9 +212,9 @@ class Plan:
         return paths.digest([there, sorted(missing)], 16)
 
     def unreported(self) -> bool:
-        """Does results/claims.json or the report, which names the plan too, speak of anything else, or not exist?
+        """Are results/claims.json or the report missing, or made from another plan?
 
-        What lies in work/ and not yet in the store is spoken of by neither.
+        Both ignore measurements in work/ that are not yet in the store.
         """
         if any(store.new(self.every)):
             return True
@@ -236,5 +236,5 @@ def load_plan(overlays: Iterable[str | Path] = (), changes: dict[str, Any] | Non
     arguments = [word for path in files for word in ("--params", str(path.resolve()))]
     arguments += [word for key, value in settings.items() for word in (f"--{key}", value)]
     plan = Plan(params.read(files, settings), root, arguments, files, study=study)
-    plan.recorded_files()  # said before anything runs
+    plan.recorded_files()  # checked before anything runs
     return plan

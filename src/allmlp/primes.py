@@ -1,4 +1,4 @@
-"""Primes above 2: what the modulus of study 003 must be, for every frequency to add modulo it."""
+"""Primes above 2. The modulus of study 003 must be one, so that every frequency can add modulo it."""
 
 
 def is_odd_prime(number: int) -> bool:

@@ -44,7 +44,7 @@ def order(runs: Mapping[str, OpenRun], claims: Mapping[str, frozenset[str]]) -> 
 
 
 def _with_waits(runs: Mapping[str, OpenRun], wanted: frozenset[str]) -> frozenset[str]:
-    """The open ones, and the open runs that they wait for, directly or not."""
+    """These open runs, and the open runs that they wait for, directly or indirectly."""
     found: set[str] = set()
     waiting = [run for run in wanted if run in runs]
     while waiting:
@@ -82,8 +82,8 @@ def deciding(
 ) -> dict[str, frozenset[str]]:
     """claim -> the runs of a study that it needs, for the claims of the `ledger` that the scale can decide.
 
-    Those are all runs with one of the claim's measures, in the parts (a label) of its `runs:` or in all. A scale can
-    decide a claim if it meets the needs of the claim, or of a part of it: scale, seeds, measures, runs.
+    These are all runs with one of the claim's measures, in the parts (a label) of its `runs:`, or in all. A scale can
+    decide a claim if it meets the needs of the claim or of a part: scale, seeds, measures, runs.
     """
     found = {}
     for claim in ledger:

@@ -1,6 +1,6 @@
-"""What a study sees of the rest: the plan that names its runs, a trained run, and the measurements of all runs.
+"""The interface of a study to the rest: the plan that names its runs, a trained run, and the measurements of all runs.
 
-A study's modules import these names only, so they neither wait for PyTorch nor depend on how the rest is built.
+A study's modules import only these names, so they need not import PyTorch and do not depend on the implementation.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Trained(Protocol):
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """The task's parameters that the search chose, where the run leaves them open."""
+        """The task's parameters that the search chose, if the run leaves them open."""
         ...
 
     @property

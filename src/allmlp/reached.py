@@ -1,4 +1,4 @@
-"""The code that a verdict reaches, as a digest that is blind to names, docstrings, annotations, comments and layout.
+"""A digest of the code behind a verdict that ignores names, docstrings, annotations, comments and layout.
 
 Read from the sources, without importing any: a function, class or constant at the top of a module of allmlp.studies or
 allmlp.report, and all of these that it uses, directly or not. Names of other packages are digested as full names. In
@@ -112,7 +112,7 @@ def _tokens(of: Definition) -> tuple[Token, ...]:
     names = _names(of.module)
     tokens: list[Token] = []
     for statement in names.defined[of.name]:
-        if isinstance(statement, ast.Assign):  # of several targets, which is this one
+        if isinstance(statement, ast.Assign):  # the index of this target, of several
             tokens += [f"target {_bound(statement).index(of.name)}", *_shape(statement.value, _local(statement, names))]
         else:
             tokens += _shape(statement, _local(statement, names), top=True)

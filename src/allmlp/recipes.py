@@ -15,12 +15,12 @@ import allmlp
 from allmlp.errors import UserError
 
 PACKAGE = Path(allmlp.__file__).parent
-BLIND = frozenset(  # what cannot alter a result: names, registries, descriptions
+BLIND = frozenset(  # modules that cannot change a result: names, registries, descriptions
     f"allmlp.{name}"
     for name in ("columns", "errors", "models", "paths", "protocols", "recipes", "run", "strict", "studies", "tasks")
 )
 
-LEDGERS = {"about.yaml", "claims.yaml", "errata.yaml", "known.json"}  # what follows from sources, or is said of them
+LEDGERS = {"about.yaml", "claims.yaml", "errata.yaml", "known.json"}  # files that are derived from sources
 
 
 def source(module: str) -> Path:
@@ -92,7 +92,7 @@ def sources(*modules: str, blind: frozenset[str] = BLIND) -> list[str]:
 
 
 def _data(module: str) -> str:
-    """A package's word lists and templates, and the table that a module keeps beside itself: sources too."""
+    """Other source files: a package's word lists and templates, and the table beside a module."""
     path = source(module)
     if path.name == "__init__.py":
         files = [file for file in sorted(path.parent.rglob("*")) if file.suffix in {".yaml", ".txt"}]
@@ -103,7 +103,7 @@ def _data(module: str) -> str:
 
 @cache
 def fingerprint(*modules: str, blind: frozenset[str] = BLIND) -> str:
-    """A hash of the sources behind a module's RECIPE, or behind several modules, blind to docstrings and layout."""
+    """A hash of the sources behind a module's RECIPE, or behind several modules, ignoring docstrings and layout."""
     names = sources(*modules, blind=blind)
     text = "\n".join(f"# {name}\n{own_text(name)}{_data(name)}" for name in names)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""`make reproduce`: every run of the chosen scale again, beside the committed results, copied in on success."""
+"""`make reproduce`: make every run of the chosen scale again in a separate folder, and copy the results on success."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from allmlp.paths import CLAIMS, REPORT
 from allmlp.plan import Plan, load_plan
 from allmlp.report.ages import History
 
-APART = Path("work/reproduce")  # its own results/, work/ and logs/: nothing committed is touched until all is made
+APART = Path("work/reproduce")  # separate results/, work/ and logs/: committed files stay until everything is made
 COMPARISON = Path("work/reproduction.csv")
 SECONDS_BETWEEN = 15.0
 
@@ -96,7 +96,7 @@ def _compare(plan: Plan, apart: Path) -> pd.DataFrame:
 
 
 def _copy_in(comparison: pd.DataFrame, apart: Path) -> None:
-    """Bring checkpoints, tokens, and those measurements that are new or differ, in place of the committed ones."""
+    """Replace committed checkpoints and tokens, and the measurements that are new or differ."""
     history, brought = History.of(paths.project()), comparison[comparison.outcome.isin(["new", "different"])]
     for of, files in brought.groupby(["study", "measure"])["file"]:
         study, measure = map(str, of)
@@ -154,7 +154,7 @@ def _report(overlays: list[Path]) -> None:
 
 
 def reproduce(overlays: list[Path], cores: int) -> int:
-    """Run it all. Returns the exit status: 0, or 1 where a verdict came out otherwise than committed."""
+    """Run it all. Returns the exit status: 0, or 1 if a verdict differs from the committed one."""
     root, start = paths.project(), time.monotonic()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _quit)
@@ -162,7 +162,7 @@ def reproduce(overlays: list[Path], cores: int) -> int:
         apart = root / APART
         apart.mkdir(parents=True, exist_ok=True)
         plan = load_plan(overlays)
-        own.enter(plan)  # an overlay of the user's own is compared with, and reported beside, what it made before
+        own.enter(plan)  # an overlay of the user's own is compared with its earlier results
         before = _verdicts()
         orphans.stop(apart)
         trained, _ = _made(plan, apart)
@@ -183,7 +183,7 @@ def reproduce(overlays: list[Path], cores: int) -> int:
 
 
 def _quit(number: int, _: object) -> None:
-    """End as asked, through every `except` and `finally` that puts things in order."""
+    """End by an exception, so that every `except` and `finally` cleans up."""
     _say("stopping; the same command goes on where it was")
     sys.exit(128 + number)
 

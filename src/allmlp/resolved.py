@@ -40,7 +40,7 @@ def described(run: Run) -> dict[str, Any]:
 
 
 def _run(values: Mapping[str, Any]) -> Run:
-    """The run of plain values. UserError where this code gives it another id, and so other results."""
+    """The run of plain values. UserError if this code gives it another id, and so other results."""
     given = {key: value for key, value in values.items() if key != "id"}
     kept: dict[str, Any] = {key: tuple(value) if key in TUPLES else value for key, value in given.items()}
     try:

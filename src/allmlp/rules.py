@@ -1,10 +1,10 @@
-"""What a claim is judged by: its rule's words, its numbers and the code of its test, as one digest per claim.
+"""The rule of each claim as one digest: its words, its numbers and the code of its test.
 
-`rules.lock` has a line per claim, `<claim> <digest> [<word>...]`, so that git's history tells since when a rule is what
-it is: since the commit that wrote its line (`allmlp.report.ages`). The words are of two kinds:
+`rules.lock` has a line per claim, `<claim> <digest> [<word>...]`, so that git's history shows the age of a rule: it
+dates from the commit that wrote its line (`allmlp.report.ages`). The words are of two kinds:
 
 - `older=workstation,english`: when this file began, the results of that scale or overlay were older than the rule.
-- `since=<commit>`: the code was written anew since that commit, and judges alike (`--same-behaviour <claim>`).
+- `since=<commit>`: the code has changed since that commit, but judges alike (`--same-behaviour <claim>`).
 """
 
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
 
 def rule(study: str, claim: dict[str, Any]) -> str:
-    """The digest of a claim's rule: renaming its test, or words about it, alter nothing."""
+    """The digest of a claim's rule. Renaming its test, or comments, do not change it."""
     said = {key: claim.get(key) for key in SAID}
     test = claim["test"]
     code = reached.digest(studies.verdict_module(study, test), test) if test else None

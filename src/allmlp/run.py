@@ -15,16 +15,16 @@ LOOP = "allmlp.training.loop"
 class Run:
     """One training of one architecture on one task with one seed.
 
-    `labels` say in a figure's words what sets this run apart within its study; `measures` are taken of its checkpoints;
-    `keep` are the steps whose weights are kept besides the last. The id covers all that can alter a bit of the result.
+    `labels` distinguish this run within its study, in words for figures; `measures` are taken from its checkpoints;
+    `keep` are steps with kept weights, besides the last. The id covers everything that can change a bit of the result.
 
     `parent` is the run whose last weights this one reads (a frozen embedder's, say) or, with `continues`, begins from.
     `search` are runs that differ in learning rate: the rate of the one with the lowest last held-out loss replaces
     `optimiser["learning_rate"]`. `tested` are steps at which the held-out loss is taken besides those of `keep`.
 
-    `keeps_state` publishes the last state of the optimiser too, for a longer twin: a run with the same of everything
-    but `steps` and `keep`, which names this one as `shorter` and goes on where it ended. Its bits are those of a
-    training from the beginning, which it is wherever the twin is missing; so no id depends on `shorter`.
+    `keeps_state` publishes the last state of the optimiser too, for a longer twin: a run with the same settings except
+    `steps` and `keep`, which names this one as `shorter` and continues it. Its bits are those of a training from the
+    beginning. Without the shorter twin it is trained from the beginning, so no id depends on `shorter`.
     """
 
     study: str
@@ -40,7 +40,7 @@ class Run:
     measures: tuple[str, ...]
     keep: tuple[int, ...] = ()
     corpus: str | None = None
-    corpus_settings: str | None = None  # digest of what the corpus is, whatever code reads it
+    corpus_settings: str | None = None  # digest of the corpus's description, independent of the code that reads it
     tokens: str | None = None  # the id of the corpus's tokens, see corpora.identity.token_id
     loss_dtype: str = "float32"
     precision: str = "float32"
@@ -67,7 +67,7 @@ class Run:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the id is a digest of. Labels, measures and the study's name alter nothing and stay out."""
+        """The fields behind the id. Labels, measures and the study's name change no result and are left out."""
         return {
             "architecture": [self.architecture, self.hyperparameters],
             "task": [self.task, self.task_parameters, self.tokens],
@@ -92,7 +92,7 @@ class Run:
 
     @property
     def _since_study_001(self) -> dict[str, Any]:
-        """What is in the identity only where it is used: runs that were made before it existed keep their ids."""
+        """Fields that are in the identity only if they are used, so that older runs keep their ids."""
         used = {
             "continues": self.continues,
             "search": list(self.search),
@@ -112,7 +112,7 @@ class Run:
         return paths.digest(settings, 16)
 
     def _settings_of(self, relative: str) -> str:
-        """What stands for another run there: its own settings, for its id holds recipes."""
+        """The settings of another run in place of its id, because the id contains recipes."""
         return self.relatives[relative].settings_digest if relative in self.relatives else relative
 
     @property
@@ -122,7 +122,7 @@ class Run:
 
     @cached_property
     def depth(self) -> int:
-        """How many trainings must come one after the other before this one can begin."""
+        """The longest chain of trainings that must come before this one."""
         return max((1 + self.relatives[run].depth for run in self.needs), default=0)
 
     @property
@@ -137,7 +137,7 @@ class Run:
 
     @property
     def checkpoint(self) -> str:
-        """Its last weights: the file that stands for the whole folder, written last."""
+        """Its last weights: the file that represents the whole folder, written last."""
         return f"results/checkpoints/{self.id}/final.safetensors"
 
     @property

@@ -58,7 +58,8 @@ def generate(
 
 
 def draw(logits_BV: Tensor, temperature: float, generators: Sequence[torch.Generator]) -> Tensor:
-    """One token per row, (B,) int64: the place of a uniform number in the sums of softmax(logits / temperature)."""
+    """One token per row, (B,) int64: the place of a uniform number in the cumulative sums of softmax(logits /
+    temperature)."""
     if temperature == 0:
         return logits_BV.argmax(dim=-1)
     below_BV = (logits_BV - logits_BV.amax(dim=-1, keepdim=True)) / temperature

@@ -1,10 +1,10 @@
 """Measurements in git, in parts: results/measurements/<study>/<measure>/<digest>.parquet.
 
-A part holds the rows of many runs and is named after its bytes. Parts are only added, so what two machines add never
-conflicts, and the same rows twice are the same file. A run that several parts hold is read once.
+A part has the rows of many runs and is named after its bytes. Parts are only added, so those of two machines never
+conflict, and the same rows are the same file. A run in several parts is read once.
 
 A part has the columns of `allmlp.measured.Measured`, then those of the runs' own files. Its column `since` is empty
-until `rewrite` merges parts: so long the commit that added the part counts.
+until `rewrite` merges parts; until then the commit that added the part counts.
 """
 
 import io
@@ -42,7 +42,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Stored:
-    """What the store holds of one measure of a study. `every`: with what several parts hold."""
+    """The stored measurements of one measure of a study. `every`: including those in several parts."""
 
     every: tuple[tuple[Measured, Place], ...] = ()
     _columns: dict[Path, list[Any]] = field(default_factory=dict, compare=False, repr=False)  # of parts, as numpy
@@ -50,7 +50,7 @@ class Stored:
 
     @cached_property
     def places(self) -> dict[Key, tuple[Measured, Place]]:
-        """Each measurement once, sorted. Of two that differ, the choice depends on their rows alone."""
+        """Each measurement once, sorted. Between two different ones, the choice depends only on their rows."""
         found: dict[Key, list[tuple[Measured, Place]]] = defaultdict(list)
         for one in self.every:
             found[one[0].key].append(one)
@@ -79,7 +79,7 @@ class Stored:
         return pa.concat_tables([self.rows(key) for key in keys], promote_options="permissive")
 
     def digest(self, keys: Iterable[Key]) -> str:
-        """Of the rows of these runs, whatever parts hold them."""
+        """A digest of the rows of these runs, independent of the parts."""
         return paths.digest([[*key, self._of_rows(self.places[key])] for key in keys], DIGITS)
 
     def _of_rows(self, one: tuple[Measured, Place]) -> str:
@@ -101,12 +101,12 @@ class Stored:
 
 
 def of(study: str, measure: str) -> Stored:
-    """What the store of the working directory holds of a measure."""
+    """The stored measurements of a measure, in the working directory."""
     return _loaded(tuple(_files(study, measure)))
 
 
 def measures() -> list[tuple[str, str]]:
-    """Study and measure of all that the store holds."""
+    """Study and measure of all stored measurements."""
     return [(folder.parent.name, folder.name) for folder in sorted(STORE.glob("*/*")) if folder.is_dir()]
 
 
@@ -121,7 +121,7 @@ def digest_of(content: bytes) -> str:
 
 
 def _files(study: str, measure: str) -> list[str]:
-    """Their absolute paths, as text: they are asked for tens of thousands of times."""
+    """Their absolute paths as text, cached: they are needed tens of thousands of times."""
     folder = f"{os.getcwd()}/{STORE}/{study}/{measure}"
     try:
         names = sorted(name for name in os.listdir(folder) if name[0] != ".")
@@ -138,12 +138,12 @@ def _files(study: str, measure: str) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _loaded(files: tuple[str, ...]) -> Stored:
-    """Files of the same names are the same files: their names are digests."""
+    """Files of the same names are the same files, because their names are digests."""
     return Stored(tuple(one for file in files for one in _split(Path(file))))
 
 
 def _split(part: Path) -> Iterator[tuple[Measured, Place]]:
-    """The measurements of a part: its rows, cut where what they say of themselves changes."""
+    """The measurements of a part: its rows, cut where their description changes."""
     table = _read(part)
     about = [column.combine_chunks() for column in table.select(ABOUT).unify_dictionaries().columns]
     codes = np.array([column.indices.to_numpy() for column in about])
@@ -177,7 +177,7 @@ def _rows(part: Path) -> pa.Table:
 
 
 def write(study: str, measure: str, taken: Iterable[tuple[Measured, pa.Table]]) -> list[Path]:
-    """Add measurements as a part, or as several where their columns or types differ. Returns the files."""
+    """Add measurements as a part, or as several if their columns or types differ. Returns the files."""
     groups: dict[str, list[pa.Table]] = defaultdict(list)
     for one, rows in sorted(taken, key=lambda of: of[0]):
         table = _as_part(one, rows)
@@ -202,7 +202,7 @@ def _as_part(one: Measured, rows: pa.Table) -> pa.Table:
 def rewrite(
     study: str, measure: str, taken: Iterable[tuple[Measured, pa.Table]], since: Mapping[str, str]
 ) -> list[Path]:
-    """Let the store hold these measurements of a measure and no others. `since`: settings -> their first commit."""
+    """Replace all stored measurements of a measure by these. `since`: settings -> their first commit."""
     old = parts(study, measure)
     new = write(study, measure, ((one._replace(since=since.get(one.settings, "")), rows) for one, rows in taken))
     for path in {*old} - {path.absolute() for path in new}:
@@ -211,7 +211,7 @@ def rewrite(
 
 
 def replace(study: str, measure: str, taken: list[tuple[Measured, pa.Table]], since: Mapping[str, str]) -> list[Path]:
-    """Add measurements, in place of those of the same key that the store holds, if it holds any."""
+    """Add measurements, replacing those with the same key."""
     stored, new = of(study, measure), {one.key for one, _ in taken}
     if not new & stored.places.keys():
         return write(study, measure, taken)
@@ -220,7 +220,7 @@ def replace(study: str, measure: str, taken: list[tuple[Measured, pa.Table]], si
 
 
 def unstored(run: Run) -> dict[str, str]:
-    """measure -> own file, of the measurements of a run that the store does not hold."""
+    """measure -> own file, for measurements of a run that are not in the store."""
     return {
         measure: file
         for measure, file in run.measurements.items()
@@ -229,12 +229,12 @@ def unstored(run: Run) -> dict[str, str]:
 
 
 def lacking(run: Run) -> dict[str, str]:
-    """measure -> own file, of those that neither the store nor work/ holds: they are still to be taken."""
+    """measure -> own file, for measurements that are neither in the store nor in work/ and must still be taken."""
     return {measure: file for measure, file in unstored(run).items() if not Path(file).is_file()}
 
 
 def take_in(runs: Iterable[Run]) -> list[Path]:
-    """Make parts of what work/ holds of these runs and the store does not. Returns the files."""
+    """Make parts of the measurements of these runs that are in work/ but not in the store. Returns the files."""
     found: dict[tuple[str, str], dict[str, tuple[Measured, pa.Table]]] = defaultdict(dict)
     for run, measure, file in new(runs):
         found[run.study, measure][file] = measured.read(Path(file))
@@ -242,7 +242,7 @@ def take_in(runs: Iterable[Run]) -> list[Path]:
 
 
 def new(runs: Iterable[Run]) -> Iterator[tuple[Run, str, str]]:
-    """Run, measure and file of what work/ holds of these runs and the store does not."""
+    """Run, measure and file of the measurements of these runs that are in work/ but not in the store."""
     there = {str(file) for file in Path("work/measurements").glob("*/*/*.parquet")}
     for run in runs if there else ():
         if not there.isdisjoint(run.measurements.values()):

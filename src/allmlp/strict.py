@@ -1,4 +1,4 @@
-"""The pydantic base of everything that a user writes: unknown keys are refused, with the nearest valid one."""
+"""The pydantic base class of all user settings: unknown keys are refused, with the nearest valid one."""
 
 import difflib
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ def refuse_unknown_keys(data: dict[Any, Any], valid: Iterable[str]) -> None:
 
 
 def refuse_unknown_names(what: str, found: Iterable[str], right: Iterable[str]) -> None:
-    """The same for keys that are names: of architectures, say (`what`)."""
+    """The same for keys that are names, for example of architectures (`what`)."""
     names = list(right)
     for name in found:
         if name not in names:

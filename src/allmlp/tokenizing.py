@@ -1,4 +1,4 @@
-"""One corpus -> its tokens: fit the tokenizer, write the token files, record what they turned out to be.
+"""One corpus -> its tokens: fit the tokenizer, write the token files, record their counts and digests.
 
 Pairs are read with the tokenizer of another corpus. Images need none: their "tokens" are their pixels.
 """
@@ -16,7 +16,7 @@ from allmlp.tokens.pairs import write_pairs
 
 
 def tokenize_corpus(plan: Plan, name: str) -> Path:
-    """Write results/tokens/<corpus>-<digest>/ and, where it says something new, a lock. Returns the folder."""
+    """Write results/tokens/<corpus>-<digest>/ and, if something is new, a lock file. Returns the folder."""
     spec = plan.parameters.corpora.get(name)
     if spec is None:
         raise UserError(f"no corpus {name!r}. There are: {', '.join(plan.parameters.corpora)}.")
@@ -34,7 +34,7 @@ def tokenize_corpus(plan: Plan, name: str) -> Path:
 
 
 def _tokenizer(plan: Plan, spec: CorpusSpec) -> tokenizers.Tokenizer:
-    """Fitted to the corpus's texts, or to those of the corpus that it shares it with: read where that is tokenized."""
+    """The tokenizer: fitted to the corpus's texts, or read from the tokens of the corpus that shares its own."""
     shared = plan.tokenizer_file(spec)
     if shared is not None and shared.is_file():
         return TokenFile(shared.parent).tokenizer

@@ -1,4 +1,4 @@
-"""What the Snakefile asks of the package: the plan, with Snakemake's own --configfile and --config."""
+"""The Snakefile's interface to the package: the plan, with Snakemake's own --configfile and --config."""
 
 import os
 import sys
@@ -10,7 +10,8 @@ from allmlp.plan import Plan, load_plan
 
 
 def plan_of(workflow: Any) -> Plan:
-    """The plan for a Snakemake workflow. What the user can mend ends with one message, without a traceback."""
+    """The plan for a Snakemake workflow. An error that the user can correct ends with one message, without a
+    traceback."""
     settings = workflow.config_settings
     os.environ[paths.PROJECT] = str(workflow.basedir)
     try:
@@ -21,7 +22,7 @@ def plan_of(workflow: Any) -> Plan:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
-    if not workflow.remote_exec:  # nor is a job on another machine anybody to lift what the first call holds
+    if not workflow.remote_exec:  # and a job on another machine must not lift the lock of the first call
         stale.lift()
     os.environ[paths.DIRECTORY] = os.getcwd()  # jobs work where Snakemake works: `--directory` moves all results
     return plan

@@ -1,4 +1,4 @@
-"""YAML that remembers on which line of which file each value stands, for errors that say where."""
+"""YAML with the file and line of each value, for error messages."""
 
 import re
 from dataclasses import dataclass, field
@@ -14,18 +14,18 @@ Place = tuple[str | int, ...]
 DISCRIMINATORS = (
     "source",
     "kind",
-)  # a mapping that changes one of these replaces the old one instead of merging
+)  # a mapping that changes one of these keys replaces the old mapping instead of merging
 
 
 @dataclass
 class Located:
-    """A tree of plain values, and where each of them stands."""
+    """A tree of plain values, and the place of each."""
 
     value: Any
     lines: dict[Place, tuple[str, int]] = field(default_factory=dict)
 
     def where(self, place: Place) -> str:
-        """`params.yaml:17` for the deepest part of `place` that the files hold."""
+        """`params.yaml:17` for the deepest part of `place` that is in the files."""
         for length in range(len(place), -1, -1):
             if place[:length] in self.lines:
                 file, line = self.lines[place[:length]]
@@ -58,7 +58,7 @@ def _lines(node: yaml.Node, file: str, place: Place, lines: dict[Place, tuple[st
 
 
 def plain(text: str) -> Any:
-    """The value of a YAML text that the project itself wrote."""
+    """The value of a YAML text of the project itself."""
     return _Loader(text).get_single_data()
 
 
@@ -75,7 +75,7 @@ def _text(path: Path, file: str) -> str:
 
 @cache
 def _located(text: str, file: str) -> Located:
-    """The same text is read once: a plan lays the same files under several overlays. Nobody changes the values."""
+    """Cached, since a plan lays the same files under several overlays. Callers must not change the values."""
     node, value = _parsed(text, file)
     if not isinstance(value, dict):
         raise UserError(f"{file}:1: must hold keys and values, and holds {type(value).__name__}")
@@ -96,18 +96,18 @@ def _parsed(text: str, file: str) -> tuple[yaml.Node | None, Any]:
     except yaml.reader.ReaderError as error:
         line, character = text.count("\n", 0, error.position) + 1, text[error.position]
         raise UserError(f"{file}:{line}: is not YAML: holds the character {character!r}. Remove it.") from error
-    except ValueError as error:  # what looks like a date and is none
+    except ValueError as error:  # text that looks like a date but is not valid
         raise UserError(f"{file}: is not YAML: {error}") from error
 
 
 def read(path: Path, shown: str | None = None) -> Located:
-    """Read one YAML file. `shown`: the name that errors give it."""
+    """Read one YAML file. `shown`: its name in errors."""
     file = shown or path.name
     return _located(_text(path, file), file)
 
 
 def at(node: Any, place: Place) -> Any:
-    """What stands at a place of a tree."""
+    """The value at a place of a tree."""
     for key in place:
         node = node[key]
     return node

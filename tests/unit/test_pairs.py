@@ -188,9 +188,9 @@ def test_tokenizing_uses_the_named_corpuss_tokenizer_and_locks_what_it_made(
 def test_what_is_no_corpus_of_pairs_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     plan = project(tmp_path, TEXT)
-    with pytest.raises(UserError, match=r"'stories': holds no pairs\. Name one of source stories-pairs, local-pairs"):
+    with pytest.raises(UserError, match=r"'stories': has no pairs\. Name one of source stories-pairs, local-pairs"):
         Context(plan.parameters, tmp_path, "cpu").pairs("stories")
-    with pytest.raises(UserError, match="holds no pairs"):
+    with pytest.raises(UserError, match="has no pairs"):
         PairFile(tokenize_corpus(plan, "stories"))
     with pytest.raises(UserError, match=r"corpora.pairs.tokenizer_of: no corpus 'tales' of text"):
         project(tmp_path, TEXT.replace("tokenizer_of: stories", "tokenizer_of: tales"))
