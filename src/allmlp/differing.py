@@ -20,7 +20,7 @@ from allmlp.params import LOCAL
 from allmlp.plan import Plan
 from allmlp.run import Run
 
-HEADS = ("study", "scale", "change", "new", "gone", "measurements that leave", "time")
+HEADS = ("study", "scale", "change", "new", "gone", "measured before", "time")
 Runs = Mapping[str, Mapping[str, list[Run]]]  # scale -> study -> runs
 
 
@@ -51,18 +51,30 @@ class Difference:
 
 
 def show(plan: Plan) -> None:
-    """Print a row per study and scale that differ, and a summary."""
+    """Print the changes at the chosen scale with their sum, then those at the other scales, a row per study."""
     with _before(plan) as (before, name):
         found = differences(before.by_scale, plan.by_scale)
     found = [one for one in found if plan.study in (None, one.study)]
     if not found:
-        print(f"no run changes, against {name}")
+        print(f"no parameter changes a run, against {name}; code is not compared")
         return
-    print("\n".join([f"against {name}", *aligned([HEADS, *(one.row() for one in found)], left=2)]))
-    runs, leaving = sum(max(one.new, one.gone) for one in found), frozenset().union(*(one.leaving for one in found))
-    hours = sum(one.hours for one in found if one.scale == plan.scale or one.leaving)
+    now, others = ([one for one in found if (one.scale == plan.scale) == chosen] for chosen in (True, False))
+    heads, *rows = aligned([HEADS, *(one.row() for one in (*now, *others))], left=2)
+    lines = [f"against {name}", f"at {plan.scale}, to run now: {_sum(now)}", heads, *rows[: len(now)]]
+    if others:
+        lines += ["would change too if you ran them:", *rows[len(now) :]]
+    if leaving := len(frozenset().union(*(one.leaving for one in found))):
+        fate = "the committed ones stay" if plan.overlays else "they leave the report"
+        lines.append(f"{leaving:,} measurements are of runs before the change: {fate}")
+    print("\n".join(lines))
+
+
+def _sum(found: list[Difference]) -> str:
+    runs = sum(max(one.new, one.gone) for one in found)
+    if not runs:
+        return "no run changes"
     change = "1 run changes" if runs == 1 else f"{runs:,} runs change"
-    print(f"{change}, {len(leaving):,} measurements leave the plan, about {_time(hours)} to make again")
+    return f"{change}, {_time(sum(one.hours for one in found))}"
 
 
 def _time(hours: float) -> str:

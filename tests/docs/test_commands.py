@@ -24,6 +24,8 @@ RUN = {  # command -> the words behind its own
     "allmlp audit": ("--help",),
     "allmlp plan": (),
     "allmlp plan --scale long": (),
+    "allmlp plan --runs --study crossover": (),
+    "allmlp plan --diff": (),
     "allmlp plan --diff --params my.yaml": (),
     "allmlp power --scale long": ("--help",),
     "allmlp advance --minutes 60": ("--help",),

@@ -74,28 +74,43 @@ def shown(plan: Plan, capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def test_a_changed_rate_is_compared_with_gits_parameters(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert shown(plan(project), capsys) == ["no run changes, against git's HEAD"]
+    assert shown(plan(project), capsys) == ["no parameter changes a run, against git's HEAD; code is not compared"]
     measured(plan(project), "quadrature")
     files = sum(len(run.measurements) for run in plan(project).chosen["quadrature"] if run.steps)
     (project / STUDY).write_text((project / STUDY).read_text().replace("1e-3", "1.5e-3"))
-    first, _, row, last = shown(plan(project), capsys)
-    assert first == "against git's HEAD"
+    first, now, _, row, last = shown(plan(project), capsys)
+    assert [first, now] == ["against git's HEAD", "at smoke, to run now: 1 run changes, 0 min"]
     assert row.split() == ["quadrature", "smoke", "1", "0", "0", str(files), "0", "min"]
-    assert last == f"1 run changes, {files} measurements leave the plan, about 0 min to make again"
+    assert last == f"{files} measurements are of runs before the change: they leave the report"
 
 
 def test_new_and_gone_runs_are_counted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / SMOKE).write_text((project / SMOKE).read_text().replace("seeds: [0]", "seeds: [0, 1, 2]"))
-    assert shown(plan(project), capsys)[2].split() == ["quadrature", "smoke", "0", "2", "0", "0", "0", "min"]
+    assert shown(plan(project), capsys)[3].split() == ["quadrature", "smoke", "0", "2", "0", "0", "0", "min"]
     shutil.rmtree(project / "config/quadrature")
-    assert shown(plan(project), capsys)[2].split() == ["quadrature", "smoke", "0", "0", "2", "0", "0", "min"]
+    assert shown(plan(project), capsys)[3].split() == ["quadrature", "smoke", "0", "0", "2", "0", "0", "min"]
 
 
 def test_a_users_file_is_compared_with_the_plan_without_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / STUDY).write_text((project / STUDY).read_text().replace("1e-3", "1.5e-3"))
     found = shown(plan(project, "studies: {copying: {images: {steps: 13}}}"), capsys)
     assert found[0] == "against the plan without my.yaml"
-    assert [line.split()[:3] for line in found[2:-1]] == [["copying", "smoke", "4"]]
+    assert [line.split()[:3] for line in found[3:]] == [["copying", "smoke", "4"]]
+
+
+@pytest.mark.parametrize(("chosen", "other"), [("smoke", "laptop"), ("laptop", "smoke")])
+def test_the_chosen_scale_is_summed_and_the_others_stand_apart(
+    project: Path, capsys: pytest.CaptureFixture[str], chosen: str, other: str
+) -> None:
+    (project / "config/quadrature/laptop.yaml").write_text("studies: {quadrature: {seeds: [0, 1, 2], steps: 20}}")
+    measured(plan(project, f"scale: {chosen}"), "quadrature")
+    overlay = f"scale: {chosen}\nstudies: {{quadrature: {{optimiser: {{learning_rate: 2e-3}}}}}}"
+    _, now, _, row, apart, another, last = shown(plan(project, overlay), capsys)
+    changes = {"smoke": "1 run changes", "laptop": "3 runs change"}
+    assert now == f"at {chosen}, to run now: {changes[chosen]}, 0 min"
+    assert (row.split()[:2], another.split()[:2]) == (["quadrature", chosen], ["quadrature", other])
+    assert apart == "would change too if you ran them:"
+    assert last.endswith("the committed ones stay")
 
 
 def test_parameters_that_git_does_not_have_or_cannot_be_read_are_named(project: Path) -> None:
