@@ -20,8 +20,7 @@ def take(run: Run, measure: str, trained: protocols.Trained | None = None) -> Pa
     from allmlp.training.trained import Trained  # imports PyTorch, which readers of measurements do not need
 
     module = studies.measure(run.study, measure)
-    needs_run = bool(inspect.signature(module.measure).parameters)  # measures of formulae need no run
-    rows = module.measure(trained or Trained(run)) if needs_run else module.measure()
+    rows = module.measure() if is_fact(run, measure) else module.measure(trained or Trained(run))
     if list(rows.columns) != list(module.COLUMNS):
         raise ValueError(f"{module.__file__}: returns {list(rows.columns)}, declares {list(module.COLUMNS)}")
     rows = rows.assign(run=run.id, seed=run.seed)[["run", "seed", *rows.columns]]
@@ -32,6 +31,11 @@ def take(run: Run, measure: str, trained: protocols.Trained | None = None) -> Pa
     path = Path(run.measurements[measure])
     paths.write_whole(path, own_file(about, table))
     return path
+
+
+def is_fact(run: Run, measure: str) -> bool:
+    """Does a measure follow from code or formulae alone, and read no run?"""
+    return not inspect.signature(studies.measure(run.study, measure).measure).parameters
 
 
 class Comparison(NamedTuple):

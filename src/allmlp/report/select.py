@@ -8,7 +8,7 @@ need no plan, no parameters, no git and no checkpoints.
 from pathlib import Path
 from typing import Any
 
-from allmlp import recipes, rules, store, studies
+from allmlp import measuring, recipes, rules, store, studies
 from allmlp.corpora import identity
 from allmlp.plan import Plan
 from allmlp.report import selection
@@ -107,11 +107,22 @@ def _of_study(plan: Plan, study: str, sets: Sets, history: History) -> dict[str,
     return scales
 
 
+def _take_facts(plan: Plan) -> None:
+    """Take facts again whose code has changed since they were measured: the list of architectures, say."""
+    for run in plan.every:
+        if run.steps == 0:
+            for measure in store.unstored(run):
+                before = store.of(run.study, measure).by_settings
+                if run.settings_digest in before and measuring.is_fact(run, measure):
+                    measuring.take(run, measure)
+
+
 def select(plan: Plan) -> bool:
     """Take new measurements into the store; write results/selected.json, and complete sets into results/sets.json.
 
     Returns whether the selection changed.
     """
+    _take_facts(plan)
     store.take_in(plan.every)
     lock = identity.read_lock(plan.root, committed=Path.cwd().samefile(plan.root))
     sets, history = Sets.read(), History.of(plan.root)

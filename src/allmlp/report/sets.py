@@ -54,8 +54,12 @@ def units(study: str) -> Iterator[Unit]:
 
 
 def lasting(run: Run) -> str:
-    """A run's name by its settings: the same under every recipe."""
-    return f"{run.name}-seed{run.seed}-{run.settings_digest}"
+    """A run's name by its settings: the same under every recipe.
+
+    An untrained run may be named after the code that it describes, as `abilities` is. Its part stands for that name.
+    """
+    name = run.name if run.steps else run.labels.get("part", run.name)
+    return f"{name}-seed{run.seed}-{run.settings_digest}"
 
 
 @dataclass
