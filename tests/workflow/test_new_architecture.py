@@ -1,5 +1,6 @@
 """An architecture of one's own: a file, a registry line, and it stands in the matrix; one that leaks does not."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -70,7 +71,7 @@ def crossover(tmp_path: Path) -> Path:
     return clone
 
 
-def test_a_registered_architecture_appears_in_the_matrix_by_itself(crossover: Path) -> None:
+def test_a_registered_architecture_appears_in_the_matrix_and_the_next_one_leaves_it(crossover: Path) -> None:
     register(crossover, "running-average", "cumsum(dim=1)")
     call(crossover, "snakemake", "--cores", "2")
     picture = (crossover / "results/figures/crossover/matrix.svg").read_text()
@@ -85,6 +86,12 @@ def test_a_registered_architecture_appears_in_the_matrix_by_itself(crossover: Pa
     assert '<section id="crossover"' in page
     assert "running-average" in page
     assert planned(crossover) == []
+
+    register(crossover, "slow-average", "cumsum(dim=1)")
+    call(crossover, "allmlp", "report")
+    index = json.loads((crossover / "results/figures/crossover/index.json").read_text())
+    assert index["matrix"]["extension"]["measured"] < index["matrix"]["extension"]["planned"], "drawn as it was"
+    assert "slow-average" in (tables / "abilities.csv").read_text()
 
 
 def test_one_that_leaks_is_stopped_by_name_before_anything_is_planned(crossover: Path) -> None:
