@@ -26,7 +26,8 @@ def tokenize_corpus(plan: Plan, name: str) -> Path:
     fitted = _tokenizer(plan, spec)
     if spec.is_pairs:
         return _prepare_pairs(plan, name, spec, fitted, folder)
-    meta = write_tokens(spec.documents(plan.root), fitted, folder, describe=identity.described(spec))
+    documents, described = spec.documents(plan.root), identity.described(spec)
+    meta = write_tokens(documents, fitted, folder, describe=described, both_splits=True)
     identity.lock(name, spec, plan.root, meta, plan.is_own(name))
     counts = f"{meta['documents']:,} documents, {meta['bytes']:,} bytes, {meta['tokens']:,} tokens"
     print(f"{folder}: {counts} of {meta['vocabulary']:,} types", flush=True)

@@ -9,6 +9,7 @@ import pytest
 from allmlp import own, paths
 from allmlp.corpora import identity
 from allmlp.corpora.identity import LOCAL_LOCK, LOCK
+from allmlp.errors import UserError
 from allmlp.params import LOCAL
 from allmlp.plan import Plan, load_plan
 from allmlp.tokenizing import tokenize_corpus
@@ -131,3 +132,15 @@ def test_a_corpus_of_params_yaml_is_recorded_in_git_s_lock(project: Path) -> Non
     committed, local = tokenized(project, "digits")
     assert list(json.loads(committed)) == ["digits"]
     assert local == {}
+
+
+def test_a_text_of_too_few_documents_for_validation_is_refused_with_the_way_out(project: Path) -> None:
+    (project / "short.txt").write_text("a line of a short text\n" * 200)
+    corpus = {"source": "local", "files": "short.txt", "tokenizer": {"kind": "bytes"}}
+    (project / LOCAL).write_text(json.dumps({"short": corpus}))
+    with pytest.raises(UserError, match=r"short-\w+: the validation split has none of the 1 documents.*`passage:`"):
+        tokenize_corpus(load_plan(), "short")
+    assert not list((project / "results/tokens").glob("*/meta.json"))
+    (project / LOCAL).write_text(json.dumps({"short": {**corpus, "passage": 100}}))
+    (project / "short.txt").write_text("".join(f"line {n} of a short text\n" for n in range(1000)))
+    assert (tokenize_corpus(load_plan(), "short") / "meta.json").is_file()

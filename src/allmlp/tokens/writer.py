@@ -29,11 +29,12 @@ def write_tokens(
     *,
     shard_tokens: int = SHARD_TOKENS,
     describe: dict[str, Any],
+    both_splits: bool = False,
 ) -> dict[str, Any]:
     """Encode `documents` in order, each ended by `eod`, into `folder`; returns the content of its `meta.json`.
 
     Memory holds a few batches. The same documents give the same bytes. `describe`: the source of the documents, as
-    JSON. An existing `folder` with the same content is left as it is.
+    JSON. An existing `folder` with the same content is left as it is. `both_splits`: an empty split is an error.
 
     Raises:
         UserError: for a corpus without documents, text that is not Unicode or that the tokenizer cannot encode,
@@ -56,6 +57,11 @@ def write_tokens(
         count = sum(writer.documents for writer in writers.values())
         if not count:
             raise UserError("the corpus has no documents: nothing to tokenize. Check its files and `limit:`.")
+        if both_splits and (empty := [split for split, writer in writers.items() if not writer.documents]):
+            raise UserError(
+                f"{folder}: the {empty[0]} split has none of the {count:,} documents: validation takes one in "
+                f"{VALIDATION}, by its digest. Take more documents, or shorter ones (`passage:` cuts long ones)."
+            )
         with writing(partial, folder):
             meta = sealed(partial, {"documents": count}, writers, tokenizer, describe)
             publish(partial, folder)
