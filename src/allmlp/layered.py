@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from allmlp import studies, yamlfile
 from allmlp.errors import UserError
+from allmlp.strict import SCALES as SCALES
+from allmlp.strict import Scale as Scale
 from allmlp.yamlfile import Located, Place, at
 
-Scale = Literal["smoke", "laptop", "workstation", "long", "gpu", "paper"]
-SCALES: tuple[Scale, ...] = ("smoke", "laptop", "workstation", "long", "gpu", "paper")
 CONFIG, STUDY = "config", "study"
 LOCAL = "corpora.local.yaml"  # the paths of this machine's own corpora; git ignores it
 
@@ -57,7 +57,7 @@ def planned(root: Path, located: Located) -> list[str]:
     there |= {study: located.where(("studies", study)) for study in located.value.get("studies", {})}
     for study, where in there.items():
         if study not in known:
-            raise UserError(f"{where}: no study {study!r} with runs. There are: {', '.join(known)}.")
+            raise UserError(f"{where}: {studies.unknown(study, known, ' with runs')}")
     return [study for study in known if study in there]
 
 

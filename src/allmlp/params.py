@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from allmlp import layered, paths, studies, yamlfile
 from allmlp.corpora.spec import CorpusSpec, taught
@@ -13,7 +13,7 @@ from allmlp.errors import UserError
 from allmlp.layered import LOCAL as LOCAL
 from allmlp.layered import SCALES as SCALES
 from allmlp.layered import Scale as Scale
-from allmlp.strict import Strict
+from allmlp.strict import Strict, checked
 from allmlp.yamlfile import Located, Place, at
 
 
@@ -48,14 +48,14 @@ def load(
     """
     files = [yamlfile.read(path), *map(yamlfile.read, overlays or [])]
     located = layered.top_level(path.parent, files, changes or {}, committed)
-    top = _checked(_Top, located.value, located, ())
-    specs = {name: _checked(CorpusSpec, value, located, ("corpora", name)) for name, value in top.corpora.items()}
+    top = checked(_Top, located.value, located, ())
+    specs = {name: checked(CorpusSpec, value, located, ("corpora", name)) for name, value in top.corpora.items()}
     corpora, root = taught(specs), path.parent
     settings: dict[tuple[str, Scale], Any] = {}
     for study in layered.planned(root, located):
         place, model = ("studies", study), studies.module(study, "runs").Settings
         for scale, merged in layered.of_study(root, study, top.scale, files):
-            settings[study, scale] = _checked(model, at(merged.value, place), merged, place)
+            settings[study, scale] = checked(model, at(merged.value, place), merged, place)
             _check_corpora(settings[study, scale], corpora, merged, place)
     return Params(top.scale, top.device, tuple(top.recorded), corpora, settings)
 
@@ -63,40 +63,6 @@ def load(
 def read(overlays: Sequence[Path] | None = None, changes: dict[str, str] | None = None) -> Params:
     """The parameters of this project under overlays."""
     return load(paths.project() / "params.yaml", overlays, changes)
-
-
-def _checked(model: type[BaseModel], value: Any, located: Located, prefix: Place) -> Any:
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        raise UserError("\n".join(dict.fromkeys(_message(located, e, prefix) for e in error.errors()))) from None
-
-
-def _message(located: Located, error: Any, prefix: Place) -> str:
-    """One line for one pydantic error: where, what was found, what is right."""
-    place, node = _found(located, error["loc"], prefix)
-    owner = ".".join(map(str, place)) or "params"
-    if error["type"] in ("unknown_key", "unknown_name"):
-        key, advice = error["ctx"]["key"], error["ctx"]["advice"]
-        wrong = "unknown key" if error["type"] == "unknown_key" else f"no {error['ctx']['what']}"
-        return f"{located.where((*place, key))}: {wrong} {key!r} in {owner}. {advice}"
-    if error["type"] == "missing":
-        return f"{located.where(place)}: {owner} lacks the key '{error['loc'][-1]}'"
-    return f"{located.where(place)}: {owner} is {node!r}: {error['msg'][0].lower()}{error['msg'][1:]}"
-
-
-def _found(located: Located, loc: Place, prefix: Place) -> tuple[Place, Any]:
-    """The deepest place of pydantic's `loc` that is in the files, and its value."""
-    if prefix[:1] == ("corpora",) and loc[:1] == ("source",) and len(loc) > 1:
-        loc = loc[2:]  # a corpus's keys are beside `source:`; CorpusSpec gathers them
-    place: Place = prefix
-    node: Any = at(located.value, prefix)
-    for key in loc:
-        if (isinstance(node, dict) and key in node) or (
-            isinstance(node, list) and isinstance(key, int) and key < len(node)
-        ):
-            place, node = (*place, key), at(node, (key,))
-    return place, node
 
 
 def _check_corpora(setting: Any, corpora: dict[str, CorpusSpec], located: Located, prefix: Place) -> None:

@@ -230,7 +230,7 @@ def load_plan(overlays: Iterable[str | Path] = (), changes: dict[str, Any] | Non
     root, changes = paths.project(), dict(changes or {})
     study = changes.pop("study", None)
     if study is not None and study not in (known := [name for name in studies.STUDIES if studies.has_runs(name)]):
-        raise UserError(f"study={study}: no study {study!r} with runs. There are: {', '.join(known)}.")
+        raise UserError(f"study={study}: {studies.unknown(study, known, ' with runs')}")
     files = [path for path in map(Path, overlays) if path.resolve() != (root / "params.yaml").resolve()]
     settings = {key: str(value) for key, value in changes.items() if value is not None}
     arguments = [word for path in files for word in ("--params", str(path.resolve()))]

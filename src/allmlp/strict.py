@@ -2,10 +2,16 @@
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
+
+from allmlp.errors import UserError
+from allmlp.yamlfile import Located, Place, at
+
+Scale = Literal["smoke", "laptop", "workstation", "long", "gpu", "paper"]  # parameters and claims name them
+SCALES: tuple[Scale, ...] = ("smoke", "laptop", "workstation", "long", "gpu", "paper")
 
 
 def _advice(wrong: str, right: Iterable[str], listing: str) -> str:
@@ -46,3 +52,41 @@ class Strict(BaseModel):
         if isinstance(data, dict):
             refuse_unknown_keys(data, [field.alias or name for name, field in cls.model_fields.items()])
         return data
+
+
+def checked(model: type[BaseModel], value: Any, located: Located, prefix: Place, context: Any = None) -> Any:
+    """`value`, which stands at `prefix` of a file, as a model. UserError with a line for each thing that is wrong.
+
+    `context`: what the model's validators ask for.
+    """
+    try:
+        return model.model_validate(value, context=context)
+    except ValidationError as error:
+        raise UserError("\n".join(dict.fromkeys(_message(located, e, prefix) for e in error.errors()))) from None
+
+
+def _message(located: Located, error: Any, prefix: Place) -> str:
+    """One line for one pydantic error: where, what was found, what is right."""
+    place, node = _found(located, error["loc"], prefix)
+    owner = ".".join(map(str, place)) or "params"
+    if error["type"] in ("unknown_key", "unknown_name"):
+        key, advice = error["ctx"]["key"], error["ctx"]["advice"]
+        wrong = "unknown key" if error["type"] == "unknown_key" else f"no {error['ctx']['what']}"
+        return f"{located.where((*place, key))}: {wrong} {key!r} in {owner}. {advice}"
+    if error["type"] == "missing":
+        return f"{located.where(place)}: {owner} lacks the key '{error['loc'][-1]}'"
+    return f"{located.where(place)}: {owner} is {node!r}: {error['msg'][0].lower()}{error['msg'][1:]}"
+
+
+def _found(located: Located, loc: Place, prefix: Place) -> tuple[Place, Any]:
+    """The deepest place of pydantic's `loc` that is in the files, and its value."""
+    if prefix[:1] == ("corpora",) and loc[:1] == ("source",) and len(loc) > 1:
+        loc = loc[2:]  # a corpus's keys are beside `source:`; CorpusSpec gathers them
+    place: Place = prefix
+    node: Any = at(located.value, prefix)
+    for key in loc:
+        if (isinstance(node, dict) and key in node) or (
+            isinstance(node, list) and isinstance(key, int) and key < len(node)
+        ):
+            place, node = (*place, key), at(node, (key,))
+    return place, node

@@ -4,7 +4,7 @@ import os
 import sys
 from typing import Any
 
-from allmlp import own, paths, stale
+from allmlp import own, paths, stale, studies
 from allmlp.errors import UserError
 from allmlp.plan import Plan, load_plan
 
@@ -15,6 +15,7 @@ def plan_of(workflow: Any) -> Plan:
     settings = workflow.config_settings
     os.environ[paths.PROJECT] = str(workflow.basedir)
     try:
+        studies.check_ledgers()  # not after an hour of training
         plan = load_plan(settings.configfiles, dict(settings.config))
         if workflow.overwrite_workdir is None and (place := own.folder(plan)):
             own.prepare(plan, place)

@@ -100,6 +100,24 @@ def _parsed(text: str, file: str) -> tuple[yaml.Node | None, Any]:
         raise UserError(f"{file}: is not YAML: {error}") from error
 
 
+def records(text: str, file: str, key: str) -> Located:
+    """A YAML list of keys and values, as a mapping from the text that each has at `key`, which must differ."""
+    node, value = _parsed(text, file)
+    if not isinstance(value, list) or not isinstance(node, yaml.SequenceNode):
+        raise UserError(f"{file}:1: must hold a list, `[]` if there is nothing to list, and holds {value!r:.40}")
+    located = Located({}, {(): (file, 1)})
+    for item, of in zip(value, node.value, strict=True):
+        where = f"{file}:{of.start_mark.line + 1}"
+        name = item.get(key) if isinstance(item, dict) else None
+        if not isinstance(name, str):
+            raise UserError(f"{where}: must hold keys and values, with a text at '{key}', and holds {item!r:.40}")
+        if name in located.value:
+            raise UserError(f"{where}: {key} {name!r} stands twice, first in {located.where((name,))}. Change one.")
+        located.value[name] = item
+        _lines(of, file, (name,), located.lines)
+    return located
+
+
 def read(path: Path, shown: str | None = None) -> Located:
     """Read one YAML file. `shown`: its name in errors."""
     file = shown or path.name

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import get_args
 
 import pytest
-import yaml
 
 from allmlp import studies
 from allmlp.params import SCALES
@@ -93,11 +92,6 @@ def test_every_command_of_the_readme_exists() -> None:
     targets = set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE))
     makefile = (PROJECT / "Makefile").read_text()
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
-
-
-def test_every_study_with_runs_is_drawn() -> None:
-    stages = yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"]
-    assert stages["draw"]["foreach"] == [name for name in studies.STUDIES if studies.has_runs(name)]
 
 
 def test_architectures_of_one_figure_have_colours_of_their_own() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from allmlp import checking, paths, recipes, rules
 from allmlp.checking import PARTS, files
-from allmlp.checking.files import corpora, known_answers, words
+from allmlp.checking.files import corpora, drawn, known_answers, words
 from allmlp.checking.found import Decisions, Found
 from allmlp.checking.locks import recipe_lock, rule_lock
 from allmlp.errors import UserError
@@ -84,6 +84,18 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 def of_rules(*same: str, new: tuple[str, ...] = ()) -> list[Found]:
     return list(rule_lock(True, Decisions(frozenset(same), frozenset(new))))
+
+
+def test_dvc_draws_the_studies_that_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "project", lambda: tmp_path)
+    file, right = tmp_path / "dvc.yaml", (PROJECT / "dvc.yaml").read_text()
+    file.write_text(right.replace("[language, mixers, ", "[mixers, "))
+    assert [one.open for one in drawn(False, Decisions())] == [True]
+    assert [one.open for one in drawn(True, Decisions())] == [False]
+    assert file.read_text() == right
+    file.write_text("stages: {}\n")
+    with pytest.raises(UserError, match=r"^dvc.yaml: the stage `draw` has no line `foreach: \[...\]`"):
+        list(drawn(True, Decisions()))
 
 
 def test_a_changed_rule_asks_for_a_decision(ledger: dict[str, str], tmp_path: Path) -> None:

@@ -16,7 +16,9 @@ PACKAGE = Path(allmlp.__file__).parent
 # Names on one floor do not import one another.
 FLOORS = [
     "errors columns primes orphans aligning",
-    "paths yamlfile strict stale",
+    "paths yamlfile stale",
+    "strict",
+    "ledgers",
     "recipes locks studies.__init__",
     "reached tokenizers models layered",
     "tokens sampling",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import params
+from allmlp import params, studies
 from allmlp.errors import UserError
 from tests.conftest import PROJECT, lay
 
@@ -114,6 +114,22 @@ def test_a_folder_of_config_is_a_study(project: Path) -> None:
         UserError, match=r"^config/copyin/study.yaml: no study 'copyin' with runs. There are: language, "
     ):
         load(project)
+
+
+def test_a_study_that_is_not_listed_is_told_where(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "config/copying").rename(project / "config/averages")
+    (tmp_path / "averages").mkdir()
+    (tmp_path / "averages/about.yaml").touch()
+    monkeypatch.setattr(studies, "FOLDER", tmp_path)
+    monkeypatch.setattr(studies, "has_runs", lambda study: True)
+    with pytest.raises(UserError) as error:
+        load(project)
+    assert str(error.value) == (
+        "config/averages/study.yaml: no study 'averages', but a folder of that name: "
+        "add it to STUDIES in src/allmlp/studies/__init__.py."
+    )
 
 
 def test_an_overlay_counts_at_the_chosen_scale(project: Path) -> None:

@@ -7,16 +7,20 @@
 | known.json | what the plan needs of architectures and tasks, without torch | - |
 | golden.json | the first losses of each architecture | - |
 | corpora.lock | the identity of each corpus | - |
+| dvc.yaml | the studies that are drawn | - |
 | words_to_avoid.json | how often the words of docs/development.md still occur | - |
+
+The ledgers of claims and errata must have their form first; nobody can write them but the author.
 """
 
 from collections.abc import Sequence
 
-from allmlp.checking.files import corpora, golden, known_answers, words
+from allmlp import studies
+from allmlp.checking.files import corpora, drawn, golden, known_answers, words
 from allmlp.checking.found import Decisions, Found
 from allmlp.checking.locks import recipe_lock, rule_lock
 
-PARTS = (recipe_lock, rule_lock, known_answers, golden, corpora, words)
+PARTS = (recipe_lock, rule_lock, known_answers, golden, corpora, drawn, words)
 
 
 def look(fix: bool, same_behaviour: Sequence[str] = (), new_rule: Sequence[str] = ()) -> list[Found]:
@@ -24,6 +28,7 @@ def look(fix: bool, same_behaviour: Sequence[str] = (), new_rule: Sequence[str] 
 
     `same_behaviour`: modules (or "all") and claims whose sources changed and alter nothing. `new_rule`: claims.
     """
+    studies.check_ledgers()
     decisions = Decisions(frozenset(same_behaviour), frozenset(new_rule))
     decisions.refuse_unknown()
     return [found for part in PARTS for found in part(fix, decisions)]
@@ -38,5 +43,5 @@ def check(fix: bool, same_behaviour: Sequence[str] = (), new_rule: Sequence[str]
     if left and not fix:
         print("`allmlp check --fix` writes what needs no decision")
     elif not left:
-        print("all in line: recipes, rules, known answers, golden losses, corpora, words")
+        print("all in line: recipes, rules, known answers, golden losses, corpora, studies, words")
     return 1 if left else 0

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from allmlp import known, paths
+from allmlp import known, paths, studies
 from allmlp.checking.found import Decisions, Found
 from allmlp.corpora import identity
 from allmlp.errors import UserError
@@ -82,6 +82,21 @@ def corpora(fix: bool, _: Decisions) -> Iterator[Found]:
         yield Found(identity.LOCK, "no corpus any more", gone, open=not fix)
     if differ:
         yield Found(identity.LOCK, RETOKENIZE, differ, open=not fix)
+
+
+DVC, STUDIES = "dvc.yaml", re.compile(r"^( +foreach: )\[(.*)\]$", re.MULTILINE)
+
+
+def drawn(fix: bool, _: Decisions) -> Iterator[Found]:
+    """dvc.yaml: its stage `draw` lists every study with runs, in the order of STUDIES."""
+    path = paths.project() / DVC
+    text, there = path.read_text(encoding="utf-8"), [study for study in studies.STUDIES if studies.has_runs(study)]
+    if not (found := STUDIES.search(text)):
+        raise UserError(f"{DVC}: the stage `draw` has no line `foreach: [...]`. Take the file from git.")
+    if found[2].split(", ") != there:
+        if fix:
+            paths.write_whole(path, STUDIES.sub(rf"\g<1>[{', '.join(there)}]", text))
+        yield Found(DVC, f"the stage `draw` must list {', '.join(there)}", open=not fix)
 
 
 WORDS = Path("tests/docs/words_to_avoid.json")

@@ -14,8 +14,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from allmlp import yamlfile
+from allmlp import ledgers, yamlfile
 from allmlp.errors import UserError
+from allmlp.ledgers import Known
 
 STUDIES = {
     "language": "000",
@@ -26,14 +27,22 @@ STUDIES = {
     "crossover": "all",  # not a paper: every architecture on every task
 }
 FOLDER = Path(__file__).parent
+DEFINES = re.compile(r"^def ([a-z]\w*)\(", re.MULTILINE)
 SHARED = ("cost",)  # measures of every run, see shared/
 FROM_LONG = ("levelled",)  # measures of every training at the scale `long` and above; the plan adds them
 
 
 def _folder(study: str) -> Path:
     if study not in STUDIES:
-        raise UserError(f"no study {study!r}. There are: {', '.join(STUDIES)}.")
+        raise UserError(unknown(study, list(STUDIES)))
     return FOLDER / study
+
+
+def unknown(study: str, known: list[str], kind: str = "") -> str:
+    """What an error says of a name that is no study of a `kind`: the known ones, or where to add one with a folder."""
+    if study not in STUDIES and any((FOLDER / study).glob("*.yaml")):
+        return f"no study {study!r}, but a folder of that name: add it to STUDIES in src/allmlp/studies/__init__.py."
+    return f"no study {study!r}{kind}. There are: {', '.join(known)}."
 
 
 def module(study: str, name: str) -> ModuleType:
@@ -97,14 +106,34 @@ def about(study: str) -> dict[str, Any]:
 
 
 def ledger(study: str, kind: str = "claims") -> list[dict[str, Any]]:
-    """The rows of a study's claims.yaml or errata.yaml."""
-    return deepcopy(_parsed((_folder(study) / f"{kind}.yaml").read_text(encoding="utf-8")))
+    """The rows of a study's claims.yaml or errata.yaml. UserError for what has not the form of `allmlp.ledgers`."""
+    path = _folder(study) / f"{kind}.yaml"
+    if not path.is_file():
+        raise UserError(f"{_shown(path)}: is missing. It holds a list, `[]` if there is nothing to list.")
+    return deepcopy(_ledger(study, kind, path.read_text(encoding="utf-8")))
+
+
+def _shown(path: Path) -> str:
+    """A file's path in errors: src/allmlp/studies/..."""
+    return path.relative_to(FOLDER.parents[2]).as_posix()
 
 
 @cache
-def _parsed(text: str) -> Any:
+def _ledger(study: str, kind: str, text: str) -> list[dict[str, Any]]:
     """Cached: every figure reads its ledger, and parsing takes a fifth of a second."""
-    return yamlfile.plain(text)
+    file = _shown(_folder(study) / f"{kind}.yaml")
+    known = Known(STUDIES[study])
+    if kind == "claims":
+        own, errata = [*measures(study), *SHARED, *FROM_LONG], [row["id"] for row in ledger(study, "errata")]
+        verdicts = "\n".join(path.read_text("utf-8") for path in files(study, "verdicts").values())
+        known = Known(STUDIES[study], tuple(own), tuple(DEFINES.findall(verdicts)), tuple(errata))
+    return ledgers.read(kind, text, file, known)
+
+
+def check_ledgers() -> None:
+    """UserError if a study's claims.yaml or errata.yaml has not its form."""
+    for study in STUDIES:
+        ledger(study)  # reads the errata too, which claims name
 
 
 def is_own(claim: str) -> bool:

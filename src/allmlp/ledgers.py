@@ -1,0 +1,161 @@
+"""The form of a study's claims.yaml and errata.yaml, strictly checked. Errors name file, line and the nearest key."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from allmlp import yamlfile
+from allmlp.strict import Scale, Strict, checked, refuse_unknown_names
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the claims of a study may name. `number`: with which its ids begin, such as 004."""
+
+    number: str
+    measures: tuple[str, ...] = ()
+    verdicts: tuple[str, ...] = ()
+    errata: tuple[str, ...] = ()
+
+
+def _known(info: ValidationInfo) -> Known:
+    known: Known = info.context  # type: ignore[assignment]
+    return known
+
+
+def _form(words: str, right: Callable[[Any], bool]) -> BeforeValidator:
+    """Refuse what is not `right`; `words` say what is."""
+
+    def refuse(value: Any) -> Any:
+        if not right(value):
+            raise PydanticCustomError("form", "must be {words}", {"words": words})
+        return value
+
+    return BeforeValidator(refuse)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _numbers(key: str) -> Callable[[Any], bool]:
+    """Is it a mapping of numbers, with texts as keys that match `key`?"""
+
+    def right(value: Any) -> bool:
+        return isinstance(value, dict) and all(
+            isinstance(name, str) and re.fullmatch(key, name) and _is_number(number) for name, number in value.items()
+        )
+
+    return right
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+Text = Annotated[str, _form("a text", lambda value: isinstance(value, str) and value.strip() != "")]
+Names = Annotated[list[str], _form("a list of names, such as [one, another]", _are_texts)]
+Numbers = Annotated[dict[str, float], _form("numbers with names, such as {loss_nats: 0.02}, or {}", _numbers(".+"))]
+Effect = Annotated[
+    dict[str, float],
+    _form(
+        "a number per part, such as {a: 0.25, b: 0.8}, or {all: 0.25} for a claim without parts", _numbers("[a-z]|all")
+    ),
+]
+Seeds = Annotated[
+    int,
+    _form(
+        "a whole number from 1 on. A statistic over seeds is undecided below 5; exact results need 1",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and value > 0,
+    ),
+]
+
+
+class PartNeeds(Strict):
+    """What a part needs where it differs from its claim."""
+
+    scale: Scale | None = None
+    seeds: Seeds | None = None
+
+
+class Needs(Strict):
+    """The smallest scale and the number of seeds that decide a claim. `parts`: letter -> what differs."""
+
+    scale: Scale
+    seeds: Seeds
+    parts: dict[str, PartNeeds] = Field(default={})
+
+
+class Claim(Strict):
+    """A claim with its rule. `test`: a function of the study's verdicts; null where no run measures the claim yet."""
+
+    id: Text
+    claim: Text
+    where: Text
+    statistic: Text
+    reproduced_if: Text
+    contradicted_if: Text
+    margin: Numbers
+    reason: Text
+    paper: Numbers
+    measures: Names
+    needs: Needs
+    test: Text | None
+    errata: Names
+    effect: Effect | None = None
+    runs: Names = Field(default=[])
+    blind: bool = False
+    seen: Text | None = None
+
+    @field_validator("measures", "test", "errata")
+    @classmethod
+    def _there(cls, value: Any, info: ValidationInfo) -> Any:
+        known = _known(info)
+        what, names = {
+            "measures": ("measure", known.measures),
+            "test": ("verdict function", known.verdicts),
+            "errata": ("erratum", known.errata),
+        }[str(info.field_name)]
+        refuse_unknown_names(what, [value] if isinstance(value, str) else value or (), names)
+        return value
+
+    @field_validator("id")
+    @classmethod
+    def _numbered(cls, value: str, info: ValidationInfo) -> str:
+        return _refuse_other_id(value, f"{_known(info).number}-", "(own-)?")
+
+
+class Erratum(Strict):
+    """What a paper prints, what is right, and how that was checked."""
+
+    id: Text
+    printed: Text
+    right: Text
+    how: Text
+
+    @field_validator("id")
+    @classmethod
+    def _numbered(cls, value: str, info: ValidationInfo) -> str:
+        return _refuse_other_id(value, f"E{_known(info).number}-", "")
+
+
+def _refuse_other_id(value: str, begin: str, own: str) -> str:
+    if not re.fullmatch(f"{re.escape(begin)}{own}[0-9]+", value):
+        words = f"must be {begin}1, {begin}2, ..." + (f" or, for a claim of this project, {begin}own-1" if own else "")
+        raise PydanticCustomError("form", "{words}", {"words": words})
+    return value
+
+
+FORMS: Mapping[str, type[Strict]] = {"claims": Claim, "errata": Erratum}
+
+
+def read(kind: str, text: str, file: str, known: Known) -> list[dict[str, Any]]:
+    """The rows of a file of `kind` "claims" or "errata", as they stand there. UserError for the first wrong one."""
+    located = yamlfile.records(text, file, "id")
+    for name, row in located.value.items():
+        checked(FORMS[kind], row, located, (name,), known)
+    return list(located.value.values())

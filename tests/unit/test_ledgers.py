@@ -1,0 +1,153 @@
+"""claims.yaml and errata.yaml: every wrong edit is one message with file, line and the right form, before any run."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from allmlp import ledgers, studies
+from allmlp.columns import exact, numeric
+from allmlp.errors import UserError
+from allmlp.protocols import Context, Trained
+from allmlp.report.deciding import FEWEST_SEEDS
+from allmlp.run import Run
+from allmlp.studies import settings
+from tests.conftest import PROJECT, call, edit
+
+CLAIM = """\
+- id: 006-1
+  claim: A mean over the past is enough.
+  where: Table 1
+  statistic: loss of the mean minus that of attention, paired by seed
+  reproduced_if: below loss_nats
+  contradicted_if: above loss_nats
+  margin: {loss_nats: 0.02}
+  reason: The paper prints two decimals.
+  paper: {difference_nats: 0.01}
+  effect: {all: 0.005}
+  measures: [falls]
+  needs: {scale: workstation, seeds: 5}
+  test: mean_is_enough
+  errata: [E006-1]
+"""
+KNOWN = ledgers.Known("006", ("falls", "cost"), ("mean_is_enough",), ("E006-1",))
+ERRATUM = "- {id: E006-1, printed: a, right: b, how: c}\n"
+
+
+def read(text: str, kind: str = "claims") -> list[dict]:
+    return ledgers.read(kind, text, f"{kind}.yaml", KNOWN)
+
+
+def test_a_right_claim_is_read_as_it_stands() -> None:
+    (row,) = read(CLAIM)
+    assert row["effect"] == {"all": 0.005}
+    assert row["needs"] == {"scale": "workstation", "seeds": 5}
+    assert read(ERRATUM, "errata")[0]["how"] == "c"
+    assert read("[]", "errata") == []
+
+
+@pytest.mark.parametrize("study", studies.STUDIES)
+def test_the_ledgers_of_the_project_have_their_form(study: str) -> None:
+    assert all(row["id"] for kind in ledgers.FORMS for row in studies.ledger(study, kind))
+
+
+PER_PART = "must be a number per part, such as {a: 0.25, b: 0.8}, or {all: 0.25} for a claim without parts"
+SEEDS = "must be a whole number from 1 on. A statistic over seeds is undecided below 5; exact results need 1"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("{all: 0.005}", "1.0", f"10: 006-1.effect is 1.0: {PER_PART}"),
+        ("{all: 0.005}", "{first: 1.0}", f"10: 006-1.effect is {{'first': 1.0}}: {PER_PART}"),
+        ("  test:", "  tset:", "13: unknown key 'tset' in 006-1. Did you mean 'test'?"),
+        ("  test: mean_is_enough\n", "", "1: 006-1 lacks the key 'test'"),
+        (": mean_is_enough", ": mean_enough", "13: no verdict function 'mean_enough' in 006-1.test. Did you mean "),
+        ("[falls]", "[fals]", "11: no measure 'fals' in 006-1.measures. Did you mean 'falls'?"),
+        ("[falls]", "falls", "11: 006-1.measures is 'falls': must be a list of names, such as [one, another]"),
+        ("seeds: 5", "seeds: '5'", f"12: 006-1.needs.seeds is '5': {SEEDS}"),
+        ("seeds: 5", "seeds: 0", f"12: 006-1.needs.seeds is 0: {SEEDS}"),
+        ("scale: workstation, ", "", "12: 006-1.needs lacks the key 'scale'"),
+        ("workstation", "worstation", "12: 006-1.needs.scale is 'worstation': input should be 'smoke', 'laptop', "),
+        (
+            "seeds: 5}",
+            "seeds: 5, parts: {b: {sale: gpu}}}",
+            "12: unknown key 'sale' in 006-1.needs.parts.b. Did you mean 'scale'?",
+        ),
+        ("{loss_nats: 0.02}", "0.02", "7: 006-1.margin is 0.02: must be numbers with names, such as "),
+        ("nats: 0.01", "nats: one", "9: 006-1.paper is {'difference_nats': 'one'}: must be numbers with names, such "),
+        ("[E006-1]", "[E006-2]", "14: no erratum 'E006-2' in 006-1.errata. Did you mean 'E006-1'?"),
+        ("id: 006-1", "id: 005-1", "1: 005-1.id is '005-1': must be 006-1, 006-2, ... or, for a claim of this"),
+        (": Table 1", ":", "3: 006-1.where is None: must be a text"),
+        ("  errata: [E006-1]\n", f"  errata: []\n{CLAIM}", "15: id '006-1' stands twice, first in claims.yaml:1. "),
+    ],
+)
+def test_a_wrong_edit_is_one_message(old: str, new: str, said: str) -> None:
+    assert CLAIM.count(old) == 1
+    with pytest.raises(UserError) as error:
+        read(CLAIM.replace(old, new))
+    assert str(error.value).startswith(f"claims.yaml:{said}")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "1: must hold a list, `[]` if there is nothing to list, and holds {}"),
+        ("id: E006-1\n", "1: must hold a list, `[]` if there is nothing to list, and holds {'id': 'E006-1'}"),
+        ("- E006-1\n", "1: must hold keys and values, with a text at 'id', and holds 'E006-1'"),
+        (ERRATUM.replace("how", "who"), "1: unknown key 'who' in E006-1. Did you mean 'how'?"),
+        ("- [", "2: is not YAML: "),
+    ],
+)
+def test_errata_have_their_form_too(text: str, said: str) -> None:
+    with pytest.raises(UserError) as error:
+        read(text, "errata")
+    assert str(error.value).startswith(f"errata.yaml:{said}")
+
+
+def test_the_number_of_seeds_in_the_message_is_that_of_the_rules() -> None:
+    assert f"undecided below {FEWEST_SEEDS};" in SEEDS
+
+
+def test_a_missing_ledger_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "FOLDER", tmp_path / "src/allmlp/studies")
+    with pytest.raises(
+        UserError, match=r"^src/allmlp/studies/copying/errata.yaml: is missing. It holds a list, `\[\]`"
+    ):
+        studies.ledger("copying", "errata")
+
+
+def test_the_example_of_the_documentation_is_a_right_claim() -> None:
+    text = (PROJECT / "docs/paper.md").read_text(encoding="utf-8")
+    example = text.split("```yaml\n")[1].split("```")[0]
+    (row,) = ledgers.read("claims", example, "docs/paper.md", ledgers.Known("005", ("learning",), ("averaging_helps",)))
+    assert set(row) == {name for name, field in ledgers.Claim.model_fields.items() if field.is_required()} | {"effect"}
+
+
+def test_the_code_of_the_documentation_plans_and_measures() -> None:
+    text = (PROJECT / "docs/paper.md").read_text(encoding="utf-8").split("## A run and a measure")[1]
+    of_runs, of_measure = (block.split("```")[0] for block in text.split("```python\n")[1:3])
+    names: dict[str, Any] = {**vars(settings), "Run": Run, "SHARED": studies.SHARED, "Context": Context}
+    exec(of_runs, names)
+    optimiser = {"learning_rate": 0.1}
+    found = names["Settings"].model_validate({"seeds": [0, 1], "steps": 8, "optimiser": optimiser})
+    runs = names["runs"](found, SimpleNamespace(device="cpu"))
+    assert [run.seed for run in runs] == [0, 1]
+    assert runs[0].id != runs[1].id
+    names |= {"pd": pd, "Trained": Trained, "exact": exact, "numeric": numeric}
+    exec(of_measure, names)
+    log = pd.DataFrame({"step": range(1, 9), "loss": range(1, 9)})
+    rows = names["measure"](SimpleNamespace(run=runs[0], log=log, diverged=False))
+    assert rows.to_dict("records") == [{"diverged": False, "early_nats": 1.5}]
+    assert list(rows) == list(names["COLUMNS"])
+
+
+def test_nothing_runs_with_a_wrong_ledger(clone: Path) -> None:
+    edit(clone, "src/allmlp/studies/triangular/claims.yaml", "test: parameter_count\n", "tset: parameter_count\n")
+    for words in (["allmlp", "check", "--fix"], ["snakemake", "--cores", "1", "--dry-run"]):
+        done = call(clone, *words, ok=False)
+        assert done.returncode == 2, done.stderr
+        assert "src/allmlp/studies/triangular/claims.yaml:34: unknown key 'tset' in 004-1. Did you mean" in done.stderr
