@@ -218,7 +218,9 @@ def report(params: Overlays = None, scale: ScaleOption = None, device: DeviceOpt
     """Measurements -> everything up to results/report.html: select, then the stages that are out of date."""
     from allmlp.report.last_mile import report as write
 
-    print(f"report: {write(_plan(params, scale, device))}")
+    for study, figures in write(_plan(params, scale, device)).items():
+        print(f"{study}: drew {', '.join(figures)}")
+    print(f"report: {Path.cwd() / paths.REPORT}")
 
 
 @app.command()

@@ -69,3 +69,15 @@ def test_a_figure_that_is_too_large_is_written_and_said(
     saving.save(Figure(), tmp_path / "points.svg", ["a-run"])
     assert (tmp_path / "points.svg").is_file()
     assert "bytes, more than 10; git keeps it for ever. Draw fewer points." in capsys.readouterr().err
+
+
+def test_a_report_of_an_overlay_names_its_file_and_leaves_moved_verdicts_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    selected = render.selection.read()
+    page = templates().get_template("report.html.j2")
+    assert 'id="moved"' in (committed := page.render(render.content()))
+    assert "committed ones" not in committed
+    monkeypatch.setattr(render.selection, "read", lambda: {**selected, "overlays": ["my.yaml"], "scale": "smoke"})
+    own = page.render(render.content())
+    assert "Results of my.yaml, at smoke." in own
+    assert 'id="moved"' not in own

@@ -4,25 +4,34 @@ from pathlib import Path
 
 from allmlp import paths, store, studies
 from allmlp.keeping import dvc
-from allmlp.paths import REPORT
 from allmlp.plan import Plan
 from allmlp.report.ages import head
 
-STAMP = Path("work/report.txt")  # digests of the last report's inputs and outputs
-SOURCES = ("config", "dvc.yaml", "overlays", "paper", "params.yaml", "rules.lock", "src/allmlp")
+SOURCES = (
+    "config",
+    "corpora.local.lock",
+    "corpora.lock",
+    "dvc.yaml",
+    "paper",
+    "params.yaml",
+    "rules.lock",
+    "src/allmlp",
+)
 RESULTS = ("claims.json", "figures", "power.json", "report.html", "selected.json", "sets.json", "stages.json", "tables")
 
 
-def report(plan: Plan, force: bool = False) -> Path:
-    """Write everything from results/selected.json to the report, in the working folder.
+def report(plan: Plan, force: bool = False) -> dict[str, list[str]]:
+    """Write everything from results/selected.json to the report, in the working folder. Returns study -> drawn figures.
 
-    If nothing changed since the last report, DVC is not started. With new measurements, or with `force`, everything is
+    If nothing changed since the last report, nothing is made. With new measurements, or with `force`, everything is
     made in this process, side by side, and DVC records it. If only code may have changed, DVC finds what is out of
     date. Outside the project there is no DVC pipeline.
     """
     at_home = Path.cwd().samefile(plan.root)
-    if at_home and not force and _read_stamp() == _stamp(plan) and not any(store.new(plan.every)):
-        return Path.cwd() / REPORT
+    stamp = Path("work", "report.txt" if at_home else f"report-{Path.cwd().name}.txt")  # overlays share work/
+    if not force and _read(stamp) == _stamp(plan) and not any(store.new(plan.every)):
+        return {}
+    before = _times()
     from allmlp.report.select import select  # a slow import, needed only here
 
     changed = select(plan) or force
@@ -30,8 +39,11 @@ def report(plan: Plan, force: bool = False) -> Path:
         make()
     if at_home:
         dvc(*(("commit", "--force", "dvc.yaml") if changed else ("repro",)), "--quiet")
-        paths.write_whole(STAMP, _stamp(plan))
-    return Path.cwd() / REPORT
+    paths.write_whole(stamp, _stamp(plan))
+    drawn: dict[str, list[str]] = {}
+    for file in (file for file, time in _times().items() if before.get(file) != time):
+        drawn.setdefault(file.parent.name, []).append(file.stem)
+    return drawn
 
 
 def make() -> None:
@@ -45,12 +57,18 @@ def make() -> None:
     render.render()
 
 
+def _times() -> dict[Path, int]:
+    """figure -> when it was drawn: those that did not change are not written again."""
+    return {file: file.stat().st_mtime_ns for file in sorted(Path("results/figures").glob("*/*.svg"))}
+
+
 def _stamp(plan: Plan) -> str:
+    """Digests of the report's inputs and outputs."""
     places = [*(plan.root / name for name in SOURCES), *(Path("results") / name for name in RESULTS)]
     files = [file for place in places for file in ([place] if place.is_file() else sorted(place.rglob("*")))]
     read = [[str(file), paths.file_sha256(file)] for file in files if file.is_file() and file.suffix != ".pyc"]
-    return paths.digest([plan.digest(), head(plan.root), read], 32)
+    return paths.digest([plan.digest(), plan.scale, head(plan.root), read], 32)
 
 
-def _read_stamp() -> str:
-    return STAMP.read_text(encoding="utf-8") if STAMP.is_file() else ""
+def _read(stamp: Path) -> str:
+    return stamp.read_text(encoding="utf-8") if stamp.is_file() else ""

@@ -118,6 +118,7 @@ def content() -> dict[str, Any]:
         "total": {verdict: total[verdict] for verdict in VERDICTS},
         "moved": moved(rows, before()),
         "limit": LIMIT,
+        "overlays": selected.get("overlays", []),
         "scale": selected["scale"],
         "plan": selected["plan"],
         "corpora": selected["corpora"],

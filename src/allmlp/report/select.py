@@ -124,13 +124,15 @@ def select(plan: Plan) -> bool:
     """
     _take_facts(plan)
     store.take_in(plan.every)
-    lock = identity.read_lock(plan.root, committed=Path.cwd().samefile(plan.root))
+    at_home = Path.cwd().samefile(plan.root)
+    lock = identity.read_lock(plan.root, committed=at_home)
     sets, history = Sets.read(), History.of(plan.root)
     of_studies = {study: _of_study(plan, study, sets, history) for study in studies.STUDIES if studies.has_runs(study)}
     sets.write()
     content = {
         "plan": plan.digest(),
         "scale": plan.scale,
+        **({} if at_home else {"overlays": [file.name for file in plan.overlays]}),
         "recorded": {name: other.scale for name, other in plan.recorded.items()},
         "studies": of_studies,
         "corpora": {name: {key: entry[key] for key in ("id", "spec", "counts")} for name, entry in lock.items()},
