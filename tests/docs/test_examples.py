@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import allmlp
+from allmlp.audit.findings import examine
+from allmlp.audit.subject import Subject
+from tests.conftest import PROJECT
 
 SOURCE = Path(allmlp.__file__).parent
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if ">>> " in path.read_text(encoding="utf-8"))
@@ -23,3 +26,13 @@ def test_an_example_gives_what_it_says(path):
     tried = doctest.testmod(module)
     assert tried.attempted > 0
     assert tried.failed == 0
+
+
+def test_the_architecture_of_the_documentation_passes_the_audit():
+    text = (PROJECT / "docs/architecture.md").read_text(encoding="utf-8")
+    names = {"__name__": "running_average"}
+    exec(text.split("```python\n")[1].split("```")[0], names)
+    model = names["RunningAverage"](vocabulary=11, context=12, d_model=8, n_blocks=2).double().eval()
+    found = {finding.check: finding.result for finding in examine("running-average", Subject(model, None))}
+    assert set(found.values()) <= {"pass", "not applicable"}
+    assert list(found.values()).count("pass") >= 3, found

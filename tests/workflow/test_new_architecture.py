@@ -6,57 +6,20 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.conftest import call, edit, only, small_clone
+from tests.conftest import PROJECT, call, edit, only, small_clone
 from tests.workflow.asking import planned
 
 pytestmark = pytest.mark.slow
 
-AVERAGE = '''
-"""y_t = W mean of x_1 .. x_t: the least that a token mixer can be."""
-
-from functools import partial
-from typing import Any, ClassVar
-
-import torch
-from torch import Tensor, nn
-
-from allmlp.models.backbone import Backbone
-from allmlp.models.base import TokenMixer
-from allmlp.models.layers import PlainNorm
-
-RECIPE = 1
-
-
-class Average(TokenMixer):
-    def __init__(self, d_model: int, context: int) -> None:
-        super().__init__(d_model, context)
-        self.out = nn.Linear(d_model, d_model)
-
-    def forward(self, x_BTD: Tensor) -> Tensor:
-        return self.out(x_BTD.SUMMED / torch.arange(1, x_BTD.shape[1] + 1, device=x_BTD.device)[:, None])
-
-    def start(self, like_BD: Tensor) -> Any:
-        return torch.zeros_like(like_BD), 0
-
-    def step(self, x_BD: Tensor, state: Any) -> tuple[Tensor, Any]:
-        total_BD, count = state[0] + x_BD, state[1] + 1
-        return self.out(total_BD / count), (total_BD, count)
-
-
-class RunningAverage(Backbone):
-    causal: ClassVar[bool] = True
-    family: ClassVar[str] = "averages"
-
-    def __init__(self, vocabulary: int, context: int, d_model: int, n_blocks: int) -> None:
-        super().__init__(vocabulary, context, d_model, n_blocks, mixer=Average, norm=partial(PlainNorm, 1e-5))
-'''
+PAGE = (PROJECT / "docs/architecture.md").read_text(encoding="utf-8")
+AVERAGE = PAGE.split("```python\n")[1].split("```")[0]
 LAST = '    "triangular": "allmlp.models.triangular:Triangular",\n'
 
 
 def register(clone: Path, name: str, summed: str) -> None:
     """A file, and a line."""
     module = name.replace("-", "_")
-    (clone / f"src/allmlp/models/{module}.py").write_text(AVERAGE.replace("SUMMED", summed), encoding="utf-8")
+    (clone / f"src/allmlp/models/{module}.py").write_text(AVERAGE.replace("cumsum(dim=1)", summed), encoding="utf-8")
     edit(
         clone, "src/allmlp/models/__init__.py", LAST, f'{LAST}    "{name}": "allmlp.models.{module}:RunningAverage",\n'
     )
