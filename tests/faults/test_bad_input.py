@@ -148,7 +148,7 @@ def test_no_gpu_is_said_before_anything_runs(clone: Path) -> None:
     assert "device=cpu" in message
 
 
-def test_a_damaged_measurement_is_said(clone: Path) -> None:
+def test_a_damaged_measurement_is_reported(clone: Path) -> None:
     edit(clone, "config/quadrature/smoke.yaml", "seeds: [0]", "seeds: [5]")
     run = next(
         r["run"]

@@ -108,7 +108,7 @@ def test_a_truncated_one_is_refused(here: Path, share: float) -> None:
     refused(here, here.parent / "bundle")
 
 
-def test_what_is_no_bundle_is_refused(here: Path) -> None:
+def test_a_file_that_is_not_a_bundle_is_refused(here: Path) -> None:
     (here.parent / "bundle").write_bytes(PICKLED)
     refused(here, here.parent / "bundle")
     refused(here, here.parent / "missing", "no such file")

@@ -53,7 +53,7 @@ def path(tmp_path) -> Path:
     return tmp_path / "work" / "lock"
 
 
-def test_a_twin_is_told_who_works_where_and_since_when(start, path):
+def test_a_second_process_gets_the_holder_its_host_and_its_time(start, path):
     holder = start()
     assert holder.stdout.readline() == "held\n"
     with pytest.raises(UserError) as error, hold(path, "run mlp"):
@@ -88,7 +88,7 @@ def test_a_killed_holder_leaves_nothing_behind(start, path, end):
     assert path.read_text() == ""
 
 
-def test_a_dead_holders_name_is_never_told(start, path):
+def test_a_dead_holder_is_never_named(start, path):
     """Between the next holder's lock and its name in the file, the file still names the dead one."""
     dead = start()
     assert dead.stdout.readline() == "held\n"

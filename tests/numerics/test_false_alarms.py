@@ -32,7 +32,7 @@ def slack(rate: float, studies: int = STUDIES) -> float:
 
 
 @pytest.mark.parametrize("n", [5, 8, 20])
-def test_better_is_said_falsely_in_one_case_of_forty(n):
+def test_better_is_a_false_verdict_in_one_case_of_forty(n):
     margin = 0.3
     findings = [better(row + margin, margin) for row in draws(n)]
     for verdict in ("reproduced", "contradicted"):
@@ -55,7 +55,7 @@ def test_the_percentile_bootstrap_says_it_in_one_case_of_four_or_six(n, expected
 
 @pytest.mark.parametrize("side", [-1, 1])
 @pytest.mark.parametrize("n", [5, 8, 20])
-def test_equal_is_said_falsely_in_one_case_of_twenty(n, side):
+def test_equal_is_a_false_verdict_in_one_case_of_twenty(n, side):
     """A true difference at the margin itself: the worst case."""
     margin = 5.0  # wide against the spread, so that the test is not protected by having no power
     findings = [equal(row + side * margin, margin) for row in draws(n)]
@@ -109,7 +109,7 @@ def test_holm_keeps_the_false_alarms_of_a_whole_study_at_five_percent(real):
     assert uncorrected / studies > 0.25
 
 
-def test_parts_of_claims_are_said_falsely_in_one_study_of_twenty():
+def test_parts_of_claims_have_a_false_verdict_in_one_study_of_twenty():
     """Five claims of three parts each, all at their margin: "partly" is a false alarm too."""
     studies, claims, parts = 1000, 5, 3
     before, after = 0, 0

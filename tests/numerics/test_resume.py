@@ -130,7 +130,7 @@ def test_at_the_deadline_the_state_is_saved_and_the_job_says_so(here: Path, monk
     assert digests(run) == expected
 
 
-def test_a_deadline_that_is_no_time_is_said(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deadline_that_is_not_a_time_is_reported(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(deadline.VARIABLE, "noon")
     with pytest.raises(UserError, match="ALLMLP_DEADLINE=noon: is not a time"):
         checkpoint.produce(tiny.run("transformer"))
@@ -176,7 +176,7 @@ def test_a_loss_that_is_not_finite_keeps_the_last_good_weights(here: Path) -> No
     assert all(torch.isfinite(value).all() for value in trained.weights().values())
 
 
-def test_a_flipped_byte_in_a_checkpoint_is_said(here: Path) -> None:
+def test_a_flipped_byte_in_a_checkpoint_is_reported(here: Path) -> None:
     run = tiny.run("transformer")
     checkpoint.produce(run)
     path = run.folder / "final.safetensors"

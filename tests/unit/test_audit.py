@@ -148,7 +148,7 @@ def test_not_a_number_is_not_the_same():
     assert not differs(torch.zeros(1, 2), torch.zeros(1, 2)).any()
 
 
-def test_what_is_declared_must_fail():
+def test_a_declared_leak_must_fail():
     class Declared(Reader):
         LEAKS: ClassVar[dict[str, str]] = {"later tokens": "as published"}
 

@@ -132,7 +132,7 @@ def test_without_positions_patches_have_no_order(name):
 
 
 @pytest.mark.parametrize("name", ["birn", "linear-birn", "linear-transformer-classifier"])
-def test_what_is_not_causal_does_not_generate(name):
+def test_a_model_that_is_not_causal_cannot_generate(name):
     mixer = tiny(name).blocks[0].mixer
     with pytest.raises(UserError, match="not causal"):
         mixer.start(torch.zeros(1, 8))

@@ -138,6 +138,6 @@ def test_generation_ends_with_the_context():
         model.step(torch.tensor([0]), state)
 
 
-def test_what_is_not_causal_does_not_generate():
+def test_a_model_that_is_not_causal_cannot_generate():
     with pytest.raises(UserError, match="not causal"):
         tiny("gpt2-last").start(batch=1)

@@ -96,7 +96,7 @@ def named(settings: Any) -> str:
     return planned._abilities(settings).id
 
 
-def test_the_name_of_what_can_be_done_holds_all_that_is_said(planning: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_run_of_abilities_is_named_after_its_result(planning: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is one run of no training: only a new name has it measured again."""
     settings, _ = planning("laptop")
     found = [named(settings), named(planning("gpu")[0])]
@@ -156,9 +156,7 @@ def test_one_architecture_stands_for_a_family_and_every_one_at_gpu(planning: Any
     assert {(cell.architecture, cell.row.name) for cell in cells} == {pair for pair in able if pair[1] != "retrieval"}
 
 
-def test_a_new_architecture_enters_by_itself_as_a_column_of_its_own(
-    planning: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_architecture_automatically_gets_its_own_column(planning: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings, _ = planning("laptop")
     monkeypatch.setitem(models.REGISTRY, "mine", "allmlp.models.attention:Transformer")
     assert planned.columns(settings)["mine"] == ["mine"]
@@ -201,7 +199,7 @@ def test_settings_that_cannot_be_are_refused(planning: Any, change: dict[str, An
         type(settings).model_validate({**settings.model_dump(), **change})
 
 
-def test_a_budget_that_pays_for_no_step_is_said(planning: Any) -> None:
+def test_a_budget_below_one_step_is_reported(planning: Any) -> None:
     settings, context = planning("laptop")
     with pytest.raises(UserError, match=r"budgets.copying: 10 operations buy no step of transformer"):
         list(planned.cells(settings.model_copy(update={"budgets": {"copying": 10.0}}), context))

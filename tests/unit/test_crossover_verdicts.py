@@ -34,7 +34,7 @@ def test_some_family_learns_stories_as_attention_does() -> None:
     assert judged("stories_alike", 0.01, scores(seeds=3)).verdict == "undecided"
 
 
-def test_how_far_behind_attention_is_told_with_the_sign_and_the_level_of_the_rule() -> None:
+def test_the_distance_to_attention_has_the_sign_and_the_level_of_the_rule() -> None:
     found = judged("stories_alike", 0.01, changed("causal relation", "stories", 0.55))
     assert found.verdict == "reproduced"
     assert found.low < found.value < found.high < 0, "less than not behind: ahead"
@@ -180,7 +180,7 @@ def test_worse_than_blind_is_no_share_of_the_best() -> None:
     assert "below 0" in [text.get_text() for text in figure.axes[0].texts]
 
 
-def test_what_nobody_learnt_is_compared_with_nothing() -> None:
+def test_a_task_that_no_family_learnt_is_not_compared() -> None:
     rows = scores({"attention": {"copying": 0.01}, "masked mixing": {"copying": 0.02}})
     cells = _cells(rows)
     assert cells["share"].isna().all()

@@ -181,7 +181,7 @@ def test_windows_of_the_paper_span_4_to_its_context():
         ({"activation": "sine"}, "activation='sine': it must be one of gelu, relu, none"),
     ],
 )
-def test_what_cannot_be_built_is_said(options, message):
+def test_impossible_hyperparameters_are_reported(options, message):
     with pytest.raises(UserError, match=message):
         models.build(
             "dct-mlp", **{"vocabulary": 9, "context": 12, "d_model": 16, "n_blocks": 1, "n_heads": 2, **options}

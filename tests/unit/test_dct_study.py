@@ -38,7 +38,7 @@ def test_the_ratio_in_operations_is_that_in_weights_times_theirs():
     np.testing.assert_allclose(weights.log2 - operations.log2, 1.0, atol=1e-9)
 
 
-def test_where_the_sizes_end_the_ratio_is_theirs_and_said_to_be_censored():
+def test_at_the_end_of_the_sizes_the_ratio_is_censored():
     for factor, side, end in ((0.1, "low", 60), (60.0, "high", 3840)):
         found = crossings(perplexities(factor, noise=0.0), 1)
         assert (found["censored"] == side).all()
@@ -140,7 +140,7 @@ def test_runs_of_each_scale_have_equal_data_but_for_those_that_have_more(scale, 
     assert len(runs) == len({run.id for run in runs}) == of_seed * len(block.seeds)
 
 
-def test_a_wrong_architecture_is_said(tmp_path):
+def test_a_wrong_architecture_is_reported(tmp_path):
     overlay = tmp_path / "wrong.yaml"
     overlay.write_text("studies: {language: {perplexity: {models: {dct-mpl: {depths: [1]}}}}}")
     with pytest.raises(UserError, match=r"no architecture 'dct-mpl'.*Did you mean 'dct-mlp'"):

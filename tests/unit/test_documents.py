@@ -84,7 +84,7 @@ def test_scores_are_of_supervised_tokens_only(folder: Path) -> None:
     assert tasks.size("documents", {"context": 64, "batch_size": 4}) == (4, 256)
 
 
-def test_what_cannot_be_is_said(folder: Path) -> None:
+def test_impossible_settings_are_reported(folder: Path) -> None:
     with pytest.raises(UserError, match="fewer than one batch of 9999"):
         tasks.build("documents", tokens=folder, context=16, batch_size=9999)
     with pytest.raises(UserError, match="padding is 'middle': it must be left or right"):

@@ -31,7 +31,7 @@ def test_a_missing_revision_and_an_unknown_key_are_refused() -> None:
         corpus(trust_remote_code=True)
 
 
-def test_it_streams_what_is_asked_for_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_streams_only_the_requested_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
     taken = []
 

@@ -85,7 +85,7 @@ def test_the_published_hybrid_sees_as_many_tokens_ahead_as_there_is_padding(befo
         assert differs(mended(row)[0], mended(changed)[0]).tolist() == [p >= source for p in range(12)]
 
 
-def test_the_published_hybrid_learns_what_it_must_not_know():
+def test_the_published_hybrid_learns_from_tokens_that_it_must_not_see():
     """Random tokens after padding cannot be predicted: below chance only the leak leads."""
     padding, losses = torch.full((32, 3), PAD), {}
     for name, options in (("hybrid-as-published", {}), ("hybrid", {"order": "after"})):

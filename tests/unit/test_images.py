@@ -250,7 +250,7 @@ def test_few_test_images_of_a_sorted_source_are_of_all_classes(tmp_path: Path) -
     assert torch.equal(batch.tokens, task(tmp_path / "a", test_images=100).validation()[0].tokens)
 
 
-def test_what_cannot_be_trained_on_is_said(tmp_path: Path) -> None:
+def test_images_that_cannot_be_trained_on_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="images of 4 x 4 cannot be cut into patches of 3 x 3"):
         task(tmp_path / "a", patch=3)
     with pytest.raises(UserError, match=r"training images are fewer than one batch of 999"):
@@ -332,7 +332,7 @@ def test_archives_are_fetched_once_resumed_and_streamed(
     assert np.array_equal(np.concatenate([piece.labels for piece in pieces]), labels[:33])
 
 
-def test_a_server_without_ranges_is_asked_for_all_again(server: str, tmp_path: Path) -> None:
+def test_a_server_without_ranges_sends_the_whole_file_again(server: str, tmp_path: Path) -> None:
     (tmp_path / "web/a").write_bytes(bytes(range(200)))
     Server.broken, Server.ranges = 1, False
     assert fetching.fetch(f"{server}/a", None, tmp_path).read_bytes() == bytes(range(200))
@@ -359,7 +359,7 @@ def test_wrong_bytes_are_refused_and_removed(server: str, tmp_path: Path) -> Non
     assert fetching.fetch(parts[0]["url"], found, tmp_path).stat().st_size > 100
 
 
-def test_what_a_server_or_an_archive_lacks_is_said(
+def test_missing_parts_of_a_server_or_an_archive_are_reported(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetching, "TRIES", 2)

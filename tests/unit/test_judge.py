@@ -186,7 +186,7 @@ def test_the_last_complete_set_is_judged_while_a_larger_plan_is_under_way() -> N
     assert "extension" not in judged(at("workstation", 8))
 
 
-def test_a_set_that_the_plan_has_dropped_is_said() -> None:
+def test_a_set_that_the_plan_has_dropped_is_reported() -> None:
     found = at("workstation", 8, measured=7)
     found.content["dropped"] = {"m": ["x-seed0", "x-seed1", "x-seed2"]}
     text = "the set judged at workstation no longer counts: the plan has dropped x-seed0 and 2 more"
@@ -334,7 +334,7 @@ def test_a_scale_that_plans_all_runs_is_judged_beside_one_that_does_not(monkeypa
     assert (found["verdict"], found["scale"], set(found["at"])) == ("reproduced", "workstation", {"workstation"})
 
 
-def test_a_measurement_that_is_not_the_selected_one_is_said() -> None:
+def test_a_measurement_that_is_not_the_selected_one_is_reported() -> None:
     found = at("workstation", 5)
     found.content["digests"]["m"] = "0" * 16
     with pytest.raises(UserError, match=r"copying/m: its rows are not those that .* names\. Run"):
@@ -345,7 +345,7 @@ def test_labels_of_runs_become_columns() -> None:
     assert at("laptop", 3).table("m")["model"].tolist() == ["x"] * 3
 
 
-def test_without_a_selection_the_way_out_is_said() -> None:
+def test_without_a_selection_the_message_names_the_command() -> None:
     with pytest.raises(UserError, match="allmlp select"):
         selection.read()
 

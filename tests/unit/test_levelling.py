@@ -75,7 +75,7 @@ def test_held_out_losses_are_taken_where_there_are_enough_of_them() -> None:
     assert (found.source, found.values, found.level) == ("held-out", 5, True)
 
 
-def test_of_a_log_too_short_for_an_error_only_the_slope_is_told() -> None:
+def test_a_log_too_short_for_an_error_gives_only_the_slope() -> None:
     found = levelled(Curve(STEPS[:10], falling(-0.3)[:10], NEVER[:10]), budget=10)  # steps 8 and 9
     assert found.per_doubling == pytest.approx(-0.3, rel=0.2)
     assert math.isnan(found.error)

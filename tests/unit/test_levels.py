@@ -59,7 +59,7 @@ def test_runs_are_counted_by_their_curves() -> None:
     assert levels.of_measures(there, ["loss_curve"]) == {**expected, "of": 3, "unknown": 1}
 
 
-def test_the_measure_is_asked_before_the_curve() -> None:
+def test_the_measure_comes_before_the_curve() -> None:
     there = found(loss_curve={"a-seed0": curve(-0.4)}, levelled={"a-seed0": row(1.0)})
     assert levels.of_runs(there)["a-seed0"].level is True
 
@@ -74,7 +74,7 @@ def test_every_measure_with_a_curve_is_understood() -> None:
     assert {name for _, name in known} >= set(levels.CURVES)
 
 
-def test_what_a_run_cannot_tell_its_seeds_do() -> None:
+def test_seeds_decide_together_if_a_run_alone_cannot() -> None:
     coarse = {f"a-seed{seed}": curve(-0.4, seed=seed, every=60) for seed in range(3)}
     two = {f"b-seed{seed}": curve(-0.4, seed=seed, every=60) for seed in range(2)}
     noisy = {f"c-seed{seed}": curve(0.0, noise=8.0, seed=seed) for seed in range(5)}

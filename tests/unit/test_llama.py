@@ -99,7 +99,7 @@ def test_left_padding_ends_with_the_first_other_token():
 
 
 @pytest.mark.parametrize("before", range(7))
-def test_padding_alters_no_prediction_of_llama_that_is_told(before):
+def test_padding_alters_no_prediction_of_llama_with_pad(before):
     text = drawn(1, 3)
     padded = torch.cat([torch.full((1, before), PAD), text], dim=1)
     told, untold = audit.tiny("llama", pad=PAD), audit.tiny("llama")

@@ -180,7 +180,7 @@ def test_half_of_the_products_are_left_out(monkeypatch, either_form):
 
 @pytest.mark.parametrize(("S", "T", "H", "K"), [(9, 9, 1, 1), (5, 9, 2, 3), (1, 1, 3, 2), (4, 8, 1, 4)])
 @pytest.mark.parametrize("causal", [True, False])
-def test_compiled_code_is_told_the_shapes_and_strides_that_come(S, T, H, K, causal, either_form):
+def test_compiled_code_gets_the_true_shapes_and_strides(S, T, H, K, causal, either_form):
     x, g, weight = torch.randn(3, S, H, 4), torch.randn(3, T, H, 4), torch.randn(H, K, T, S)
     operations = torch.ops.allmlp
     came, told = [], []
@@ -343,7 +343,7 @@ def test_half_precision_is_single_precision_rounded(options, dtype):
     torch.testing.assert_close(stepped.float(), mixer(x)[:, 0], rtol=0, atol=step * scale)
 
 
-def test_what_sees_all_tokens_generates_nothing():
+def test_a_model_that_sees_all_tokens_cannot_generate():
     mixer = build({}, causal=False)
     with pytest.raises(UserError, match="cannot generate"):
         mixer.start(inputs(1, WIDTH))
@@ -362,6 +362,6 @@ def test_what_sees_all_tokens_generates_nothing():
         ({"positions": "first", "n_heads": 2}, "d_model=9 does not divide among n_heads=2"),
     ],
 )
-def test_what_cannot_be_built_is_said(options, message):
+def test_impossible_hyperparameters_are_reported(options, message):
     with pytest.raises(UserError, match=message):
         models.build("masked-mixer", vocabulary=9, context=12, d_model=8, n_blocks=1, **options)

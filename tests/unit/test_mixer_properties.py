@@ -32,7 +32,7 @@ def test_the_worked_example_is_the_papers_and_a_mask_with_a_slip_is_not(monkeypa
 
 
 @pytest.mark.parametrize("form", structure.FORMS)
-def test_no_form_of_mixing_hears_the_future_or_learns_what_is_masked(form):
+def test_no_form_of_mixing_reads_the_future_or_learns_masked_weights(form):
     assert structure.future(structure.FORMS[form]) == 0
     assert structure.masked_gradients(structure.FORMS[form]) == 0
 
@@ -101,7 +101,7 @@ def test_names_are_words_capitalised_inside_sentences(monkeypatch):
     completions.names.cache_clear()
 
 
-def test_repeated_sequences_are_those_said_before():
+def test_repeated_sequences_are_those_that_occur_earlier():
     assert completions.repeated("one two three four five six seven") == 0
     assert completions.repeated("a b c d a b c d") == pytest.approx(1 / 5)
     assert completions.repeated("a a a a a a a a") == pytest.approx(4 / 5)

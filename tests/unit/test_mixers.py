@@ -143,7 +143,7 @@ def test_sums_that_float16_cannot_hold_are_taken_in_single_precision(cls, option
 
 @every_mixer
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
-def test_what_is_no_number_stays_visible(cls, options, dtype):
+def test_nan_stays_visible(cls, options, dtype):
     """What overflows before the layer does not come out of it as a number."""
     mixer, x = build(cls, options, dtype=torch.float32), inputs(1, 5, 6, dtype=torch.float32)
     x[0, 2, 0] = torch.inf

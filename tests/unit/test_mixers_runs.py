@@ -66,7 +66,7 @@ def test_an_embedder_is_the_comparisons_own_run_where_that_has_it(settings):
         training.embedder("flatt", 0, of_scale, context)
 
 
-def test_left_padding_is_told_to_attention_and_to_nothing_else(settings):
+def test_only_attention_gets_the_token_of_left_padding(settings):
     runs, _ = runs_of(settings, "workstation")
     left = [run for run in runs if run.labels["padding"] == "left"]
     assert {run.labels["variant"] for run in left} == {"flat", "llama-4", "hybrid-after", "hybrid-as-published"}

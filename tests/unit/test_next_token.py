@@ -110,6 +110,6 @@ def test_scores_and_size(tokens: Path) -> None:
     assert tasks.size("next-token", parameters) == (4, 36)
 
 
-def test_a_corpus_smaller_than_a_batch_is_said(tokens: Path) -> None:
+def test_a_corpus_smaller_than_a_batch_is_reported(tokens: Path) -> None:
     with pytest.raises(UserError, match=r"windows of 10 tokens are fewer than one batch of 999999"):
         NextToken(tokens, context=9, batch_size=999_999)

@@ -72,7 +72,7 @@ def test_a_recorded_overlay_owns_the_same_whatever_text_lies_here(project: Path,
     assert recorded(plan) == before
 
 
-def test_what_overlays_record_is_the_project_s_and_all_else_is_the_user_s_own(project: Path) -> None:
+def test_recorded_overlays_are_the_project_s_and_all_others_the_user_s(project: Path) -> None:
     (project / "my.yaml").write_text(OVERLAY)
     english = "config/recorded/english.yaml"
     assert own.folder(load_plan(changes={"scale": "workstation"})) is None, "another scale is no other project"
@@ -108,7 +108,7 @@ def tokenized(project: Path, name: str) -> tuple[bytes, dict]:
     return (project / LOCK).read_bytes(), json.loads(local.read_text()) if local.is_file() else {}
 
 
-def test_a_corpus_of_one_s_own_is_no_entry_of_git_s_lock(project: Path) -> None:
+def test_the_user_s_corpus_is_not_in_git_s_lock(project: Path) -> None:
     before = (project / LOCK).read_bytes()
     say(project, "mine", "One day.", source="local", separator="<|endoftext|>")
     committed, local = tokenized(project, "mine")

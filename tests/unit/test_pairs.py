@@ -127,7 +127,7 @@ def test_local_pairs_of_two_fields_and_of_linked_lists(tmp_path: Path) -> None:
         ([TALE], {"query_field": "q", "text_field": "t", "link": ["a", "b"]}, "link: is of items of lists"),
     ],
 )
-def test_rows_that_are_not_pairs_are_said(tmp_path: Path, rows: list[dict], keys: dict, said: str) -> None:
+def test_rows_that_are_not_pairs_are_reported(tmp_path: Path, rows: list[dict], keys: dict, said: str) -> None:
     spec = local(jsonl(tmp_path / "x.jsonl", rows), **keys)
     with pytest.raises(UserError, match=said):
         list(spec.pairs(tmp_path))
@@ -185,7 +185,7 @@ def test_tokenizing_uses_the_named_corpuss_tokenizer_and_locks_what_it_made(
     assert TokenFile(text).vocabulary == PairFile(alone).vocabulary
 
 
-def test_what_is_no_corpus_of_pairs_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_corpus_without_pairs_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     plan = project(tmp_path, TEXT)
     with pytest.raises(UserError, match=r"'stories': has no pairs\. Name one of source stories-pairs, local-pairs"):

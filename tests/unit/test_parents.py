@@ -191,7 +191,7 @@ def test_a_child_that_continues_begins_with_its_parents_weights_and_a_fresh_opti
     assert not all(torch.equal(weight, last[name]) for name, weight in Trained(fresh).weights(0).items())
 
 
-def test_weights_that_do_not_fit_are_said() -> None:
+def test_weights_that_do_not_fit_are_reported() -> None:
     parent = tiny.run("transformer", hyperparameters={**tiny.COPYING, "d_model": 8})
     deeper = tiny.run("transformer", hyperparameters={**tiny.COPYING, "n_blocks": 2})
     for other, said in ((parent, r"\(29, 16\), the parent's \(29, 8\)"), (deeper, "is only in the parent")):

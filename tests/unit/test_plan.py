@@ -64,7 +64,7 @@ def test_a_recorded_overlay_has_a_name_of_its_own(plan: Plan, tmp_path: Path, na
         _ = Plan(parameters, plan.root).recorded
 
 
-def test_what_alters_nothing_alters_no_id() -> None:
+def test_settings_that_change_no_result_change_no_id() -> None:
     run = tiny.run("transformer")
     for change in (
         {"labels": {"model": "x"}},
@@ -93,7 +93,7 @@ def test_what_alters_nothing_alters_no_id() -> None:
         {"optimiser": {**tiny.OPTIMISER, "learning_rate": 1e-4}},
     ],
 )
-def test_what_alters_a_result_alters_the_id(change: dict) -> None:
+def test_settings_that_change_a_result_change_the_id(change: dict) -> None:
     run = tiny.run("transformer")
     other = replace(run, **change)
     assert other.id != run.id
@@ -128,7 +128,7 @@ def test_log_spaced_steps() -> None:
     assert list(steps) == sorted(set(steps))
 
 
-def test_an_unknown_run_is_said(plan: Plan) -> None:
+def test_an_unknown_run_is_reported(plan: Plan) -> None:
     with pytest.raises(UserError, match="no run 'nothing-00000000' in the plan"):
         plan.run("nothing-00000000")
 
@@ -170,7 +170,7 @@ def test_one_study_alone_is_trained_and_reported_beside_all_others(monkeypatch: 
     assert alone.arguments == whole.arguments
 
 
-def test_an_unknown_study_is_answered_with_those_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_study_is_refused_with_the_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
     with pytest.raises(UserError, match=r"study=langauge: no study 'langauge' with runs\. There are: language, mixers"):
         load_plan(changes={"study": "langauge"})

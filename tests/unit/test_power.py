@@ -121,7 +121,7 @@ def test_what_a_finding_rests_on_gives_its_verdict_again() -> None:
     assert kept.rests[""].guards == ("not reproduced: too early",)
 
 
-def test_several_numbers_are_told_together() -> None:
+def test_several_numbers_decide_together() -> None:
     decided = np.array([[1, 1, 1, 0], [1, -1, 0, 0], [1, 1, 1, -1]])
     assert together(decided).tolist() == [1, -1, 0, -1]
     assert together(decided, tolerated=1, refuting=2).tolist() == [1, 1, 0, 0]

@@ -82,7 +82,7 @@ def test_size_is_known_without_a_batch() -> None:
         ({"predicts": "last"}, "answers one query"),
     ],
 )
-def test_what_does_not_fit_is_said(change: dict[str, object], said: str) -> None:
+def test_sizes_that_do_not_fit_are_reported(change: dict[str, object], said: str) -> None:
     with pytest.raises(UserError, match=said):
         tasks.build("recall", **{**MULTI, **change})
 
@@ -100,7 +100,7 @@ def test_addition_for_models_that_predict_every_token() -> None:
 
 
 @pytest.mark.parametrize(("n_pairs", "n_queries"), [(2, 1), (4, 4), (4, 2)])
-def test_what_is_got_without_any_key_is_what_naming_the_commonest_value_gets(n_pairs: int, n_queries: int) -> None:
+def test_the_guess_without_keys_is_the_commonest_value(n_pairs: int, n_queries: int) -> None:
     task = Recall(context=32, n_pairs=n_pairs, n_queries=n_queries, batch_size=8192, symbols=8)
     batch = task.batch(5, 0)
     values = torch.where(batch.tokens >= FILLERS + 8, batch.tokens, -1)

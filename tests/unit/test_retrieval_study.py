@@ -194,14 +194,14 @@ def test_the_published_transformer_never_reads_its_query(measured):
     assert others["matcher-mixer"] == 0
 
 
-def test_probes_that_are_told_the_words_find_more_than_chance(measured):
+def test_probes_with_the_true_words_find_more_than_chance(measured):
     rows = measured["embedding_probes"]
     assert set(rows["probe"]) == {"text", "query", "both", "map"}
     trained = rows[rows["embedder"].eq("mixer") & rows["probe"].eq("query")]
     assert trained["top_1"].mean() > 1.5 / trained["candidates"].mean()
 
 
-def test_no_measure_of_a_matcher_hides_what_its_run_was_given():
+def test_no_measure_of_a_matcher_hides_the_settings_of_its_run():
     """`normalisation` and `position` stand in for the labels: what was chosen, and the same."""
     for run in matchers(planned()):
         for measure in run.measures:

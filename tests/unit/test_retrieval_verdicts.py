@@ -186,7 +186,7 @@ def test_a_padding_side_where_nothing_was_learnt_refutes_nothing():
     assert judged("001-own-8", retrieval=equal).parts[0].verdict == "undecided", "the left side is not compared"
 
 
-def test_nothing_from_one_embedder_is_told_from_nothing_at_all():
+def test_a_failure_with_one_embedder_differs_from_a_general_failure():
     chance = [AT_CHANCE, {"context": 128, "lowest_nats": float(np.log(127))}]
     untrained = [{"embedder": "untrained-mixer", **setting} for setting in chance]
     learnt = [{**setting, "lowest_nats": 1.0} for setting in chance]

@@ -118,7 +118,7 @@ def test_a_local_name_hides_that_of_the_module(package: Path) -> None:
     assert digest(package, local.format(1)) == digest(package, local.format(2))
 
 
-def test_a_function_that_is_not_there_is_said(package: Path) -> None:
+def test_a_function_that_is_not_there_is_reported(package: Path) -> None:
     with pytest.raises(UserError, match="defines and imports no 'other'"):
         digest(package, name="other")
 

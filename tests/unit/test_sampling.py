@@ -31,7 +31,7 @@ def test_greedy_is_the_argmax_of_the_full_pass(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STEPWISE)
-def test_past_the_context_the_last_half_is_read_anew(name: str) -> None:
+def test_past_the_context_the_last_half_is_read_again(name: str) -> None:
     model, prompt = build(name), [0, 5, 9]
     context = model.context
     text = prompt + generate(model, prompt, 2 * context, temperature=0)[0].tolist()
@@ -127,5 +127,5 @@ def test_a_diverged_model_is_named_and_not_sampled() -> None:
         generate(model, [1], 2)
 
 
-def test_nothing_asked_is_nothing_drawn() -> None:
+def test_a_count_of_zero_draws_nothing() -> None:
     assert generate(build("transformer"), [1], 0, seeds=[1, 2]).shape == (2, 0)

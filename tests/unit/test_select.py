@@ -89,7 +89,7 @@ def test_a_rule_written_after_the_results_is_marked_and_committing_changes_nothi
     assert {claim for claim, younger in changed["younger"].items() if younger} == {CLAIM}
 
 
-def test_without_git_nothing_is_said_of_ages(tmp_path: Path) -> None:
+def test_without_git_ages_are_unknown(tmp_path: Path) -> None:
     measure(runs(0, 1))
     (tmp_path / ".git").rename(tmp_path / "elsewhere")
     assert set(selected(runs(0, 1))["younger"].values()) == {None}

@@ -76,7 +76,7 @@ def test_a_shuffled_corpus_has_an_id_of_its_own_and_no_known_entropy(tmp_path: P
 
 
 @pytest.mark.parametrize("damage", ["", "[]", "nonsense"])
-def test_a_remembered_entropy_is_the_same_and_a_damaged_one_is_found_anew(tmp_path, monkeypatch, damage) -> None:
+def test_a_cached_entropy_is_the_same_and_a_damaged_one_is_computed_again(tmp_path, monkeypatch, damage) -> None:
     monkeypatch.chdir(tmp_path)
     find = entropy_per_token.__wrapped__  # as another process would
     _, folder = write_stories(tmp_path, None)

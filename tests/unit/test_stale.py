@@ -48,7 +48,7 @@ def test_the_lock_of_a_dead_process_is_lifted_and_that_of_a_living_one_stays(lef
     assert not left.exists()
 
 
-def test_the_lock_of_another_host_or_of_nobody_known_stays(left: Path, tmp_path: Path) -> None:
+def test_the_lock_of_another_host_or_an_unknown_holder_stays(left: Path, tmp_path: Path) -> None:
     assert lift(tmp_path) == ""
     note = tmp_path / stale.NOTE
     note.write_text(json.dumps({**json.loads(note.read_text()), "host": "elsewhere.example"}))

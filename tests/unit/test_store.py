@@ -164,7 +164,7 @@ def test_a_measurement_made_again_takes_the_place_of_the_one_that_is_there() -> 
         (lambda file: foreign(file), r"has no column settings, recipes, since, so it is no part.*`git checkout"),
     ],
 )
-def test_what_is_no_part_is_named_with_the_way_out(spoil, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_file_that_is_not_a_part_is_named_with_the_way_out(spoil, message: str) -> None:  # type: ignore[no-untyped-def]
     (file,) = store.write(STUDY, MEASURE, [RUNS[0]])
     spoil(file)
     (file,) = FOLDER.iterdir()

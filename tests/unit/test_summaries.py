@@ -94,7 +94,7 @@ def kept(root: Path) -> list[str]:
     return file.read_text(encoding="utf-8").splitlines()
 
 
-def test_each_text_is_asked_for_once_in_the_papers_words(server: Server, tmp_path: Path) -> None:
+def test_each_summary_is_requested_once_with_the_papers_prompt(server: Server, tmp_path: Path) -> None:
     pairs = list(spec(server).pairs(tmp_path))
     assert len(pairs) == TEXTS
     assert all(query == " ".join(text.split()[:3]) + "." for query, text in pairs)
@@ -132,7 +132,7 @@ BUSY = (429, {"Retry-After": "0.02"}, "busy")
         [(200, {}, "no JSON"), (200, {}, '{"choices": []}'), (200, {}, "[]")],
     ],
 )
-def test_what_may_pass_is_asked_again(server: Server, tmp_path: Path, faults: list) -> None:
+def test_a_temporary_fault_is_retried(server: Server, tmp_path: Path, faults: list) -> None:
     server.faults = list(faults)
     assert len(list(spec(server).pairs(tmp_path))) == TEXTS
     assert len(server.asked) == TEXTS + len(faults)
@@ -190,7 +190,7 @@ def test_a_redirect_does_not_carry_the_key_away(server: Server, tmp_path: Path) 
     elsewhere.server_close()
 
 
-def test_a_key_that_is_not_set_and_an_endpoint_that_is_not_there_are_said(
+def test_a_key_that_is_not_set_and_an_endpoint_that_is_not_there_are_reported(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(UserError, match="key_variable: the environment has no NO_KEY"):

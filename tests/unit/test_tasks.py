@@ -91,7 +91,7 @@ def test_the_order_is_that_of_the_shuffle_whatever_was_asked_for_before(tmp_path
         assert torch.equal(torch.cat([found.tokens, found.targets[:, None]], dim=1), expected)
 
 
-def test_a_corpus_smaller_than_a_batch_is_said(tmp_path: Path) -> None:
+def test_a_corpus_smaller_than_a_batch_is_reported(tmp_path: Path) -> None:
     tiny.write_tokens(tmp_path)
     with pytest.raises(UserError, match=r"windows of 8 tokens are fewer than one batch of 999999"):
         tasks.build("last-token", tokens=tmp_path / "results/tokens/tiny-00000000", context=7, batch_size=999_999)

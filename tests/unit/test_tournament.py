@@ -40,7 +40,7 @@ def test_every_text_is_seen_in_the_first_round_or_waits():
     assert [meetings.tolist() for meetings in seen] == [[[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 8, 9]], [[0, 4, 8, 0]]]
 
 
-def test_nobody_meets_only_itself():
+def test_no_text_meets_only_itself():
     assert (rounds(5, 4), rounds(1, 4), rounds(4, 4), rounds(6, 5)) == ([1, 1], [], [1], [1, 1])
 
 

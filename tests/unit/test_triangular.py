@@ -80,7 +80,7 @@ def test_the_whole_model_is_the_papers():
 
 
 @pytest.mark.parametrize(("form", "layers", "mask"), CASES)
-def test_no_form_hears_the_future_and_every_form_generates(form, layers, mask):
+def test_no_form_reads_the_future_and_every_form_generates(form, layers, mask):
     model = tiny(form=form, layers=layers, mask=mask)
     read, changed = tokens(), tokens()
     changed[:, 4:] = tokens(3, seed=1)

@@ -143,7 +143,7 @@ def test_settings_that_fit_nothing_are_refused(parameters, change, said) -> None
         Settings.model_validate({**value, **change})
 
 
-def test_what_no_training_alters() -> None:
+def test_findings_without_training() -> None:
     rows = causality.measure()
     assert list(rows.columns) == list(causality.COLUMNS)
     assert (rows[["leak_1", "masked_gradient_1", "time_biases", "above_diagonal_1"]] == 0).all(axis=None)
@@ -152,7 +152,7 @@ def test_what_no_training_alters() -> None:
     assert counts.iloc[0] == 36_297_036
 
 
-def test_the_published_code_hears_seventeen_tokens_back_or_none() -> None:
+def test_the_published_code_reaches_seventeen_tokens_back_or_none() -> None:
     rows = reach.measure()
     assert list(rows.columns) == list(reach.COLUMNS)
     farthest = rows[rows["heard"]].groupby(["form", "context"])["tokens_back"].max()

@@ -63,7 +63,7 @@ def test_a_discount_is_equal_in_loss_and_a_tie_in_time_is_no_gain() -> None:
     assert found.parts[1].verdict != "reproduced"
 
 
-def test_a_variant_that_is_not_planned_or_diverged_is_said() -> None:
+def test_a_variant_that_is_not_planned_or_diverged_is_reported() -> None:
     with pytest.raises(NotPlannedError, match="needs the variants one-plain, which are not planned"):
         judged("004-2", learning=learnt({"one-averaging": 5.0}))
     rows = learnt(EARLY)

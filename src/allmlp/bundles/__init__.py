@@ -4,6 +4,6 @@
     work/plan.json   the open runs as plain values, see resolved.py
     work/runs/       the newest state of each begun run
     results/         tokens and checkpoints that open runs need
-    work/measurements/, work/timings/    measurements that git does not hold, and what trainings took
-Nothing in a bundle is code, and nothing of it is written before everything in it is checked.
+    work/measurements/, work/timings/    measurements that are not in git, and times of trainings
+A bundle contains no code. Everything in it is checked before anything is written.
 """

@@ -1,4 +1,4 @@
-"""What a bundle may hold: where its members lie, what they look like, and their order."""
+"""The members that a bundle may have: their places, their formats, and their order."""
 
 import io
 import json
@@ -13,18 +13,18 @@ from allmlp import paths
 from allmlp.errors import UserError
 
 MANIFEST, FORMAT = "manifest.json", 2
-NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+=-]*"  # begins with no dot: no member is hidden, and none leads upwards
+NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+=-]*"  # no leading dot: no member is hidden or leads upwards
 PLACES = re.compile(
     rf"results/(checkpoints|tokens)/{NAME}/{NAME}|work/measurements/{NAME}/{NAME}/{NAME}-r\d+\.parquet"
     rf"|work/runs/{NAME}/{NAME}|work/timings/{NAME}\.json|work/plan\.json"
 )
 MAGIC = {".parquet": b"PAR1", ".arrow": b"ARROW1"}
-LAST = ("final.safetensors", "meta.json", "complete")  # each stands for its whole folder
+LAST = ("final.safetensors", "meta.json", "complete")  # each represents its whole folder
 
 
 @dataclass(frozen=True)
 class Member:
-    """A file of a bundle, by its place below the project; `content` where it is not the file that lies there."""
+    """A file of a bundle, by its place below the project; `content` if it differs from the file there."""
 
     name: str
     content: bytes | None = None
@@ -34,27 +34,28 @@ class Member:
         return Path(self.name).read_bytes() if self.content is None else self.content
 
     def entry(self) -> dict[str, str | int]:
-        """What the manifest says of it."""
+        """Its entry in the manifest."""
         if self.content is None:
             return {"bytes": Path(self.name).stat().st_size, "sha256": paths.file_sha256(Path(self.name))}
         return {"bytes": len(self.content), "sha256": sha256(self.content).hexdigest()}
 
 
 def in_order(name: str) -> tuple[str, int, str]:
-    """Sorts members so that the file that stands for a folder comes after the rest of it, a state after its weights."""
+    """Sort key: the file that represents a folder comes after the rest of it, a state after its weights."""
     folder, file = name.rsplit("/", 1)
     late = 2 if file in LAST else 1 if re.fullmatch(r"state-\d+\.json", file) else 0
     return folder, late, file
 
 
 def check_name(name: str) -> None:
-    """UserError for a place that no bundle writes to."""
+    """UserError for a place outside those of bundles."""
     if not PLACES.fullmatch(name) or ".." in name.split("/"):
         raise UserError(f"{name!r}: bundles hold runs, tokens, measurements and timings alone. Nothing was unpacked.")
 
 
 def check_form(name: str, content: bytes) -> None:
-    """UserError for what is not what its name says: weights are safetensors, tables Parquet or Arrow, the rest JSON."""
+    """UserError for content that does not fit the name: weights are safetensors, tables Parquet or Arrow, the rest
+    JSON."""
     if not _well_formed(name, content):
         raise UserError(f"{name}: is not what its name says. Nothing was unpacked.")
 

@@ -1,4 +1,4 @@
-"""`allmlp pack`: the open runs of a scale, with what they need and what is finished, as one file."""
+"""`allmlp pack`: the open runs of a scale, with their inputs and finished work, as one file."""
 
 import io
 import json
@@ -17,13 +17,13 @@ from allmlp.measured import own_file
 from allmlp.resolved import PLAN, Planned, ResolvedPlan
 from allmlp.run import Run
 
-NAMED = 5  # of the largest members, where a bundle is too large
+NAMED = 5  # the largest members, named if a bundle is too large
 
 
 def pack(plan: Planned, file: Path, max_mb: float) -> None:
-    """Write the bundle. UserError where it would be larger than `max_mb`, with its largest members.
+    """Write the bundle. UserError, with its largest members, if it would be larger than `max_mb`.
 
-    Trainings may go on beside it: their newest saved states are taken.
+    Trainings may go on meanwhile: their newest saved states are taken.
     """
     resolved = outlook.resolve(plan)
     members = gather(resolved)
@@ -77,7 +77,7 @@ def _read_by(run: Run, untrained: bool) -> list[Run]:
 
 
 def _folder(folder: Path, whole: str) -> list[Member]:
-    """The files of a folder that is complete: `whole` stands for it."""
+    """The files of a complete folder; `whole` is the file that represents it."""
     there = sorted(path for path in folder.glob("[!.]*") if path.is_file()) if (folder / whole).is_file() else []
     return [Member(str(path)) for path in there]
 
@@ -90,7 +90,7 @@ def _tokens(run: Run) -> list[Member]:
 
 
 def _measurements(run: Run, opened: bool, git: set[str]) -> Iterator[Member]:
-    """A run's own files, of the measurements that git does not hold; all where the run is open."""
+    """A run's own files of measurements that are not in git; all of them if the run is open."""
     for measure, file in run.measurements.items():
         stored, key = store.of(run.study, measure), (run.id, run.recipe(measure))
         if key not in stored.places:
@@ -100,7 +100,7 @@ def _measurements(run: Run, opened: bool, git: set[str]) -> Iterator[Member]:
 
 
 def _in_git() -> set[str]:
-    """The names of the store's parts in the last commit; none where there is no git, or no repository."""
+    """The names of the store's parts in the last commit; none without git or a repository."""
     command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", str(store.STORE)]
     try:
         done = subprocess.run(command, capture_output=True, text=True)

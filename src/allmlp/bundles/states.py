@@ -11,9 +11,10 @@ COMPLETE = 1 << 62  # the step of a training that has ended and lacks only its p
 
 
 def newest(run_id: str) -> tuple[int, list[Member]]:
-    """(step, files) of what a training would go on from; (-1, none) where none has begun.
+    """(step, files) of the state that a training would continue; (-1, none) if none has begun.
 
-    Two states are kept, and a training beside this one replaces the older: read at once, checked, and looked for again.
+    Two states are kept, and a running training replaces the older one. So files are read at once and checked, and on
+    failure looked for again.
     """
     folder = RUNS / run_id
     for _ in range(3):
@@ -28,7 +29,7 @@ def newest(run_id: str) -> tuple[int, list[Member]]:
 
 
 def _state(folder: Path, step: int) -> list[Member]:
-    """A state's files, its log and the weights that were kept before it; none where any is missing or damaged."""
+    """A state's files, its log and the weights kept before it; none if any is missing or damaged."""
     try:
         about = (folder / f"state-{step}.json").read_bytes()
         weights = (folder / f"state-{step}.safetensors").read_bytes()

@@ -1,4 +1,4 @@
-"""`allmlp unpack`: what a bundle brings, where it is newer than what is here. Everything in it is checked before."""
+"""`allmlp unpack`: take the files of a bundle that are newer than those here. Everything in it is checked first."""
 
 import json
 import re
@@ -18,13 +18,13 @@ from allmlp.bundles.states import COMPLETE, newest
 from allmlp.errors import UserError
 from allmlp.locks import hold
 
-MOST_BYTES = 4 << 30  # unpacked: a bundle is made to be small
+MOST_BYTES = 4 << 30  # bytes after unpacking
 NOTHING = "Nothing was unpacked."
 AGAIN = "Copy it again, or pack it again."
 
 
 def unpack(file: Path) -> None:
-    """Take what is newer. UserError, and nothing written, for a bundle with anything wrong in it."""
+    """Take newer files. UserError, and nothing written, for a bundle with any fault."""
     manifest = {name: entry for name, entry, _ in checked(file)}
     taken, notes = choose(manifest)
     with ExitStack() as stack:
@@ -103,7 +103,8 @@ def _content(tar: tarfile.TarFile, about: tarfile.TarInfo, entry: dict[str, Any]
 
 
 def choose(manifest: dict[str, dict[str, Any]]) -> tuple[set[str], list[str]]:
-    """The members to take, and why others are not: no older state over a newer one, nothing over what is finished."""
+    """The members to take, and why others are not: no older state replaces a newer one, nothing replaces finished
+    work."""
     folders: dict[str, list[str]] = {}
     for name in manifest:
         folders.setdefault(name.rsplit("/", 1)[0], []).append(name)
@@ -127,14 +128,14 @@ def choose(manifest: dict[str, dict[str, Any]]) -> tuple[set[str], list[str]]:
 
 
 def _is_stored(name: str) -> bool:
-    """Does the store hold what is in a run's own file?"""
+    """Is the content of a run's own file in the store?"""
     study, measure, file = name.split("/")[-3:]
     run, recipe = file.removesuffix(".parquet").rsplit("-r", 1)
     return (run, int(recipe)) in store.of(study, measure).places
 
 
 def _state(folder: Path, names: list[str]) -> tuple[list[str], str]:
-    """The files of a run's state, if it is further than the one that is here; else why not."""
+    """The files of a run's state if it is further than the one here; else the reason."""
     run = folder.name
     if (Path("results/checkpoints") / run / "final.safetensors").is_file():
         return [], f"left: {run}: is trained here"

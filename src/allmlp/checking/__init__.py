@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | recipes.lock | the sources behind each RECIPE | the author: raise RECIPE, or name the module as behaving the same |
 | rules.lock | the digest of each claim's rule | the author: the rule judges as before, or it is a new one |
-| known.json | what the plan needs of architectures and tasks, without torch | - |
+| known.json | facts on architectures and tasks for the plan, without torch | - |
 | golden.json | the first losses of each architecture | - |
 | corpora.lock | the identity of each corpus | - |
 | dvc.yaml | the studies that are drawn | - |
@@ -24,9 +24,9 @@ PARTS = (recipe_lock, rule_lock, known_answers, golden, corpora, drawn, words)
 
 
 def look(fix: bool, same_behaviour: Sequence[str] = (), new_rule: Sequence[str] = ()) -> list[Found]:
-    """What is out of line, in the order of PARTS. `fix`: written where no decision is needed, or where one is given.
+    """Everything out of line, in the order of PARTS. `fix`: write it if no decision is needed, or if one is given.
 
-    `same_behaviour`: modules (or "all") and claims whose sources changed and alter nothing. `new_rule`: claims.
+    `same_behaviour`: modules (or "all") and claims with changed sources but the same results. `new_rule`: claims.
     """
     studies.check_ledgers()
     decisions = Decisions(frozenset(same_behaviour), frozenset(new_rule))
@@ -35,7 +35,7 @@ def look(fix: bool, same_behaviour: Sequence[str] = (), new_rule: Sequence[str] 
 
 
 def check(fix: bool, same_behaviour: Sequence[str] = (), new_rule: Sequence[str] = ()) -> int:
-    """Print what is out of line and what was done. Returns 1 where something is left to do, else 0."""
+    """Print what is out of line and what was done. Returns 1 if something is left to do, else 0."""
     found = look(fix, same_behaviour, new_rule)
     for one in found:
         print(one.text())

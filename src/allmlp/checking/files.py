@@ -30,12 +30,13 @@ def known_answers(fix: bool, _: Decisions) -> Iterator[Found]:
         )
     if differ:
         yield Found(KNOWN, "the class says otherwise by now", _names(differ), not fix)
-    if unused:  # harmless: a smaller plan asks less
+    if unused:  # harmless: a smaller plan needs fewer
         yield Found(KNOWN, f"{len(unused)} answers that no plan asks for", _names(unused), open=False)
 
 
 def answers() -> dict[str, object]:
-    """What git's plans of all scales ask. Classes are asked again; counts are those of known.json where it has them."""
+    """The answers that git's plans of all scales need. Classes are asked again; counts come from known.json if
+    present."""
     memory = known.restart()
     for of_study in load_plan().of_git.by_scale.values():
         for run in (run for runs in of_study.values() for run in runs):

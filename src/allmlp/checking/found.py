@@ -1,4 +1,4 @@
-"""What a check found, and what the author decided."""
+"""The findings of a check, and the author's decisions."""
 
 import difflib
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from allmlp.errors import UserError
 
 @dataclass(frozen=True)
 class Found:
-    """One thing that is out of line in a file, or was. `names`: the entries that it is true of."""
+    """One kind of entry that is, or was, out of line in a file. `names`: the entries."""
 
     file: str
     what: str
@@ -28,13 +28,13 @@ class Found:
 
 @dataclass(frozen=True)
 class Decisions:
-    """`same_behaviour`: modules (or "all") and claims whose changed sources alter nothing. `new_rule`: claims."""
+    """`same_behaviour`: modules (or "all") and claims with changed sources but the same results. `new_rule`: claims."""
 
     same_behaviour: frozenset[str] = frozenset()
     new_rule: frozenset[str] = frozenset()
 
     def refuse_unknown(self) -> None:
-        """UserError for a name that is no module with a RECIPE and no claim."""
+        """UserError for a name that is neither a module with a RECIPE nor a claim."""
         claims = [*rules.current(), *rules.read_lock()]
         for names, known in ((self.same_behaviour, ["all", *recipes.modules(), *claims]), (self.new_rule, claims)):
             for name in sorted(names - set(known)):

@@ -74,7 +74,7 @@ def rule_lock(fix: bool, decisions: Decisions) -> Iterator[Found]:
 
 
 def _since_before(claim: str, line: Line, digest: str) -> Line:
-    """The line by other code, as old as the one that it replaces."""
+    """The line for changed code, as old as the one that it replaces."""
     since = line.since or History.of(paths.project()).written(claim)
     if not since:
         raise UserError(f"{claim}: git does not say since when its line in {LOCK} is there. Commit {LOCK} first.")

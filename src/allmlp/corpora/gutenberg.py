@@ -64,7 +64,7 @@ def fetched(url: str, root: Path) -> Path:
 
 
 def read_lock(root: Path) -> dict[str, str | None]:
-    """`gutenberg.lock`: URL -> sha256, null where it was never fetched. UserError for other content."""
+    """`gutenberg.lock`: URL -> sha256, null if it was never fetched. UserError for other content."""
     path = root / LOCK
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

@@ -29,7 +29,7 @@ FILE_KEYS = (
     "key_variable",
     "requests_per_minute",
     "parallel",
-)  # where data are and how they are fetched is not part of their identity
+)  # the place of data, and how they are fetched, are not part of their identity
 COUNTS = ("documents", "tokens", "bytes", "vocabulary", "images", "splits", "left_out", "classes")  # meta.json's
 
 
@@ -75,7 +75,7 @@ def _without_files(part: BaseModel) -> dict[str, Any]:
 def content(name: str, spec: CorpusSpec, root: Path, committed: bool = False) -> dict[str, str]:
     """sha256 of the user's files: of the files, or as locked where they are not on this machine.
 
-    `committed`: as `corpora.lock` has it, whatever files are here.
+    `committed`: as in `corpora.lock`, ignoring local files.
     """
     parts = {
         part: partial(value.sha256, root)  # type: ignore[union-attr]
@@ -136,7 +136,7 @@ def lock(name: str, spec: CorpusSpec, root: Path, meta: dict[str, Any], own: boo
 
 
 def vocabulary(name: str, spec: CorpusSpec, root: Path, committed: bool = False) -> int:
-    """The number of token types, with the end of a document; from the lock where it depends on the text."""
+    """The number of token types, with the end of a document; from the lock if it depends on the text."""
     if spec.tokenizer is None:
         raise UserError(f"corpus '{name}': holds images, which have no tokens. Name a corpus of text.")
     known: dict[str, int] = {"bytes": 257, "gpt2": 50257}

@@ -51,7 +51,7 @@ class LocalCorpus(Strict):
         return found
 
     def _check_settings(self, paths: list[Path]) -> None:
-        """Each kind of file has the setting that it needs, and no setting is unused."""
+        """Check that each kind of file has its setting, and that no setting is unused."""
         kinds = {reading.kind(path): path for path in paths}
         settings = {".jsonl": ("field", self.field), ".parquet": ("column", self.column)}
         for kind, (name, value) in settings.items():
@@ -130,9 +130,9 @@ def matches(files: list[str] | str, root: Path) -> list[Path]:
 
 
 def remembered_sha256(path: Path, root: Path, unseen: Callable[[Path], None] | None = None) -> str:
-    """sha256 of a file's bytes, remembered in `root/work/sources.json` until its size or time differs.
+    """sha256 of a file's bytes, cached in `root/work/sources.json` until its size or time differs.
 
-    `unseen` is called with a file that is not remembered, and may refuse it.
+    `unseen` is called with a file that is not cached, and may refuse it.
 
     Raises:
         UserError: when the file cannot be read.
@@ -149,7 +149,7 @@ def remembered_sha256(path: Path, root: Path, unseen: Callable[[Path], None] | N
         known[key] = places.file_sha256(path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error}).") from error
-    # the memory only saves time: a folder that cannot be written to is no error
+    # the cache only saves time, so a read-only folder is not an error
     with contextlib.suppress(UserError, OSError):
         places.write_whole(memory, json.dumps(known, indent=0, sort_keys=True))
     return known[key]

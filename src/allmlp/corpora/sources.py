@@ -1,4 +1,4 @@
-"""Where documents, images and pairs come from: `source:` of a corpus -> the keys that it takes."""
+"""The sources of documents, images and pairs: `source:` of a corpus -> its keys."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""Images in, a folder of arrays out: streaming, whole or not at all."""
+"""Images in, a folder of arrays out: streaming, complete or not at all."""
 
 import hashlib
 from collections import defaultdict

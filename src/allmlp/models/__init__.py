@@ -67,7 +67,7 @@ def load(name: str) -> "type[SequenceModel]":
 
 
 def hyperparameters(name: str) -> dict[str, Any]:
-    """What `build(name, ...)` takes: name -> default, `inspect.Parameter.empty` where a value is required."""
+    """The hyperparameters of `build(name, ...)`: name -> default, `inspect.Parameter.empty` if a value is required."""
     return {key: parameter.default for key, parameter in _parameters(load(name)).items()}
 
 

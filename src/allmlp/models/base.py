@@ -11,10 +11,10 @@ from allmlp.errors import UserError
 class SequenceModel(nn.Module, ABC):
     """tokens (B, T) int64 -> logits: (B, T, V) if it predicts "all" positions, (B, V) if only the "last".
 
-    Where `features` is a number, the input is T patches of that many floats: (B, T, features).
+    If `features` is a number, the input is T patches of that many floats: (B, T, features).
     EMBEDDINGS: part ("token_embedding", "positions", "unembedding") -> the weights that grow with vocabulary or
-    context, so that counts can leave them out. Where `pad` is a token, padding at the left of a row alters no
-    prediction for the rest. LEAKS: the audit's checks that an architecture fails as published, and why.
+    context, so that counts can leave them out. If `pad` is a token, padding at the left of a row changes no prediction
+    for the rest. LEAKS: the audit's checks that an architecture fails as published, and why.
     """
 
     causal: ClassVar[bool]

@@ -53,7 +53,8 @@ class ConstantAttention(SequenceModel):
         self.W_U = matrix(d_model, vocabulary)
 
     def residual_tables(self) -> tuple[Tensor, Tensor]:
-        """What each token adds to the residual stream before the MLP, as first and as second: (p, D) each."""
+        """The contributions of each token to the residual stream before the MLP, as first and as second token: (p, D)
+        each."""
         attended = 0.5 * torch.einsum("hdk,hke->de", self.W_V, self.W_O)
         second = self.W_E + self.W_pos[1]
         return (self.W_E + self.W_pos[0]) @ attended, second + second @ attended

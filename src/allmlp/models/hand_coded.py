@@ -24,8 +24,8 @@ class HandCodedAddition(ConstantAttention):
 
     angles: n per frequency, at the middles of boxes of `widths` (equal by default) that begin around `offset`
     ("regular"), at random points of these boxes ("jittered") or anywhere ("random"); `seed` draws the last two,
-    other angles for each frequency. No torch seed alters anything. float32 leaves margins of 1e-6 to chance, which
-    matter where a wobble is just below its limit: there the network is studied in float64 (studies/quadrature).
+    other angles for each frequency. The torch seed has no effect. float32 cannot resolve margins of 1e-6, which matter
+    if a wobble is just below its limit; such networks are studied in float64 (studies/quadrature).
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""001's autoencoder: how much a mixer's last hidden state holds of all tokens before it."""
+"""001's autoencoder: how much of all earlier tokens is in a mixer's last hidden state."""
 
 from functools import partial
 from typing import ClassVar, Literal
@@ -52,7 +52,7 @@ class MixerAutoencoder(SequenceModel):
         return self.encoder(self.wte(tokens_BT))[:, -1]
 
     def hidden(self, tokens_BT: Tensor) -> Tensor:
-        """What the unembedding reads, (B, T, D)."""
+        """The input of the unembedding, (B, T, D)."""
         code_BD = self.embedding(tokens_BT)
         return self.decoder(code_BD[:, None].expand(-1, tokens_BT.shape[1], -1))
 

@@ -75,7 +75,7 @@ class LastTokenMLP(SequenceModel):
         self.unembedding = nn.Linear(d_model, vocabulary, bias=False)
 
     def hidden(self, tokens_BT: Tensor) -> Tensor:
-        """What the unembedding reads, (B, D)."""
+        """The input of the unembedding, (B, D)."""
         self.check_length(tokens_BT.shape[1], exactly=True)
         return self._hidden(self.embedding(tokens_BT))
 
@@ -83,7 +83,7 @@ class LastTokenMLP(SequenceModel):
         return self.unembedding(self.hidden(tokens_BT))
 
     def from_embeddings(self, x_BTD: Tensor) -> Tensor:
-        """Logits (B, V) for embeddings that need not be of any token: zeros and a neuron's slice (000-11)."""
+        """Logits (B, V) for arbitrary embeddings, such as zeros and a neuron's slice (000-11)."""
         self.check_length(x_BTD.shape[1], exactly=True)
         return self.unembedding(self._hidden(x_BTD))
 

@@ -13,8 +13,8 @@ pass runs, as are the sums over features that the norm's backward needs, once pe
 
 A program owns `block_t` tokens and `block_d` features of one sequence in registers and streams the other tokens,
 one at a time, 9 bytes a clock from the caches: every sum over tokens is a running sum in a thread, in the order
-of time, whatever the block sizes. What lies wholly in the future is never visited; of the block on the diagonal
-the later half is masked after the activation.
+of time, whatever the block sizes. Blocks wholly in the future are never visited; the later half of the block on the
+diagonal is masked after the activation.
 """
 
 from typing import Any

@@ -7,8 +7,8 @@ A causal model is trained to predict every token and the end of a text, but no t
     last           the end token itself              nothing
     mean           the mean over the text's tokens   the next token of each
 
-Texts are padded with the end token on the side of the model's training. The last tokens are read of a text that is
-longer than the context. A model with its own `embedding` (the autoencoder) has no positions.
+Texts are padded with the end token on the side of the model's training. Only the last tokens of a text longer than the
+context are read. A model with its own `embedding` (the autoencoder) has no positions.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ Position = Literal["last", "before_last", "mean"]
 Padding = Literal["left", "right"]
 Normalisation = Literal["none", "unit", "standardised"]
 Tokens = NDArray[np.integer]
-AT_ONCE = 1 << 14  # tokens of one pass: the hidden layers of more would fill the memory
+AT_ONCE = 1 << 14  # tokens of one pass; the hidden layers of more would fill the memory
 
 
 @runtime_checkable
@@ -39,7 +39,7 @@ class Embedder(Protocol):
 
 
 def as_read(texts: Sequence[Tokens], context: int, position: Position) -> list[Tokens]:
-    """The tokens of each text that are read besides its end: the last ones, one fewer where the end is read too.
+    """The last tokens of each text, as many as are read besides its end: one fewer if the end is read too.
 
     texts: ids without an end. A shorter result means that the text was truncated.
     """

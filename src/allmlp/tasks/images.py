@@ -25,7 +25,7 @@ class ImageClassification(Task):
         self.vocabulary, (self.context, self.features) = self.file.classes, patches_of(self.file.size, patch)
         self._images, self._labels = self.file.train
         self.batches_per_epoch = batches_per_epoch(len(self._labels), batch_size, tokens, "training images")
-        self._order: tuple[tuple[int, int], np.ndarray] | None = None  # of the epoch asked for last
+        self._order: tuple[tuple[int, int], np.ndarray] | None = None  # of the last requested epoch
 
     @staticmethod
     def size(batch_size: int, **_: Any) -> tuple[int, int]:

@@ -27,7 +27,7 @@ class LastToken(Task):
         self._windows = Windows(tokens, context, batch_size)
         self.vocabulary, self.context = self._windows.vocabulary, context
         self.batches_per_epoch = self._windows.batches_per_epoch
-        self._order: tuple[tuple[int, int, int], np.ndarray] | None = None  # of the block of batches asked for last
+        self._order: tuple[tuple[int, int, int], np.ndarray] | None = None  # of the last requested block of batches
 
     @staticmethod
     def size(context: int, batch_size: int) -> tuple[int, int]:

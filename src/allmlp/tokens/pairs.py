@@ -130,14 +130,14 @@ class PairFile:
     """One folder of pairs, opened and verified; splits are "train" and "validation".
 
     Raises:
-        UserError: when the folder is not there, holds no pairs, or a file in it is missing, truncated or changed.
+        UserError: when the folder is not there, has no pairs, or a file in it is missing, truncated or changed.
     """
 
     def __init__(self, folder: Path | str) -> None:
         self._file = TokenFile(folder)
         self.folder, self.vocabulary, self.end = self._file.folder, self._file.vocabulary, self._file.eod
         if "queries-train" not in self._file.meta["splits"]:
-            raise UserError(f"{folder}: holds no pairs. Name a corpus of pairs.")
+            raise UserError(f"{folder}: has no pairs. Name a corpus of pairs.")
 
     def queries(self, split: str) -> list[np.ndarray]:
         """The ids of each query, its end included: read-only arrays in the file's memory."""

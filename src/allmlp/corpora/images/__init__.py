@@ -1,4 +1,4 @@
-"""Corpora of images with labels, for classification: where they come from.
+"""Corpora of images with labels, for classification, and their sources.
 
     corpora:
       digits:     {source: digits}                       # scikit-learn's, needs no download

@@ -1,4 +1,4 @@
-"""The 1,797 handwritten digits of 8 x 8 pixels that scikit-learn carries (UCI optdigits, test part; CC BY 4.0)."""
+"""The 1,797 handwritten digits of 8 x 8 pixels in scikit-learn (UCI optdigits, test part; CC BY 4.0)."""
 
 import hashlib
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class DigitsCorpus(Strict):
     classes: ClassVar[int] = 10
 
     def pieces(self, root: Path) -> Iterator[Images]:
-        """All at once. `root` is not used. Raises UserError where scikit-learn carries other digits."""
+        """All at once. `root` is not used. Raises UserError if scikit-learn has other digits."""
         from sklearn.datasets import load_digits
 
         found = load_digits()

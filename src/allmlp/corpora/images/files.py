@@ -34,7 +34,7 @@ class ImageFilesCorpus(Form):
     label: str = Field("label", min_length=1, description="the column that holds the class, from 0")
 
     def pieces(self, root: Path) -> Iterator[Images]:
-        """The test split first, where there is one.
+        """The test split first, if there is one.
 
         Raises:
             UserError: for a file that cannot be read, a column that is missing, an image of another size.

@@ -3,7 +3,7 @@
     corpora:
       stories-pairs: {source: stories-pairs, documents: 5000, seed: 1, query: summary, tokenizer_of: stories}
 
-`tokenizer_of`: the corpus of text whose tokenizer reads both sides, as it read the embedders' training text.
+`tokenizer_of`: the corpus of text with the tokenizer for both sides, the one of the embedders' training text.
 One text in `held_out`, by its digest, is in the validation split, so no text is in both.
 """
 
@@ -15,14 +15,14 @@ from allmlp.strict import Strict
 
 
 class Pair(NamedTuple):
-    """A query and the one text that it is about."""
+    """A query and its text."""
 
     query: str
     text: str
 
 
 class PairSource(Strict):
-    """What every source of pairs has."""
+    """The keys of every source of pairs."""
 
     tokenizer_of: str = Field(min_length=1, description="the corpus of text whose tokenizer reads both sides")
     held_out: int = Field(10, ge=2, description="one text in so many is for validation")

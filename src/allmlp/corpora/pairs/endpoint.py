@@ -1,7 +1,8 @@
-"""A chat model behind any endpoint that speaks OpenAI's protocol: POST <base_url>/chat/completions.
+"""A chat model behind any endpoint with OpenAI's protocol: POST <base_url>/chat/completions.
 
-Requests keep to a rate. A passing fault is asked again: a busy or failing server (429, 5xx), a lost connection, an
-answer that is no chat completion. The key comes from an environment variable and is in no message, file or redirect.
+Requests are limited to a rate. They are repeated after a temporary fault: a busy or failing server (429, 5xx), a lost
+connection, an answer that is not a chat completion. The key comes from an environment variable and is in no message,
+file or redirect.
 """
 
 import os
@@ -19,7 +20,7 @@ TIMEOUT_S = 300.0
 
 
 class _PassingError(Exception):
-    """A fault that may pass. `pause`: seconds that the server asks for."""
+    """A temporary fault. `pause`: seconds to wait, from the server."""
 
     def __init__(self, what: str, pause: float = 0.0) -> None:
         super().__init__(what)
@@ -37,7 +38,7 @@ class Endpoint:
         self._between, self._next, self._lock = 60.0 / requests_per_minute, 0.0, threading.Lock()
 
     def answer(self, system: str, user: str, max_tokens: int) -> str:
-        """The model's answer, stripped. UserError where it refuses, or still fails after 6 attempts."""
+        """The model's answer, stripped. UserError if it refuses, or still fails after 6 attempts."""
         body = {
             "model": self.model,
             "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],

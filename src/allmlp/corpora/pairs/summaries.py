@@ -4,9 +4,9 @@
       tinystories-summaries: {source: summaries, texts_of: tinystories, base_url: "http://localhost:8000/v1",
                               model: llama-3-8b-instruct, tokenizer_of: tinystories}
 
-Each answer is kept as it comes, a JSON line by the text's digest, in work/summaries/<digest of model, prompts>.jsonl:
-a killed call goes on where it was, and no text is paid for twice. The prompts are those of the published code
-(retrieval_generation/gen.py; "brief ... summary" there).
+Each answer is saved when it arrives, a JSON line by the text's digest, in work/summaries/<digest of model,
+prompts>.jsonl: a killed call goes on where it was, and no text is paid for twice. The prompts are those of the
+published code (retrieval_generation/gen.py; "brief ... summary" there).
 """
 
 import hashlib
@@ -59,7 +59,7 @@ class SummaryPairs(PairSource):
         return prompt
 
     def pairs(self, root: Path, texts: Iterable[str]) -> Iterator[Pair]:
-        """The pairs, in the texts' order; asks the endpoint for the summaries that are not kept yet."""
+        """The pairs, in the texts' order; missing summaries are requested from the endpoint."""
         from allmlp.corpora.pairs.endpoint import Endpoint  # requests: plans start without it
 
         name = paths.digest([self.model, self.system, self.prompt, self.max_tokens], 16)
@@ -89,7 +89,7 @@ class Kept:
         self.file, self._lock, self._said = file, threading.Lock(), time.monotonic()
         self._by_digest: dict[str, str] = {}
         lines = file.read_bytes().splitlines(keepends=True) if file.is_file() else []
-        if lines and not lines[-1].endswith(b"\n"):  # cut off by a kill: it will be asked for again
+        if lines and not lines[-1].endswith(b"\n"):  # cut off by a kill: it will be requested again
             paths.write_whole(file, b"".join(lines[:-1]))
             lines.pop()
         for number, line in enumerate(lines, 1):
@@ -106,7 +106,7 @@ class Kept:
         return self._by_digest[_digest(text)]
 
     def add(self, text: str, summary: str) -> None:
-        """Keep one summary, on disk before it counts as there."""
+        """Save one summary to disk before adding it to memory."""
         line = json.dumps({"text_sha256": _digest(text), "summary": summary}, ensure_ascii=False) + "\n"
         with self._lock, self.file.open("ab") as stream:
             stream.write(line.encode("utf-8", "backslashreplace"))

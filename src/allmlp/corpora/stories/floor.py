@@ -9,7 +9,7 @@ from allmlp import paths
 from allmlp.corpora.stories import story
 from allmlp.tokens import TokenFile
 
-STORIES = 4000  # the mean of so many is known to a fraction of a percent
+STORIES = 4000  # stories; their mean is known to a fraction of a percent
 
 
 @cache
@@ -29,6 +29,6 @@ def entropy_per_token(tokens: Path) -> float | None:
     written = [story(described["seed"], index) for index in range(min(STORIES, described["documents"]))]
     lengths = [len(ids) + 1 for ids in file.tokenizer.encode_batch([one.text for one in written])]
     entropy = sum(one.nats for one in written) / sum(lengths)
-    with contextlib.suppress(OSError):  # the memory only saves time
+    with contextlib.suppress(OSError):  # the cache only saves time
         paths.write_whole(remembered, json.dumps(entropy))
     return entropy

@@ -1,4 +1,4 @@
-"""The one-sentence summaries of a story: one in its own words, one in words that no story uses.
+"""The one-sentence summaries of a story: one in its own words, one in words that occur in no story.
 
 Both are functions of the story's variables (hero, friend, treasure, place, helper, look, plot), so they add no
 information. The paraphrase names each by its gloss (a hypernym) and the topic by the topic's gloss:
