@@ -1,8 +1,9 @@
 """Where a plan's results lie: in the project, or in the user's own folder.
 
-Results under the user's own files do not belong to the project. They go to `own/<name of the file>/`, which git ignores
-and which looks like the project's folder. It has the same `results/` with the committed measurements, so that nothing
-is made again, and shares tokens, checkpoints and work, which are named after their content.
+Results under the user's own files do not belong to the project, nor do those of a trial at the scale `smoke`, which
+decides no claim. They go to `own/<name of the file>/` and `own/smoke/`, which git ignores and which look like
+the project's folder. They have the same `results/` with the committed measurements, so that nothing is made again, and
+share tokens, checkpoints and work, which are named after their content.
 """
 
 import os
@@ -12,7 +13,7 @@ from allmlp import paths
 from allmlp.plan import Plan, load_plan
 from allmlp.store import STORE
 
-OWN = Path("own")
+OWN, TRIAL = Path("own"), "smoke"
 SHARED = ("results/checkpoints", "results/tokens", "work")
 
 
@@ -21,7 +22,9 @@ def folder(plan: Plan) -> Path | None:
 
     Overlays that params.yaml records are the project's, unless their text here or their scale differs.
     """
-    if not plan.overlays or _is_recorded(plan):
+    if not plan.overlays:
+        return plan.root / OWN / TRIAL if plan.scale == TRIAL != plan.of_git.scale else None
+    if _is_recorded(plan):
         return None
     return plan.root / OWN / "-".join(file.stem for file in plan.overlays)
 

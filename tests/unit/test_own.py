@@ -144,3 +144,11 @@ def test_a_text_of_too_few_documents_for_validation_is_refused_with_the_way_out(
     (project / LOCAL).write_text(json.dumps({"short": {**corpus, "passage": 100}}))
     (project / "short.txt").write_text("".join(f"line {n} of a short text\n" for n in range(1000)))
     assert (tokenize_corpus(load_plan(), "short") / "meta.json").is_file()
+
+
+def test_a_trial_leaves_the_committed_results_as_they_are(project: Path) -> None:
+    assert own.folder(load_plan(changes={"scale": "smoke"})) == project / "own/smoke"
+    assert own.folder(load_plan()) is None
+    params = project / "params.yaml"
+    params.write_text(params.read_text().replace("scale: laptop", "scale: smoke"))
+    assert own.folder(load_plan()) is None, "the project's own scale"

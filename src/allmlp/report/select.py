@@ -132,7 +132,7 @@ def select(plan: Plan) -> bool:
     content = {
         "plan": plan.digest(),
         "scale": plan.scale,
-        **({} if at_home else {"overlays": [file.name for file in plan.overlays]}),
+        **({} if at_home else {"overlays": [file.name for file in plan.overlays] or ["a trial"]}),
         "recorded": {name: other.scale for name, other in plan.recorded.items()},
         "studies": of_studies,
         "corpora": {name: {key: entry[key] for key in ("id", "spec", "counts")} for name, entry in lock.items()},
