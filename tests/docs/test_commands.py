@@ -52,12 +52,21 @@ RUN = {  # command -> the words behind its own
     "snakemake --workflow-profile workflow/profiles/slurm": ("-n",),
     "dvc remote modify local url s3://...": (),
 }
+STATES = "tests/workflow/test_states.py walks states"
+PINS = "tests/workflow/test_pins.py runs it"
 WHY_NOT = {
     "dvc repro": "tests/workflow/test_nothing_to_do.py runs it where there is something to make",
     "source .venv/bin/activate": "the environment of `make`, not of the tests",
     "pip install weasyprint": NETWORK,
     "pip install -e .[slurm]": NETWORK,
-    "git checkout STATE && dvc checkout --allow-missing": "tests/workflow/test_states.py walks states",
+    "git checkout STATE && dvc checkout --allow-missing": STATES,
+    "git checkout NAME && dvc checkout --allow-missing": STATES,
+    "git checkout STATE": STATES,
+    "dvc checkout --allow-missing": STATES,
+    "allmlp pin NAME": PINS,
+    "allmlp pins": PINS,
+    "allmlp verify": PINS,
+    "allmlp diff STATE_A STATE_B": PINS,
     "MY_KEY=... allmlp tokenize tinystories-summaries": NETWORK,
     "snakemake --cores all --configfile config/recorded/english.yaml": "needs text: tests/workflow/test_recorded.py",
     "python benchmarks/rates.py --write": "needs an idle machine",
@@ -71,8 +80,8 @@ def commands() -> list[str]:
     """What README and docs print between backticks, or on a line of a block, that begins with a program's name."""
     pages = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    blocks = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    lines = [line.split("  ")[0].strip() for block in blocks for line in block.splitlines()]
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = [line.split("  ")[0].strip() for language, block in blocks if not language for line in block.splitlines()]
     spans = re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
     first = re.compile(rf"(?:[A-Z_]+=\S+ )?(?:{'|'.join(PROGRAMS)})(?: |$)")
     said = [" ".join(one.split()) for one in (*lines, *spans) if first.match(one)]
