@@ -1,4 +1,4 @@
-"""The rule of each claim as one digest: its words, its numbers and the code of its test.
+"""The rule of each claim as one digest: its words, its numbers, what it needs and the code of its test.
 
 `rules.lock` has a line per claim, `<claim> <digest> [<word>...]`, so that git's history shows the age of a rule: it
 dates from the commit that wrote its line (`allmlp.report.ages`). The words are of two kinds:
@@ -13,7 +13,7 @@ from allmlp import paths, reached, studies
 from allmlp.errors import UserError
 
 LOCK = "rules.lock"
-SAID = ("statistic", "reproduced_if", "contradicted_if", "margin", "paper", "runs")
+SAID = ("statistic", "reproduced_if", "contradicted_if", "margin", "paper", "runs", "needs", "measures")
 
 
 class Line(NamedTuple):
