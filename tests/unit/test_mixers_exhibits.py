@@ -127,7 +127,7 @@ def test_the_report_says_where_a_conclusion_does_not_follow(erratum):
 def test_what_is_known_to_be_no_merit_is_said_and_no_result_before_it_is_measured():
     tables = of("mixers", "tables")
     for exhibit in (exhibits.figure("mixers", "against_flat"), tables["budgets"], tables["query_effect"]):
-        assert "as published, where it was run," in exhibit.caption
+        assert "as published, if it was run," in exhibit.caption
         assert "is ahead because" not in exhibit.caption
     reason = " ".join(next(row for row in studies.ledger("mixers") if row["id"] == "001-19")["reason"].split())
     assert "not the mixing alone" in reason
