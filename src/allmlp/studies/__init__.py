@@ -14,9 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from allmlp import ledgers, yamlfile
+from allmlp import yamlfile
 from allmlp.errors import UserError
-from allmlp.ledgers import Known
 
 STUDIES = {
     "language": "000",
@@ -121,12 +120,14 @@ def _shown(path: Path) -> str:
 @cache
 def _ledger(study: str, kind: str, text: str) -> list[dict[str, Any]]:
     """Cached: every figure reads its ledger, and parsing takes a fifth of a second."""
+    from allmlp import ledgers  # imports pydantic, which a machine that only trains may lack
+
     file = _shown(_folder(study) / f"{kind}.yaml")
-    known = Known(STUDIES[study])
+    known = ledgers.Known(STUDIES[study])
     if kind == "claims":
         own, errata = [*measures(study), *SHARED, *FROM_LONG], [row["id"] for row in ledger(study, "errata")]
         verdicts = "\n".join(path.read_text("utf-8") for path in files(study, "verdicts").values())
-        known = Known(STUDIES[study], tuple(own), tuple(DEFINES.findall(verdicts)), tuple(errata))
+        known = ledgers.Known(STUDIES[study], tuple(own), tuple(DEFINES.findall(verdicts)), tuple(errata))
     return ledgers.read(kind, text, file, known)
 
 
