@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
 from allmlp import paths, studies
@@ -185,7 +185,11 @@ def templates() -> Environment:
 
 def render(pdf: bool = False) -> Path:
     """Write the report, and the PDF beside it if asked."""
-    page = templates().get_template("report.html.j2").render(content())
+    shown = content()
+    try:
+        page = templates().get_template("report.html.j2").render(shown)
+    except TemplateError as error:
+        raise UserError(f"paper/: a template cannot be rendered ({error.message}). No report was written.") from error
     if (size := len(page.encode())) > LARGEST:
         warn(f"{REPORT}: {size:,} bytes, more than {LARGEST:,}; git keeps every version. Draw fewer points.")
     paths.write_whole(REPORT, page)
