@@ -36,10 +36,21 @@ def only(clone: Path, study: str) -> None:
 @pytest.fixture(scope="session")
 def published() -> Path:
     """The project's params.yaml, for tests of the plans that it publishes; a user's own parameters are not tested."""
-    words = ("git", "diff", "--quiet", "HEAD", "--", "params.yaml", "config")
-    if subprocess.run(words, cwd=PROJECT, capture_output=True).returncode:
-        pytest.skip("params.yaml or config/ is not as git has it: commit a change to test its plan")
+    _skip_unless_committed("params.yaml", "config")
     return PROJECT / "params.yaml"
+
+
+@pytest.fixture(scope="session")
+def committed_results() -> None:
+    """For tests of the results in git. `make reproduce` and a user's own runs replace and add some."""
+    _skip_unless_committed("results")
+
+
+def _skip_unless_committed(*places: str) -> None:
+    words = ("git", "status", "--porcelain", "--", *places)
+    changed = subprocess.run(words, cwd=PROJECT, capture_output=True, text=True)
+    if changed.returncode or changed.stdout:
+        pytest.skip(f"{' or '.join(places)} is not as git has it: commit a change to test it")
 
 
 def environment(clone: Path) -> dict[str, str]:

@@ -17,11 +17,13 @@ def known() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.usefixtures("published")
 def test_every_run_keeps_its_id(known: dict[str, Any]) -> None:
     lacking = _lacking(known["runs"], same_house.runs(load_plan()))
     assert not lacking, "runs that no plan names any more"
 
 
+@pytest.mark.usefixtures("committed_results")
 def test_every_measurement_keeps_its_rows(known: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
     lacking = _lacking(known["measurements"], same_house.measurements())
@@ -29,6 +31,7 @@ def test_every_measurement_keeps_its_rows(known: dict[str, Any], monkeypatch: py
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("published", "committed_results")
 def test_every_claim_keeps_its_verdict(known: dict[str, Any], tmp_path: Path) -> None:
     assert same_house.verdicts(load_plan(), tmp_path) == known["verdicts"]
 

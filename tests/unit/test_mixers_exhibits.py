@@ -130,4 +130,4 @@ def test_what_is_known_to_be_no_merit_is_said_and_no_result_before_it_is_measure
         assert "as published, if it was run," in exhibit.caption
         assert "is ahead because" not in exhibit.caption
     reason = " ".join(next(row for row in studies.ledger("mixers") if row["id"] == "001-19")["reason"].split())
-    assert "not the mixing alone" in reason
+    assert "not only the mixing" in reason
