@@ -42,9 +42,6 @@ FLOORS = [
     "__main__",
 ]
 
-# Imports that lead up, each with its reason. They stand inside functions.
-LAZY: dict[tuple[str, str], str] = {}
-
 
 def name_of(file: Path) -> str:
     """training/loop.py -> training.loop; training/__init__.py -> training.__init__."""
@@ -96,17 +93,12 @@ def test_every_module_has_a_floor():
 
 
 def test_arrows_lead_down():
-    between = [(a, b) for a, b in ARROWS if unit(a) != unit(b) and (a, b) not in LAZY]
+    between = [(a, b) for a, b in ARROWS if unit(a) != unit(b)]
     assert [f"{a} -> {b}" for a, b in between if FLOOR_OF[unit(a)] <= FLOOR_OF[unit(b)]] == []
 
 
 def test_no_circle():
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
     for a, b in ARROWS:
-        if (a, b) not in LAZY:
-            graph[a].add(b)
+        graph[a].add(b)
     TopologicalSorter(graph).prepare()  # CycleError names a circle
-
-
-def test_the_exceptions_are_still_needed():
-    assert set(LAZY) <= set(ARROWS)
