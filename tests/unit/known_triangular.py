@@ -63,12 +63,19 @@ def curves() -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def searched() -> pd.DataFrame:
-    """`cost` of a search, on a fresh and on a pre-trained model; the middle rate diverged."""
+def searched(*variants: str, corpus: str = "stories-chunks") -> pd.DataFrame:
+    """`cost` of a search, on a fresh and on a pre-trained model; the middle rate diverged, the highest is the best."""
     rows = [
-        {"run": f"gelu-x-search{ending}-rate{rate:g}", "seed": 100, "part": "search", "variant": "gelu", "corpus": "x"}
+        {
+            "run": f"{name}-x-search{ending}-rate{rate:g}",
+            "seed": 100,
+            "part": "search",
+            "variant": name,
+            "corpus": corpus,
+        }
         | {"learning_rate": rate, "validation_nats": 5 + abs(np.log10(rate) + 2.5), "steps_done": 100}
         | {"diverged": rate == 3e-3}
+        for name in variants
         for rate in (1e-3, 3e-3, 4e-3)
         for ending in ("", "-continued")
     ]
@@ -85,6 +92,6 @@ def tables() -> dict[str, object]:
         "loss_curve": curves(),
         "milestones": milestones(reached),
         "samples": written(5, "shakespeare"),
-        "cost": searched(),
+        "cost": searched("gelu"),
         "paper": exhibits.paper("triangular"),
     }

@@ -15,4 +15,5 @@ def test_tables_say_what_was_measured() -> None:
     assert shown.loc["fine-tuning", "samples"] == 2 * len(SEEDS)
     assert shown.loc["the paper's Figure 6", "samples"] == 1
     assert found["learning_rates"]["chosen"].tolist() == [4e-3, 4e-3]
+    assert found["learning_rates"]["edge"].tolist() == ["highest", "highest"]
     assert sorted(found["learning_rates"]["begins"]) == ["fresh", "pre-trained"]

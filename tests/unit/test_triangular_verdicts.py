@@ -10,9 +10,9 @@ from allmlp.studies.triangular.measures import causality, parameter_counts
 from allmlp.studies.triangular.parts import RATES, SHAKESPEARE
 from allmlp.studies.triangular.runs import PUBLISHED
 from tests import judging
-from tests.unit.known_triangular import EARLY, learnt, written
+from tests.unit.known_triangular import EARLY, learnt, searched, written
 
-SEARCHED = pd.DataFrame({"run": ["two-averaging-search-rate0.004"], "part": "search"})
+SEARCHED = searched("two-averaging")
 
 
 def judged(claim: str, **tables: pd.DataFrame):
@@ -48,6 +48,19 @@ def test_a_rule_on_rates_that_were_searched_for_is_not_applied_to_one_rate_for_a
         return
     with pytest.raises(NotPlannedError, match="needs a search of learning rates, which is not planned"):
         judged(claim, learning=learnt(EARLY), cost=without)
+
+
+def test_a_finding_names_the_variants_whose_best_rate_is_at_an_edge_of_the_search() -> None:
+    def text(cost: pd.DataFrame) -> str:
+        return judged("004-2", learning=learnt(EARLY), cost=cost).text
+
+    said = text(searched("one-plain", "gelu"))
+    assert "best rate at an edge of the search: one-plain (highest, fresh on stories-chunks), one-plain" in said
+    assert "gelu" not in said
+    assert "edge" not in text(searched("one-plain", corpus="another"))
+    within = searched("one-plain").assign(diverged=False)
+    assert "edge" not in text(within)
+    assert "edge" not in text(searched("gelu"))
 
 
 def test_captions_say_how_rates_were_set_at_every_scale() -> None:

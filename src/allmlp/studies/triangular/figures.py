@@ -107,7 +107,7 @@ def milestones(milestones: pd.DataFrame, paper: Paper) -> Figure:
     iterations at which the paper reports words, phrases, small sentences and the use of context.
     """
     rows = milestones.assign(step=milestones["step"].clip(lower=1))
-    figure, axes = style.canvas(columns=3, height=3.0)
+    figure, axes = style.canvas(columns=3, height=3.7)
     shares, words, context = axes[0]
     beside = words.twinx()
     lines = [(shares, column, position) for position, column in enumerate(SHARES)]
@@ -117,7 +117,6 @@ def milestones(milestones: pd.DataFrame, paper: Paper) -> Figure:
         plots.band(axis, line, color=style.NEUTRAL[position], marker="os^"[position], label=label)
     shares.set_ylim(0, 1)
     shares.set_ylabel("share known")
-    shares.legend(loc="upper left")
     words.set_ylabel("mean length of a word (characters)", color=style.NEUTRAL[0])
     beside.set_ylabel("different pairs", color=style.NEUTRAL[1])
     beside.grid(visible=False)
@@ -127,6 +126,7 @@ def milestones(milestones: pd.DataFrame, paper: Paper) -> Figure:
         style.mark_paper(axis, list(paper["004-6"].values()), along="x", label="_paper")
         axis.set_xscale("log")
         axis.set_xlabel("iteration")
+    plots.legend_below(figure, axes[0, :1], ncols=3)
     return figure
 
 

@@ -1,5 +1,6 @@
 """Rows of a measurement that belong together: the study's parts, and its variants."""
 
+import numpy as np
 import pandas as pd
 
 from allmlp.studies.rules import NotPlannedError, of_part
@@ -24,3 +25,21 @@ def variants(rows: pd.DataFrame, *names: str) -> pd.DataFrame:
 def by_variant(rows: pd.DataFrame, column: str, *names: str) -> pd.DataFrame:
     """A column's values of these variants: one row per seed, one column per variant, nan for a missing value."""
     return variants(rows, *names).pivot(index="seed", columns="variant", values=column)
+
+
+def searched(cost: pd.DataFrame) -> pd.DataFrame:
+    """The search in `cost`: a row per variant, corpus and beginning, a column `rate <r>` per learning rate with the
+    held-out loss (nats per token, nan for a run that diverged); `chosen`, the rate of the lowest loss; `edge`, which
+    says whether that is the lowest or the highest rate that was tried; steps.
+    """
+    keys = ["variant", "corpus", "begins"]
+    begins = cost["run"].str.contains("-continued", regex=False).map({True: "pre-trained", False: "fresh"})
+    loss = cost["validation_nats"].where(~cost["diverged"].astype(bool))
+    rows = cost.assign(begins=begins, loss=loss)
+    shown = rows.pivot_table(index=keys, columns="learning_rate", values="loss")
+    tried = rows.groupby(keys)["learning_rate"].agg(["min", "max"]).loc[shown.index]
+    chosen = shown.idxmin(axis=1)
+    edge = np.select([chosen == tried["min"], chosen == tried["max"]], ["lowest", "highest"], "")
+    shown.columns = [f"rate {rate:g}" for rate in shown.columns]
+    steps = rows.groupby(keys)["steps_done"].max()
+    return shown.assign(chosen=chosen, edge=edge, steps=steps).reset_index()

@@ -5,7 +5,7 @@ import pandas as pd
 from allmlp.report.exhibits import Paper, table
 from allmlp.studies.overlap import one_line
 from allmlp.studies.seeds import summary
-from allmlp.studies.triangular.parts import COMPARISON, RATES_OF_VARIANTS, SEARCH
+from allmlp.studies.triangular.parts import COMPARISON, RATES_OF_VARIANTS, SEARCH, searched
 from allmlp.studies.triangular.printed import OF_THE_PAPER
 
 
@@ -17,18 +17,12 @@ from allmlp.studies.triangular.printed import OF_THE_PAPER
 )
 def learning_rates(cost: pd.DataFrame) -> pd.DataFrame:
     """Held-out loss (nats per token) after the search's steps on the search's own seed, for every learning rate; the
-    variant's runs are trained with the rate of the lowest loss in the row. The discounted mask hardly differs from the
-    averaging one and shares its rate. `steps` is the same for all. A run that diverged has no loss. Scales with one
-    rate for all have no such table.
+    variant's runs are trained with the rate of the lowest loss in the row. `edge`: this is the lowest or the highest
+    rate tried, so a better one may lie beyond it. The discounted mask hardly differs from the averaging one and shares
+    its rate. `steps` is the same for all. A run that diverged has no loss. Scales with one rate for all have no such
+    table.
     """
-    keys = ["variant", "corpus", "begins"]
-    begins = cost["run"].str.contains("-continued", regex=False).map({True: "pre-trained", False: "fresh"})
-    loss = cost["validation_nats"].where(~cost["diverged"].astype(bool))
-    rows = cost.assign(begins=begins, loss=loss)
-    shown = rows.pivot_table(index=keys, columns="learning_rate", values="loss")
-    chosen = shown.idxmin(axis=1)
-    shown.columns = [f"rate {rate:g}" for rate in shown.columns]
-    return shown.assign(chosen=chosen, steps=rows.groupby(keys)["steps_done"].max()).reset_index()
+    return searched(cost)
 
 
 WORDS = {

@@ -11,7 +11,16 @@ from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better, equal
 from allmlp.studies.rules import NotPlannedError, below, exact, of_part, undecided
-from allmlp.studies.triangular.parts import ALONE, FINE_TUNING, PRETRAINING, SEARCH, SHAKESPEARE, by_variant
+from allmlp.studies.triangular.parts import (
+    ALONE,
+    COMPARISON,
+    FINE_TUNING,
+    PRETRAINING,
+    SEARCH,
+    SHAKESPEARE,
+    by_variant,
+    searched,
+)
 from allmlp.studies.triangular.printed import OF_THE_PAPER, READING
 
 
@@ -48,7 +57,8 @@ def averaging_mask(evidence: Evidence) -> Finding:
     """004-2: does the averaging mask learn faster in the beginning than the plain triangle?"""
     finding = _lower(evidence, EARLY, "one-averaging", "one-plain", evidence.margin["loss_nats"])
     end = _differences(evidence, END, "one-averaging", "one-plain")
-    return replace(finding, text=f"{finding.text}; at the end {np.mean(end):.3g} nats")
+    finding = replace(finding, text=f"{finding.text}; at the end {np.mean(end):.3g} nats")
+    return _with_edges(evidence, finding, "one-averaging", "one-plain")
 
 
 def discount(evidence: Evidence) -> Finding:
@@ -56,23 +66,21 @@ def discount(evidence: Evidence) -> Finding:
     seconds = by_variant(evidence.table("learning"), "step_seconds", "one-discounted", "one-averaging")
     ratio = np.log2((seconds["one-discounted"] / seconds["one-averaging"]).to_numpy())
     losses = _differences(evidence, END, "one-discounted", "one-averaging")
-    return whole(
-        {
-            "(a) loss at the end": equal(losses, evidence.margin["loss_nats"], unit="nats"),
-            "(b) time per step": better(ratio, evidence.margin["speed_log2"], unit="log2 of seconds per step"),
-        }
-    )
+    findings = {
+        "(a) loss at the end": equal(losses, evidence.margin["loss_nats"], unit="nats"),
+        "(b) time per step": better(ratio, evidence.margin["speed_log2"], unit="log2 of seconds per step"),
+    }
+    return _with_edges(evidence, whole(findings), "one-averaging")
 
 
 def second_triangle(evidence: Evidence) -> Finding:
     """004-4: does a second triangle make the loss drop faster, with the averaging mask and with a plain one?"""
     margin = evidence.margin["loss_nats"]
-    return whole(
-        {
-            "(a) averaging mask": _lower(evidence, EARLY, "two-averaging", "one-averaging", margin),
-            "(b) plain mask": _lower(evidence, EARLY, "two-plain", "one-plain", margin),
-        }
-    )
+    findings = {
+        "(a) averaging mask": _lower(evidence, EARLY, "two-averaging", "one-averaging", margin),
+        "(b) plain mask": _lower(evidence, EARLY, "two-plain", "one-plain", margin),
+    }
+    return _with_edges(evidence, whole(findings), "one-averaging", "one-plain", "two-averaging", "two-plain")
 
 
 def sine(evidence: Evidence) -> Finding:
@@ -80,19 +88,22 @@ def sine(evidence: Evidence) -> Finding:
     _require_search(evidence)
     losses = by_variant(evidence.table("learning"), END, "two-averaging", "leaky-relu", "gelu")
     others = losses[["leaky-relu", "gelu"]].min(axis=1, skipna=False)
-    return better((others - losses["two-averaging"]).to_numpy(), -evidence.margin["loss_nats"], unit="nats")
+    finding = better((others - losses["two-averaging"]).to_numpy(), -evidence.margin["loss_nats"], unit="nats")
+    return _with_edges(evidence, finding, "two-averaging", "leaky-relu", "gelu")
 
 
 def reshape_costs(evidence: Evidence) -> Finding:
     """004-own-1: does the transpose end lower than the published code's reshape, each at a rate of its own?"""
     _require_search(evidence)
-    return _lower(evidence, END, "two-averaging", "reshape", evidence.margin["loss_nats"])
+    finding = _lower(evidence, END, "two-averaging", "reshape", evidence.margin["loss_nats"])
+    return _with_edges(evidence, finding, "two-averaging", "reshape")
 
 
 def head_start(evidence: Evidence) -> Finding:
     """004-own-2: does one averaging triangle begin at least as fast as two plain ones, each at a rate of its own?"""
     _require_search(evidence)
-    return _lower(evidence, EARLY, "one-averaging", "two-plain", -evidence.margin["loss_nats"])
+    finding = _lower(evidence, EARLY, "one-averaging", "two-plain", -evidence.margin["loss_nats"])
+    return _with_edges(evidence, finding, "one-averaging", "two-plain")
 
 
 def _require_search(evidence: Evidence) -> None:
@@ -100,6 +111,22 @@ def _require_search(evidence: Evidence) -> None:
     rows = evidence.table("cost")
     if "part" not in rows or not rows["part"].eq(SEARCH).any():
         raise NotPlannedError("needs a search of learning rates, which is not planned")
+
+
+def _with_edges(evidence: Evidence, finding: Finding, *names: str, parts: tuple[str, ...] = (COMPARISON,)) -> Finding:
+    """The finding; its text names the variants whose best learning rate is the lowest or the highest that was tried.
+
+    parts: those of the judged trainings. Searches on other corpora do not count.
+    """
+    cost, trained = evidence.table("cost"), of_part(evidence.table("learning"), *parts)
+    if "part" not in cost:
+        return finding
+    judged = cost["variant"].isin(names) & cost["corpus"].isin(trained["corpus"].unique())
+    search = cost[cost["part"].eq(SEARCH) & judged]
+    rows = searched(search).to_dict("records") if len(search) else []
+    listed = [f"{row['variant']} ({row['edge']}, {row['begins']} on {row['corpus']})" for row in rows if row["edge"]]
+    note = f"; best rate at an edge of the search: {', '.join(listed)}" if listed else ""
+    return replace(finding, text=finding.text + note)
 
 
 def _differences(evidence: Evidence, column: str, first: str, second: str) -> np.ndarray:
@@ -178,4 +205,5 @@ def fine_tuning(evidence: Evidence) -> Finding:
     ours = samples[~printed].groupby("seed")["copied_words"].mean()
     copied = below(ours.to_numpy(dtype=float), margin["copied_words"], unit="words")
     text = f"{copied.text}; the paper's sample has {samples.loc[printed, 'copied_words'].max():g} words in a row"
-    return whole({"(a) held-out loss": lower, "(b) longest copied run": replace(copied, text=text)})
+    finding = whole({"(a) held-out loss": lower, "(b) longest copied run": replace(copied, text=text)})
+    return _with_edges(evidence, finding, "two-averaging", parts=(ALONE, FINE_TUNING))
