@@ -41,6 +41,8 @@ def take(path: Path) -> FileLock | None:
         except FileNotFoundError:  # its folder is being removed
             continue
         except OSError as error:
+            if isinstance(error, FileExistsError) and not path.parent.is_file():
+                continue  # its folder was removed while mkdir looked at it
             raise UserError(f"{path}: {error.strerror}: locks need a writable, local disk.") from error
         return lock
     return None

@@ -6,19 +6,16 @@ import sys
 import pytest
 
 PROGRAM = """
-import resource, torch
+import resource, statistics, torch
 from allmlp.training.memory import keep_freed_blocks
 kept = keep_freed_blocks()
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 def step():
-    a = torch.ones(2_000_000); b = a + 1; return (a * b).sum().item()
-for _ in range(5):
-    step()
-before = faults()
-for _ in range(20):
-    step()
-print(kept, faults() - before)
+    before = faults()
+    a = torch.ones(7_000_000); b = a + 1; (a * b).sum().item()
+    return faults() - before
+print(kept, statistics.median([step() for _ in range(21)]))
 """
 
 
@@ -28,4 +25,4 @@ def test_freed_blocks_are_taken_again_without_page_faults() -> None:
     kept, faults = said.split()
     if kept == "False":
         pytest.skip("not glibc")
-    assert int(faults) < 2000  # of 20 steps that write 8,000 pages each; without, some 100,000
+    assert float(faults) < 100  # of a usual step, which writes 20,000 pages: a block that moves costs its pages once
