@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from allmlp import store
+from allmlp import outcomes, store
 from allmlp.run import Run
 
 
@@ -39,7 +39,7 @@ class Batch:
     @property
     def read(self) -> list[str]:
         """The inputs of its trainings: tokens, and the weights of earlier runs."""
-        needed = {run.relatives[one].checkpoint for run in self.runs for one in run.needs}
+        needed = {run.relatives[one].checkpoint for run in self.runs for one in outcomes.read_by(run)}
         return self.tokens + sorted(needed - set(self.checkpoints))
 
     @property
@@ -111,5 +111,5 @@ def to_train(runs: Iterable[Run], lacking: Iterable[Run]) -> set[str]:
         run = by_id[waiting.pop()]
         if run.id not in found and not Path(run.checkpoint).is_file():
             found.add(run.id)
-            waiting += run.needs
+            waiting += outcomes.read_by(run)
     return found

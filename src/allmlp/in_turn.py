@@ -15,6 +15,7 @@ from pathlib import Path
 from allmlp import orphans, paths
 from allmlp.batches import unmeasured
 from allmlp.errors import UserError
+from allmlp.outcomes import read_by
 from allmlp.resolved import ResolvedPlan
 from allmlp.run import Run
 from allmlp.training.deadline import STATUS, VARIABLE
@@ -79,7 +80,7 @@ def _next(resolved: ResolvedPlan, begun: set[tuple[str, str]]) -> tuple[str, Run
         if there and unmeasured(run) and ("measure", run.id) not in begun:
             return "measure", run
     for run in runs:
-        ready = all(Path(run.relatives[one].checkpoint).is_file() for one in run.needs)
+        ready = all(Path(run.relatives[one].checkpoint).is_file() for one in read_by(run))
         if run.id in untrained and ready and ("train", run.id) not in begun:
             return "train", run
     return None

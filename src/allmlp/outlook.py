@@ -6,6 +6,7 @@ from pathlib import Path
 from allmlp import priorities, studies
 from allmlp.aligning import aligned
 from allmlp.batches import to_train, unmeasured
+from allmlp.outcomes import read_by
 from allmlp.priorities import OpenRun
 from allmlp.resolved import Planned, ResolvedPlan
 from allmlp.run import Run
@@ -42,7 +43,7 @@ def resolve(plan: Planned) -> ResolvedPlan:
         run.id: OpenRun(
             hours_left(run, hours) if run.id in untrained else 0.0,
             run.seed,
-            run.needs if run.id in untrained else ((run.parent,) if run.parent else ()),
+            read_by(run) if run.id in untrained else ((run.parent,) if run.parent else ()),
         )
         for run in plan.runs
         if run.id in untrained or unmeasured(run)

@@ -2,18 +2,21 @@
 
 import itertools
 import json
+import shutil
 import time
 from pathlib import Path
 
 import pytest
 import torch
 
+from allmlp import jobs, store
 from allmlp.bundles.packing import pack
 from allmlp.bundles.unpacking import unpack
 from allmlp.errors import UserError
 from allmlp.resolved import ResolvedPlan, brought, from_json
 from allmlp.run import Run
 from allmlp.training import checkpoint, deadline
+from allmlp.training.trained import Trained
 from tests import tiny
 from tests.workflow.asking import contents
 
@@ -59,6 +62,25 @@ def test_a_begun_run_goes_on_elsewhere_with_the_same_bits(here: Path, monkeypatc
     there = contents(here.parent / "there" / run.folder)
     assert there == contents(here / run.folder)
     assert there
+
+
+def test_a_measured_search_travels_as_its_measurements(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny.write_tokens(here)
+    rates = [{**tiny.OPTIMISER, "learning_rate": rate} for rate in (1e-6, 1e-2)]
+    searched = [tiny.run("mlp", optimiser=rate, steps=30, keep=()) for rate in rates]
+    relatives = {one.id: one for one in searched}
+    run = tiny.run("mlp", seed=2, search=tuple(relatives), relatives=relatives)
+    jobs.train_runs(searched)
+    jobs.measure_runs(searched)
+    store.take_in(searched)
+    shutil.rmtree("work/measurements")
+    shutil.rmtree("results/checkpoints")
+    pack(planned(*searched, run), here.parent / "bundle", 1)
+    monkeypatch.chdir(here.parent / "there")
+    unpack(here.parent / "bundle")
+    assert brought().untrained() == {run.id}
+    checkpoint.produce(brought().run(run.id))
+    assert Trained(run).learning_rate == 1e-2
 
 
 def test_the_same_members_make_the_same_bundle(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ FLOORS = [
     "corpora tasks",
     "run params measured",
     "store",
+    "outcomes",
     "context batches priorities",
     "plan protocols resolved",
     "training audit own tokenizing",

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp import batches, compacting, jobs, recipes, tasks
+from allmlp import batches, compacting, jobs, recipes, store, tasks
 from allmlp.errors import UserError
 from allmlp.run import Run, related
 from allmlp.tasks.copying import Copying
@@ -210,6 +210,37 @@ def test_the_rate_with_the_lowest_loss_is_chosen(here: Path) -> None:
     assert json.loads((run.folder / "run.json").read_text())["learning_rate"] == 1e-2
     assert Trained(searched[0]).learning_rate == 1e-6
     assert "learning_rate" not in json.loads((searched[0].folder / "run.json").read_text())
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["in work/", "in the store"])
+def test_a_measured_search_needs_no_checkpoints(here: Path, stored: bool) -> None:
+    tiny.write_tokens(here)
+    rates = [{**tiny.OPTIMISER, "learning_rate": rate} for rate in (1e-6, 1e-2, 3e30)]
+    searched = [tiny.run("mlp", optimiser=rate, steps=30, keep=()) for rate in rates]
+    relatives = {one.id: one for one in searched}
+    run = tiny.run("mlp", seed=2, search=tuple(relatives), relatives=relatives)
+    jobs.train_runs([*searched, run])
+    weights = Path(run.checkpoint).read_bytes()
+    jobs.measure_runs(searched)
+    if stored:
+        store.take_in(searched)
+        shutil.rmtree("work")
+    shutil.rmtree("results/checkpoints")
+    assert batches.to_train([*searched, run], [run]) == {run.id}
+    jobs.train_runs([run])
+    assert Path(run.checkpoint).read_bytes() == weights
+    assert Trained(run).learning_rate == 1e-2
+
+
+def test_a_search_without_a_held_out_loss_needs_its_checkpoints(here: Path) -> None:
+    searched = at(1e-2, steps=3)
+    run = at(1.0, seed=2, search=(searched.id,), relatives={searched.id: searched})
+    jobs.train_runs([searched])
+    jobs.measure_runs([searched])
+    shutil.rmtree(searched.folder)
+    assert batches.to_train([searched, run], [run]) == {searched.id, run.id}
+    with pytest.raises(UserError, match=r"a run of its search .* is not trained here"):
+        jobs.train_runs([run])
 
 
 def ended(run: Run, loss: float | None, diverged: bool = False) -> Trained:

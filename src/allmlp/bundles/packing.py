@@ -14,6 +14,7 @@ from allmlp.bundles.members import FORMAT, MANIFEST, Member, in_order
 from allmlp.bundles.states import newest
 from allmlp.errors import UserError
 from allmlp.measured import own_file
+from allmlp.outcomes import read_by
 from allmlp.resolved import PLAN, Planned, ResolvedPlan
 from allmlp.run import Run
 
@@ -61,6 +62,8 @@ def gather(resolved: ResolvedPlan) -> list[Member]:
             add(*_folder(one.folder, "final.safetensors"))
             if one.token_file:
                 add(*_tokens(one))
+        for searched in {*run.search} - {*read_by(run)} if run.id in untrained else ():
+            add(*_measurements(run.relatives[searched], True, git))
     ids = {run.id for run in opened}
     for run in resolved.known:
         taken = list(_measurements(run, run.id in ids, git))
@@ -72,7 +75,7 @@ def gather(resolved: ResolvedPlan) -> list[Member]:
 
 def _read_by(run: Run, untrained: bool) -> list[Run]:
     """The run itself and those whose tokens and checkpoints its training, or its measures, read."""
-    needed = run.needs if untrained else ((run.parent,) if run.parent else ())
+    needed = read_by(run) if untrained else ((run.parent,) if run.parent else ())
     return [run, *(run.relatives[one] for one in needed)]
 
 

@@ -9,6 +9,7 @@ import torch
 
 from allmlp import models
 from allmlp.errors import UserError
+from allmlp.outcomes import held_out_loss, read_by
 from allmlp.protocols import Trained
 from allmlp.run import Run
 
@@ -41,8 +42,10 @@ def chosen(run: Run, searched: Iterable[Trained]) -> Choice:
 def _loss(trained: Trained) -> float:
     """The last held-out loss; without a held-out split, the mean of the last tenth of training losses.
 
-    Infinite for a diverged run.
+    Infinite for a diverged run. A measured loss counts if the checkpoints are not on this machine.
     """
+    if not Path(trained.run.checkpoint).is_file() and (measured := held_out_loss(trained.run)) is not None:
+        return measured
     loss = trained.ending["validation_loss"]
     if loss is None:
         losses = trained.log.loss
@@ -79,7 +82,8 @@ def require_relatives(runs: list[Run]) -> None:
     """
     before: set[str] = set()
     for run in runs:
-        missing = [one for one in run.needs if one not in before and not Path(run.relatives[one].checkpoint).is_file()]
+        unread = (one for one in read_by(run) if one not in before)
+        missing = [one for one in unread if not Path(run.relatives[one].checkpoint).is_file()]
         if missing:
             role = "its parent" if missing[0] == run.parent else "a run of its search for a learning rate"
             more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
