@@ -63,6 +63,18 @@ def plan(
 
 
 @app.command()
+def show(
+    run: Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.")],
+    params: Overlays = None,
+    scale: ScaleOption = None,
+) -> None:
+    """One run: settings, files, logs, measurements, and the claims that rest on it."""
+    from allmlp import showing
+
+    showing.show(_plan(params, scale, None), run)
+
+
+@app.command()
 def tokenize(
     corpora: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None
 ) -> None:

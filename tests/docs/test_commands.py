@@ -27,6 +27,7 @@ RUN = {  # command -> the words behind its own
     "allmlp plan --runs --study crossover": (),
     "allmlp plan --diff": (),
     "allmlp plan --diff --params my.yaml": (),
+    "allmlp show RUN": ("--help",),
     "allmlp power --scale long": ("--help",),
     "allmlp advance --minutes 60": ("--help",),
     "allmlp advance --minutes M": ("--help",),

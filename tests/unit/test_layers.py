@@ -38,7 +38,7 @@ FLOORS = [
     "report.ages",
     "compacting",
     "report",
-    "advancing bundles reproducing overview differing checking states",
+    "advancing bundles reproducing overview showing differing checking states",
     "bare cli",
     "__main__",
 ]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import differing, overview, params
+from allmlp import differing, overview, params, showing
 from allmlp.errors import UserError
 from allmlp.plan import Plan
 from tests.conftest import PROJECT, git, lay
@@ -132,3 +132,27 @@ def test_the_plan_of_every_scale_is_shown_without_torch() -> None:
         "assert 'torch' not in sys.modules, 'run `allmlp check --fix`'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=PROJECT, capture_output=True)
+
+
+def test_a_run_is_shown_from_its_settings_to_its_files(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    current = plan(project)
+    run = current.chosen["copying"][0]
+    Path("logs/train").mkdir(parents=True)
+    Path("logs/train/copying_1.log").write_text(f"{run.id}: 20 steps\n")
+    Path(next(iter(run.measurements.values()))).parent.mkdir(parents=True)
+    Path(next(iter(run.measurements.values()))).touch()
+    showing.show(current, run.id[-8:])
+    shown = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert ["run", run.id] in shown
+    assert ["log", "logs/train/copying_1.log"] in shown
+    assert any(name == "study" and value.startswith("copying, at smoke") for name, value in shown)
+    places = [value for name, value in shown if name == "measurement"]
+    assert places[0].endswith(f"{run.id}-r{run.recipe(run.measures[0])}.parquet")
+    assert all(value.endswith(": not measured yet") for value in places[1:])
+
+
+def test_a_name_that_fits_no_run_or_several_is_refused_with_candidates(project: Path) -> None:
+    with pytest.raises(UserError, match="'nothing' fits no run of the plan"):
+        showing.find(plan(project), "nothing")
+    with pytest.raises(UserError, match=r"'' fits \d+ runs, such as .*-seed"):
+        showing.find(plan(project), "")
