@@ -37,7 +37,6 @@ RUN = {  # command -> the words behind its own
     "allmlp compact": ("--help",),
     "allmlp select": ("--help",),
     "allmlp render --pdf": ("--help",),
-    "allmlp --help": (),
     "allmlp check": (),
     "allmlp check --fix": (),
     "allmlp check --fix --same-behaviour MODULE": ("--help",),
