@@ -112,6 +112,17 @@ def test_the_number_of_seeds_in_the_message_is_that_of_the_rules() -> None:
     assert f"undecided below {FEWEST_SEEDS};" in SEEDS
 
 
+def test_what_a_paper_lacks_of_its_texts_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "FOLDER", tmp_path / "src/allmlp/studies")
+    file = tmp_path / "src/allmlp/studies/copying/about.yaml"
+    with pytest.raises(UserError, match=r"^src/allmlp/studies/copying/about.yaml: lacks paper, authors, question, sl"):
+        studies.about("copying")
+    file.parent.mkdir(parents=True)
+    file.write_text("paper: Averages\nauthors: we\n")
+    with pytest.raises(UserError, match="lacks question, slice. It holds a text for each of paper, authors"):
+        studies.about("copying")
+
+
 def test_a_missing_ledger_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(studies, "FOLDER", tmp_path / "src/allmlp/studies")
     with pytest.raises(

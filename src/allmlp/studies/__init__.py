@@ -27,6 +27,7 @@ STUDIES = {
 }
 FOLDER = Path(__file__).parent
 DEFINES = re.compile(r"^def ([a-z]\w*)\(", re.MULTILINE)
+ABOUT = ("paper", "authors", "question", "slice")  # texts of about.yaml; `slice`: what is run here
 SHARED = ("cost",)  # measures of every run, see shared/
 FROM_LONG = ("levelled",)  # measures of every training at the scale `long` and above; the plan adds them
 
@@ -100,8 +101,12 @@ def verdict(study: str, test: str) -> Callable[..., Any]:
 
 
 def about(study: str) -> dict[str, Any]:
-    """Title, authors and short story of the paper (`about.yaml`)."""
-    return yamlfile.plain((_folder(study) / "about.yaml").read_text(encoding="utf-8"))
+    """ABOUT of the paper, by its about.yaml. UserError if the file or one of these is missing."""
+    path = _folder(study) / "about.yaml"
+    found = yamlfile.plain(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if lacking := [name for name in ABOUT if name not in found]:
+        raise UserError(f"{_shown(path)}: lacks {', '.join(lacking)}. It holds a text for each of {', '.join(ABOUT)}.")
+    return found
 
 
 def ledger(study: str, kind: str = "claims") -> list[dict[str, Any]]:
