@@ -119,7 +119,7 @@ def test_what_a_paper_lacks_of_its_texts_is_one_message(tmp_path: Path, monkeypa
         studies.about("copying")
     file.parent.mkdir(parents=True)
     file.write_text("paper: Averages\nauthors: we\n")
-    with pytest.raises(UserError, match="lacks question, slice. It holds a text for each of paper, authors"):
+    with pytest.raises(UserError, match=r"lacks question, slice. It holds a text for each of paper, authors"):
         studies.about("copying")
 
 
