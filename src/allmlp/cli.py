@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from allmlp import paths
-from allmlp.errors import UserError
+from allmlp.errors import UserError, of_the_disk
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
 
@@ -362,6 +362,9 @@ def main() -> None:
         if "--help" not in sys.argv:
             os.chdir(paths.directory())
         app()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+    except (UserError, OSError) as error:
+        said = of_the_disk(error) if isinstance(error, OSError) else error
+        if said is None:
+            raise
+        print(f"error: {said}", file=sys.stderr)
         raise SystemExit(2) from None

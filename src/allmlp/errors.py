@@ -1,6 +1,13 @@
 """The exception for users."""
 
+import errno
+import os
 import sys
+
+DISK = {
+    getattr(errno, name)
+    for name in ("EACCES", "EDQUOT", "EFBIG", "EIO", "ENOLCK", "ENOSPC", "ENOTDIR", "EPERM", "EROFS", "ESTALE")
+}
 
 
 class UserError(Exception):
@@ -8,6 +15,17 @@ class UserError(Exception):
 
     The command line prints it without a traceback and exits with status 2.
     """
+
+
+def of_the_disk(error: OSError) -> UserError | None:
+    """A full, read-only or failing disk as an error of the user's; None for any other fault."""
+    if error.errno is None or error.errno not in DISK:
+        return None
+    place = error.filename or "the output of this command"
+    return UserError(
+        f"{place}: {os.strerror(error.errno)}. Make room, or let it be read and written, and run the same command "
+        "again; what was finished before is there."
+    )
 
 
 def warn(message: str) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from allmlp.errors import UserError
+from allmlp.whole import alive
 
 PATIENCE_S = 1.0  # for a new holder to write its name
 CLEARED = 1000  # how often the folder of a lock may be removed while the lock is taken
@@ -31,7 +32,7 @@ def take(path: Path) -> FileLock | None:
 
     Raises UserError if the file cannot be made.
     """
-    lock = FileLock(path, mode=0o666)  # others may share the folder
+    lock = FileLock(path, mode=0o666, fallback_to_soft=False)  # others may share the folder
     for _ in range(CLEARED):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,14 +96,3 @@ def _holder(path: Path) -> dict[str, Any] | None:
         return named if named["host"] != socket.gethostname() or alive(named["pid"]) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def alive(pid: int) -> bool:
-    """Does a process of that number run on this host?"""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # alive, of another user
-    return True

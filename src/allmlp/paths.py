@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from allmlp.errors import UserError
+from allmlp.whole import write_whole as write_whole  # everything that writes results imports it from here
 
 DIRECTORY = "ALLMLP_DIRECTORY"  # environment variable: where results/, work/ and logs/ are made, if not in the project
 CLAIMS, REPORT = Path("results/claims.json"), Path("results/report.html")
@@ -48,21 +49,6 @@ def file_sha256(path: Path) -> str:
     """sha256 of a file's bytes, read in pieces."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file so that a crash or a full disk leaves the old one, never half of the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(content.encode() if isinstance(content, str) else content)
-        beside.replace(path)
-    except OSError as error:
-        raise UserError(
-            f"{path}: cannot be written ({error.strerror}). Nothing was changed; free some space and run again."
-        ) from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def json_lines(content: Any) -> str:

@@ -17,7 +17,19 @@ from allmlp.errors import UserError
 PACKAGE = Path(allmlp.__file__).parent
 BLIND = frozenset(  # modules that cannot change a result: names, registries, descriptions
     f"allmlp.{name}"
-    for name in ("columns", "errors", "models", "paths", "protocols", "recipes", "run", "strict", "studies", "tasks")
+    for name in (
+        "columns",
+        "errors",
+        "models",
+        "paths",
+        "protocols",
+        "recipes",
+        "run",
+        "strict",
+        "studies",
+        "tasks",
+        "whole",
+    )
 )
 
 LEDGERS = {"about.yaml", "claims.yaml", "errata.yaml", "known.json"}  # files that are derived from sources

@@ -10,8 +10,8 @@ import torch
 from allmlp import paths
 from allmlp.run import Run
 from allmlp.training import checkpoint
-from allmlp.training.storage import read_json
 from allmlp.training.twins import STATE
+from allmlp.whole import read_json
 from tests import tiny
 from tests.workflow.asking import contents
 

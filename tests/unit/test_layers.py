@@ -16,7 +16,8 @@ PACKAGE = Path(allmlp.__file__).parent
 # Names on one floor do not import one another.
 FLOORS = [
     "errors columns primes orphans aligning",
-    "paths yamlfile stale",
+    "whole yamlfile stale",
+    "paths",
     "strict",
     "ledgers",
     "recipes locks studies.__init__",

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from allmlp.bundles.members import Member
+from allmlp.training.saved import has_log, is_intact
 from allmlp.training.storage import MANIFEST
 
 RUNS = Path("work/runs")
@@ -36,10 +37,11 @@ def _state(folder: Path, step: int) -> list[Member]:
         log = (folder / "log.jsonl").read_bytes().splitlines(keepends=True)[:step] if step else []
         found = json.loads(about)
         kept = [Member(f"{folder}/{name}", (folder / name).read_bytes()) for name in found["kept"]]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return []
     state = Member(f"{folder}/state-{step}.safetensors", weights)
     expected = [found["sha256"], *found["kept"].values()]
-    if [member.entry()["sha256"] for member in (state, *kept)] != expected or len(log) < step:
+    whole = is_intact(found) and has_log(found, b"".join(log))
+    if not whole or [member.entry()["sha256"] for member in (state, *kept)] != expected:
         return []
     return [*kept, Member(f"{folder}/log.jsonl", b"".join(log)), state, Member(f"{folder}/state-{step}.json", about)]

@@ -11,6 +11,9 @@ from typing import Any
 from allmlp import paths
 from allmlp.errors import UserError
 from allmlp.paths import CLAIMS
+from allmlp.whole import read_json
+
+WAY_OUT = f"Run `allmlp judge`, or `git checkout {CLAIMS}`."
 
 
 def _verdicts(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -36,8 +39,11 @@ def read() -> dict[str, Any]:
     """The content of the file, with lists of runs."""
     if not CLAIMS.is_file():
         raise UserError(f"{CLAIMS}: is missing. Run `allmlp judge`.")
-    content: dict[str, Any] = json.loads(CLAIMS.read_text(encoding="utf-8"))
-    for verdict in _verdicts(content["claims"]):
-        if "runs" in verdict:
-            verdict["runs"] = content["sets"][verdict["runs"]]
+    content: dict[str, Any] = read_json(CLAIMS, WAY_OUT)
+    try:
+        for verdict in _verdicts(content["claims"]):
+            if "runs" in verdict:
+                verdict["runs"] = content["sets"][verdict["runs"]]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{CLAIMS}: is damaged ({error!r}). {WAY_OUT}") from error
     return content

@@ -1,6 +1,5 @@
 """The report: claims, figures and tables -> results/report.html, one self-contained page, from paper/'s templates."""
 
-import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -20,6 +19,7 @@ from allmlp.report.planned_power import POWER
 from allmlp.report.saving import element
 from allmlp.report.tabulate import TABLES
 from allmlp.studies.levelling import LIMIT
+from allmlp.whole import read_json
 
 PDF = Path("results/report.pdf")
 LARGEST = 4_000_000  # bytes: git keeps every version, compressed to a sixth
@@ -28,7 +28,7 @@ LONGEST = 20  # rows of a table that are shown before it is unfolded
 
 
 def _json(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return read_json(path, f"`dvc repro` makes it again, or `git checkout {path}`.") if path.is_file() else {}
 
 
 def _figures(study: str) -> list[dict[str, Any]]:

@@ -7,18 +7,20 @@ grows with the next complete plan, and shrinks only if the plan drops some of it
 The file names runs by their settings. A raised RECIPE renames runs, but leaves their sets valid.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from allmlp import paths, studies
+from allmlp.errors import UserError
 from allmlp.report import exhibits
 from allmlp.report.exhibits import Exhibit
 from allmlp.run import Run
+from allmlp.whole import read_json
 
 SETS = Path("results/sets.json")
+WAY_OUT = f"`git checkout {SETS}`, or delete it and run `allmlp select`."
 Runs = dict[str, list[str]]  # measure -> runs
 
 
@@ -73,17 +75,20 @@ class Sets:
         """The content of the file; empty without one."""
         if not SETS.is_file():
             return cls()
-        content = json.loads(SETS.read_text(encoding="utf-8"))
-        lists = content["sets"]
-        return cls(
-            {
-                study: {
-                    scale: {key: {m: lists[digest] for m, digest in of.items()} for key, of in of_scale.items()}
-                    for scale, of_scale in scales.items()
+        content = read_json(SETS, WAY_OUT)
+        try:
+            lists = content["sets"]
+            return cls(
+                {
+                    study: {
+                        scale: {key: {m: lists[digest] for m, digest in of.items()} for key, of in of_scale.items()}
+                        for scale, of_scale in scales.items()
+                    }
+                    for study, scales in content["complete"].items()
                 }
-                for study, scales in content["complete"].items()
-            }
-        )
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise UserError(f"{SETS}: is damaged ({error!r}). {WAY_OUT}") from error
 
     def write(self) -> None:
         """Write each list of runs once, under its digest: most measures of a scale share their runs."""

@@ -1,10 +1,18 @@
 """Independent pieces of work side by side, a process for each core."""
 
+import ctypes
 import gc
 import os
+import signal
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any, NamedTuple
+
+from allmlp.errors import UserError
+
+PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 
 class Work(NamedTuple):
@@ -23,11 +31,22 @@ def done(works: Sequence[Work]) -> list[Any]:
 def _side_by_side(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
     if len(tasks) < 2 or (cores := os.cpu_count() or 1) < 2:
         return [task() for task in tasks]
-    with ProcessPoolExecutor(min(len(tasks), cores), initializer=_begin) as pool:
-        return [future.result() for future in [pool.submit(task) for task in tasks]]
+    try:
+        with ProcessPoolExecutor(min(len(tasks), cores), initializer=_begin) as pool:
+            return [future.result() for future in [pool.submit(task) for task in tasks]]
+    except BrokenProcessPool:
+        raise UserError(
+            "a process of this command was killed, perhaps for lack of memory. Run the same command again, "
+            "alone on this machine; what was finished before is there."
+        ) from None
 
 
 def _begin() -> None:
-    """Collect garbage rarely: a figure is many small objects that live as long as the figure."""
+    """End with the process that waits for the result: a worker waits for more work for ever.
+
+    And collect garbage rarely: a figure is many small objects that live as long as the figure.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)

@@ -4,9 +4,7 @@
 """
 
 import json
-import os
 import shutil
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +12,8 @@ from typing import Any
 
 from allmlp import paths
 from allmlp.errors import UserError
-from allmlp.locks import alive
-from allmlp.tokens.shards import writing
+from allmlp.tokens.shards import cannot_write
+from allmlp.whole import place_beside, sync
 
 _verified: set[tuple[str, int, int]] = set()  # path, size, time of the files verified in this process
 
@@ -26,14 +24,12 @@ def partial_folder(folder: Path) -> Iterator[Path]:
 
     Leftovers of killed processes are removed first, those of live processes are not.
     """
-    host = socket.gethostname()
-    for left in folder.parent.glob(f".{folder.name}.{host}.*"):
-        if left.suffix[1:].isdigit() and (left.suffix[1:] == str(os.getpid()) or not alive(int(left.suffix[1:]))):
-            shutil.rmtree(left, ignore_errors=True)
-    partial = folder.parent / f".{folder.name}.{host}.{os.getpid()}"
     try:
-        with writing(partial, folder):
-            partial.mkdir(parents=True)
+        partial = place_beside(folder)
+        partial.mkdir()
+    except OSError as error:
+        raise cannot_write(folder, 0, error) from error
+    try:
         yield partial
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -48,6 +44,8 @@ def seal(partial: Path, meta: dict[str, Any]) -> dict[str, Any]:
         "sha256": {path.name: paths.file_sha256(path) for path in files},
     }
     (partial / "meta.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    for path in partial.iterdir():
+        sync(path)
     return meta
 
 

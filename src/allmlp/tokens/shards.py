@@ -80,7 +80,7 @@ class SplitWriter:
     def abandon(self) -> None:
         """Close the open file in any state: its folder is about to be removed."""
         for resource in (self._writer, self._file):
-            with contextlib.suppress(OSError):  # the full disk again
+            with contextlib.suppress(OSError, ValueError):  # the full disk again, or a file that it closed
                 if resource is not None:
                     resource.close()
         self._writer = self._file = None

@@ -9,10 +9,12 @@ They hold no time: the same run gives the same bytes.
 """
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from allmlp import paths
+from allmlp.errors import UserError
 from allmlp.locks import hold
 from allmlp.run import Run
 from allmlp.training.building import build_task
@@ -20,9 +22,10 @@ from allmlp.training.environment import provenance
 from allmlp.training.loop import Training
 from allmlp.training.relatives import chosen, continued
 from allmlp.training.state import tensors_of
-from allmlp.training.storage import MANIFEST, read_json, write_json, write_tensors
+from allmlp.training.storage import MANIFEST, write_json, write_tensors
 from allmlp.training.trained import TIMINGS, Trained
 from allmlp.training.twins import STATE, begin_where_twin_ended
+from allmlp.whole import copy_whole, read_json, sync
 
 WORK = Path("work/runs")
 
@@ -32,10 +35,11 @@ def produce(run: Run) -> None:
     folder = WORK / run.id
     folder.mkdir(parents=True, exist_ok=True)
     with hold(folder / "lock", f"run {run.id}"):
-        if _published(run):
+        if _is_whole(run.folder):
             print(f"{run.id}: is trained already", flush=True)
             return
-        if not (folder / "complete").is_file():
+        if not (folder / "complete").is_file() or not _is_whole(folder):
+            (folder / "complete").unlink(missing_ok=True)
             training = _prepared(run, folder)
             training.train()
             _seal(training, folder)
@@ -52,12 +56,13 @@ def _prepared(run: Run, folder: Path) -> Training:
     return Training(run, folder, task=task, weights=weights, choice=choice)
 
 
-def _published(run: Run) -> bool:
-    """Are all its files there, with the digests of its manifest?"""
-    manifest = run.folder / MANIFEST
-    files: dict[str, str] = read_json(manifest) if manifest.is_file() else {}
-    there = all((run.folder / name).is_file() for name in files) and "final.safetensors" in files
-    return there and all(paths.file_sha256(run.folder / name) == sha256 for name, sha256 in files.items())
+def _is_whole(folder: Path) -> bool:
+    """Are all files of its manifest there, with its digests?"""
+    files: dict[str, str] = {}
+    with suppress(UserError):  # no manifest, or a damaged one
+        files = read_json(folder / MANIFEST)
+    there = "final.safetensors" in files and all((folder / name).is_file() for name in files)
+    return there and all(paths.file_sha256(folder / name) == sha256 for name, sha256 in files.items())
 
 
 def _seal(training: Training, folder: Path) -> None:
@@ -74,17 +79,15 @@ def _seal(training: Training, folder: Path) -> None:
     files = {**training.kept, **{name: paths.file_sha256(folder / name) for name in ("run.json", "log.parquet")}}
     write_json(folder / MANIFEST, files)
     write_json(TIMINGS / f"{run.id}.json", {"seconds": training.seconds, **provenance(run.device)})
-    (folder / "complete").touch()
+    paths.write_whole(folder / "complete", "")
 
 
 def _publish(work: Path, published: Path) -> None:
     """Copy a complete run to its place, final.safetensors last: it marks a complete folder."""
-    published.mkdir(parents=True, exist_ok=True)
     files = sorted(read_json(work / MANIFEST), key=lambda name: name == "final.safetensors")
     for name in [MANIFEST, *files]:
-        beside = published / f".{name}"
-        shutil.copyfile(work / name, beside)
-        beside.replace(published / name)
+        copy_whole(work / name, published / name)
+    sync(published)  # before the work folder is removed
 
 
 def forget(run: Run) -> None:

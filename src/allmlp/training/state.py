@@ -1,6 +1,6 @@
 """The resumable state of a running training, in work/<run id>/: weights, optimiser, step, log.
 
-Two states are kept: if the newer one is damaged, the older one is used.
+Two states are kept: if the newer one is damaged, or the log before it, the older one is used.
 """
 
 import json
@@ -10,10 +10,12 @@ from typing import Any
 import pandas as pd
 import torch
 
+from allmlp import paths
 from allmlp.errors import UserError
-from allmlp.training.storage import read_json, read_tensors, write_json, write_tensors
-
-LOG = "log.jsonl"
+from allmlp.training import saved
+from allmlp.training.saved import BACK, LOG
+from allmlp.training.storage import read_tensors, write_json, write_tensors
+from allmlp.whole import sync
 
 
 def _optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
@@ -37,10 +39,12 @@ class WorkFolder:
         self, step: int, model: torch.nn.Module, optimiser: torch.optim.Optimizer, seconds: float, kept: dict[str, str]
     ) -> None:
         """Save the state before update number `step`; `kept`: sha256 of the weights kept so far."""
-        sha256 = write_tensors(self.folder / f"state-{step}.safetensors", tensors_of(model, optimiser))
-        write_json(
-            self.folder / f"state-{step}.json", {"step": step, "sha256": sha256, "seconds": seconds, "kept": kept}
-        )
+        digest = write_tensors(self.folder / f"state-{step}.safetensors", tensors_of(model, optimiser))
+        log = self.folder / LOG
+        if log.is_file():
+            sync(log)
+        said = saved.described(step, digest, seconds, kept, log.read_bytes() if log.is_file() else b"")
+        write_json(self.folder / f"state-{step}.json", said)
         for old in self._steps()[:-2]:
             (self.folder / f"state-{old}.json").unlink()
             (self.folder / f"state-{old}.safetensors").unlink(missing_ok=True)
@@ -52,10 +56,8 @@ class WorkFolder:
         """Load the newest undamaged state into model and optimiser. None if there is none."""
         for step in reversed(self._steps()):
             try:
-                found = read_json(self.folder / f"state-{step}.json")
-                tensors = read_tensors(
-                    self.folder / f"state-{step}.safetensors", found["sha256"], "going back to an earlier step."
-                )
+                found = saved.read(self.folder, step)
+                tensors = read_tensors(self.folder / f"state-{step}.safetensors", found["sha256"], BACK)
             except UserError as error:
                 print(error, flush=True)
                 continue
@@ -85,8 +87,7 @@ class WorkFolder:
         """Keep the rows of updates before `step`. Later rows, and a line cut off by a kill, will be written again."""
         path = self.folder / LOG
         if path.is_file():
-            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[:step]
-            path.write_text("".join(lines), encoding="utf-8")
+            paths.write_whole(path, saved.rows(path.read_bytes(), step))
 
     def log(self) -> pd.DataFrame:
         """The log so far, a row per update."""

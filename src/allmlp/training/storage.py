@@ -25,16 +25,6 @@ def write_json(path: Path, value: Any) -> None:
     paths.write_whole(path, json.dumps(value, indent=1, sort_keys=True) + "\n")
 
 
-def read_json(path: Path) -> Any:
-    """Read a JSON file. UserError with its path if it is missing or broken."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
-    except ValueError as error:
-        raise UserError(f"{path}: is not JSON ({error}). Delete it and run again.") from error
-
-
 def read_tensors(path: Path, expected_sha256: str, way_out: str) -> dict[str, torch.Tensor]:
     """Read weights after checking their digest. `way_out` ends the message when they are damaged."""
     if not path.is_file():

@@ -1,6 +1,5 @@
 """One run's published checkpoints, as measures and longer runs read them."""
 
-import json
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from allmlp.models.base import SequenceModel
 from allmlp.run import Run
 from allmlp.tasks.task import Task
 from allmlp.training.building import build_task
-from allmlp.training.storage import MANIFEST, read_json, read_tensors
+from allmlp.training.storage import MANIFEST, read_tensors
+from allmlp.whole import read_json
 
 TIMINGS = Path("work/timings")
 
@@ -28,11 +28,18 @@ class Trained:
 
     @cached_property
     def _manifest(self) -> dict[str, str]:
-        return read_json(self.run.folder / MANIFEST)
+        return read_json(self.run.folder / MANIFEST, self._way_out)
 
     @cached_property
     def _described(self) -> dict[str, Any]:
-        return read_json(self.run.folder / "run.json")
+        return read_json(self._checked("run.json"), self._way_out)
+
+    def _checked(self, name: str) -> Path:
+        """A file, if it is as the manifest has it."""
+        path = self.run.folder / name
+        if not path.is_file() or paths.file_sha256(path) != self._manifest.get(name):
+            raise UserError(f"{path}: is missing or damaged; {self._way_out}")
+        return path
 
     @property
     def ending(self) -> dict[str, Any]:
@@ -62,10 +69,7 @@ class Trained:
     @property
     def log(self) -> pd.DataFrame:
         """The training log: step, loss, learning_rate, gradient_norm, scores, validation_loss; a row per update."""
-        path = self.run.folder / "log.parquet"
-        if not path.is_file() or paths.file_sha256(path) != self._manifest["log.parquet"]:
-            raise UserError(f"{path}: is missing or damaged; {self._way_out}")
-        return pd.read_parquet(path)
+        return pd.read_parquet(self._checked("log.parquet"))
 
     @property
     def steps(self) -> list[int]:
@@ -93,4 +97,4 @@ class Trained:
     def timing(self) -> dict[str, Any]:
         """Seconds and hardware of the training if this machine did it, else empty."""
         path = TIMINGS / f"{self.run.id}.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return read_json(path) if path.is_file() else {}

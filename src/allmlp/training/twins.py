@@ -6,7 +6,6 @@ killed there. A twin is used only if it has everything that the longer run would
 
 import json
 import math
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ import pandas as pd
 from allmlp import paths
 from allmlp.errors import UserError
 from allmlp.run import Run
-from allmlp.training.state import LOG
-from allmlp.training.storage import MANIFEST, read_json, write_json
+from allmlp.training.saved import LOG, described
+from allmlp.training.storage import MANIFEST, write_json
+from allmlp.whole import copy_whole, read_json
 
 STATE = "final-state.safetensors"
 STEPS, KEEP = 1, 3  # places in an identity's "training"
@@ -40,17 +40,14 @@ def begin_where_twin_ended(run: Run, work: Path, timings: Path) -> None:
         print(f"{run.id}: begins at step 0, because its shorter twin cannot be used: {error}", flush=True)
         return
     for name in kept:
-        shutil.copyfile(twin / name, work / name)
-    paths.write_whole(work / LOG, "".join(json.dumps(row) + "\n" for row in rows))
-    shutil.copyfile(twin / STATE, work / f"state-{step}.safetensors")
+        copy_whole(twin / name, work / name)
+    log = "".join(json.dumps(row) + "\n" for row in rows)
+    paths.write_whole(work / LOG, log)
+    copy_whole(twin / STATE, work / f"state-{step}.safetensors")
     timing = timings / f"{run.shorter}.json"
-    state = {
-        "step": step,
-        "sha256": manifest[STATE],
-        "seconds": read_json(timing)["seconds"] if timing.is_file() else math.nan,
-        "kept": {name: manifest[name] for name in kept},
-    }
-    write_json(work / f"state-{step}.json", state)
+    seconds = read_json(timing)["seconds"] if timing.is_file() else math.nan
+    weights = {name: manifest[name] for name in kept}
+    write_json(work / f"state-{step}.json", described(step, manifest[STATE], seconds, weights, log.encode()))
 
 
 def _usable(run: Run, said: dict[str, Any]) -> int:

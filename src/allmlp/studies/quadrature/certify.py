@@ -23,7 +23,8 @@ from allmlp.studies.quadrature.certificate import NAMES, operations
 from allmlp.studies.quadrature.certificate.levels import Certificate, certify
 from allmlp.studies.quadrature.certificate.network import check
 from allmlp.studies.quadrature.frequencies import Floats
-from allmlp.training.storage import MANIFEST, read_json, read_tensors
+from allmlp.training.storage import MANIFEST, read_tensors
+from allmlp.whole import read_json
 
 HEADS = ("level", "terms", "certified pairs", "smallest", "mean bound", "operations", "of brute force", "took")
 ARCHITECTURES = ("constant-attention", "hand-coded-addition")  # names of runs with such weights

@@ -1,0 +1,43 @@
+"""The catalogue of faults, with one seed each: the steps up to measurements are quick. `make faults` has more seeds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults import catalogue, subject, trials
+
+QUICK = ("tokenize", "train", "measure")
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> subject.Subject:
+    """The subject up to its measurements."""
+    return subject.make(tmp_path_factory.mktemp("faults"), QUICK)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> subject.Subject:
+    """The subject up to its report."""
+    return subject.make(tmp_path_factory.mktemp("faults"))
+
+
+def trials_of(steps: tuple[str, ...]) -> Iterator[object]:
+    """Every fault at one of these steps, another one for each kind."""
+    for number, fault in enumerate(catalogue.CATALOGUE):
+        if of := [step for step in fault.steps if step in steps]:
+            step = of[number % len(of)]
+            yield pytest.param(fault, step, id=f"{fault.kind}-{step}".replace(" ", "_"))
+
+
+@pytest.mark.parametrize(("fault", "step"), trials_of(QUICK))
+def test_a_step_survives(quick: subject.Subject, fault: catalogue.Fault, step: str, tmp_path: Path) -> None:
+    row = trials.carry_out(quick, fault.kind, fault.put, step, seed=0, folder=tmp_path)
+    assert not row.lost, row.lost
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("fault", "step"), trials_of(subject.STEPS[len(QUICK) :]))
+def test_the_last_mile_survives(whole: subject.Subject, fault: catalogue.Fault, step: str, tmp_path: Path) -> None:
+    row = trials.carry_out(whole, fault.kind, fault.put, step, seed=1, folder=tmp_path)
+    assert not row.lost, row.lost
