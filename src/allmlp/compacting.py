@@ -1,12 +1,11 @@
 """Make the store and the checkpoints smaller: merge parts, and remove results that were made again under a newer
 recipe."""
 
-import json
 import shutil
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from allmlp import paths, store
+from allmlp import artifacts, paths, store
 from allmlp.keeping import CHECKPOINTS
 from allmlp.plan import Plan
 from allmlp.report.ages import History
@@ -55,9 +54,7 @@ def superseded_checkpoints(plan: Plan) -> list[Path]:
         for of in plan.by_scale[scale].values()
         for run in of
     }
-    said = {
-        path.parent: json.loads(path.read_text(encoding="utf-8")) for path in sorted(CHECKPOINTS.glob("*/run.json"))
-    }
+    said = {path.parent: artifacts.read("checkpoint", path) for path in sorted(CHECKPOINTS.glob("*/run.json"))}
     newer_ids = {folder: small.get(one["settings"], folder.name) for folder, one in said.items()}
     again = {folder for folder, new in newer_ids.items() if new != folder.name and (CHECKPOINTS / new).is_dir()}
     needed = {one["run"]["parent"] for folder, one in said.items() if folder not in again}  # by checkpoints that stay

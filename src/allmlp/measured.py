@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from allmlp import artifacts
 from allmlp.errors import UserError
 
 
@@ -41,7 +42,8 @@ def read(file: Path) -> tuple[Measured, pa.Table]:
     """The description and the rows in a run's own file. UserError if it is damaged."""
     try:
         table = pq.read_table(file, use_threads=False, pre_buffer=False)
-        about = json.loads(table.schema.metadata[b"allmlp"])
+        about = artifacts.parsed(table.schema.metadata[b"allmlp"])
+        about = artifacts.known("measurement", file, about)
         measured = Measured(about["run"], about["settings"], tuple(about["recipes"]))
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError) as error:
         raise UserError(

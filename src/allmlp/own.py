@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from allmlp import paths
+from allmlp.errors import UserError
 from allmlp.plan import Plan, load_plan
 from allmlp.store import STORE
 
@@ -26,7 +27,10 @@ def folder(plan: Plan) -> Path | None:
         return plan.root / OWN / TRIAL if plan.scale == TRIAL != plan.of_git.scale else None
     if _is_recorded(plan):
         return None
-    return plan.root / OWN / "-".join(file.stem for file in plan.overlays)
+    name = "-".join(file.stem for file in plan.overlays)
+    if name == TRIAL or name.startswith("."):
+        raise UserError(f"{plan.overlays[0]}: {OWN / name} cannot be the folder of its results. Rename the file.")
+    return plan.root / OWN / name
 
 
 def _is_recorded(plan: Plan) -> bool:

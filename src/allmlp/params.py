@@ -13,7 +13,7 @@ from allmlp.errors import UserError
 from allmlp.layered import LOCAL as LOCAL
 from allmlp.layered import SCALES as SCALES
 from allmlp.layered import Scale as Scale
-from allmlp.strict import Strict, checked
+from allmlp.strict import NAME, OF_NAMES, Strict, checked
 from allmlp.yamlfile import Located, Place, at
 
 
@@ -49,6 +49,9 @@ def load(
     files = [yamlfile.read(path), *map(yamlfile.read, overlays or [])]
     located = layered.top_level(path.parent, files, changes or {}, committed)
     top = checked(_Top, located.value, located, ())
+    for name in top.corpora:
+        if not NAME.fullmatch(name):
+            raise UserError(f"{located.where(('corpora', name))}: corpus {name!r}: a name {OF_NAMES}. Rename it.")
     specs = {name: checked(CorpusSpec, value, located, ("corpora", name)) for name, value in top.corpora.items()}
     corpora, root = taught(specs), path.parent
     settings: dict[tuple[str, Scale], Any] = {}

@@ -1,6 +1,5 @@
 """The plan: from parameters to runs, their files, and which of these exist already. Imports no torch."""
 
-import json
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -8,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from allmlp import batches, params, paths, store, studies
+from allmlp import artifacts, batches, params, paths, store, studies
 from allmlp.batches import Batch
 from allmlp.context import Context as Context  # studies import it from here
 from allmlp.corpora import identity
@@ -219,7 +218,8 @@ class Plan:
         if any(store.new(self.every)):
             return True
         try:
-            judged, digest = json.loads(CLAIMS.read_text(encoding="utf-8"))["plan"], self.digest()
+            claims = artifacts.parsed(CLAIMS.read_text(encoding="utf-8"))
+            judged, digest = artifacts.known("claims", CLAIMS, claims)["plan"], self.digest()
             return judged != digest or digest not in REPORT.read_text(encoding="utf-8")
         except (FileNotFoundError, KeyError, ValueError):
             return True

@@ -1,6 +1,5 @@
 """`make reproduce`: make every run of the chosen scale again in a separate folder, and copy the results on success."""
 
-import json
 import os
 import shutil
 import signal
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from allmlp import measured, measuring, orphans, own, paths, store
+from allmlp import artifacts, measured, measuring, orphans, own, paths, store
 from allmlp.corpora.identity import LOCAL_LOCK, LOCK
 from allmlp.errors import UserError
 from allmlp.locks import hold
@@ -142,7 +141,7 @@ def _all_or_nothing(root: Path, apart: Path) -> Iterator[None]:
 
 
 def _verdicts() -> dict[str, str]:
-    entries = json.loads(CLAIMS.read_text(encoding="utf-8"))["claims"] if CLAIMS.is_file() else []
+    entries = artifacts.read("claims", CLAIMS)["claims"] if CLAIMS.is_file() else []
     return {entry["id"]: entry["verdict"] for entry in entries}
 
 

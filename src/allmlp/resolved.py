@@ -10,12 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+from allmlp import artifacts
 from allmlp.batches import to_train, unmeasured
 from allmlp.errors import UserError
 from allmlp.run import Run, related
 
 PLAN = Path("work/plan.json")
-FORMAT = 1
+FORMAT = artifacts.FORMATS["plan"]
 TUPLES = ("measures", "keep", "search", "tested")
 WAY_OUT = "Unpack a bundle that this version of the code has packed."
 
@@ -111,7 +112,8 @@ class ResolvedPlan:
 def from_json(text: str) -> ResolvedPlan:
     """The plan from `to_json`. UserError for other content."""
     try:
-        content = json.loads(text)
+        content = artifacts.parsed(text)
+        artifacts.known("plan", PLAN, content)
         if content["format"] != FORMAT:
             raise UserError(f"{PLAN}: is of format {content['format']}, this code reads {FORMAT}. {WAY_OUT}")
         runs = {values["id"]: _run(values) for values in content["runs"]}

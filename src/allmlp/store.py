@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from allmlp import measured, paths
+from allmlp import artifacts, measured, paths
 from allmlp.errors import UserError
 from allmlp.measured import Measured
 from allmlp.run import Run
@@ -162,6 +162,7 @@ def _read(part: Path) -> pa.Table:
         table = pq.read_table(io.BytesIO(content), read_dictionary=list(ABOUT), use_threads=False, pre_buffer=False)
     except (OSError, pa.ArrowException) as error:
         raise UserError(f"{part}: cannot be read as a part of the store ({error}). {way_out}") from error
+    artifacts.known("measurement", part, {"format": int((table.schema.metadata or {}).get(b"format", 1))})
     if digest_of(content) != part.stem:
         raise UserError(f"{part}: its bytes are not those that its name is the digest of. {way_out}")
     if lacking := [name for name in ABOUT if name not in table.column_names]:

@@ -1,6 +1,7 @@
 """The pydantic base class of all user settings: unknown keys are refused, with the nearest valid one."""
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -11,6 +12,9 @@ from allmlp.errors import UserError
 from allmlp.yamlfile import Located, Place, at
 
 Scale = Literal["smoke", "laptop", "workstation", "long", "gpu", "paper"]  # parameters and claims name them
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")  # of corpora and states: they become names of files
+OF_NAMES = "has only a-z, 0-9, _, . and -, and begins with a letter or digit"
+PASSWORD = re.compile(r"//[^/@\s]*@")  # in a URL; messages end in logs
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "workstation", "long", "gpu", "paper")
 
 
@@ -75,7 +79,8 @@ def _message(located: Located, error: Any, prefix: Place) -> str:
         return f"{located.where((*place, key))}: {wrong} {key!r} in {owner}. {advice}"
     if error["type"] == "missing":
         return f"{located.where(place)}: {owner} lacks the key '{error['loc'][-1]}'"
-    return f"{located.where(place)}: {owner} is {node!r}: {error['msg'][0].lower()}{error['msg'][1:]}"
+    shown = PASSWORD.sub("//...@", f"{node!r}")
+    return f"{located.where(place)}: {owner} is {shown}: {error['msg'][0].lower()}{error['msg'][1:]}"
 
 
 def _found(located: Located, loc: Place, prefix: Place) -> tuple[Place, Any]:

@@ -4,13 +4,11 @@ A file is written beside its place under a hidden name with the host and the pro
 The next writer of the same file removes what dead processes left.
 """
 
-import json
 import os
 import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from allmlp.errors import UserError
 
@@ -76,13 +74,3 @@ def alive(pid: int) -> bool:
     except PermissionError:
         pass  # alive, of another user
     return True
-
-
-def read_json(path: Path, way_out: str = "Delete it and run again.") -> Any:
-    """Read a JSON file. UserError with its path if it is missing or broken."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
-    except ValueError as error:  # of the letters, too
-        raise UserError(f"{path}: is not JSON ({error}). {way_out}") from error

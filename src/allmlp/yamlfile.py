@@ -1,4 +1,4 @@
-"""YAML with the file and line of each value, for error messages."""
+"""YAML with the file and line of each value, for error messages. Bombs are refused before they are values."""
 
 import re
 from dataclasses import dataclass, field
@@ -15,6 +15,9 @@ DISCRIMINATORS = (
     "source",
     "kind",
 )  # a mapping that changes one of these keys replaces the old mapping instead of merging
+LARGEST = 1 << 20  # characters of a file; the project's own have less than 60,000
+DEEPEST = 100  # levels of nesting; libyaml overflows its stack at some ten thousand
+MOST = 100_000  # values, those of an alias counted wherever it stands
 
 
 @dataclass
@@ -86,7 +89,10 @@ def _located(text: str, file: str) -> Located:
 
 
 def _parsed(text: str, file: str) -> tuple[yaml.Node | None, Any]:
+    if len(text) > LARGEST:
+        raise UserError(f"{file}: has {len(text):,} characters, more than {LARGEST:,}: these are no parameters.")
     try:
+        _refuse_bombs(text, file)
         loader = _Loader(text)
         node = loader.get_single_node()
         return node, loader.construct_document(node) if node is not None else {}
@@ -96,8 +102,30 @@ def _parsed(text: str, file: str) -> tuple[yaml.Node | None, Any]:
     except yaml.reader.ReaderError as error:
         line, character = text.count("\n", 0, error.position) + 1, text[error.position]
         raise UserError(f"{file}:{line}: is not YAML: holds the character {character!r}. Remove it.") from error
-    except ValueError as error:  # text that looks like a date but is not valid
+    except (ValueError, OverflowError) as error:  # text that looks like a date or a number but is not valid
         raise UserError(f"{file}: is not YAML: {error}") from error
+
+
+def _refuse_bombs(text: str, file: str) -> None:
+    """Read the text as events, which need no stack, and refuse what would be too deep or too much as values."""
+    sizes: dict[str, int] = {}  # anchor -> values
+    open_: list[tuple[str | None, int]] = []  # collections around: anchor, values before it
+    total = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        where = f"{file}:{event.start_mark.line + 1 if event.start_mark else 1}"
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_.append((event.anchor, total))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = open_.pop()
+            sizes |= {anchor: total - before} if anchor else {}
+        elif isinstance(event, yaml.AliasEvent) and any(anchor == event.anchor for anchor, _ in open_):
+            raise UserError(f"{where}: *{event.anchor} stands within itself, so it has no end. Write its value there.")
+        if isinstance(event, yaml.NodeEvent):
+            total += sizes.get(event.anchor or "", 1) if isinstance(event, yaml.AliasEvent) else 1
+        if len(open_) > DEEPEST:
+            raise UserError(f"{where}: is nested more than {DEEPEST} levels deep. No parameters are: write it flatter.")
+        if total > MOST:
+            raise UserError(f"{where}: more than {MOST:,} values so far, those of aliases included. Use fewer aliases.")
 
 
 def records(text: str, file: str, key: str) -> Located:

@@ -29,17 +29,28 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 Members = dict[str, bytes]
 
 
-def bundle(members: Members, file: Path, change: Callable[[tarfile.TarInfo], None] | None = None) -> Path:
-    """A bundle with a true manifest of these members; `change` alters their headers."""
+def true_manifest(members: Members) -> bytes:
+    """The manifest that `allmlp pack` would write of these members."""
     entries = {name: {"bytes": len(c), "sha256": sha256(c).hexdigest()} for name, c in members.items()}
-    manifest = json.dumps({"format": FORMAT, "scale": "smoke", "members": entries}).encode()
-    with pa.CompressedOutputStream(str(file), "zstd") as stream, tarfile.open(fileobj=stream, mode="w|") as tar:
+    return json.dumps({"format": FORMAT, "scale": "smoke", "members": entries}).encode()
+
+
+def packed(manifest: bytes, members: Members, change: Callable[[tarfile.TarInfo], None] | None = None) -> bytes:
+    """The bytes of a bundle; `change` alters the headers of its members."""
+    buffer = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(buffer, "zstd") as stream, tarfile.open(fileobj=stream, mode="w|") as tar:
         for name, content in {"manifest.json": manifest, **members}.items():
             about = tarfile.TarInfo(name)
             about.size = len(content)
             if change and name != "manifest.json":
                 change(about)
             tar.addfile(about, io.BytesIO(content) if about.isreg() else None)
+    return buffer.getvalue().to_pybytes()
+
+
+def bundle(members: Members, file: Path, change: Callable[[tarfile.TarInfo], None] | None = None) -> Path:
+    """A file that is a bundle, with a true manifest."""
+    file.write_bytes(packed(true_manifest(members), members, change))
     return file
 
 

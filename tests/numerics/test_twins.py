@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from allmlp import paths
+from allmlp.artifacts import read_json
 from allmlp.run import Run
 from allmlp.training import checkpoint
 from allmlp.training.twins import STATE
-from allmlp.whole import read_json
 from tests import tiny
 from tests.workflow.asking import contents
 

@@ -138,7 +138,7 @@ def test_bad_input_is_one_message_that_says_what_to_do(change: dict, said: str, 
 def test_damaged_files_and_images_are_named(tmp_path: Path) -> None:
     pixels, labels = pictures(3)
     parquet(tmp_path / "mine.parquet", [png(pixels[0]), b"no picture", png(pixels[2])], labels.tolist())
-    assert "mine.parquet: row 1 holds no image that Pillow can decode" in refused(
+    assert "mine.parquet: row 1 holds no image that can be read" in refused(
         tmp_path, source="images", files="mine.parquet"
     )
     parquet(tmp_path / "mine.parquet", [png(pixels[0]), None, png(pixels[2])], labels.tolist())

@@ -16,7 +16,7 @@ PACKAGE = Path(allmlp.__file__).parent
 # Names on one floor do not import one another.
 FLOORS = [
     "errors columns primes orphans aligning",
-    "whole yamlfile stale",
+    "whole yamlfile stale artifacts",
     "paths",
     "strict",
     "ledgers",

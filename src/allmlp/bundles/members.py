@@ -1,7 +1,6 @@
 """The members that a bundle may have: their places, their formats, and their order."""
 
 import io
-import json
 import re
 from dataclasses import dataclass
 from hashlib import sha256
@@ -9,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from allmlp import paths
+from allmlp import artifacts, paths
 from allmlp.errors import UserError
 
-MANIFEST, FORMAT = "manifest.json", 2
+MANIFEST, FORMAT = "manifest.json", artifacts.FORMATS["bundle"]
 NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+=-]*"  # no leading dot: no member is hidden or leads upwards
 PLACES = re.compile(
     rf"results/(checkpoints|tokens)/{NAME}/{NAME}|work/measurements/{NAME}/{NAME}/{NAME}-r\d+\.parquet"
@@ -88,7 +87,7 @@ def _is_numbers(content: bytes) -> bool:
 
 def _is_json(content: bytes) -> bool:
     try:
-        json.loads(content)
+        artifacts.parsed(content)
     except ValueError:
         return False
     return True

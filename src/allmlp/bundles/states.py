@@ -1,11 +1,11 @@
 """The newest undamaged state of a run in its work folder, as files."""
 
-import json
 from pathlib import Path
 
+from allmlp import artifacts
 from allmlp.bundles.members import Member
 from allmlp.training.saved import has_log, is_intact
-from allmlp.training.storage import MANIFEST
+from allmlp.training.storage import MANIFEST, read_manifest
 
 RUNS = Path("work/runs")
 COMPLETE = 1 << 62  # the step of a training that has ended and lacks only its publication
@@ -20,7 +20,7 @@ def newest(run_id: str) -> tuple[int, list[Member]]:
     folder = RUNS / run_id
     for _ in range(3):
         if (folder / "complete").is_file():
-            names = [*json.loads((folder / MANIFEST).read_text(encoding="utf-8")), MANIFEST, "complete"]
+            names = [*read_manifest(folder), MANIFEST, "complete"]
             return COMPLETE, [Member(f"{folder}/{name}") for name in names]
         steps = (int(path.stem.removeprefix("state-")) for path in folder.glob("state-*.json"))
         for step in sorted(steps, reverse=True):
@@ -35,7 +35,8 @@ def _state(folder: Path, step: int) -> list[Member]:
         about = (folder / f"state-{step}.json").read_bytes()
         weights = (folder / f"state-{step}.safetensors").read_bytes()
         log = (folder / "log.jsonl").read_bytes().splitlines(keepends=True)[:step] if step else []
-        found = json.loads(about)
+        found = artifacts.parsed(about)
+        artifacts.known("state", folder, found)
         kept = [Member(f"{folder}/{name}", (folder / name).read_bytes()) for name in found["kept"]]
     except (OSError, ValueError, KeyError, TypeError):
         return []

@@ -1,6 +1,5 @@
 """`allmlp unpack`: take the files of a bundle that are newer than those here. Everything in it is checked first."""
 
-import json
 import re
 import tarfile
 from collections import Counter
@@ -12,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from allmlp import paths, store
+from allmlp import artifacts, paths, store
 from allmlp.bundles.members import FORMAT, MANIFEST, check_form, check_name
 from allmlp.bundles.states import COMPLETE, newest
 from allmlp.errors import UserError
@@ -74,7 +73,8 @@ def _manifest(tar: tarfile.TarFile) -> dict[str, dict[str, Any]]:
             f"the first member is not {MANIFEST}: this is no bundle. {NOTHING} Give a file that `allmlp pack` wrote."
         )
     stream = tar.extractfile(about)
-    found = json.loads(stream.read() if stream else b"")
+    found = artifacts.parsed(stream.read() if stream else b"")
+    artifacts.known("bundle", MANIFEST, found)
     try:
         if found["format"] != FORMAT:
             raise UserError(

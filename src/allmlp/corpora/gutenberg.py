@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from allmlp import paths
+from allmlp import artifacts, paths
 from allmlp.corpora import reading
 from allmlp.corpora.images.fetching import fetch
 from allmlp.errors import UserError
@@ -67,7 +67,7 @@ def read_lock(root: Path) -> dict[str, str | None]:
     """`gutenberg.lock`: URL -> sha256, null if it was never fetched. UserError for other content."""
     path = root / LOCK
     try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        found = artifacts.parsed(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except ValueError as error:
         raise UserError(f"{path}: is not JSON ({error}). `git checkout {LOCK}`.") from error
     if not isinstance(found, dict):

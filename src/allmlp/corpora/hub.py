@@ -30,7 +30,7 @@ class HubCorpus(Strict):
     """One split of one data set of the Hub at one commit."""
 
     source: Literal["hub"] = "hub"
-    name: str = Field(min_length=1, description="owner/name on the Hub")
+    name: str = Field(pattern=r"^\w[\w.-]*/\w[\w.-]*$", description="owner/name on the Hub")
     config: str | None = Field(None, description="configuration, for a data set that has several")
     split: str = Field("train", min_length=1)
     revision: str = Field(description="the commit: 40 hexadecimal digits")
@@ -81,6 +81,8 @@ class HubCorpus(Strict):
         """The rows of the data set. Errors of the network or the library become a UserError."""
         import datasets
 
+        if Path(self.name).exists():
+            raise UserError(f"{self._where()}: the folder {self.name} here would be read in its place. Rename it.")
         try:
             # no trust_remote_code: the library refuses data sets that are scripts
             data = datasets.load_dataset(

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from allmlp import paths, recipes
+from allmlp import artifacts, paths, recipes
 from allmlp.corpora.sources import StoriesCorpus
 from allmlp.corpora.spec import CorpusSpec
 from allmlp.errors import UserError
@@ -39,7 +39,12 @@ def read_lock(root: Path, committed: bool = False) -> dict[str, dict[str, Any]]:
 
 
 def _entries(path: Path) -> dict[str, dict[str, Any]]:
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    return {
+        name: artifacts.known("corpora", f"{path}: {name}", entry)
+        for name, entry in artifacts.read("corpora", path, f"`git checkout {path.name}`, or delete it.").items()
+    }
 
 
 def _locked(name: str, spec: CorpusSpec, root: Path, committed: bool) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Streams of bytes and text from files: plain or as .xz, .gz, .zst.
 
 No whole file is in memory: bytes come in pieces of about a MB, and a caller keeps one document.
-Every fault of a file (truncated, corrupt, not UTF-8) is a `UserError` that names the place.
+Every fault of a file (truncated, corrupt, not UTF-8, a bomb) is a `UserError` that names the place.
 """
 
 import codecs
@@ -16,6 +16,8 @@ CHUNK = 1 << 20  # bytes read at once
 COMPRESSIONS = (".xz", ".gz", ".zst")
 KINDS = (".txt", ".jsonl", ".parquet")
 LONGEST = 1 << 26  # characters of one document; more means a wrong separator
+UNQUESTIONED = 1 << 24  # bytes that any file may expand to
+EXPANSION = 200  # times its size that a larger one may; English has 3 to 5, a log of equal lines 50
 
 
 def kind(path: Path) -> str:
@@ -39,7 +41,7 @@ def _zst(file: IO[bytes]) -> Iterator[bytes]:
     import zstandard
 
     frame = zstandard.ZstdDecompressor().decompressobj()
-    while piece := file.read(1 << 14):  # small: a frame may grow a thousandfold
+    while piece := file.read(1 << 10):  # small: 4 bytes may become 128 kB
         while piece:
             if frame.eof:
                 frame = zstandard.ZstdDecompressor().decompressobj()
@@ -50,8 +52,25 @@ def _zst(file: IO[bytes]) -> Iterator[bytes]:
         raise EOFError("compressed file ended before its last frame did")
 
 
+def expanding(path: Path, size: int) -> None:
+    """UserError if the file has expanded to so many bytes that it must be a bomb."""
+    if size > UNQUESTIONED and size > EXPANSION * path.stat().st_size:
+        raise UserError(
+            f"{path}: expands to more than {EXPANSION} times its {path.stat().st_size:,} bytes. No text is so regular. "
+            f"If you trust it, decompress it yourself, or write it again."
+        )
+
+
 def chunks(path: Path) -> Iterator[bytes]:
     """The decompressed bytes, no piece empty. Raises UserError for a truncated, corrupt or unreadable one."""
+    size = 0
+    for piece in _pieces(path):
+        size += len(piece)
+        expanding(path, size)
+        yield piece
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
     import gzip
     import lzma
 
@@ -95,6 +114,11 @@ def text(path: Path) -> Iterator[str]:
             decoded, used = codecs.utf_8_decode(data, "strict", ended)
         except UnicodeDecodeError as error:
             raise not_utf8(path, offset + error.start, data[error.start]) from None
+        if "\0" in decoded:
+            raise UserError(
+                f"{path}: a NUL byte at offset {offset + data.index(0):,} of the uncompressed text, so it is no text. "
+                f"Convert it if it is UTF-16 (`iconv -f UTF-16LE -t UTF-8`), or leave it out."
+            )
         yield decoded.removeprefix("\ufeff") if offset == 0 else decoded
         rest, offset = data[used:], offset + used
 

@@ -1,11 +1,12 @@
 """Texts from tables, row by row: one field of a .jsonl file, one column of a .parquet file."""
 
-import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from allmlp.corpora.reading import chunks, not_utf8
+from allmlp import artifacts
+from allmlp.corpora.reading import LONGEST, chunks, expanding, not_utf8
 from allmlp.errors import UserError
 
 
@@ -16,25 +17,29 @@ def json_rows(path: Path, field: str) -> Iterator[str]:
 
 def json_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every line of a .jsonl file, with its place as file:line. UserError for a line that is not a JSON object."""
-    rest, number, offset = b"", 0, 0
-    pieces = chunks(path)
-    ended = False
-    while not ended:
-        piece = next(pieces, b"")
-        ended = not piece
-        lines = (rest + piece).split(b"\n")
-        rest = b"" if ended else lines.pop()
+    rest, number, offset = bytearray(), 0, 0
+    for piece in chain(chunks(path), [b"\n"]):
+        *lines, after = piece.split(b"\n")
+        if lines:
+            lines[0], rest = bytes(rest) + lines[0], bytearray(after)
+        else:
+            rest += after
         for line in lines:
             number += 1
             if line.strip():
                 yield f"{path}:{number}", _object(path, number, offset, line)
             offset += len(line) + 1
+        if len(rest) > LONGEST:
+            raise UserError(
+                f"{path}:{number + 1}: a line of more than {LONGEST:,} bytes. A .jsonl file has one document per line: "
+                f"write each on a line of its own."
+            )
 
 
 def _object(path: Path, number: int, offset: int, line: bytes) -> dict[str, Any]:
     where = f"{path}:{number}"
     try:
-        row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+        row = artifacts.parsed(line.decode("utf-8-sig" if number == 1 else "utf-8"))
     except UnicodeDecodeError as error:
         raise not_utf8(path, offset + error.start, line[error.start]) from None
     except ValueError as error:
@@ -56,6 +61,8 @@ def text_of(where: str, row: dict[str, Any], field: str) -> str:
         raise UserError(f"{where}: field {field!r} is {type(value).__name__}, not text. Mend or remove the row.")
     if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
         raise UserError(f"{where}: field {field!r} holds half of a surrogate pair, which is not text. Mend the row.")
+    if "\0" in value:
+        raise UserError(f"{where}: field {field!r} holds a NUL character, which is not text. Mend or remove the row.")
     return value
 
 
@@ -63,16 +70,20 @@ def parquet_rows(path: Path, column: str) -> Iterator[str]:
     """The `column` of every row of a .parquet file, a thousand rows at a time."""
     import pyarrow.types as types
 
-    row = 0
+    row = size = 0
     try:
         for batch in parquet_batches(path, {"column": column}, 1000):
             (found,) = batch.schema.types
-            if not (types.is_string(found) or types.is_large_string(found)):
+            of = found.value_type if types.is_dictionary(found) else found
+            if not (types.is_string(of) or types.is_large_string(of) or types.is_string_view(of)):
                 raise UserError(f"{path}: column {column!r} holds {found}, not text. Correct `column:`.")
             for value in batch.column(0):
                 if not value.is_valid:
                     raise UserError(f"{path}: row {row:,} of column {column!r} is null. Fill or remove it.")
-                yield value.as_py()
+                text = text_of(f"{path}: row {row:,}", {column: value.as_py()}, column)
+                size += len(text)
+                expanding(path, size)
+                yield text
                 row += 1
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: row {row:,} of column {column!r} is not UTF-8 ({error}).") from None
@@ -91,6 +102,16 @@ def parquet_batches(path: Path, columns: dict[str, str], rows: int) -> Iterator[
                     raise UserError(
                         f"{path}: no column {column!r}; it has {', '.join(map(repr, names))}. Correct `{key}:`."
                     )
+                if names.count(column) > 1:
+                    raise UserError(f"{path}: has {names.count(column)} columns {column!r}. Keep one of them.")
+            expanding(path, _uncompressed(file.metadata, set(columns.values())))
             yield from file.iter_batches(batch_size=rows, columns=list(columns.values()))
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{path}: truncated or corrupt .parquet file ({error}). Fetch or write it again.") from error
+
+
+def _uncompressed(metadata: Any, columns: set[str]) -> int:
+    """The bytes of these columns without compression, by the file's own account."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    parts = [group.column(number) for group in groups for number in range(metadata.num_columns)]
+    return sum(part.total_uncompressed_size for part in parts if part.path_in_schema.split(".")[0] in columns)

@@ -8,10 +8,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from allmlp import paths
+from allmlp import artifacts, paths
 from allmlp.errors import UserError
 from allmlp.paths import CLAIMS
-from allmlp.whole import read_json
 
 WAY_OUT = f"Run `allmlp judge`, or `git checkout {CLAIMS}`."
 
@@ -39,7 +38,7 @@ def read() -> dict[str, Any]:
     """The content of the file, with lists of runs."""
     if not CLAIMS.is_file():
         raise UserError(f"{CLAIMS}: is missing. Run `allmlp judge`.")
-    content: dict[str, Any] = read_json(CLAIMS, WAY_OUT)
+    content: dict[str, Any] = artifacts.read("claims", CLAIMS, WAY_OUT)
     try:
         for verdict in _verdicts(content["claims"]):
             if "runs" in verdict:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import matplotlib
 
-from allmlp import paths, recipes, store
+from allmlp import artifacts, paths, recipes, store
 from allmlp.report import evidence, exhibits, levels, saving, style
 from allmlp.report.evidence import Evidence
 from allmlp.report.exhibits import Exhibit
@@ -67,7 +67,7 @@ def jobs(study: str, png: bool = False) -> tuple[list[Job], dict[str, Any]]:
     """The figures of a study that must be drawn, and the index of all its figures. `png`: all of them, as PNG below
     work/."""
     folder = FIGURES / study
-    before = json.loads((folder / INDEX).read_text(encoding="utf-8")) if (folder / INDEX).is_file() else {}
+    before = artifacts.read("exhibits", folder / INDEX) if (folder / INDEX).is_file() else {}
     todo, index = [], {}
     for name, exhibit in exhibits.of(study, "figures").items():
         for suffix, found in evidence.sources(study, exhibit).items():

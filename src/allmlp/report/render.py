@@ -9,7 +9,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
-from allmlp import paths, studies
+from allmlp import artifacts, paths, studies
 from allmlp.errors import UserError, warn
 from allmlp.paths import REPORT
 from allmlp.report import claims, selection
@@ -19,7 +19,6 @@ from allmlp.report.planned_power import POWER
 from allmlp.report.saving import element
 from allmlp.report.tabulate import TABLES
 from allmlp.studies.levelling import LIMIT
-from allmlp.whole import read_json
 
 PDF = Path("results/report.pdf")
 LARGEST = 4_000_000  # bytes: git keeps every version, compressed to a sixth
@@ -27,12 +26,15 @@ VERDICTS = ("reproduced", "partly", "contradicted", "undecided", "not testable a
 LONGEST = 20  # rows of a table that are shown before it is unfolded
 
 
-def _json(path: Path) -> dict[str, Any]:
-    return read_json(path, f"`dvc repro` makes it again, or `git checkout {path}`.") if path.is_file() else {}
+def kept(kind: str, path: Path) -> dict[str, Any]:
+    """The content of a file of the last mile, empty without one."""
+    return (
+        artifacts.read(kind, path, f"`dvc repro` makes it again, or `git checkout {path}`.") if path.is_file() else {}
+    )
 
 
 def _figures(study: str) -> list[dict[str, Any]]:
-    index, found = _json(FIGURES / study / "index.json"), []
+    index, found = kept("exhibits", FIGURES / study / "index.json"), []
     place = list(studies.STUDIES).index(study)
     for number, (name, about) in enumerate(index.items()):
         svg = Markup(element(FIGURES / study / f"{name}.svg", f"f{place}-{number}"))
@@ -41,7 +43,7 @@ def _figures(study: str) -> list[dict[str, Any]]:
 
 
 def _tables(study: str) -> list[dict[str, Any]]:
-    index = _json(TABLES / study / "index.json")
+    index = kept("exhibits", TABLES / study / "index.json")
     found = []
     for name, about in index.items():
         rows = _csv(TABLES / study / f"{name}.csv")
@@ -90,7 +92,7 @@ def _spent(study: str, runs: pd.DataFrame) -> list[dict[str, Any]]:
 
 def content() -> dict[str, Any]:
     """The values of the templates."""
-    selected, judged, power = selection.read(), claims.read(), _json(POWER)
+    selected, judged, power = selection.read(), claims.read(), kept("power", POWER)
     runs = _csv(TABLES / "runs.csv")
     verdicts = {entry["id"]: entry for entry in judged["claims"]}
     shown, total, rows = [], Counter[str](), []

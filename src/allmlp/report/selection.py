@@ -17,13 +17,12 @@ Of each study at each scale, or recorded overlay, it holds
 Before the first measurement, runs have no description. `opened` gives the content that `Evidence` reads.
 """
 
-import json
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from allmlp import paths
+from allmlp import artifacts, paths
 from allmlp.errors import UserError
 from allmlp.run import Run
 
@@ -113,7 +112,7 @@ def read() -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _read(text: str) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = json.loads(text)
+        content: dict[str, Any] = artifacts.known("selection", SELECTED, artifacts.parsed(text))
         studies = {study: {s: opened(at) for s, at in scales.items()} for study, scales in content["studies"].items()}
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{SELECTED}: this code cannot read it ({error!r}). Run `allmlp select`.") from error

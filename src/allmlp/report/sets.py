@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from allmlp import paths, studies
+from allmlp import artifacts, paths, studies
 from allmlp.errors import UserError
 from allmlp.report import exhibits
 from allmlp.report.exhibits import Exhibit
 from allmlp.run import Run
-from allmlp.whole import read_json
 
 SETS = Path("results/sets.json")
 WAY_OUT = f"`git checkout {SETS}`, or delete it and run `allmlp select`."
@@ -75,7 +74,7 @@ class Sets:
         """The content of the file; empty without one."""
         if not SETS.is_file():
             return cls()
-        content = read_json(SETS, WAY_OUT)
+        content = artifacts.read("sets", SETS, WAY_OUT)
         try:
             lists = content["sets"]
             return cls(

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from allmlp import paths
+from allmlp import artifacts, paths
 from allmlp.aligning import aligned
 from allmlp.errors import UserError
 from allmlp.paths import CLAIMS
@@ -59,7 +59,7 @@ def _claims(state: str) -> dict[str, dict[str, Any]]:
     content = repository.content(state, CLAIMS)
     if content is None:
         raise UserError(f"{state[:12]}: has no {CLAIMS}.")
-    return {entry["id"]: entry for entry in json.loads(content)["claims"]}
+    return {entry["id"]: entry for entry in artifacts.known("claims", CLAIMS, artifacts.parsed(content))["claims"]}
 
 
 def _moved(then: dict[str, Any], now: dict[str, Any]) -> bool:

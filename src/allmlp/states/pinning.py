@@ -1,7 +1,6 @@
 """`allmlp pin NAME`: a name for a state, given only where everything is committed, measured and in the remote."""
 
 import json
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -17,9 +16,9 @@ from allmlp.plan import Plan
 from allmlp.report import claims
 from allmlp.report.tabulate import TABLES
 from allmlp.states import repository
+from allmlp.strict import NAME, OF_NAMES
 
 PINS = Path("results/PINS.md")
-NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 HEAD = """# Pinned states
 
 | state | commit | pinned | verdicts of the papers' claims | hours of training |
@@ -31,7 +30,7 @@ SIGN = "allmlp pin: "  # begins the message of a tag that is a pin
 def pin(plan: Plan, name: str) -> None:
     """Tag HEAD, and add a row to results/PINS.md. UserError with everything that stands against it."""
     if not NAME.fullmatch(name):
-        raise UserError(f"{name!r}: a state's name has only a-z, 0-9, _, . and -, and begins with a letter or digit.")
+        raise UserError(f"{name!r}: a state's name {OF_NAMES}.")
     if against := [*_uncommitted(), *_unmeasured(plan), *_not_in_the_remote()]:
         raise UserError(f"{name}: not pinned.\n" + "\n".join(f"- {reason}" for reason in against))
     commit = repository.commit("HEAD")

@@ -5,11 +5,11 @@ a machine that only trains need not have it. Every kind reserves one id, `eod`, 
 encoded to it.
 """
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from allmlp import artifacts
 from allmlp.errors import UserError
 from allmlp.tokenizers.base import Tokenizer
 from allmlp.tokenizers.plain import ByteTokenizer, ChunkTokenizer
@@ -52,7 +52,7 @@ def load(folder: Path, description: dict[str, Any] | None = None) -> Tokenizer:
 
         return PieceTokenizer(model)
     try:
-        content = json.loads(described.read_text(encoding="utf-8"))
+        content = artifacts.parsed(described.read_text(encoding="utf-8"))
         if content.get("kind") == "bytes":
             return ByteTokenizer()
         if content.get("kind") == "chunks":

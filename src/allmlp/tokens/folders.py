@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from allmlp import paths
+from allmlp import artifacts, paths
 from allmlp.errors import UserError
 from allmlp.tokens.shards import cannot_write
 from allmlp.whole import place_beside, sync
@@ -72,7 +72,8 @@ class Folder:
         self.folder = Path(folder)
         path = self.folder / "meta.json"
         try:
-            self.meta: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            content = artifacts.parsed(path.read_text(encoding="utf-8"))
+            self.meta: dict[str, Any] = artifacts.known("tokens", path, content)
             self._read_meta()
             sizes, digests = self.meta["sizes"], self.meta["sha256"]
         except OSError as error:

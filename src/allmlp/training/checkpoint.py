@@ -9,11 +9,10 @@ They hold no time: the same run gives the same bytes.
 """
 
 import shutil
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from allmlp import paths
+from allmlp import artifacts, paths
 from allmlp.errors import UserError
 from allmlp.locks import hold
 from allmlp.run import Run
@@ -22,10 +21,10 @@ from allmlp.training.environment import provenance
 from allmlp.training.loop import Training
 from allmlp.training.relatives import chosen, continued
 from allmlp.training.state import tensors_of
-from allmlp.training.storage import MANIFEST, write_json, write_tensors
+from allmlp.training.storage import MANIFEST, read_manifest, write_json, write_tensors
 from allmlp.training.trained import TIMINGS, Trained
 from allmlp.training.twins import STATE, begin_where_twin_ended
-from allmlp.whole import copy_whole, read_json, sync
+from allmlp.whole import copy_whole, sync
 
 WORK = Path("work/runs")
 
@@ -58,9 +57,12 @@ def _prepared(run: Run, folder: Path) -> Training:
 
 def _is_whole(folder: Path) -> bool:
     """Are all files of its manifest there, with its digests?"""
-    files: dict[str, str] = {}
-    with suppress(UserError):  # no manifest, or a damaged one
-        files = read_json(folder / MANIFEST)
+    try:
+        files = read_manifest(folder)
+    except artifacts.NewerError:
+        raise
+    except UserError:  # no manifest, or a damaged one
+        return False
     there = "final.safetensors" in files and all((folder / name).is_file() for name in files)
     return there and all(paths.file_sha256(folder / name) == sha256 for name, sha256 in files.items())
 
@@ -84,7 +86,7 @@ def _seal(training: Training, folder: Path) -> None:
 
 def _publish(work: Path, published: Path) -> None:
     """Copy a complete run to its place, final.safetensors last: it marks a complete folder."""
-    files = sorted(read_json(work / MANIFEST), key=lambda name: name == "final.safetensors")
+    files = sorted(read_manifest(work), key=lambda name: name == "final.safetensors")
     for name in [MANIFEST, *files]:
         copy_whole(work / name, published / name)
     sync(published)  # before the work folder is removed

@@ -12,9 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from allmlp import paths
+from allmlp import artifacts, paths
 from allmlp.errors import UserError
-from allmlp.whole import read_json
 
 LOG = "log.jsonl"
 BACK = "going back to an earlier step."
@@ -34,7 +33,8 @@ def rows(log: bytes, step: int) -> bytes:
 def read(folder: Path, step: int) -> dict[str, Any]:
     """The description of a state. UserError if it is damaged, or the log, or weights kept before."""
     file, log = folder / f"state-{step}.json", folder / LOG
-    found: dict[str, Any] = read_json(file, BACK)
+    found: dict[str, Any] = artifacts.read_json(file, BACK)
+    artifacts.known("state", file, found)
     if not is_intact(found):
         raise UserError(f"{file}: is damaged; {BACK}")
     if not has_log(found, log.read_bytes() if log.is_file() else b""):

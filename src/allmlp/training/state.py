@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from allmlp import paths
+from allmlp import artifacts, paths
 from allmlp.errors import UserError
 from allmlp.training import saved
 from allmlp.training.saved import BACK, LOG
@@ -58,6 +58,8 @@ class WorkFolder:
             try:
                 found = saved.read(self.folder, step)
                 tensors = read_tensors(self.folder / f"state-{step}.safetensors", found["sha256"], BACK)
+            except artifacts.NewerError:
+                raise
             except UserError as error:
                 print(error, flush=True)
                 continue

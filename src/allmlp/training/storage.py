@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from allmlp import paths
+from allmlp import artifacts, paths
 from allmlp.errors import UserError
 
 MANIFEST = "manifest.json"
@@ -25,6 +26,15 @@ def write_json(path: Path, value: Any) -> None:
     paths.write_whole(path, json.dumps(value, indent=1, sort_keys=True) + "\n")
 
 
+def read_manifest(folder: Path, way_out: str = "Delete it and run again.") -> dict[str, str]:
+    """file -> sha256, of a folder's checkpoints. UserError if it is broken or names a file elsewhere."""
+    path = folder / MANIFEST
+    found = artifacts.read("checkpoint", path, way_out)
+    if not isinstance(found, dict) or any(Path(name).name != name for name in found):
+        raise UserError(f"{path}: holds no names of files with their sha256. {way_out}")
+    return found
+
+
 def read_tensors(path: Path, expected_sha256: str, way_out: str) -> dict[str, torch.Tensor]:
     """Read weights after checking their digest. `way_out` ends the message when they are damaged."""
     if not path.is_file():
@@ -32,4 +42,17 @@ def read_tensors(path: Path, expected_sha256: str, way_out: str) -> dict[str, to
     found = paths.file_sha256(path)
     if found != expected_sha256:
         raise UserError(f"{path}: sha256 is {found[:8]}.., {MANIFEST} says {expected_sha256[:8]}..; {way_out}")
-    return load_file(path)
+    return load_tensors(path)
+
+
+def load_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """All tensors of a safetensors file, which holds no code. UserError for a file of another kind, not opened."""
+    if path.suffix != ".safetensors":
+        raise UserError(
+            f"{path}: is no .safetensors file, and other files of weights may run code when they are opened. Save the "
+            "weights with `safetensors.torch.save_file` where they come from."
+        )
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{path}: cannot be read as safetensors ({error}).") from error

@@ -7,14 +7,13 @@ from typing import Any
 import pandas as pd
 import torch
 
-from allmlp import models, paths
+from allmlp import artifacts, models, paths
 from allmlp.errors import UserError
 from allmlp.models.base import SequenceModel
 from allmlp.run import Run
 from allmlp.tasks.task import Task
 from allmlp.training.building import build_task
-from allmlp.training.storage import MANIFEST, read_tensors
-from allmlp.whole import read_json
+from allmlp.training.storage import read_manifest, read_tensors
 
 TIMINGS = Path("work/timings")
 
@@ -28,11 +27,11 @@ class Trained:
 
     @cached_property
     def _manifest(self) -> dict[str, str]:
-        return read_json(self.run.folder / MANIFEST, self._way_out)
+        return read_manifest(self.run.folder, self._way_out)
 
     @cached_property
     def _described(self) -> dict[str, Any]:
-        return read_json(self._checked("run.json"), self._way_out)
+        return artifacts.read("checkpoint", self._checked("run.json"), self._way_out)
 
     def _checked(self, name: str) -> Path:
         """A file, if it is as the manifest has it."""
@@ -87,7 +86,11 @@ class Trained:
     def model(self, step: int | None = None) -> SequenceModel:
         """The model with those weights, in eval mode."""
         model = models.build(self.run.architecture, **self.run.hyperparameters)
-        model.load_state_dict(self.weights(step))
+        try:
+            model.load_state_dict(self.weights(step))
+        except RuntimeError as error:
+            said = " ".join(str(error).split())[:300]
+            raise UserError(f"{self.run.folder}: has not the weights of the run ({said}); {self._way_out}") from None
         return model.eval()
 
     def task(self) -> Task:
@@ -97,4 +100,4 @@ class Trained:
     def timing(self) -> dict[str, Any]:
         """Seconds and hardware of the training if this machine did it, else empty."""
         path = TIMINGS / f"{self.run.id}.json"
-        return read_json(path) if path.is_file() else {}
+        return artifacts.read_json(path) if path.is_file() else {}

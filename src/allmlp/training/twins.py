@@ -11,12 +11,12 @@ from typing import Any
 
 import pandas as pd
 
-from allmlp import paths
+from allmlp import artifacts, paths
 from allmlp.errors import UserError
 from allmlp.run import Run
 from allmlp.training.saved import LOG, described
-from allmlp.training.storage import MANIFEST, write_json
-from allmlp.whole import copy_whole, read_json
+from allmlp.training.storage import read_manifest, write_json
+from allmlp.whole import copy_whole
 
 STATE = "final-state.safetensors"
 STEPS, KEEP = 1, 3  # places in an identity's "training"
@@ -29,7 +29,7 @@ def begin_where_twin_ended(run: Run, work: Path, timings: Path) -> None:
         return
     twin = Path("results/checkpoints") / run.shorter
     try:
-        manifest, said = read_json(twin / MANIFEST), read_json(twin / "run.json")
+        manifest, said = read_manifest(twin), artifacts.read("checkpoint", twin / "run.json")
         step = _usable(run, said)
         kept = [f"step-{at}.safetensors" for at in run.keep if at < step]
         for name in (STATE, "log.parquet", *kept):
@@ -45,7 +45,7 @@ def begin_where_twin_ended(run: Run, work: Path, timings: Path) -> None:
     paths.write_whole(work / LOG, log)
     copy_whole(twin / STATE, work / f"state-{step}.safetensors")
     timing = timings / f"{run.shorter}.json"
-    seconds = read_json(timing)["seconds"] if timing.is_file() else math.nan
+    seconds = artifacts.read_json(timing)["seconds"] if timing.is_file() else math.nan
     weights = {name: manifest[name] for name in kept}
     write_json(work / f"state-{step}.json", described(step, manifest[STATE], seconds, weights, log.encode()))
 

@@ -1,20 +1,33 @@
-"""A file from a URL, fetched once. A broken transfer is continued, a file with another sha256 refused."""
+"""A file from a URL, fetched once. A broken transfer is continued, a file with another sha256 or too large refused."""
 
 import hashlib
 import urllib.error
 import urllib.request
 from http.client import HTTPException
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 
 from allmlp import paths
+from allmlp.corpora import addresses
 from allmlp.corpora.local import remembered_sha256
 from allmlp.errors import UserError
 
 CHUNK = 1 << 20  # bytes read at once
 TRIES = 5
 TIMEOUT = 60  # seconds without a byte
+LARGEST = 1 << 35  # bytes of a file
+
+
+class _Secure(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect to an address that parameters may name, and to no other."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        try:
+            return super().redirect_request(req, fp, code, msg, headers, addresses.checked(newurl))
+        except ValueError as error:
+            raise UserError(f"{req.full_url}: leads to an address that {error}. Correct the URL.") from None
 
 
 def fetch(url: str, sha256: str | None, root: Path) -> Path:
@@ -24,7 +37,7 @@ def fetch(url: str, sha256: str | None, root: Path) -> Path:
         UserError: when the server cannot be reached or ends early several times, the disk is full, or the file has
             another sha256; such a file is removed.
     """
-    name = f"{hashlib.sha256(url.encode()).hexdigest()[:12]}-{url.rstrip('/').rpartition('/')[2]}"
+    name = f"{hashlib.sha256(url.encode()).hexdigest()[:12]}-{url.rstrip('/').rpartition('/')[2][-100:]}"
     path = root / "work" / "downloads" / name
     if not path.is_file():
         partial = path.with_name(f"{name}.part")
@@ -67,7 +80,7 @@ def _fetch_rest(url: str, partial: Path) -> bool:
     have = partial.stat().st_size if partial.is_file() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
     try:
-        response = urllib.request.urlopen(request, timeout=TIMEOUT)
+        response = urllib.request.build_opener(_Secure).open(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
         if error.code == 416 and have:  # no byte follows: it was whole
             return True
@@ -78,6 +91,8 @@ def _fetch_rest(url: str, partial: Path) -> bool:
         whole = None if length is None else int(length) + (have if continues else 0)
         with partial.open("ab" if continues else "wb") as file:
             while piece := response.read(CHUNK):
+                if file.tell() + len(piece) > LARGEST:
+                    raise UserError(f"{url}: has more than {LARGEST:,} bytes. Correct the URL.")
                 file.write(piece)
     return whole is None or partial.stat().st_size == whole
 

@@ -18,13 +18,14 @@ from allmlp.images.writer import Images
 
 RECIPE = 1
 ROWS = 1000  # images decoded at once
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # others call programs, as EPS does, or are rare
 
 
 class ImageFilesCorpus(Form):
     """Parquet files with a column of images and one of labels; without `test_files` the hash chooses the split.
 
-    An image is bytes that Pillow can decode, a struct with such `bytes` (as the Hub stores them), or values from 0 to
-    255, height first and channels last, in nested lists or in one flat list.
+    An image is the bytes of a PNG, JPEG, WEBP, GIF, BMP, TIFF or PPM file, a struct with such `bytes` (as the Hub
+    stores them), or values from 0 to 255, height first and channels last, in nested lists or in one flat list.
     """
 
     source: Literal["images"] = "images"
@@ -81,9 +82,14 @@ class ImageFilesCorpus(Form):
         if isinstance(image, dict):
             image = image.get("bytes")
         try:
-            found = self._decoded(image) if isinstance(image, bytes) else np.asarray(image)
-        except (OSError, ValueError, SyntaxError) as error:
-            raise UserError(f"{where} holds no image that Pillow can decode ({error}). Mend or remove it.") from None
+            found = self._decoded(image, where) if isinstance(image, bytes) else np.asarray(image)
+        except UserError:
+            raise
+        except Exception as error:  # Pillow's decoders have no common class of errors
+            raise UserError(
+                f"{where} holds no image that can be read ({type(error).__name__}); pixels, {', '.join(FORMATS)} can. "
+                f"Mend, convert or remove it."
+            ) from None
         if found.ndim == 1 and found.size == math.prod(self.size):
             found = found.reshape(self.size)
         if found.ndim == 2:
@@ -92,8 +98,9 @@ class ImageFilesCorpus(Form):
             raise UserError(f"{where} does not hold pixels as whole numbers from 0 to 255. Convert the images.")
         return self.checked(found, where)
 
-    def _decoded(self, data: bytes) -> np.ndarray:
+    def _decoded(self, data: bytes, where: str) -> np.ndarray:
         from PIL import Image
 
-        with Image.open(io.BytesIO(data)) as image:
+        with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+            self.check_size((image.height, image.width, self.size[-1]), where)  # first: a bomb of a kB has billions
             return np.asarray(image.convert("L" if self.size[-1] == 1 else "RGB"))

@@ -20,7 +20,11 @@ class Form(Strict):
 
     def checked(self, pixels: np.ndarray, where: str) -> np.ndarray:
         """The pixels (height, width, channels) as uint8. UserError if they have another size."""
-        if list(pixels.shape) != self.size:
-            found, said = (" x ".join(map(str, shape)) for shape in (pixels.shape, self.size))
-            raise UserError(f"{where} is {found}, not {said}. Correct `size:`, or leave the image out.")
+        self.check_size(pixels.shape, where)
         return pixels.astype(np.uint8)
+
+    def check_size(self, shape: tuple[int, ...], where: str) -> None:
+        """UserError for an image of another size."""
+        if list(shape) != self.size:
+            found, said = (" x ".join(map(str, sides)) for sides in (shape, self.size))
+            raise UserError(f"{where} is {found}, not {said}. Correct `size:`, or leave the image out.")

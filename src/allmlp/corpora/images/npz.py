@@ -4,6 +4,7 @@ CIFAR-5m (Nakkiran, Neyshabur & Sedghi 2021) is six archives of 1,000,448 images
 """
 
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Literal
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.lib import format as npy
 from pydantic import Field
 
+from allmlp.corpora.addresses import Address
 from allmlp.corpora.images.fetching import fetch
 from allmlp.corpora.images.form import Form
 from allmlp.errors import UserError
@@ -20,12 +22,13 @@ from allmlp.strict import Strict
 
 RECIPE = 1
 ROWS = 1 << 14  # images held at once
+MOST_LABELS = 1 << 26  # of one archive
 
 
 class Part(Strict):
     """One archive. Without a sha256 any file is taken, and corpora.lock records it."""
 
-    url: str = Field(pattern=r"^https?://")
+    url: Address
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
 
 
@@ -64,10 +67,10 @@ class NpzCorpus(Form):
                             f"{path}: no array {wanted!r}; it has {', '.join(map(repr, names))}. Correct `{key}:`."
                         )
                 with archive.open(f"{self.labels}.npy") as file:
-                    labels = _all(file, path)
+                    labels = _labels(file, path)
                 with archive.open(f"{self.images}.npy") as file:
                     yield from self._rows(file, labels, path)
-        except (zipfile.BadZipFile, OSError, EOFError, ValueError) as error:
+        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
             raise UserError(f"{path}: not a whole .npz archive ({error}). Delete it and run again.") from error
 
     def _rows(self, file: IO[bytes], labels: np.ndarray, path: Path) -> Iterator[Images]:
@@ -87,17 +90,24 @@ class NpzCorpus(Form):
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type of the array that follows. ValueError for other content."""
     version = npy.read_magic(file)
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, fortran, dtype = read(file)
-    if fortran:
-        raise ValueError("an array in Fortran order")
+    try:
+        shape, fortran, dtype = read(file)
+    except Exception as error:  # numpy reads headers as Python's literals, which fail in many ways
+        raise ValueError(f"a header that numpy cannot read: {type(error).__name__}") from error
+    if fortran or min(shape, default=0) < 0:
+        raise ValueError("an array in Fortran order, or of negative size")
     return shape, dtype
 
 
-def _all(file: IO[bytes], path: Path) -> np.ndarray:
-    """The labels, as int64 (n,)."""
-    labels = npy.read_array(file, allow_pickle=False)
-    if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
-        raise UserError(f"{path}: labels are {labels.dtype} of shape {labels.shape}, not one whole number per image.")
-    return labels.astype(np.int64)
+def _labels(file: IO[bytes], path: Path) -> np.ndarray:
+    """The labels, as int64 (n,). Read in pieces: the header may promise more than there is."""
+    shape, dtype = _header(file)
+    if len(shape) != 1 or not np.issubdtype(dtype, np.integer):
+        raise UserError(f"{path}: labels are {dtype} of shape {shape}, not one whole number per image.")
+    data = file.read(MOST_LABELS * dtype.itemsize)
+    if len(data) != shape[0] * dtype.itemsize:
+        raise EOFError(f"{len(data) // dtype.itemsize:,} labels, the header says {shape[0]:,}")
+    return np.frombuffer(data, dtype).astype(np.int64)

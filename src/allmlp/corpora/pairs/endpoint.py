@@ -77,7 +77,7 @@ class Endpoint:
             raise self._refused(answer)
         try:
             return str(answer.json()["choices"][0]["message"]["content"] or "").strip()
-        except (ValueError, KeyError, IndexError, TypeError) as error:
+        except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
             raise _PassingError(f"an answer that is not a chat completion ({error!r})") from None
 
     def _refused(self, answer: requests.Response) -> Exception:

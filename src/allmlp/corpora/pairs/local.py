@@ -61,15 +61,23 @@ class LocalPairs(PairSource):
         query_key, text_key = self.link or (None, None)
         texts: dict[Any, str] = {}
         for item, text in _values(place, row, self.text_field):
-            texts.setdefault(item.get(text_key) if text_key else None, text)
+            texts.setdefault(_link(place, item, text_key), text)
         for item, query in _values(place, row, self.query_field):
-            if (named := item.get(query_key) if query_key else None) in texts:
+            if (named := _link(place, item, query_key)) in texts:
                 yield Pair(query, texts[named])
 
     def sha256(self, root: Path) -> str:
         """Digest of the stored bytes: of one line with the sha256 of each file."""
         lines = [f"{remembered_sha256(path, root)}\n" for path in self.paths(root)]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _link(place: str, item: dict[str, Any], key: str | None) -> Any:
+    """An item's value at a key of `link:`; None without one."""
+    value = item.get(key) if key else None
+    if isinstance(value, list | dict):
+        raise UserError(f"{place}: field {key!r} is {type(value).__name__}, not one value. Mend or remove the row.")
+    return value
 
 
 def _values(place: str, row: dict[str, Any], field: str) -> Iterator[tuple[dict[str, Any], str]]:

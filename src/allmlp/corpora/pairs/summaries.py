@@ -22,7 +22,8 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from allmlp import paths
+from allmlp import artifacts, paths
+from allmlp.corpora.addresses import Address
 from allmlp.corpora.pairs import Pair, PairSource
 from allmlp.errors import UserError
 from allmlp.locks import hold
@@ -41,7 +42,7 @@ class SummaryPairs(PairSource):
 
     source: Literal["summaries"]
     texts_of: str = Field(min_length=1, description="the corpus of text that is summarised")
-    base_url: str = Field(pattern=r"^https?://", description="of an OpenAI-compatible endpoint, .../v1 usually")
+    base_url: Address = Field(description="of an OpenAI-compatible endpoint, .../v1 usually")
     model: str = Field(min_length=1)
     system: str = SYSTEM
     prompt: str = Field(PROMPT, description="{text} stands for the text")
@@ -94,7 +95,7 @@ class Kept:
             lines.pop()
         for number, line in enumerate(lines, 1):
             try:
-                row = json.loads(line)
+                row = artifacts.known("summary", f"{file}:{number}", artifacts.parsed(line))
                 self._by_digest[row["text_sha256"]] = row["summary"]
             except (ValueError, KeyError, TypeError) as error:
                 raise UserError(f"{file}:{number}: damaged ({error!r}). Remove this line and run again.") from None

@@ -15,16 +15,13 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 
 from allmlp.errors import UserError
 from allmlp.studies.quadrature.certificate import NAMES, operations
 from allmlp.studies.quadrature.certificate.levels import Certificate, certify
 from allmlp.studies.quadrature.certificate.network import check
 from allmlp.studies.quadrature.frequencies import Floats
-from allmlp.training.storage import MANIFEST, read_tensors
-from allmlp.whole import read_json
+from allmlp.training.storage import MANIFEST, load_tensors, read_manifest, read_tensors
 
 HEADS = ("level", "terms", "certified pairs", "smallest", "mean bound", "operations", "of brute force", "took")
 ARCHITECTURES = ("constant-attention", "hand-coded-addition")  # names of runs with such weights
@@ -65,8 +62,7 @@ def attending(weights: dict[str, Floats], attention: float) -> dict[str, Floats]
 
 def _is_run(file: Path) -> bool:
     """Was the file written by this project's training?"""
-    manifest = file.parent / MANIFEST
-    return manifest.is_file() and file.name in read_json(manifest)
+    return (file.parent / MANIFEST).is_file() and file.name in read_manifest(file.parent)
 
 
 def find(run: str, start: Path) -> Path:
@@ -89,16 +85,14 @@ def find(run: str, start: Path) -> Path:
 
 def read(file: Path) -> dict[str, Floats]:
     """All tensors as float64. A run's own file is checked against its manifest."""
-    manifest = file.parent / MANIFEST
-    listed = read_json(manifest) if manifest.is_file() else {}
+    listed = read_manifest(file.parent) if (file.parent / MANIFEST).is_file() else {}
     if file.name in listed:
         way_out = f"delete {file.parent} and run again, or `dvc checkout {file.parent}`."
         tensors = read_tensors(file, listed[file.name], way_out)
     else:
-        try:
-            tensors = load_file(file)
-        except (SafetensorError, OSError) as error:
-            raise UserError(f"{file}: cannot be read as safetensors ({error}).") from error
+        tensors = load_tensors(file)
+    if wrong := [name for name, tensor in tensors.items() if tensor.is_complex()]:
+        raise UserError(f"{file}: {wrong[0]} holds complex numbers. A certificate needs real weights.")
     return {name: np.asarray(tensor.double().numpy()) for name, tensor in tensors.items()}
 
 
