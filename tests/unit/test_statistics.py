@@ -9,15 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from allmlp.report.multiplicity import at_least, combine, combined, holm, holm_adjusted, whole
+from allmlp.report.deciding import Rule, on
+from allmlp.report.multiplicity import at_least, combine, combined, holm, holm_adjusted, listed, whole
 from allmlp.report.statistics import (
     NOT_TESTABLE,
     VERDICTS,
     Finding,
+    Interval,
     Part,
     better,
     equal,
+    p_above,
+    p_below,
+    p_outside,
     prediction_interval,
+    share_above,
+    share_below,
     share_interval,
     t_interval,
     within_prediction,
@@ -61,13 +68,43 @@ def test_too_few_or_diverged_seeds_have_infinite_bounds(make):
 @pytest.mark.parametrize(("k", "n"), [(0, 5), (3, 7), (5, 5), (11, 40)])
 def test_share_interval_is_clopper_pearson(k, n):
     expected = stats.binomtest(k, n).proportion_ci(0.95, method="exact")
-    assert share_interval(k, n)[1:3] == pytest.approx((expected.low, expected.high), rel=1e-9)
+    assert share_interval(k, n) == (k / n, pytest.approx(expected.low, 1e-9), pytest.approx(expected.high, 1e-9), n)
+    narrow = stats.binomtest(k, n).proportion_ci(0.8, method="exact")
+    assert share_interval(k, n, 0.8)[1:3] == pytest.approx((narrow.low, narrow.high), rel=1e-9)
 
 
 def test_share_of_nothing_and_nonsense():
+    assert math.isnan(share_interval(0, 0).mean)
     assert share_interval(0, 0)[1:] == (0.0, 1.0, 0)
-    with pytest.raises(ValueError, match="6 of 5"):
-        share_interval(6, 5)
+    for k in (6, -1):
+        with pytest.raises(ValueError, match=f"^{k} of 5 is not a share$"):
+            share_interval(k, 5)
+
+
+@pytest.mark.parametrize(("k", "n", "limit"), [(0, 5, 0.4), (1, 5, 0.4), (4, 7, 0.9), (7, 7, 0.5)])
+def test_shares_are_tested_by_the_binomial_distribution(k, n, limit):
+    assert share_below(k, n, limit) == pytest.approx(stats.binomtest(k, n, limit, alternative="less").pvalue)
+    assert share_above(k, n, limit) == pytest.approx(stats.binomtest(k, n, limit, alternative="greater").pvalue)
+
+
+def test_half_width_and_the_mean_of_an_interval():
+    assert Interval(2.0, 1.0, 4.0, 5).half_width == 1.5
+    assert t_interval([1.0, 2.0, 6.0]).mean == 3.0
+    assert t_interval([1.0, 2.0, 6.0]).n == 3
+    x = np.array(SAMPLE)
+    half = stats.t.ppf(0.9, 7) * x.std(ddof=1) * math.sqrt(1 + 1 / 8)
+    assert prediction_interval(SAMPLE, 0.8)[1:3] == pytest.approx((x.mean() - half, x.mean() + half), rel=1e-10)
+
+
+def test_numbers_of_lower_precision_are_computed_in_float64():
+    single = np.array(SAMPLE, dtype=np.float32)
+    double = single.astype(np.float64)
+    assert t_interval(single) == t_interval(double)
+    assert p_above(single, 0.6) == p_above(double, 0.6)
+    assert p_below(single, 0.7) == p_below(double, 0.7)
+    assert p_below([1, 2, 3], 2.5) == p_below([1.0, 2.0, 3.0], 2.5)
+    ours, theirs = (within_prediction(x, 0.9, max_half_width=1) for x in (single, double))
+    assert ours == theirs
 
 
 @pytest.mark.parametrize(("margin", "verdict"), [(0.5, "reproduced"), (0.65, "undecided"), (0.9, "contradicted")])
@@ -117,8 +154,111 @@ def test_equal_is_two_one_sided_tests(shift, verdict):
 
 
 def test_equal_needs_a_margin():
-    with pytest.raises(ValueError, match="positive, not 0"):
-        equal(SAMPLE, 0)
+    for margin in (0, -1):
+        with pytest.raises(ValueError, match=f"^a margin of equality must be positive, not {margin}$"):
+            equal(SAMPLE, margin)
+
+
+FEW = "(a verdict needs 5)"
+
+
+@pytest.mark.parametrize(
+    ("finding", "text"),
+    [
+        (
+            better(SAMPLE, 0.5, unit="nats"),
+            "mean 0.68 nats, 95 % t interval 0.605 to 0.755, n = 8, against a margin of 0.5",
+        ),
+        (
+            better(SAMPLE[:3], 0.5, 0.9),
+            f"mean 0.633, 90 % t interval 0.47 to 0.797, n = 3 {FEW}, against a margin of 0.5",
+        ),
+        (better(SAMPLE[:5], 0.5), "mean 0.676, 95 % t interval 0.552 to 0.8, n = 5, against a margin of 0.5"),
+        (
+            better(SAMPLE[:1], 0.5, unit="nats"),
+            f"0.61 nats in one seed, which gives no interval {FEW}, against a margin of 0.5",
+        ),
+        (better([], 0.5), "no mean: of 0 seeds, some diverged or gave no number, against a margin of 0.5"),
+        (
+            equal(SAMPLE, 0.7, unit="nats"),
+            "mean 0.68 nats, 95 % t interval 0.605 to 0.755, n = 8 (90 % interval 0.62 to 0.74), "
+            "against a margin of ±0.7",
+        ),
+        (
+            equal(SAMPLE[:2], 0.7, 0.9),
+            f"mean 0.675, 90 % t interval 0.265 to 1.09, n = 2 {FEW} (80 % interval 0.475 to 0.875), "
+            "against a margin of ±0.7",
+        ),
+        (equal(SAMPLE[:1], 0.7), f"0.61 in one seed, which gives no interval {FEW}, against a margin of ±0.7"),
+        (
+            within_prediction(SAMPLE, 0.9, max_half_width=0.1, unit="bits"),
+            "mean 0.68 bits, 95 % prediction interval 0.455 to 0.905, n = 8; the paper says 0.9 "
+            "(half width above 0.1: too wide to tell)",
+        ),
+        (
+            within_prediction(SAMPLE, 0.9, max_half_width=0.3, level=0.9),
+            "mean 0.68, 90 % prediction interval 0.5 to 0.86, n = 8; the paper says 0.9",
+        ),
+        (
+            within_prediction(SAMPLE, 9, max_half_width=0.1),
+            "mean 0.68, 95 % prediction interval 0.455 to 0.905, n = 8; the paper says 9",
+        ),
+    ],
+)
+def test_a_finding_in_words(finding, text):
+    assert finding.text == text
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_a_finding_holds_its_interval_and_the_basis_of_its_verdict(level):
+    given = {"level": level, "unit": "nats"}
+    found = better(SAMPLE, 0.6, **given)
+    assert (found.value, found.low, found.high, found.n, found.unit) == (*t_interval(SAMPLE, level), "nats")
+    assert found.rests == {"": on(Rule("better", 0.6, 0.6, level), SAMPLE)}
+    found = equal(SAMPLE, 0.6, **given)
+    assert (found.value, found.low, found.high, found.n, found.unit) == (*t_interval(SAMPLE, level), "nats")
+    assert found.rests == {"": on(Rule("equal", -0.6, 0.6, level), SAMPLE)}
+    found = within_prediction(SAMPLE, 0.6, max_half_width=0.3, rounding=0.25, **given)
+    assert (found.value, found.low, found.high, found.n, found.unit) == (*prediction_interval(SAMPLE, level), "nats")
+    assert found.rests == {"": on(Rule("prediction", 0.35, 0.85, level, 0.3), SAMPLE)}
+    assert found.p is None
+
+
+def test_the_ends_themselves_belong_to_an_interval_and_to_a_rounding():
+    low, high = prediction_interval(SAMPLE)[1:3]
+    wide = "too wide to tell"
+    for value in (low, high):
+        assert wide in within_prediction(SAMPLE, value, max_half_width=0.01).text
+    half = prediction_interval(SAMPLE).half_width
+    assert wide not in within_prediction(SAMPLE, 0.7, max_half_width=half).text
+    assert wide in within_prediction(SAMPLE, 0.7, max_half_width=half * 0.999).text
+    assert wide not in within_prediction(SAMPLE, high + 0.1, max_half_width=0.01, rounding=0.05).text
+    assert wide not in within_prediction(SAMPLE, low - 0.1, max_half_width=0.01, rounding=0.05).text
+    assert wide in within_prediction(SAMPLE, low - 0.1, max_half_width=0.01, rounding=0.15).text
+
+
+def test_p_values_of_two_seeds_of_one_and_of_seeds_that_agree():
+    two = [0.4, 0.9]
+    assert p_above(two, 0.5) == pytest.approx(stats.ttest_1samp(two, 0.5, alternative="greater").pvalue)
+    assert p_above([0.9], 0.5) == p_below([0.4], 0.5) == p_above([0.1, 0.2, math.nan], 0) == 1.0
+    assert p_above([1.0, 1.0], 0.5) == p_below([0.5, 0.5], 1.0) == 0.0
+    assert p_above([1.0, 1.0], 1.0) == p_below([1.0, 1.0], 1.0) == p_above([0.5, 0.5], 1.0) == 1.0
+    assert p_outside(SAMPLE, 0.7, 0.9) == pytest.approx(2 * p_below(SAMPLE, 0.7))
+    assert p_outside(SAMPLE, 0.1, 0.65) == pytest.approx(2 * p_above(SAMPLE, 0.65))
+    assert p_outside(SAMPLE, 0.6, 0.7) == 1.0
+
+
+def test_p_of_one_more_seed_where_there_are_two_or_they_agree():
+    def p(values, paper, rounding=0.0):
+        return within_prediction(values, paper, max_half_width=9, rounding=rounding).p_against
+
+    x = np.array([0.4, 0.9])
+    t = (2.0 - x.mean()) / (x.std(ddof=1) * math.sqrt(1.5))
+    assert p(x, 2.0) == pytest.approx(2 * stats.t.sf(t, 1))
+    assert p(x, -0.7) == pytest.approx(2 * stats.t.sf(t, 1))
+    assert p(x, 2.5, rounding=0.5) == pytest.approx(2 * stats.t.sf(t, 1))
+    assert p([0.4], 2.0) == p([0.1, 0.2, math.inf], 2.0) == 1.0
+    assert (p([0.5] * 5, 0.5), p([0.5] * 5, 0.5001), p([0.5] * 5, 0.75, rounding=0.25)) == (1.0, 0.0, 1.0)
 
 
 def test_a_paper_value_lies_inside_outside_or_in_an_interval_too_wide_to_tell():
@@ -131,7 +271,7 @@ def test_a_paper_value_lies_inside_outside_or_in_an_interval_too_wide_to_tell():
 
 
 def test_the_unit_is_the_run():
-    with pytest.raises(ValueError, match="one value per seed"):
+    with pytest.raises(ValueError, match=r"^one value per seed, not shape \(5, 2\)$"):
         t_interval(np.ones((5, 2)))
 
 
@@ -143,8 +283,20 @@ def test_holm_agrees_with_the_published_example():
     assert holm({"d": 0.04, "b": 0.02, "a": 0.01, "c": 0.03}) == dict.fromkeys("dbc", False) | {"a": True}
     assert holm({}) == {}
     assert holm_adjusted({"a": 0.9, "b": 1.0}) == {"a": 1.0, "b": 1.0}
-    with pytest.raises(ValueError, match="001-4: nan"):
-        holm({"001-4": math.nan})
+    assert holm({"a": 0.05}) == {"a": True}
+    assert holm({"a": 0.08}) == {"a": False}
+    assert holm({"a": 0.08}, level=0.1) == {"a": True}
+    assert holm_adjusted({"a": 0.0, "b": 1.0}) == {"a": 0.0, "b": 1.0}
+    for wrong in (math.nan, -0.1, 1.1):
+        with pytest.raises(ValueError, match=f"^001-4: {wrong} is not a p value$"):
+            holm({"001-4": wrong})
+
+
+def test_combined_of_no_part_is_undecided_and_a_list_says_each():
+    assert combined([]) == "undecided"
+    assert combined(iter([Part("a", "reproduced"), Part("b", NOT_TESTABLE)])) == "partly"
+    assert combined([Part("a", "contradicted"), Part("b", NOT_TESTABLE)]) == "contradicted"
+    assert listed([Part("a", "reproduced"), Part("b", NOT_TESTABLE)]) == f"a: reproduced; b: {NOT_TESTABLE}"
 
 
 @pytest.mark.parametrize(
@@ -170,11 +322,25 @@ def test_a_whole_names_its_parts_and_takes_their_worst_p():
     assert finding.text == "softmax: reproduced; linear: undecided"
     assert finding.p == better(SAMPLE, 0.65).p
     assert [part.p for part in finding.parts] == [better(SAMPLE, 0.5).p, better(SAMPLE, 0.65).p]
+    assert [part.p_against for part in finding.parts] == [better(SAMPLE, 0.5).p_against, better(SAMPLE, 0.65).p_against]
+    assert [(part.name, part.text) for part in finding.parts] == [
+        ("softmax", better(SAMPLE, 0.5).text),
+        ("linear", better(SAMPLE, 0.65).text),
+    ]
+    assert finding.unit == "of 2 parts"
+    assert math.isnan(finding.low)
+    assert math.isnan(finding.high)
+    assert finding.rests == {"softmax": better(SAMPLE, 0.5).rests[""], "linear": better(SAMPLE, 0.65).rests[""]}
+    nested = whole({"both": finding, "one": better(SAMPLE[:5], 0.5)})
+    assert (nested.n, list(nested.rests)) == (5, ["one"])
+    nothing = whole({})
+    assert (nothing.verdict, nothing.value, nothing.n, nothing.text) == ("undecided", 0.0, 0, "no part")
+    assert (nothing.p, nothing.parts, nothing.rests) == (None, (), {})
     assert whole({"a": better(SAMPLE, 0.5), "b": within_prediction(SAMPLE, 0.7, max_half_width=1)}).p is None
 
 
 def test_a_misspelt_verdict_fails_at_once():
-    with pytest.raises(ValueError, match="'proven': choose one of reproduced, partly"):
+    with pytest.raises(ValueError, match=f"^verdict 'proven': choose one of {', '.join(VERDICTS)}$"):
         Finding("proven", 0, 0, 0, 5, "", "")
 
 
@@ -219,6 +385,7 @@ def test_the_p_of_a_printed_number_is_that_of_one_more_seed():
 @pytest.mark.parametrize(("needed", "expected"), [(1, 0.03), (2, 0.04), (3, 0.3), (4, None)])
 def test_at_least_so_many_of_several(needed, expected):
     assert at_least([0.3, None, 0.01, 0.02], needed) == (expected and pytest.approx(expected))
+    assert at_least([0.9, 0.8, 0.7]) == 1.0
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
