@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 import torch
 
-from allmlp import models, paths
+from allmlp import artifacts, models, paths
 from allmlp.errors import UserError
 from allmlp.run import Run
+from allmlp.training import saved
 from allmlp.training.relatives import chosen, continued, require_relatives
-from allmlp.training.storage import read_json, write_json, write_tensors
+from allmlp.training.storage import write_json, write_tensors
 from allmlp.training.trained import Trained
 from allmlp.training.twins import STATE, begin_where_twin_ended
 from tests import tiny
@@ -27,6 +28,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def seal(run: Run) -> dict[str, str]:
+    """Write the manifest of a run's files, and return it."""
+    found = {path.name: paths.file_sha256(path) for path in run.folder.iterdir() if path.name != "manifest.json"}
+    write_json(run.folder / "manifest.json", found)
+    return found
+
+
 # --- a search
 
 
@@ -36,8 +44,8 @@ def ended(rate: float, losses: Sequence[float], diverged: bool = False, **change
     log = run.folder / "log.parquet"
     log.parent.mkdir(parents=True)
     pd.DataFrame({"loss": losses}).to_parquet(log)
-    write_json(run.folder / "manifest.json", {"log.parquet": paths.file_sha256(log)})
     write_json(run.folder / "run.json", {"ending": {"validation_loss": None, "diverged": diverged}})
+    seal(run)
     return Trained(run)
 
 
@@ -78,9 +86,9 @@ def parent(**sizes: int) -> Trained:
     """A published run with its initial weights."""
     run = tiny.run("transformer", hyperparameters={**tiny.COPYING, **sizes})
     weights = models.build(run.architecture, **run.hyperparameters).state_dict()
-    sha256 = write_tensors(run.folder / "final.safetensors", weights)
-    write_json(run.folder / "manifest.json", {"final.safetensors": sha256})
+    write_tensors(run.folder / "final.safetensors", weights)
     write_json(run.folder / "run.json", {"ending": {"steps_done": 12}})
+    seal(run)
     return Trained(run)
 
 
@@ -155,11 +163,9 @@ def publish(run: Run, **ending: object) -> dict[str, str]:
     log.to_parquet(run.folder / "log.parquet")
     for name in (STATE, "step-0.safetensors", "step-6.safetensors"):
         (run.folder / name).write_text(name)
-    found = {path.name: paths.file_sha256(path) for path in run.folder.iterdir() if path.name != "manifest.json"}
-    write_json(run.folder / "manifest.json", found)
     end = {"steps_done": run.steps, "diverged": False, "validation_loss": 1.0, **ending}
     write_json(run.folder / "run.json", {"run": run.identity, "ending": end})
-    return found
+    return seal(run)
 
 
 def begin(run: Run) -> None:
@@ -178,9 +184,10 @@ def test_the_twin_s_files_become_a_state_of_the_longer_run(seconds: float | None
     assert {path.name for path in WORK.iterdir()} == {*copied, "state-12.safetensors", "state-12.json", "log.jsonl"}
     for name, content in {**copied, "state-12.safetensors": STATE}.items():
         assert (WORK / name).read_text() == content
-    state = read_json(WORK / "state-12.json")
+    state = saved.read(WORK, 12)
     assert state.pop("seconds") == pytest.approx(seconds or math.nan, nan_ok=True)
-    assert state == {"step": 12, "sha256": files[STATE], "kept": {name: files[name] for name in copied}}
+    expected = {"step": 12, "sha256": files[STATE], "kept": {name: files[name] for name in copied}}
+    assert {key: state[key] for key in expected} == expected
     lines = (WORK / "log.jsonl").read_text().splitlines()
     assert lines[0] == '{"step": 0, "loss": 1.5, "validation_loss": 2.0}'
     assert lines[11] == '{"step": 11, "loss": 1.5, "validation_loss": null}'
@@ -265,4 +272,4 @@ def test_steps_without_a_held_out_loss_and_later_ones_do_not_count() -> None:
     publish(as_long, validation_loss=None)
     begin(replace(long, keep=(0, 6), shorter=as_long.id))
     assert (WORK / "state-30.json").is_file(), "a twin of as many steps"
-    assert np.isnan(read_json(WORK / "state-30.json")["seconds"])
+    assert np.isnan(artifacts.read_json(WORK / "state-30.json")["seconds"])

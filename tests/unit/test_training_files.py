@@ -11,7 +11,7 @@ from allmlp import models, paths
 from allmlp.errors import UserError
 from allmlp.run import Run
 from allmlp.training.state import WorkFolder, tensors_of
-from allmlp.training.storage import read_json, read_tensors, write_json, write_tensors
+from allmlp.training.storage import load_tensors, read_manifest, read_tensors, write_json, write_tensors
 from allmlp.training.trained import TIMINGS, Trained
 from tests import tiny
 
@@ -50,15 +50,29 @@ def test_weights_that_are_missing_or_others_say_so_with_a_way_out() -> None:
 def test_json_has_a_key_per_line_in_order() -> None:
     write_json(Path("x.json"), {"b": [1], "a": None})
     assert Path("x.json").read_text() == '{\n "a": null,\n "b": [\n  1\n ]\n}\n'
-    assert read_json(Path("x.json")) == {"a": None, "b": [1]}
 
 
-def test_json_that_is_missing_or_broken_is_named() -> None:
-    with pytest.raises(UserError, match=r"^none\.json: no such file$"):
-        read_json(Path("none.json"))
-    Path("x.json").write_text("{")
-    with pytest.raises(UserError, match=r"^x\.json: is not JSON \(.+\)\. Delete it and run again\.$"):
-        read_json(Path("x.json"))
+@pytest.mark.parametrize("content", [[], {"a/b": ""}, {"../b": ""}])
+def test_a_manifest_of_anything_but_files_beside_it_is_refused(content: object) -> None:
+    write_json(Path("manifest.json"), content)
+    for way_out in ("Train again.", None):
+        with pytest.raises(UserError) as refused:
+            read_manifest(Path(), *([way_out] if way_out else []))
+        end = way_out or "Delete it and run again."
+        assert str(refused.value) == f"manifest.json: holds no names of files with their sha256. {end}"
+    Path("manifest.json").write_text("{")
+    with pytest.raises(UserError, match=r"^manifest\.json: is not JSON \(.+\)\. Train again\.$"):
+        read_manifest(Path(), "Train again.")
+    write_json(Path("manifest.json"), {"b": "0" * 64})
+    assert read_manifest(Path()) == {"b": "0" * 64}
+
+
+def test_weights_of_another_kind_are_not_opened() -> None:
+    with pytest.raises(UserError, match=r"^w\.pt: is no \.safetensors file, .* may run code when they are opened\."):
+        load_tensors(Path("w.pt"))
+    Path("w.safetensors").write_bytes(b"no weights")
+    with pytest.raises(UserError, match=r"^w\.safetensors: cannot be read as safetensors \(.+\)\.$"):
+        load_tensors(Path("w.safetensors"))
 
 
 # --- the state of a running training
@@ -76,6 +90,10 @@ def training(updates: int) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
     return model, optimiser
 
 
+def logged(work: WorkFolder, steps: int) -> None:
+    work.append_log([{"step": step} for step in range(steps)])
+
+
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
@@ -89,11 +107,16 @@ def test_the_tensors_of_a_state_are_the_weights_and_the_optimiser_s() -> None:
 
 def test_a_saved_state_is_restored_to_the_bit_and_goes_on_alike(here: Path) -> None:
     work, (model, optimiser) = WorkFolder(here / "deep/work"), training(3)
-    work.save(3, model, optimiser, 1.5, {"step-0.safetensors": "abc"})
+    kept = {"step-0.safetensors": write_tensors(here / "deep/work/step-0.safetensors", {})}
+    logged(work, 3)
+    work.save(3, model, optimiser, 1.5, kept)
     other, fresh = training(0)
     found = WorkFolder(here / "deep/work").restore(other, fresh)
     sha256 = paths.file_sha256(here / "deep/work/state-3.safetensors")
-    assert found == {"step": 3, "sha256": sha256, "seconds": 1.5, "kept": {"step-0.safetensors": "abc"}}
+    expected = {"step": 3, "sha256": sha256, "seconds": 1.5, "kept": kept}
+    assert found is not None
+    assert {key: found[key] for key in expected} == expected
+    assert set(found) == {*expected, "log", "digest"}
     ours, theirs = tensors_of(model, optimiser), tensors_of(other, fresh)
     assert set(ours) == set(theirs)
     assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
@@ -120,10 +143,10 @@ def test_a_damaged_state_leaves_the_older_one_and_the_log_before_it(
     here: Path, damaged: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     work, early, late = WorkFolder(here / "work"), training(2), training(4)
+    logged(work, 4)
+    work.append_log([{"step": 4}])
     work.save(2, *early, 0.0, {})
     work.save(4, *late, 0.0, {})
-    work.append_log([{"step": step} for step in range(4)])
-    work.append_log([{"step": 4}])
     (here / "work" / damaged).write_bytes(b"{")
     model, optimiser = training(0)
     found = work.restore(model, optimiser)
@@ -133,7 +156,7 @@ def test_a_damaged_state_leaves_the_older_one_and_the_log_before_it(
     assert work.log().step.tolist() == [0, 1]
     said = capsys.readouterr().out
     assert damaged in said
-    assert ("; going back to an earlier step." in said) == damaged.endswith("safetensors")
+    assert "going back to an earlier step." in said
 
 
 def test_without_a_state_the_log_begins_again(here: Path) -> None:
@@ -165,9 +188,10 @@ def published(run: Run, steps_done: int, **described: object) -> Trained:
         files[f"{name}.safetensors"] = write_tensors(run.folder / f"{name}.safetensors", state)
     pd.DataFrame({"step": range(steps_done)}).to_parquet(run.folder / "log.parquet")
     files["log.parquet"] = paths.file_sha256(run.folder / "log.parquet")
-    write_json(run.folder / "manifest.json", files)
     ending = {"steps_done": steps_done, "diverged": False, "validation_loss": 1.25}
     write_json(run.folder / "run.json", {"ending": ending, **described})
+    files["run.json"] = paths.file_sha256(run.folder / "run.json")
+    write_json(run.folder / "manifest.json", files)
     return Trained(run)
 
 
@@ -220,9 +244,12 @@ def test_a_model_has_its_weights_and_is_in_eval_mode() -> None:
     torch.manual_seed(3)
     expected = models.build(run.architecture, **run.hyperparameters).state_dict()
     published(run, 12)
-    files = read_json(run.folder / "manifest.json")
+    files = read_manifest(run.folder)
     files["final.safetensors"] = write_tensors(run.folder / "final.safetensors", expected)
     write_json(run.folder / "manifest.json", files)
     model = Trained(run).model()
     assert not model.training
     assert all(torch.equal(value, expected[name]) for name, value in model.state_dict().items())
+    published(run, 12)
+    with pytest.raises(UserError, match=r"has not the weights of the run \(Error.+\); delete .* `dvc checkout"):
+        Trained(run).model()
