@@ -46,6 +46,12 @@ def committed_results() -> None:
     _skip_unless_committed("results")
 
 
+@pytest.fixture(scope="session")
+def committed_last_mile() -> None:
+    """For tests that what the last mile reads and writes agrees, in git; not while somebody changes it."""
+    _skip_unless_committed("src", "paper", "params.yaml", "config", "results", "dvc.yaml", "dvc.lock")
+
+
 def _skip_unless_committed(*places: str) -> None:
     words = ("git", "status", "--porcelain", "--", *places)
     changed = subprocess.run(words, cwd=PROJECT, capture_output=True, text=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.conftest import call, edit, git
+from tests.conftest import PROJECT, call, edit, git
 from tests.workflow.asking import contents, planned, up_to_date
 
 
@@ -31,6 +31,13 @@ def test_a_fresh_clone_brings_back_its_figures(fresh: Path) -> None:
     call(fresh, "dvc", "repro")
     assert {name: contents(fresh / "results" / name) for name in ("figures", "tables")} == before
     assert git(fresh, "status", "--porcelain") == ""
+
+
+def test_this_commit_has_nothing_to_do(committed_last_mile: None) -> None:
+    """Whoever checks it out finds everything done: after a change of sources, `dvc repro` belongs to the commit."""
+    said = call(PROJECT, "dvc", "status", "dvc.yaml").stdout
+    assert "up to date" in said, f"`dvc repro`, then commit what it wrote:\n{said}"
+    assert planned(PROJECT) == []
 
 
 def test_files_that_arrive_in_any_order_plan_nothing(fresh: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import call, edit, git
-from tests.workflow.asking import contents, planned, up_to_date
+from tests.workflow.asking import planned, up_to_date
 
 
 def commit(clone: Path, message: str) -> str:
@@ -23,22 +23,53 @@ def change_and_run(clone: Path, old: str, new: str) -> None:
     call(clone, "allmlp", "keep", "--push")
 
 
+def results(clone: Path) -> dict[str, bytes]:
+    """What git has of a clone's results."""
+    listed = git(clone, "ls-files", "results").splitlines()
+    return {str(Path(name).relative_to("results")): (clone / name).read_bytes() for name in listed}
+
+
+def change_rate(clone: Path) -> None:
+    """A state with another parameter and its results."""
+    change_and_run(clone, "learning_rate: 1e-3, weight_decay: 2.0", "learning_rate: 3e-3, weight_decay: 2.0")
+
+
+def add_recorded(clone: Path) -> None:
+    """A state with the measurement of a recorded overlay, which the plan does not have."""
+    overlay = "config/recorded/other.yaml"
+    (clone / overlay).parent.mkdir()
+    (clone / overlay).write_text("scale: smoke\nstudies: {quadrature: {seeds: [7]}}\n")
+    edit(clone, "params.yaml", "recorded: []", f"recorded: [{overlay}]")
+    call(clone, "snakemake", "--cores", "2", "--configfile", "params.yaml", overlay)
+    call(clone, "allmlp", "keep", "--push")
+
+
+def change_figure(clone: Path) -> None:
+    """A state with another drawing of the same measurements."""
+    edit(clone, "src/allmlp/studies/quadrature/figures/sums.py", "BINS = 31", "BINS = 21")
+    call(clone, "dvc", "repro")
+
+
 @pytest.mark.slow
-def test_pinned_states_come_back_whole(finished: Path) -> None:
-    state_a, figures_a = git(finished, "rev-parse", "HEAD").strip(), contents(finished / "results/figures")
-    change_and_run(finished, "learning_rate: 1e-3, weight_decay: 2.0", "learning_rate: 3e-3, weight_decay: 2.0")
-    state_b, figures_b = commit(finished, "state B"), contents(finished / "results/figures")
-    assert figures_a != figures_b
+def test_every_state_comes_back_whole_in_another_clone(finished: Path) -> None:
+    states = {git(finished, "rev-parse", "HEAD").strip(): results(finished)}
+    for change in (change_rate, add_recorded, change_figure):
+        change(finished)
+        state = commit(finished, change.__name__)
+        states[state] = results(finished)
+    assert len({files["tables/runs.csv"] for files in states.values()}) == len(states) - 1, "runs of two changes"
+    assert len({files["figures/quadrature/phases.svg"] for files in states.values()}) == len(states) - 1
     other = finished.parent / "other"
     git(finished, "clone", "--quiet", str(finished), str(other))
-    for state, figures in ((state_a, figures_a), (state_b, figures_b), (state_a, figures_a)):
+    for state, files in reversed(states.items()):
         git(other, "checkout", "--quiet", state)
         call(other, "dvc", "pull", "--allow-missing")
+        pointers = list((other / "results/checkpoints").glob("*.dvc"))
+        assert all(pointer.with_suffix("").is_dir() for pointer in pointers)
         assert planned(other) == []
         assert up_to_date(other)
-        assert contents(other / "results/figures") == figures
+        assert results(other) == files
         assert git(other, "status", "--porcelain") == ""
-    assert list((other / "results/checkpoints").glob("*/final.safetensors"))
 
 
 def test_the_remote_holds_every_file_that_was_kept(finished: Path) -> None:

@@ -2,7 +2,7 @@ from allmlp.own import last_word, reported
 
 asked = plan.unstored or workflow.main_snakefile  # Snakemake would run a rule without input and output each time
 
-if (speaks := reported(plan)).unreported():  # results/claims.json speaks of another plan
+if (speaks := reported(plan)).unreported() or plan.unstored:  # results/claims.json speaks of another plan, or soon will
     rule all:
         input:     asked
         message:   "judge, draw, tabulate, render"
