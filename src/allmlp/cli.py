@@ -253,17 +253,29 @@ def pin(name: str, params: Overlays = None, scale: ScaleOption = None) -> None:
 
 @app.command()
 def pins() -> None:
-    """The pinned states: name, commit, day, verdicts. `git checkout NAME && dvc checkout` restores one."""
+    """The pinned states: name, commit, day, verdicts. `git checkout NAME && dvc pull` restores one."""
     from allmlp.states import pinning
 
     pinning.pins()
 
 
 @app.command()
-def verify() -> None:
-    """Read every result again: is it the bytes that were recorded? Status 1 if one is not."""
-    from allmlp.states import verifying
+def verify(
+    rerun: Annotated[str | None, typer.Option(metavar="STUDY", help="Train its runs again and compare.")] = None,
+    params: Overlays = None,
+    scale: ScaleOption = None,
+    device: DeviceOption = None,
+    cores: int = os.cpu_count() or 1,
+) -> None:
+    """Read every result again: is it the bytes that were recorded? Status 1 if one is not.
 
+    With --rerun, train and measure a study's runs again, apart, and compare; no file changes. The other options choose
+    these runs.
+    """
+    from allmlp.states import rerunning, verifying
+
+    if rerun:
+        raise typer.Exit(rerunning.rerun(_plan(params, scale, device, rerun), cores))
     raise typer.Exit(verifying.show(verifying.verify()))
 
 

@@ -1,4 +1,7 @@
-"""`make reproduce`: make every run of the chosen scale again in a separate folder, and copy the results on success."""
+"""`make reproduce`: make every run of the chosen scale again in a separate folder, and copy the results on success.
+
+`allmlp verify --rerun` makes and compares one study's runs by the same functions, and copies nothing.
+"""
 
 import os
 import shutil
@@ -44,12 +47,31 @@ def _progress(plan: Plan, apart: Path) -> str:
     return f"{trained} of {len(plan.runs)} runs trained, {measured} of {len(plan.measurements)} measurements taken"
 
 
-def _make(plan: Plan, root: Path, overlays: list[Path], cores: int) -> None:
-    """Let Snakemake make every measurement of the plan under work/reproduce."""
-    apart = root / APART
+def made_again(plan: Plan, apart: Path, cores: int) -> pd.DataFrame:
+    """Train and measure every run of the plan in a folder apart, or go on there, and compare with the committed ones.
+
+    Returns a row per measurement: study, measure, run, outcome, detail, file. UserError if a job fails.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _quit)
+    apart.mkdir(parents=True, exist_ok=True)
+    orphans.stop(apart)
+    trained, _ = _made(plan, apart)
+    _say(
+        f"{plan.scale}: {len(plan.runs)} runs, {len(plan.measurements)} measurements on {cores} cores"
+        + (f"; going on after {trained} runs" if trained else "")
+    )
+    _make(plan, apart, cores)
+    return _compare(plan, apart)
+
+
+def _make(plan: Plan, apart: Path, cores: int) -> None:
+    """Let Snakemake make every measurement of the plan in a folder apart."""
+    root, chosen = plan.root, {"scale": plan.scale, "device": plan.parameters.device, "study": plan.study}
     command = [sys.executable, "-m", "snakemake", "measurements", "--cores", str(cores)]
     command += ["--snakefile", str(root / "Snakefile"), "--directory", str(apart), "--nolock", "--rerun-incomplete"]
-    command += ["--configfile", str(root / "params.yaml"), *map(str, overlays)]
+    command += ["--configfile", str(root / "params.yaml"), *map(str, plan.overlays)]
+    command += ["--config", *(f"{key}={value}" for key, value in chosen.items() if value)]
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     log = apart / "snakemake.log"
     with log.open("w", encoding="utf-8") as stream:
@@ -70,7 +92,7 @@ def _make(plan: Plan, root: Path, overlays: list[Path], cores: int) -> None:
     if process.returncode:
         raise UserError(
             "a job failed; no committed file was touched. "
-            f"What was made stays in {APART}: run again to go on. Snakemake's log: {log}\n{_last_words(apart)}"
+            f"What was made stays in {apart}: run again to go on. Snakemake's log: {log}\n{_last_words(apart)}"
         )
 
 
@@ -155,23 +177,12 @@ def _report(overlays: list[Path]) -> None:
 def reproduce(overlays: list[Path], cores: int) -> int:
     """Run it all. Returns the exit status: 0, or 1 if a verdict differs from the committed one."""
     root, start = paths.project(), time.monotonic()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _quit)
     with hold(root / "work/reproduce.lock", "make reproduce"):
-        apart = root / APART
-        apart.mkdir(parents=True, exist_ok=True)
-        plan = load_plan(overlays)
+        apart, plan = root / APART, load_plan(overlays)
         own.enter(plan)  # an overlay of the user's own is compared with its earlier results
         before = _verdicts()
-        orphans.stop(apart)
-        trained, _ = _made(plan, apart)
-        _say(
-            f"{plan.scale}: {len(plan.runs)} runs, {len(plan.measurements)} measurements on {cores} cores"
-            + (f"; going on after {trained} runs" if trained else "")
-        )
         with _kept(root / LOCK), _kept(root / LOCAL_LOCK):  # a new corpus is recorded as soon as it is tokenized
-            _make(plan, root, overlays, cores)
-            comparison = _compare(plan, apart)
+            comparison = made_again(plan, apart, cores)
             comparison.to_csv(COMPARISON, index=False)
             _say("measurements are made; judging, drawing, rendering")
             with _all_or_nothing(Path.cwd(), apart):
@@ -187,6 +198,13 @@ def _quit(number: int, _: object) -> None:
     sys.exit(128 + number)
 
 
+def counted(comparison: pd.DataFrame) -> str:
+    """How many measurements had each outcome."""
+    counts = Counter(comparison.outcome)
+    outcomes = ("identical", "within tolerance", "different", "new")
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in outcomes if counts[outcome])
+
+
 def _conclude(comparison: pd.DataFrame, before: dict[str, str], seconds: float, plan: Plan) -> int:
     for row in comparison[comparison.outcome == "different"].itertuples():
         _say(f"  {row.run} {row.measure}: {row.detail}")
@@ -194,12 +212,6 @@ def _conclude(comparison: pd.DataFrame, before: dict[str, str], seconds: float, 
     changed = [claim for claim, verdict in before.items() if after.get(claim) != verdict]
     for claim in changed:
         _say(f"  claim {claim}: committed as {before[claim]}, now {after.get(claim)}")
-    counts = Counter(comparison.outcome)
-    said = ", ".join(
-        f"{counts[outcome]} {outcome}"
-        for outcome in ("identical", "within tolerance", "different", "new")
-        if counts[outcome]
-    )
     verdicts = (
         "every verdict as committed"
         if before and not changed
@@ -208,7 +220,7 @@ def _conclude(comparison: pd.DataFrame, before: dict[str, str], seconds: float, 
         else "first verdicts"
     )
     _say(
-        f"reproduced {len(plan.runs)} runs in {_clock(seconds)}: measurements {said}; {verdicts}. "
+        f"reproduced {len(plan.runs)} runs in {_clock(seconds)}: measurements {counted(comparison)}; {verdicts}. "
         f"Report: {os.path.relpath(REPORT.resolve(), paths.project())}, comparison: {COMPARISON}"
     )
     return 1 if changed else 0

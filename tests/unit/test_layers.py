@@ -39,7 +39,8 @@ FLOORS = [
     "report.ages",
     "compacting",
     "report",
-    "advancing bundles reproducing overview showing differing checking states",
+    "advancing bundles reproducing overview showing differing checking",
+    "states",
     "bare cli",
     "__main__",
 ]

@@ -1,10 +1,13 @@
 """Names for states, with real git, dvc and a local remote: pin, pins, verify, diff."""
 
+import contextlib
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+from allmlp import store
 from tests.conftest import call, edit, git
 from tests.workflow.test_states import commit
 
@@ -62,6 +65,48 @@ def test_verify_names_the_first_column_that_differs(finished: Path) -> None:
     assert f"checkpoints/{state.parent.name}: another digest than recorded" in done.stdout
     assert f"{part.name}: cannot be read" in done.stdout
     assert "3 not as recorded" in done.stdout
+
+
+def test_verify_names_what_is_gone(finished: Path) -> None:
+    part = next((finished / "results/measurements").glob("*/*/*.parquet"))
+    figure = next((finished / "results/figures").glob("*/*.svg"))
+    for file in (part, figure, finished / "results/report.html"):
+        file.unlink()
+    done = call(finished, "allmlp", "verify", ok=False)
+    assert done.returncode == 1
+    for file in (part, figure, finished / "results/report.html"):
+        assert f"{file.relative_to(finished)}: is in git and not here" in done.stdout
+    assert "3 not as recorded" in done.stdout
+
+
+def change_stored(clone: Path, measure: str, column: str, by: float) -> None:
+    """Add to a column of a committed measurement of the quadrature study."""
+    with contextlib.chdir(clone):
+        stored = store.of("quadrature", measure)
+        taken = [(one, stored.rows(key).to_pandas()) for key, (one, _) in stored.places.items()]
+        changed = [(one, pa.Table.from_pandas(rows.assign(**{column: rows[column] + by}))) for one, rows in taken]
+        store.rewrite("quadrature", measure, changed, {})
+
+
+@pytest.mark.slow
+def test_a_study_trained_again_is_compared_with_what_is_committed(finished: Path) -> None:
+    change_stored(finished, "accuracy", "mean_margin_nats", 1e-9)
+    change_stored(finished, "coefficients", "ratio_1", 1.0)
+    commit(finished, "two measurements that were not measured")
+    done = call(finished, "allmlp", "verify", "--rerun", "quadrature", "--cores", "2", ok=False)
+    assert done.returncode == 1, done.stderr
+    *_, tiny, large, summary = done.stdout.splitlines()
+    assert "accuracy: other bits on the same CPU type" in tiny
+    assert "coefficients: ratio_1 is " in large
+    assert "1 within tolerance, 1 different" in summary
+    assert " identical" in summary
+    assert git(finished, "status", "--porcelain") == ""
+    assert not (finished / "work/rerun").exists()
+
+
+def test_a_study_without_committed_measurements_is_not_trained_again(finished: Path) -> None:
+    said = refused(finished, "allmlp", "verify", "--rerun", "quadrature", "--scale", "laptop")
+    assert "nothing is committed to compare with" in said
 
 
 def test_diff_shows_parameters_and_verdicts(finished: Path) -> None:

@@ -1,7 +1,8 @@
 """`allmlp verify`: are all results the bytes that were recorded? Every file is read again.
 
-Recorded are: in the name of each part of the measurements, the digest of its bytes; in the pointers of checkpoints and
-tokens, and in dvc.lock for claims, figures, tables and report, DVC's MD5. What the remote alone has is not verified.
+Recorded are: for measurements, in each part's name the digest of its bytes, and in git which parts there are; in the
+pointers of checkpoints and tokens, and in dvc.lock for everything up to the report, DVC's MD5. What is only in the
+remote is not verified.
 """
 
 import hashlib
@@ -18,6 +19,8 @@ from allmlp import store
 from allmlp.keeping import CHECKPOINTS, TOKENS
 from allmlp.states import repository
 
+GONE = "is in git and not here"
+
 
 class Wrong(NamedTuple):
     """A file that is not as recorded, and how it differs."""
@@ -27,7 +30,7 @@ class Wrong(NamedTuple):
 
 
 class Verified(NamedTuple):
-    """How many files and folders were read, how many recorded ones are not here, and which are wrong."""
+    """How many files and folders were read, how many checkpoints and tokens are not here, and which are wrong."""
 
     read: int
     absent: int
@@ -38,22 +41,35 @@ def verify() -> Verified:
     """Compare everything that is here with what was recorded."""
     parts = [part.relative_to(Path.cwd()) for of in store.measures() for part in store.parts(*of)]
     wrong = [Wrong(part, _how(part)) for part in parts if store.digest_of(part.read_bytes()) != part.stem]
-    recorded = list(_recorded())
-    here = [(path, digest) for path, digest in recorded if path.exists()]
-    for path, digest in here:
+    wrong += [Wrong(part, GONE) for part in _committed(store.STORE) if not part.exists()]
+    kept, made = dict(_kept()), dict(_made())
+    here = {path: digest for path, digest in (kept | made).items() if path.exists()}
+    wrong += [Wrong(path, GONE) for path in made.keys() - here.keys()]
+    for path, digest in here.items():
         if md5(path) != digest:
             wrong += list(_differing(path)) or [Wrong(path, "another digest than recorded")]
-    return Verified(len(parts) + len(here), len(recorded) - len(here), wrong)
+    return Verified(len(parts) + len(here), len(kept.keys() - here.keys()), sorted({*wrong}))
 
 
-def _recorded() -> Iterator[tuple[Path, str]]:
-    """What DVC recorded: path, MD5."""
+def _committed(place: Path) -> list[Path]:
+    """The files of git's HEAD in a folder."""
+    listed = repository.git("ls-tree", "-r", "-z", "--name-only", "HEAD", "--", place.as_posix())
+    return [Path(name) for name in listed.split("\0") if name]
+
+
+def _kept() -> Iterator[tuple[Path, str]]:
+    """What DVC keeps, by its pointers: path, MD5."""
     for pointer in sorted([*CHECKPOINTS.glob("*.dvc"), *TOKENS.glob("*.dvc")]):
         for out in yaml.safe_load(pointer.read_text(encoding="utf-8"))["outs"]:
             yield pointer.parent / out["path"], out["md5"]
+
+
+def _made() -> Iterator[tuple[Path, str]]:
+    """What the last mile read and made, by dvc.lock: path, MD5."""
     stages = yaml.safe_load(Path("dvc.lock").read_text(encoding="utf-8"))["stages"]
-    for out in (out for stage in stages.values() for out in stage["outs"]):
-        yield Path(out["path"]), out["md5"]
+    for item in (item for stage in stages.values() for item in (*stage["deps"], *stage["outs"])):
+        if item["path"].startswith("results/"):
+            yield Path(item["path"]), item["md5"]
 
 
 def md5(path: Path) -> str:
@@ -68,10 +84,13 @@ def md5(path: Path) -> str:
 
 def _differing(path: Path) -> Iterator[Wrong]:
     """The files of a wrong output that differ from those of git's HEAD."""
-    for file in [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file()):
-        if (then := repository.content("HEAD", file)) is None and path.parent in (CHECKPOINTS, TOKENS):
-            return  # only DVC has these
-        if then != file.read_bytes():
+    here = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    if not (then := _committed(path)):
+        return  # only DVC has these
+    for file in sorted({*here, *then}):
+        if not file.exists():
+            yield Wrong(file, GONE)
+        elif repository.content("HEAD", file) != file.read_bytes():
             yield Wrong(file, _how(file))
 
 
@@ -99,10 +118,8 @@ def first_column(now: pd.DataFrame, then: pd.DataFrame) -> str:
         return f"{len(now)} rows of {len(now.columns)} columns, recorded {len(then)} of {len(then.columns)}"
     for name in then.columns:
         a, b = now[name], then[name]
-        if a.equals(b):
-            continue
-        rows = int((~((a == b) | (a.isna() & b.isna()))).sum())
-        return f"column {name} differs in {rows} of {len(b)} rows{_by(a, b)}"
+        if rows := int((~((a == b) | (a.isna() & b.isna()))).sum()):
+            return f"column {name} differs in {rows} of {len(b)} rows{_by(a, b)}"
     return "equal values in other bytes"
 
 
@@ -117,6 +134,6 @@ def show(found: Verified) -> int:
     """Print what is wrong and a summary. Returns 1 if anything is, else 0."""
     for file, how in found.wrong:
         print(f"{file}: {how}")
-    absent = f"; {found.absent} recorded folders are not here (`dvc pull` brings them)" if found.absent else ""
+    absent = f"; {found.absent} checkpoints and tokens are not here (`dvc pull` brings them)" if found.absent else ""
     print(f"{found.read} files and folders read, {len(found.wrong) or 'none'} not as recorded{absent}")
     return int(bool(found.wrong))
