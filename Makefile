@@ -7,7 +7,7 @@ BIN    := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 
-.PHONY: reproduce test test-all bench
+.PHONY: reproduce test test-all bench faults
 
 reproduce: $(BIN)/ready
 	@allmlp reproduce --cores $(CORES) $(foreach file,$(PARAMS),--params $(file))
@@ -20,6 +20,9 @@ test-all: $(BIN)/ready
 
 bench: $(BIN)/ready
 	@for file in benchmarks/*.py; do python $$file || exit 1; done
+
+faults: $(BIN)/ready
+	@python -m tests.faults
 
 $(BIN)/ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=...')"

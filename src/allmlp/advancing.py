@@ -81,7 +81,7 @@ def _command(cores: int, words: Sequence[str]) -> list[str]:
     root = paths.project()
     command = [sys.executable, "-m", "snakemake", "measurements", "--cores", str(cores), "--scheduler", "greedy"]
     command += ["--snakefile", str(root / "Snakefile"), "--directory", str(Path.cwd()), "--nolock"]
-    return [*command, "--rerun-incomplete", "--keep-going", *words]
+    return [*command, "--keep-going", *words]
 
 
 def _with_snakemake(resolved: ResolvedPlan, apart: Path, until: float, cores: int, words: Sequence[str]) -> list[Path]:

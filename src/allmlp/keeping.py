@@ -3,13 +3,43 @@
 One pointer per run, never one for a folder of runs: two clones that each keep a run then merge without conflict.
 """
 
+import hashlib
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+import yaml
+
 from allmlp.errors import UserError
 
-CHECKPOINTS, TOKENS = Path("results/checkpoints"), Path("results/tokens")
+CHECKPOINTS, TOKENS, LOCK = Path("results/checkpoints"), Path("results/tokens"), Path("dvc.lock")
+
+
+def pointed_to() -> dict[Path, str]:
+    """What the pointers record: a folder of checkpoints or tokens -> MD5."""
+    found = {}
+    for pointer in sorted([*CHECKPOINTS.glob("*.dvc"), *TOKENS.glob("*.dvc")]):
+        for out in yaml.safe_load(pointer.read_text(encoding="utf-8"))["outs"]:
+            found[pointer.parent / out["path"]] = out["md5"]
+    return found
+
+
+def locked() -> dict[Path, str]:
+    """What dvc.lock records of the last mile: the results that it read and made -> MD5."""
+    stages = yaml.safe_load(LOCK.read_text(encoding="utf-8"))["stages"] if LOCK.is_file() else {}
+    entries = (entry for stage in stages.values() for entry in (*stage.get("deps", []), *stage["outs"]))
+    return {Path(entry["path"]): entry["md5"] for entry in entries if entry["path"].startswith("results/")}
+
+
+def md5(path: Path) -> str:
+    """DVC's MD5 of a file; of a folder, the MD5 of the sorted list of its files with theirs."""
+    if path.is_file():
+        return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+    files = sorted((file.relative_to(path).parts, file) for file in path.rglob("*") if file.is_file())
+    listed = [{"md5": md5(file), "relpath": "/".join(parts)} for parts, file in files]
+    text = json.dumps(listed, sort_keys=True)
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() + ".dir"
 
 
 def dvc(*words: str) -> None:

@@ -6,8 +6,9 @@ store (`allmlp.store`), which git keeps.
 
 import io
 import json
+from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,22 +35,35 @@ class Measured(NamedTuple):
 
 def own_file(measured: Measured, rows: pa.Table) -> bytes:
     """The content of a run's own file."""
-    about = {"run": measured.run, "settings": measured.settings, "recipes": measured.recipes}
-    return parquet(rows, {"allmlp": json.dumps(about)})
+    about = {"run": measured.run, "settings": measured.settings, "recipes": list(measured.recipes)}
+    return parquet(rows, {"allmlp": json.dumps({**about, "digest": _digest(about, rows)})})
+
+
+def _digest(about: dict[str, Any], rows: pa.Table) -> str:
+    """Of a description and of rows. Parquet's pages have no digest: a flipped bit may read as another number."""
+    digest = sha256(json.dumps(about).encode())
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        values = column.to_numpy()
+        digest.update(name.encode() + b"\0")
+        digest.update("\0".join(map(str, values)).encode() if values.dtype == object else values.tobytes())
+    return digest.hexdigest()
 
 
 def read(file: Path) -> tuple[Measured, pa.Table]:
     """The description and the rows in a run's own file. UserError if it is damaged."""
     try:
         table = pq.read_table(file, use_threads=False, pre_buffer=False)
-        about = artifacts.parsed(table.schema.metadata[b"allmlp"])
+        table, about = table.replace_schema_metadata(None), artifacts.parsed(table.schema.metadata[b"allmlp"])
         about = artifacts.known("measurement", file, about)
+        digest = about.pop("digest", None)  # what an earlier release wrote has none
+        if digest not in (None, _digest(about, table)):
+            raise ValueError("its rows are not those that were written")
         measured = Measured(about["run"], about["settings"], tuple(about["recipes"]))
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"{file}: cannot be read as a measurement ({error!r}). Delete it, and measure the run again."
         ) from error
-    return measured, table.replace_schema_metadata(None)
+    return measured, table
 
 
 def parquet(table: pa.Table, about: dict[str, str] | None = None) -> bytes:

@@ -69,7 +69,7 @@ def _make(plan: Plan, apart: Path, cores: int) -> None:
     """Let Snakemake make every measurement of the plan in a folder apart."""
     root, chosen = plan.root, {"scale": plan.scale, "device": plan.parameters.device, "study": plan.study}
     command = [sys.executable, "-m", "snakemake", "measurements", "--cores", str(cores)]
-    command += ["--snakefile", str(root / "Snakefile"), "--directory", str(apart), "--nolock", "--rerun-incomplete"]
+    command += ["--snakefile", str(root / "Snakefile"), "--directory", str(apart), "--nolock"]
     command += ["--configfile", str(root / "params.yaml"), *map(str, plan.overlays)]
     command += ["--config", *(f"{key}={value}" for key, value in chosen.items() if value)]
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}

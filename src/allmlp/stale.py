@@ -1,4 +1,4 @@
-"""A killed Snakemake leaves its lock behind: the next call on the same host names it and lifts it.
+"""A killed Snakemake leaves its lock behind, and marks of incomplete files: the next call on the same host lifts them.
 
 Snakemake's lock does not name its owner. So every Snakemake here also holds a shared lock of the kernel, which ends
 with its process: a call that gets this lock exclusively knows that no other Snakemake is alive.
@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 NOTE, LOCKS = Path(".snakemake/allmlp.lock"), Path(".snakemake/locks")
+MARKS = Path(".snakemake/incomplete")
 _held: list[int] = []  # open until this process ends
 
 
@@ -42,7 +43,9 @@ def _lift_stale(note: str) -> None:
         whose = f"pid {said['pid']} on {said['host']}, since {said['since']}"
     except (ValueError, TypeError, KeyError):
         return
-    if left and said["host"] == socket.gethostname():
-        for path in left:
-            path.unlink(missing_ok=True)
+    if said["host"] != socket.gethostname():
+        return
+    for path in [*left, *MARKS.glob("*")]:  # every file here is whole or not there, whatever a mark says
+        path.unlink(missing_ok=True)
+    if left:
         print(f"lifted the lock of a dead Snakemake ({whose}); going on where it was", file=sys.stderr)

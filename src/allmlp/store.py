@@ -66,12 +66,17 @@ class Stored:
 
     def rows(self, key: Key) -> pa.Table:
         """The rows of one run, as in its own file."""
-        part, start, stop = self.places[key][1]
+        part, start, stop = self._place(key)
         return _rows(part).slice(start, stop - start)
+
+    def _place(self, key: Key) -> Place:
+        if key not in self.places:
+            raise UserError(f"{STORE}: has no measurement of {key[0]} by recipe {key[1]}. Run `allmlp select`.")
+        return self.places[key][1]
 
     def count(self, key: Key) -> int:
         """The number of rows of one run."""
-        _, start, stop = self.places[key][1]
+        _, start, stop = self._place(key)
         return stop - start
 
     def table(self, keys: Iterable[Key]) -> pa.Table:

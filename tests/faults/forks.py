@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -102,14 +102,22 @@ def ended(fork: Fork, patience_s: float = PATIENCE_S) -> Ended:
     return Ended(-signal.SIGXCPU if status is None else status, said.decode(errors="replace"), left)
 
 
-def _lives(group: int) -> bool:
-    """Does any process of a group live, besides the zombies?"""
+def _processes() -> Iterator[tuple[int, int, int]]:
+    """Number, parent and group of every process that is no zombie."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            state, _, its = stat.read_text().rsplit(")", 1)[1].split()[:3]
-            if int(its) == group and state != "Z":
-                return True
-    return False
+            state, parent, group = stat.read_text().rsplit(")", 1)[1].split()[:3]
+            if state != "Z":
+                yield int(stat.parent.name), int(parent), int(group)
+
+
+def _lives(group: int) -> bool:
+    return any(its == group for _, _, its in _processes())
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has begun."""
+    return [number for number, parent, _ in _processes() if parent == pid]
 
 
 def carried_out(

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from tests.conftest import PROJECT
 from tests.faults.forks import Ended, carried_out
 
@@ -45,6 +47,7 @@ COMMANDS = {
     "render": ("render",),
 }
 STEPS = tuple(COMMANDS)
+MADE = ("selected.json", "claims.json", "power.json", "tables", "figures/copying", "report.html")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +96,14 @@ def make(folder: Path, steps: Sequence[str] = STEPS) -> Subject:
     return subject
 
 
+def lock(folder: Path) -> None:
+    """Record the last mile's results in dvc.lock, as DVC does."""
+    from allmlp.keeping import md5
+
+    outs = [{"path": f"results/{name}", "md5": md5(folder / "results" / name)} for name in MADE]
+    (folder / "dvc.lock").write_text(yaml.safe_dump({"stages": {"all": {"outs": outs}}}), encoding="utf-8")
+
+
 def _runs(here: Path) -> dict[str, str]:
     from allmlp.plan import load_plan
 
@@ -116,4 +127,5 @@ def contents(folder: Path) -> dict[str, bytes]:
     for path in (path for place in ("results", "work") for path in (folder / place).rglob("*") if path.is_file()):
         is_equal = path.parent.name != "timings" and path.name != "sources.json"
         found[str(path.relative_to(folder))] = path.read_bytes() if is_equal else b""
-    return found | {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    beside = (path for path in folder.iterdir() if path.is_file() and path.name not in ("dvc.lock", "bundle"))
+    return found | {path.name: path.read_bytes() for path in beside}

@@ -12,6 +12,7 @@ import pytest
 
 from allmlp import studies
 from tests.conftest import PROJECT, call, edit, environment, git, only, small_clone
+from tests.faults.pipelines import at_work
 from tests.workflow.asking import contents
 
 pytestmark = pytest.mark.slow
@@ -60,19 +61,6 @@ def begun(undisturbed: Path, tmp_path: Path) -> Path:
         time.sleep(0.05)
     assert not list(clone.glob("results/checkpoints/constant-attention*/final.safetensors"))
     return clone
-
-
-def at_work(clone: Path) -> list[int]:
-    """Processes that work in a clone."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            state = (folder / "stat").read_text().rsplit(")", 1)[1].split()[0]
-            if state != "Z" and (folder / "cwd").resolve().is_relative_to(clone):
-                found.append(int(folder.name))
-        except OSError:
-            continue
-    return found
 
 
 def step(clone: Path) -> int:

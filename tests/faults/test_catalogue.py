@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import catalogue, subject, trials
+from tests.faults import catalogue, pipelines, subject, trials
 
 QUICK = ("tokenize", "train", "measure")
 
@@ -41,3 +41,8 @@ def test_a_step_survives(quick: subject.Subject, fault: catalogue.Fault, step: s
 def test_the_last_mile_survives(whole: subject.Subject, fault: catalogue.Fault, step: str, tmp_path: Path) -> None:
     row = trials.carry_out(whole, fault.kind, fault.put, step, seed=1, folder=tmp_path)
     assert not row.lost, row.lost
+
+
+@pytest.mark.slow
+def test_a_pipeline_survives(tmp_path: Path) -> None:
+    assert [row.lost for row in pipelines.rows(tmp_path, kills=1)] == ["", ""]

@@ -7,7 +7,7 @@ import shutil
 import signal
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from tests.faults import injecting
 from tests.faults.forks import Ended, Fault, carried_out, nothing
 from tests.faults.subject import STEPS, Subject, contents
 
+NOT_POSSIBLE = "not possible here"
 UNFINISHED = "work/runs/"  # of a begun run: nobody reads it but the run itself
 
 
@@ -64,13 +65,22 @@ class Trial:
         """Carry the step out under a fault of its process."""
         self.endings.append(carried_out(self.folder, self.words, fault, after))
 
+    def aside(self, *words: str, fault: Fault = nothing) -> Ended:
+        """Another command in the folder, which is no ending of the step."""
+        return carried_out(self.folder, words, fault)
+
+    def begin(self, state: Path) -> None:
+        """Begin with the folder in another state."""
+        shutil.rmtree(self.folder)
+        shutil.copytree(state, self.folder)
+
     def changes(self) -> int:
         """How many changes of files the step makes."""
-        return _measured(self.subject, self.step)[0]
+        return measured(self.subject, self.step)[0]
 
     def seconds(self) -> float:
         """How long it takes."""
-        return _measured(self.subject, self.step)[1]
+        return measured(self.subject, self.step)[1]
 
     def _new(self) -> list[int]:
         before, after = contents(self.subject.before(self.step)), contents(self.subject.after(self.step))
@@ -107,14 +117,19 @@ class Trial:
     def damage(self, artifact: Artifact) -> None:
         """Flip a bit of one of its files."""
         files = self.folder.glob(artifact.files.format(**self.subject.runs))
-        self.damaged = self.draw.choice(sorted(path for path in files if path.is_file()))
-        injecting.flip(self.damaged, self.draw)
+        self.damaged = self.flip(sorted(path for path in files if path.is_file()))
         self.way_out = list(STEPS[STEPS.index(artifact.made_by) : STEPS.index(self.step)])
         if artifact.folder:
             self.damaged = self.damaged.parent
 
+    def flip(self, files: Sequence[Path]) -> Path:
+        """Flip a bit of one of these files. Returns it."""
+        chosen = self.draw.choice([path for path in files if path.stat().st_size])
+        injecting.flip(chosen, self.draw)
+        return chosen
+
     def mend(self) -> None:
-        """Do what the message says, or would say to a step that reads it: delete what is damaged, and make it again."""
+        """Do what the message says: delete what is damaged, and make it again."""
         if self.damaged:
             timings = {path: path.read_bytes() for path in self.folder.glob("work/timings/*")}
             shutil.rmtree(self.damaged) if self.damaged.is_dir() else self.damaged.unlink()
@@ -126,7 +141,8 @@ class Trial:
 
 
 @cache
-def _measured(subject: Subject, step: str) -> tuple[int, float]:
+def measured(subject: Subject, step: str) -> tuple[int, float]:
+    """How many changes of files a step makes, and how many seconds it takes."""
     folder, counter = subject.folder / f"counted-{step}", injecting.Counter()
     shutil.copytree(subject.before(step), folder)
     began = time.monotonic()
@@ -138,7 +154,7 @@ def _measured(subject: Subject, step: str) -> tuple[int, float]:
 
 def carry_out(subject: Subject, kind: str, put: Callable[[Trial], None], step: str, seed: int, folder: Path) -> Row:
     """One trial, in a process of its own."""
-    _measured(subject, step)
+    measured(subject, step)
     trial = Trial(subject, step, folder / "here", random.Random(f"{kind} {step} {seed}"))
     return Row(kind, step, seed, *_apart(lambda: _tried(trial, put)))
 
@@ -167,7 +183,7 @@ def _tried(trial: Trial, put: Callable[[Trial], None]) -> tuple[str, str]:
     try:
         put(trial)
     except NotPossibleError as error:
-        return f"not possible here: {error}", ""
+        return f"{NOT_POSSIBLE}: {error}", ""
     how = _how(trial.endings)
     said = "\n".join(f"status {one.status}\n{one.said}" for one in trial.endings)
     for one in trial.endings:
@@ -175,11 +191,14 @@ def _tried(trial: Trial, put: Callable[[Trial], None]) -> tuple[str, str]:
             return how, f"{wrong}\n{said}"
     if wrong := _harmed(trial, before, after):
         return how, f"{wrong}\n{said}"
-    trial.mend()
+    unread = trial.damaged and trial.endings[-1].status == 0
+    if not unread:
+        trial.mend()
     again = carried_out(trial.folder, trial.words)
     if again.status != 0:
         return how, f"the same command again ends with {again.status}\n{said}\nagain:\n{again.said}"
-    if differs := _differing(contents(trial.folder), after):
+    aside = str(trial.damaged.relative_to(trial.folder)) if unread and trial.damaged else "-"
+    if differs := _differing(_without(contents(trial.folder), aside), _without(after, aside)):
         return how, f"the same command again gives other files: {differs}\n{said}\nagain:\n{again.said}"
     return how, ""
 
@@ -208,10 +227,7 @@ def _harmed(trial: Trial, before: dict[str, bytes], after: dict[str, bytes]) -> 
         damaged = str(trial.damaged.relative_to(trial.folder))
         if last.status != 0 and damaged not in last.said:
             return f"the message does not name {damaged}"
-        now, before, after = (
-            {name: content for name, content in of.items() if not name.startswith(damaged)}
-            for of in (now, before, after)
-        )
+        now, before, after = (_without(of, damaged) for of in (now, before, after))
     if last.status == 0 and (found := _differing(now, after)):
         return f"it ended well with other files: {found}"
     wrong = [
@@ -222,6 +238,10 @@ def _harmed(trial: Trial, before: dict[str, bytes], after: dict[str, bytes]) -> 
     ]
     gone = [name for name in before.keys() & after.keys() - now.keys() if not trial.damaged]
     return f"neither as before nor as after: {wrong + gone}" if wrong + gone else ""
+
+
+def _without(files: dict[str, bytes], damaged: str) -> dict[str, bytes]:
+    return {name: content for name, content in files.items() if not name.startswith(damaged)}
 
 
 def _differing(now: dict[str, bytes], then: dict[str, bytes]) -> str:

@@ -19,6 +19,8 @@ def left(tmp_path: Path) -> Path:
     lock = tmp_path / stale.LOCKS / "0.output.lock"
     lock.parent.mkdir(parents=True)
     lock.write_text("results/a\n")
+    (tmp_path / stale.MARKS).mkdir()
+    (tmp_path / stale.MARKS / "cmVzdWx0cy9h").touch()
     return lock
 
 
@@ -42,10 +44,12 @@ def test_the_lock_of_a_dead_process_is_lifted_and_that_of_a_living_one_stays(lef
     others[0].wait()
     assert lift(tmp_path) == ""
     assert left.is_file(), "the second one works on"
+    assert list((tmp_path / stale.MARKS).iterdir())
     others[1].kill()
     others[1].wait()
     assert "lifted the lock of a dead Snakemake (pid " in lift(tmp_path)
     assert not left.exists()
+    assert not list((tmp_path / stale.MARKS).iterdir()), "files are whole or not there: none is incomplete"
 
 
 def test_the_lock_of_another_host_or_an_unknown_holder_stays(left: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import matplotlib
 
 from allmlp import artifacts, paths, recipes, store
+from allmlp.keeping import locked, md5
 from allmlp.report import evidence, exhibits, levels, saving, style
 from allmlp.report.evidence import Evidence
 from allmlp.report.exhibits import Exhibit
@@ -65,9 +66,12 @@ class Job(NamedTuple):
 
 def jobs(study: str, png: bool = False) -> tuple[list[Job], dict[str, Any]]:
     """The figures of a study that must be drawn, and the index of all its figures. `png`: all of them, as PNG below
-    work/."""
+    work/.
+
+    All are drawn where the folder has other bytes than DVC recorded: one of its files is damaged.
+    """
     folder = FIGURES / study
-    before = artifacts.read("exhibits", folder / INDEX) if (folder / INDEX).is_file() else {}
+    before = _index(folder)
     todo, index = [], {}
     for name, exhibit in exhibits.of(study, "figures").items():
         for suffix, found in evidence.sources(study, exhibit).items():
@@ -77,6 +81,14 @@ def jobs(study: str, png: bool = False) -> tuple[list[Job], dict[str, Any]]:
             if png or not file.is_file() or before.get(named, {}).get("digest") != index[named]["digest"]:
                 todo.append(Job(study, name, suffix, file))
     return todo, index
+
+
+def _index(folder: Path) -> dict[str, Any]:
+    """What is drawn there already, with digests; nothing if DVC recorded other bytes."""
+    if not (folder / INDEX).is_file() or md5(folder) != locked().get(folder, md5(folder)):
+        return {}
+    found: dict[str, Any] = artifacts.read("exhibits", folder / INDEX)
+    return found
 
 
 def work(study: str, png: bool = False) -> Work:

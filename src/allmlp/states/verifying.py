@@ -5,18 +5,15 @@ pointers of checkpoints and tokens, and in dvc.lock for everything up to the rep
 remote is not verified.
 """
 
-import hashlib
 import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-import yaml
 
 from allmlp import store
-from allmlp.keeping import CHECKPOINTS, TOKENS
+from allmlp.keeping import locked, md5, pointed_to
 from allmlp.states import repository
 
 GONE = "is in git and not here"
@@ -42,7 +39,7 @@ def verify() -> Verified:
     parts = [part.relative_to(Path.cwd()) for of in store.measures() for part in store.parts(*of)]
     wrong = [Wrong(part, _how(part)) for part in parts if store.digest_of(part.read_bytes()) != part.stem]
     wrong += [Wrong(part, GONE) for part in _committed(store.STORE) if not part.exists()]
-    kept, made = dict(_kept()), dict(_made())
+    kept, made = pointed_to(), locked()
     here = {path: digest for path, digest in (kept | made).items() if path.exists()}
     wrong += [Wrong(path, GONE) for path in made.keys() - here.keys()]
     for path, digest in here.items():
@@ -55,31 +52,6 @@ def _committed(place: Path) -> list[Path]:
     """The files of git's HEAD in a folder."""
     listed = repository.git("ls-tree", "-r", "-z", "--name-only", "HEAD", "--", place.as_posix())
     return [Path(name) for name in listed.split("\0") if name]
-
-
-def _kept() -> Iterator[tuple[Path, str]]:
-    """What DVC keeps, by its pointers: path, MD5."""
-    for pointer in sorted([*CHECKPOINTS.glob("*.dvc"), *TOKENS.glob("*.dvc")]):
-        for out in yaml.safe_load(pointer.read_text(encoding="utf-8"))["outs"]:
-            yield pointer.parent / out["path"], out["md5"]
-
-
-def _made() -> Iterator[tuple[Path, str]]:
-    """What the last mile read and made, by dvc.lock: path, MD5."""
-    stages = yaml.safe_load(Path("dvc.lock").read_text(encoding="utf-8"))["stages"]
-    for item in (item for stage in stages.values() for item in (*stage["deps"], *stage["outs"])):
-        if item["path"].startswith("results/"):
-            yield Path(item["path"]), item["md5"]
-
-
-def md5(path: Path) -> str:
-    """DVC's MD5 of a file; of a folder, the MD5 of the sorted list of its files with theirs."""
-    if path.is_file():
-        return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
-    files = sorted((file.relative_to(path).parts, file) for file in path.rglob("*") if file.is_file())
-    listed = [{"md5": md5(file), "relpath": "/".join(parts)} for parts, file in files]
-    text = json.dumps(listed, sort_keys=True)
-    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() + ".dir"
 
 
 def _differing(path: Path) -> Iterator[Wrong]:

@@ -57,8 +57,10 @@ def publish(partial: Path, folder: Path) -> None:
         if not folder.exists():
             raise
         there = folder / "meta.json"
-        mine = (partial / "meta.json").read_bytes()
-        if not there.is_file() or there.read_bytes() != mine:
+        if not there.is_file():  # Snakemake removes it before it makes the folder again
+            shutil.rmtree(folder)
+            partial.rename(folder)
+        elif there.read_bytes() != (partial / "meta.json").read_bytes():
             raise UserError(f"{folder}: is there already, with other tokens. Delete it and run again.") from None
 
 
