@@ -1,5 +1,6 @@
 # reproduce: every run of `scale: laptop` again, the comparison, the report     test: in 10 minutes     test-all: adds real
 # kills, faults and whole pipelines     bench: speed and memory beside what a user would pick instead
+# faults: hundreds of faults, and docs/faults.md from what they did
 PYTHON ?= python3
 PARAMS ?=
 CORES  ?= $(shell env -u OMP_NUM_THREADS nproc)
