@@ -21,7 +21,7 @@ from torch.nn import functional as F
 import tools
 from allmlp.models.attention import SoftmaxAttention
 from allmlp.models.dct import DCTHeads
-from allmlp.models.dct_tables import coefficients
+from allmlp.models.sliding_dct import coefficients
 from allmlp.report import style
 from allmlp.training.memory import keep_freed_blocks
 

@@ -20,8 +20,8 @@ from torch import Tensor, nn
 
 import tools
 from allmlp import models
+from allmlp.models.llama import RopeAttention
 from allmlp.models.masked_mixing import Mixing
-from allmlp.models.rope_attention import RopeAttention
 from allmlp.report import style
 from allmlp.studies.mixers import memory
 from allmlp.training.loss import linear_cross_entropy

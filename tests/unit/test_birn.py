@@ -8,12 +8,10 @@ import torch
 from allmlp import models
 from allmlp.errors import UserError
 from allmlp.models.attention import SoftmaxAttention
-from allmlp.models.bidirectional_relation import linear_relation_sum, relation_sum
-from allmlp.models.birn import BidirectionalRelation
+from allmlp.models.birn import BidirectionalRelation, LinearBidirectionalRelation, linear_relation_sum, relation_sum
 from allmlp.models.causal_rn import CausalRelation
+from allmlp.models.classifiers import BidirectionalLinearAttention
 from allmlp.models.layers import PlainNorm
-from allmlp.models.linear_birn import LinearBidirectionalRelation
-from allmlp.models.linear_transformer_classifier import BidirectionalLinearAttention
 from allmlp.models.patches import PatchClassifier
 from allmlp.training.flops import counted_flops, parameters
 

@@ -13,8 +13,7 @@ from allmlp import models
 from allmlp.errors import UserError
 from allmlp.models import sliding_dct
 from allmlp.models.dct import DCTHeads, DCTNeuron
-from allmlp.models.dct_tables import coefficients, log_windows
-from allmlp.models.sliding_dct import SlidingDCT
+from allmlp.models.sliding_dct import SlidingDCT, coefficients, log_windows
 from allmlp.training import flops
 
 CASES = [(1, 1, [1]), (2, 2, [2, 9]), (3, 3, [5, 70]), (2, 4, [4, 12]), (2, 4, [40, 200]), (4, 5, [5, 17, 64, 65])]

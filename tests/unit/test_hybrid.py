@@ -8,8 +8,8 @@ import torch
 from allmlp import audit, models, tasks
 from allmlp.audit.subject import differs
 from allmlp.errors import UserError
-from allmlp.models.hybrid_as_published import packed
-from allmlp.models.rope_attention import left_padding
+from allmlp.models.hybrid import packed
+from allmlp.models.llama import left_padding
 from allmlp.tasks.task import IGNORED
 from tests import tiny
 from tests.unit.test_llama import PAD, attention, drawn, rms_norm

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from allmlp import audit, models
 from allmlp.errors import UserError
-from allmlp.models.rope_attention import RopeAttention, left_padding
+from allmlp.models.llama import RopeAttention, left_padding
 from allmlp.training.flops import parameters
 
 TINY = {"vocabulary": 11, "context": 9, "d_model": 8, "n_blocks": 2, "n_heads": 2}

@@ -70,7 +70,6 @@ class Transformer(Backbone):
     (002-10).
     """
 
-    causal: ClassVar[bool] = True
     family: ClassVar[str] = "attention"
     MIXER: ClassVar[Callable[..., TokenMixer]] = SoftmaxAttention
 

@@ -19,14 +19,18 @@ Mixer = Callable[[int, int], TokenMixer]
 
 @dataclass(frozen=True)
 class State:
-    """The memory of a model that has read `position` tokens: one entry per block."""
+    """The memory of a model that has read `position` tokens: one entry per block; which were left padding, (B, t)."""
 
     position: int
     blocks: tuple[Any, ...]
+    padding: Tensor | None = None
 
 
 class Block(nn.Module):
-    """x + mixer(norm(x)), then, where there is one, x + feed_forward(norm(x)): (B, T, D) -> (B, T, D)."""
+    """x + mixer(norm(x)), then, where there is one, x + feed_forward(norm(x)): (B, T, D) -> (B, T, D).
+
+    `given`: what the mixer takes beside x, such as `padding`.
+    """
 
     def __init__(self, mixer: TokenMixer, feed_forward: nn.Module | None, norm: Norm) -> None:
         super().__init__()
@@ -34,14 +38,14 @@ class Block(nn.Module):
         self.feed_forward = feed_forward
         self.feed_forward_norm = norm() if feed_forward is not None else None
 
-    def forward(self, x_BTD: Tensor) -> Tensor:
-        return self._feed(x_BTD + self.mixer(self.norm(x_BTD)))
+    def forward(self, x_BTD: Tensor, *given: Tensor | None) -> Tensor:
+        return self._feed(x_BTD + self.mixer(self.norm(x_BTD), *given))
 
     def start(self, like_BD: Tensor) -> Any:
         return self.mixer.start(like_BD)
 
-    def step(self, x_BD: Tensor, state: Any) -> tuple[Tensor, Any]:
-        mixed_BD, state = self.mixer.step(self.norm(x_BD), state)
+    def step(self, x_BD: Tensor, state: Any, *given: Tensor | None) -> tuple[Tensor, Any]:
+        mixed_BD, state = self.mixer.step(self.norm(x_BD), state, *given)
         return self._feed(x_BD + mixed_BD), state
 
     def _feed(self, x: Tensor) -> Tensor:
@@ -60,12 +64,13 @@ class Sizes(TypedDict):
 
 
 class Chain(SequenceModel):
-    """Embedding, blocks one after the other, unembedding: of a whole sequence, or token after token.
+    """Embedding, blocks one after the other, unembedding: of a whole sequence, or token after token. Causal.
 
     A block is a module with `start(like_BD)` and `step(x_BD, memory)`. Without `position_embedding` there is no `wpe`,
     and a model overrides EMBEDDINGS.
     """
 
+    causal: ClassVar[bool] = True
     predicts: ClassVar[Literal["all", "last"]] = "all"
     EMBEDDINGS: ClassVar[dict[str, str]] = {
         "token_embedding": "wte.weight",
@@ -99,10 +104,10 @@ class Chain(SequenceModel):
         self.check_length(tokens_BT.shape[1])
         return self.through(self.embed(tokens_BT))
 
-    def through(self, x_BTD: Tensor) -> Tensor:
-        """The same from the input of the first block."""
+    def through(self, x_BTD: Tensor, *given: Tensor | None) -> Tensor:
+        """The same from the input of the first block; `given`: a further input of every block."""
         for block in self.blocks:
-            x_BTD = self.between(block(x_BTD))
+            x_BTD = self.between(block(x_BTD, *given))
         return self.read(x_BTD[:, -1] if self.predicts == "last" else x_BTD)
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
@@ -121,11 +126,14 @@ class Chain(SequenceModel):
 
     def step(self, tokens_B: Tensor, state: State) -> tuple[Tensor, State]:
         """One more token each: logits (B, V), equal to the last row of the full pass, and the new memory."""
+        return self._step(tokens_B, state)
+
+    def _step(self, tokens_B: Tensor, state: State, *given: Tensor | None) -> tuple[Tensor, State]:
         self.check_length(state.position + 1)
         x_BD = self.embed(tokens_B[:, None], state.position)[:, 0]
         memories = []
         for block, memory in zip(self.chain(), state.blocks, strict=True):
-            x_BD, memory = block.step(x_BD, memory)
+            x_BD, memory = block.step(x_BD, memory, *given)
             x_BD = self.between(x_BD[:, None], state.position)[:, 0]
             memories.append(memory)
         return self.unembedding(self.read(x_BD)), State(state.position + 1, tuple(memories))

@@ -107,7 +107,6 @@ class CausalRN(Backbone):
     The paper's size, d_model 192 and 12 blocks, has 1,337,280 weights in blocks and head (002-10).
     """
 
-    causal: ClassVar[bool] = True
     family: ClassVar[str] = "all-MLP"
 
     def __init__(

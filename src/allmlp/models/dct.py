@@ -9,10 +9,9 @@ from torch.nn import functional as F
 
 from allmlp.models.backbone import Backbone, Sizes
 from allmlp.models.base import TokenMixer
-from allmlp.models.dct_tables import coefficients, log_windows
 from allmlp.models.gpt2 import gpt2_parts
 from allmlp.models.layers import check_choice, check_heads, check_positive
-from allmlp.models.sliding_dct import Memory, SlidingDCT
+from allmlp.models.sliding_dct import Memory, SlidingDCT, coefficients, log_windows
 
 RECIPE = 1
 
@@ -98,7 +97,6 @@ class DCTMLP(Backbone):
     and norms come on top. Only the learned positions depend on the context.
     """
 
-    causal: ClassVar[bool] = True
     family: ClassVar[str] = "all-MLP"
 
     def __init__(

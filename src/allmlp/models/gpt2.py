@@ -88,7 +88,6 @@ class GPT2(Backbone):
     A block has 12 d_model^2 weights in matrices; biases and norms come on top.
     """
 
-    causal: ClassVar[bool] = True
     family: ClassVar[str] = "attention"
 
     def __init__(

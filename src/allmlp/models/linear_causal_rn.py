@@ -25,7 +25,6 @@ class LinearCausalRelation(CausalRelation):
 class LinearCausalRN(Backbone):
     """Linear causal relation network; weights as in `CausalRN`, 1,337,280 at the paper's size (002-10)."""
 
-    causal: ClassVar[bool] = True
     family: ClassVar[str] = "all-MLP"
 
     def __init__(self, d_relation: int | None = None, eps: float = 1e-5, **sizes: Unpack[Sizes]) -> None:

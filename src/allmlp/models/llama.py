@@ -1,20 +1,87 @@
 """Llama as 001 compares it, and the backbone that its hybrids with masked mixing share."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from allmlp.errors import UserError
-from allmlp.models import backbone
-from allmlp.models.backbone import Backbone, Block, Sizes
-from allmlp.models.layers import mlp_width
-from allmlp.models.rope_attention import RopeAttention, left_padding
+from allmlp.models.attention import Cache, SoftmaxAttention
+from allmlp.models.backbone import Backbone, Sizes, State
+from allmlp.models.layers import heads_join, mlp_width
 
 RECIPE = 1
+
+
+def left_padding(tokens_BT: Tensor, pad: int | None) -> Tensor | None:
+    """Where a row begins with the token `pad`, up to its first other token: (B, T) bool; None without a `pad`."""
+    return None if pad is None else (tokens_BT != pad).cumsum(1) == 0
+
+
+class RopeAttention(SoftmaxAttention):
+    """y_j = W_out sum over i <= j of softmax_i(R_j q_j . R_i k_i / sqrt(K)) v_i, head by head, without biases.
+
+    R_t turns features f and f + K/2 of a head by the angle t base^(-2f/K) (RoFormer; Llama), so a score depends on
+    j - i alone. Shapes: x (B, T, D) -> (B, T, D), K = D / n_heads, even. Only padding reads padding,
+    (B, T) bool. `fused=False` computes the T x T softmax explicitly, as memory tables compare it (001-14).
+    """
+
+    def __init__(self, d_model: int, context: int, *, n_heads: int = 4, fused: bool = True, base: float = 1e4) -> None:
+        super().__init__(d_model, context, n_heads=n_heads)
+        K = d_model // n_heads
+        if K % 2:
+            raise UserError(f"n_heads={n_heads} gives heads of {K} features; rotary positions need an even number")
+        if not isinstance(fused, bool):
+            raise UserError(f"fused={fused!r}: it must be true or false")
+        self.fused = fused
+        rate_F = base ** (-torch.arange(0, K, 2, dtype=torch.float64) / K)
+        angle_TF = torch.arange(context, dtype=torch.float64)[:, None] * rate_F
+        self.register_buffer("cosine", angle_TF.cos(), persistent=False)
+        self.register_buffer("sine", angle_TF.sin(), persistent=False)
+
+    def forward(self, x_BTD: Tensor, padding_BT: Tensor | None = None) -> Tensor:
+        q, k, v = self._turned(x_BTD, first=0)
+        T = x_BTD.shape[1]
+        allowed: Tensor | None = None
+        if padding_BT is not None:  # padding attends to itself: a softmax over no position would be NaN
+            own_TT = torch.eye(T, dtype=torch.bool, device=x_BTD.device)
+            allowed = (~padding_BT[:, None, None] & own_TT.new_ones(T, T).tril()) | own_TT
+        elif not self.fused:
+            allowed = torch.ones(T, T, dtype=torch.bool, device=x_BTD.device).tril()
+        return self.out(heads_join(self._attend(q, k, v, allowed)))
+
+    def step(self, x_BD: Tensor, state: Cache, padding_BT: Tensor | None = None) -> tuple[Tensor, Cache]:
+        """One more token in O(t D + D^2). padding (B, t): of all tokens so far, this one included."""
+        q, k, v = self._turned(x_BD[:, None], first=state[0].length)
+        (k, keys), (v, values) = state[0].append(k), state[1].append(v)
+        allowed: Tensor | None = None
+        if padding_BT is not None:
+            own_T = torch.arange(k.shape[-2], device=k.device) == k.shape[-2] - 1
+            allowed = (~padding_BT | own_T)[:, None, None]
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)
+        return self.out(heads_join(y)[:, 0]), (keys, values)
+
+    def _turned(self, x_BTD: Tensor, first: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Turned queries and keys, and values, of tokens at positions `first` and after."""
+        q, k, v = self._project(x_BTD)
+        return self._turn(q, first), self._turn(k, first), v
+
+    def _turn(self, z_BHTK: Tensor, first: int) -> Tensor:
+        at = slice(first, first + z_BHTK.shape[-2])
+        cos_TF, sin_TF = (self.get_buffer(name)[at].to(z_BHTK.dtype) for name in ("cosine", "sine"))
+        a, b = z_BHTK.chunk(2, dim=-1)
+        return torch.cat([a * cos_TF - b * sin_TF, b * cos_TF + a * sin_TF], dim=-1)
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> Tensor:
+        if self.fused:
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, is_causal=allowed is None)
+        assert allowed is not None
+        scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~allowed, -math.inf)
+        return scores.softmax(dim=-1).to(v.dtype) @ v
 
 
 class SwiGLU(nn.Module):
@@ -30,39 +97,14 @@ class SwiGLU(nn.Module):
         return self.out(F.silu(self.gate(x)) * self.up(x))
 
 
-class RopeBlock(Block):
-    """x + attention(norm(x)), then x + feed_forward(norm(x)); `padding`, (B, T) bool, is for attention alone."""
-
-    def forward(self, x_BTD: Tensor, padding_BT: Tensor | None = None) -> Tensor:
-        return self._feed(x_BTD + self.attention(self.norm(x_BTD), padding_BT))
-
-    def step(self, x_BD: Tensor, state: Any, padding_BT: Tensor | None = None) -> tuple[Tensor, Any]:
-        mixed_BD, state = self.attention.step(self.norm(x_BD), state, padding_BT)
-        return self._feed(x_BD + mixed_BD), state
-
-    @property
-    def attention(self) -> RopeAttention:
-        assert isinstance(self.mixer, RopeAttention)
-        return self.mixer
-
-
-@dataclass(frozen=True)
-class State(backbone.State):
-    """A backbone's memory, and which tokens so far were left padding: (B, t) bool."""
-
-    padding: Tensor | None = None
-
-
 class RopeBackbone(Backbone):
     """Pre-norm blocks of RoPE attention and SwiGLU with RMSNorm; tokens `padding` on the left are not attended.
 
     No biases, no position embedding, untied unembedding; linear maps N(0, 0.02), embeddings N(0, embedding_std).
     """
 
-    causal: ClassVar[bool] = True
     family: ClassVar[str] = "attention"
     EMBEDDINGS: ClassVar[dict[str, str]] = {"token_embedding": "wte.weight", "unembedding": "unembedding.weight"}
-    BLOCK: ClassVar[type[Block]] = RopeBlock
 
     def __init__(
         self,
@@ -91,32 +133,22 @@ class RopeBackbone(Backbone):
     def hidden(self, tokens_BT: Tensor) -> Tensor:
         """The residual stream after the final norm, (B, T, D)."""
         self.check_length(tokens_BT.shape[1])
-        padding_BT = left_padding(tokens_BT, self.padding)
-        x_BTD = self.wte(tokens_BT)
-        for block in self.blocks:
-            x_BTD = block(x_BTD, padding_BT)
-        return self.norm(x_BTD)
+        return self.through(self.embed(tokens_BT), left_padding(tokens_BT, self.padding))
 
     def start(self, batch: int) -> State:
         """The memory before the first token of `batch` sequences."""
-        begun = super().start(batch)
         device = self.wte.weight.device
         nothing = None if self.padding is None else torch.zeros(batch, 0, dtype=torch.bool, device=device)
-        return State(begun.position, begun.blocks, nothing)
+        return replace(super().start(batch), padding=nothing)
 
-    def step(self, tokens_B: Tensor, state: backbone.State) -> tuple[Tensor, State]:
+    def step(self, tokens_B: Tensor, state: State) -> tuple[Tensor, State]:
         """One more token each: logits (B, V), equal to the last row of the full pass, and the new memory."""
-        self.check_length(state.position + 1)
-        padding_BT = state.padding if isinstance(state, State) else None
+        padding_BT = state.padding
         if padding_BT is not None and self.padding is not None:
             padded_B = padding_BT.all(1) & tokens_B.eq(self.padding)
             padding_BT = torch.cat([padding_BT, padded_B[:, None]], dim=1)
-        x_BD, memories = self.wte(tokens_B), []
-        for block, memory in zip(self.blocks, state.blocks, strict=True):
-            assert isinstance(block, RopeBlock)
-            x_BD, memory = block.step(x_BD, memory, padding_BT)
-            memories.append(memory)
-        return self.unembedding(self.norm(x_BD)), State(state.position + 1, tuple(memories), padding_BT)
+        logits_BV, state = self._step(tokens_B, state, padding_BT)
+        return logits_BV, replace(state, padding=padding_BT)
 
 
 class Llama(RopeBackbone):

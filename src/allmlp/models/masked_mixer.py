@@ -27,7 +27,6 @@ class MaskedMixer(Backbone):
     `Mixing` has the other options.
     """
 
-    causal: ClassVar[bool] = True
     family: ClassVar[str] = "all-MLP"
     EMBEDDINGS: ClassVar[dict[str, str]] = {"token_embedding": "wte.weight", "unembedding": "unembedding.weight"}
 

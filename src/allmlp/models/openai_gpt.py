@@ -68,7 +68,6 @@ class OpenAIGPT(Chain):
     training loop seeds it from (seed, step) at each step, so that a resumed training draws the same numbers.
     """
 
-    causal: ClassVar[bool] = True
     family: ClassVar[str] = "attention"
     EMBEDDINGS: ClassVar[dict[str, str]] = {"token_embedding": "wte.weight", "positions": "wpe.weight"}
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from allmlp.columns import exact, numeric
-from allmlp.models.triangular_mixing import FORMS, MASKS, TriangularMixing
+from allmlp.models.triangular import FORMS, MASKS, TriangularMixing
 
 RECIPE = 1
 B, CONTEXT, WIDTH = 2, 24, 20  # no multiple of each other: rows of "reshape" cross tokens

@@ -6,8 +6,7 @@ import pandas as pd
 import torch
 
 from allmlp.columns import exact, numeric
-from allmlp.models.triangular import Triangular
-from allmlp.models.triangular_mixing import FORMS
+from allmlp.models.triangular import FORMS, Triangular
 from allmlp.studies.triangular.printed import MULTIPLE, PRINTED, Size
 
 RECIPE = 1

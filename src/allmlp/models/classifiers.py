@@ -1,16 +1,30 @@
-"""The Linear Transformer as an image classifier, as 002 App. C compares it with BiRNs."""
+"""Transformers with softmax and linear attention as image classifiers, as 002 App. C compares them with BiRNs."""
 
 from collections.abc import Callable
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, Unpack
 
 from torch import Tensor
 
+from allmlp.models.attention import SoftmaxAttention, transformer_parts
 from allmlp.models.base import Bidirectional, TokenMixer
 from allmlp.models.layers import heads_join, own_precision
 from allmlp.models.linear_attention import LinearAttention
-from allmlp.models.transformer_classifier import TransformerClassifier
+from allmlp.models.patches import PatchClassifier, PatchSizes
 
 RECIPE = 1
+
+
+class TransformerClassifier(PatchClassifier):
+    """The blocks of `Transformer`, where every patch sees every other and CLS."""
+
+    family: ClassVar[str] = "attention"
+    MIXER: ClassVar[Callable[..., TokenMixer]] = partial(SoftmaxAttention, causal=False)
+
+    def __init__(
+        self, n_heads: int = 1, d_mlp: int | None = None, eps: float = 1e-5, **sizes: Unpack[PatchSizes]
+    ) -> None:
+        super().__init__(**transformer_parts(type(self).MIXER, sizes["d_model"], n_heads, d_mlp, eps), **sizes)
 
 
 class BidirectionalLinearAttention(Bidirectional, LinearAttention):
