@@ -39,8 +39,7 @@ def neuron_classes(neuron_classes: pd.DataFrame) -> Figure:
             line = curve(rows, share_column(name))
             plots.band(axis, line, color=colour, linestyle=LINES[name], marker="o", label=name)
         kept_steps(axis, rows["step"])
-        axis.set_ylim(-0.02, 1.02)
-        axis.set_title(f"reading: {reading}")
+        axis.set(ylim=(-0.02, 1.02), title=f"reading: {reading}")
     axes[0, 0].set_ylabel("share of neurons")
     axes[0, -1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
@@ -66,8 +65,7 @@ def class_shares_by_size(neuron_classes: pd.DataFrame) -> Figure:
                 points = over_seeds(of_setting, [setting], share_column(name))
                 plots.band(axis, points, setting, color=colour, linestyle=LINES[name], marker="o", label=name)
             plots.ticks(axis, sorted(of_setting[setting].unique()), base=2)
-            axis.set_ylim(-0.02, 1.02)
-            axis.set_xlabel(label)
+            axis.set(ylim=(-0.02, 1.02), xlabel=label)
         axes[down, 0].set_ylabel(f"reading: {reading}\nshare of neurons")
     plots.legend_below(figure, [axes[0, 0]], ncols=len(COLOURS))
     return figure
@@ -133,8 +131,7 @@ def controls(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figur
             line, colour = curve(of_corpus, value), style.NEUTRAL[position]
             plots.band(axis, line, color=colour, marker="os^"[position], label=name)
         kept_steps(axis, rows["step"])
-        axis.set_ylim(-0.02, 1.02)
-        axis.set_title(title)
+        axis.set(ylim=(-0.02, 1.02), title=title)
     axes[0, 0].set_ylabel("share")
     plots.legend_below(figure, [axes[0, 0]], ncols=3, title=rows["base_corpus"].iloc[0])
     return figure
@@ -165,10 +162,7 @@ def wear(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figure:
         for (std, decay), cell in rows.groupby(["embedding_std", "weight_decay"]):
             _cell(axis, cell, value, colours[std], markers[decay])
         axis.set_xscale("symlog", linthresh=0.1)
-        axis.set_xlim(left=0)
-        axis.set_ylim(-0.02, 1.02)
-        axis.set_xlabel("e-foldings of weight decay")
-        axis.set_title(title)
+        axis.set(xlim=(0, None), ylim=(-0.02, 1.02), xlabel="e-foldings of weight decay", title=title)
     axes[0, 0].set_ylabel("share")
     for std, colour in colours.items():
         axes[0, 0].plot([], [], color=colour, label=f"embeddings of standard deviation {std:g}")

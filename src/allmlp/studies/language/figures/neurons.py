@@ -46,9 +46,7 @@ def _map(axes: Axes, rows: pd.DataFrame, context: int) -> None:
     axes.plot([0, 1], [1, 0], color="black", linewidth=0.8)
     axes.plot(RECENT / context, 1 / context, marker="x", color=style.PAPER, linestyle="none")
     axes.plot(RECENT / context, 1 - RECENT / context, marker="s", color=style.PAPER, linestyle="none")
-    axes.set_xlim(0, 1.02)
-    axes.set_ylim(0, 1.02)
-    axes.set_xlabel("energy of the last 3 rows")
+    axes.set(xlim=(0, 1.02), ylim=(0, 1.02), xlabel="energy of the last 3 rows")
 
 
 def _explained(axes: Axes, rows: pd.DataFrame) -> None:
@@ -57,9 +55,7 @@ def _explained(axes: Axes, rows: pd.DataFrame) -> None:
     axes.plot(means.index, means.iloc[:, len(means.columns) // 2], color=colour, marker="o", markersize=3)
     chance = rows.groupby("window_rows")["by_chance_1"].first()
     axes.plot(chance.index, chance, color=style.PAPER, linestyle="--")
-    axes.set_xlim(0, means.index.max())
-    axes.set_ylim(0, 1.02)
-    axes.set_xlabel("n, rows in the window")
+    axes.set(xlim=(0, means.index.max()), ylim=(0, 1.02), xlabel="n, rows in the window")
 
 
 WINDOW = 3  # Figure 6's last columns of the n-gram neuron
@@ -147,13 +143,10 @@ def _histograms(rows: pd.DataFrame, column: str, xlabel: str, ends: str) -> Figu
         half = (bins["high"] - bins["mean"])[some]
         axis.errorbar(middles[some], bins["mean"][some], yerr=half, fmt="none", ecolor="black", elinewidth=0.8)
         style.mark_paper(axis, [edges[0], edges[-1]], along="x", label=ends)
-        axis.set_title(f"{moment} (step {at['step'].max():,})")
-        axis.set_xlim(0.9, bound + 0.1)
-        axis.set_xlabel(xlabel)
+        axis.set(title=f"{moment} (step {at['step'].max():,})", xlim=(0.9, bound + 0.1), xlabel=xlabel)
         if axis is not axes[0, 0]:
             axis.sharey(axes[0, 0])
-    axes[0, 0].set_ylim(bottom=0)
-    axes[0, 0].set_ylabel("share of neurons")
+    axes[0, 0].set(ylim=(0, None), ylabel="share of neurons")
     plots.legend_below(figure, [axes[0, 0]], ncols=2)
     return figure
 
@@ -215,7 +208,6 @@ def coherence(keywords: pd.DataFrame) -> Figure:
         axis.axhline(0, color="black", linewidth=0.6)
         axis.set_xticks(range(len(names)), names, rotation=20)
         axis.grid(visible=False, axis="x")
-        axis.set_title(f"nearest by {nearness}")
-        axis.set_ylim(lowest - 0.02, highest + 0.02)
+        axis.set(title=f"nearest by {nearness}", ylim=(lowest - 0.02, highest + 0.02))
     axes[0, 0].set_ylabel("coherence (NPMI)")
     return figure

@@ -105,8 +105,7 @@ def dct_ratios(perplexity: pd.DataFrame, paper: Paper) -> Figure:
         axis.set_xticks(depths, [f"{depth:g}" for depth in depths])
         axis.yaxis.set_major_locator(MultipleLocator(1))
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{2.0**value:g}"))
-        axis.set_xlabel("blocks of the GPT-2")
-        axis.set_ylabel(f"{size}, DCT-MLP over GPT-2")
+        axis.set(xlabel="blocks of the GPT-2", ylabel=f"{size}, DCT-MLP over GPT-2")
     plots.legend_below(figure, [axes[0, 0]], ncols=3)
     return figure
 

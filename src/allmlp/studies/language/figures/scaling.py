@@ -42,9 +42,7 @@ def isoflop(scaling: pd.DataFrame) -> Figure:
     for axis, model in zip(axes[0], models, strict=True):
         for budget, cell in scaling[scaling["model"] == model].groupby(BUDGET):
             _budget(axis, cell, colours[budget], f"{budget:.2g}")
-        axis.set_xscale("log")
-        axis.set_xlabel("weights N")
-        axis.set_title(model)
+        axis.set(xscale="log", xlabel="weights N", title=model)
     axes[0, 0].set_ylabel("held-out loss (nats per token)")
     order = [f"{budget:.2g}" for budget in budgets]
     plots.legend_below(figure, axes[0], ncols=1, order=order, loc="outside right upper", title="C = 6 N D")
@@ -103,9 +101,7 @@ def power_laws(scaling: pd.DataFrame, paper: Paper) -> Figure:
             label = f"{model}: {_exponent(letter, laws.loc[laws['model'] == model, f'{name}_1'])}"
             _model(axis, inside[inside["model"] == model], column, label, style.colour(model, position))
         plots.ticks(axis, sorted(found[BUDGET].unique()), form="{:.2g}")
-        axis.set_yscale("log")
-        axis.set_xlabel("budget C = 6 N D (operations)")
-        axis.set_ylabel(title)
+        axis.set(yscale="log", xlabel="budget C = 6 N D (operations)", ylabel=title)
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1)
     return figure
 
@@ -156,8 +152,7 @@ def best_losses(scaling: pd.DataFrame) -> Figure:
     for axis, (x, title) in zip(axes[0], panels.items(), strict=True):
         for position, model in enumerate(sorted(best["model"].unique(), reverse=True)):
             _line(axis, best[best["model"] == model], x, model, style.colour(model, position))
-        axis.set_xscale("log")
-        axis.set_xlabel(title)
+        axis.set(xscale="log", xlabel=title)
     axes[0, 1].sharey(axes[0, 0])
     axes[0, 0].set_ylabel("lowest held-out loss (nats per token)")
     axes[0, 0].legend()
@@ -192,7 +187,9 @@ def depth(scaling: pd.DataFrame) -> Figure:
         plots.whisker(axis, place, interval, color=style.COLOURS["mlp"], fmt="_", markersize=16, capsize=3)
     labels = [f"{one.n_blocks} blocks of {one.d_mlp}\n{one.parameters:,} weights" for one in first.itertuples()]
     axis.set_xticks(range(len(shapes)), labels)
-    axis.set_xlim(-0.5, len(shapes) - 0.5)
-    axis.set_ylabel("held-out loss (nats per token)")
-    axis.set_title(f"C = {first['budget_flops'].iloc[0]:.2g}, embeddings of {first['d_model'].iloc[0]}")
+    axis.set(
+        xlim=(-0.5, len(shapes) - 0.5),
+        ylabel="held-out loss (nats per token)",
+        title=f"C = {first['budget_flops'].iloc[0]:.2g}, embeddings of {first['d_model'].iloc[0]}",
+    )
     return figure

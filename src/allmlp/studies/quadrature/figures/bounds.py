@@ -56,8 +56,7 @@ def error_bars(error_table: pd.DataFrame, paper: Paper) -> Figure:
     ticks = [tick for tick in ERRORS if bottom <= tick <= top]
     axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axis.set_xticks(range(len(BARS)), list(BARS))
-    axis.set_ylabel("error of an integral (1)")
-    axis.set_title(f"{rows['run'].nunique()} runs, {len(rows)} key frequencies")
+    axis.set(ylabel="error of an integral (1)", title=f"{rows['run'].nunique()} runs, {len(rows)} key frequencies")
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
@@ -99,8 +98,7 @@ def moment_bound(neurons: pd.DataFrame) -> Figure:
     low, high = (end(axis.get_ylim()[i] for axis in panels) for i, end in ((0, min), (1, max)))
     ticks = [tick for tick in BOUNDS if low <= tick <= high]
     for axis in panels:
-        axis.set_ylim(low, high)
-        axis.set_xlabel("terms 2M + 1")
+        axis.set(ylim=(low, high), xlabel="terms 2M + 1")
         axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         axis.minorticks_off()
     plots.legend_below(figure, panels[:1], ncols=3)
@@ -125,8 +123,7 @@ def _terms(axes: Axes, key: Example) -> None:
     axes.axvline(2 * moments.TERMS + 1, color="black", linewidth=0.6, label="terms used")
     dear = as_dear_as_brute_force(key.p, len(rule.phi))
     axes.axvline(dear, color="black", linewidth=0.8, linestyle=":", label="cost of brute force")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set(xscale="log", yscale="log")
 
 
 PROCEDURES = dict(zip((PAPER_BOUND, BRUTE_FORCE, MOMENT_BOUND), style.NEUTRAL, strict=False))
@@ -176,8 +173,7 @@ def _costs(axes: Axes, rows: pd.DataFrame, by: str, value: str) -> None:
             guide = start[value] * (used[by] / start[by]) ** STATED[procedure][by]
             axes.plot(used[by], guide, color=style.PAPER, linestyle=(0, (4, 3)), linewidth=1.2, zorder=1)
     axes.plot([], [], color=style.PAPER, linestyle=(0, (4, 3)), label="growth as the paper states")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set(xscale="log", yscale="log")
     bottom, top = axes.get_ylim()
     axes.set_ylim(bottom, top * (top / bottom) ** 0.45)  # room for the legend
     ticks = sorted(rows[by].unique())[:: 1 if by == "p" else 3]

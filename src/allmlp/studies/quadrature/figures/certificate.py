@@ -35,8 +35,7 @@ def certificate(certificate: pd.DataFrame) -> Figure:
         _points(axis, rows, column)
         _number(axis, rows, column)
         _cost(axis, rows["share"])
-    share.set_ylabel("certified accuracy (share of pairs)")
-    share.set_ylim(-0.04, 1.08)
+    share.set(ylabel="certified accuracy (share of pairs)", ylim=(-0.04, 1.08))
     margin.set_yscale("symlog", linthresh=10)
     margin.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     margin.set_ylabel("smallest margin bound (nats)")
@@ -69,8 +68,7 @@ def _number(axis: Axes, rows: pd.DataFrame, column: str) -> None:
 def _cost(axis: Axes, shares: pd.Series) -> None:
     low, high = 0.85 * shares.min(), 1.15 * shares.max()
     ticks = [share for share in SHARES if low <= share <= high]
-    axis.set_xscale("log")
-    axis.set_xlim(low, high)
+    axis.set(xscale="log", xlim=(low, high))
     axis.set_xticks(ticks, [f"{share:g}" for share in ticks])
     axis.xaxis.set_minor_formatter(NullFormatter())
     axis.set_xlabel("operations (share of brute force)")

@@ -49,12 +49,10 @@ def _wobble(axes: Axes, rows: pd.DataFrame) -> None:
     for p in MARKED:
         axes.axhline(np.pi / p, color="black", linestyle=":", linewidth=0.8)
         axes.annotate(f"π/{p}", (every.index.min(), np.pi / p), ha="left", va="bottom", fontsize=7)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set(xscale="log", yscale="log")
     axes.set_xticks(every.index, [str(n) if n not in (9, 11, 13, 15) else "" for n in every.index])
     axes.minorticks_off()
-    axes.set_xlabel("angles n (logarithmic)")
-    axes.set_ylabel("wobble (rad, logarithmic)")
+    axes.set(xlabel="angles n (logarithmic)", ylabel="wobble (rad, logarithmic)")
     axes.legend(loc="lower left")
 
 
@@ -66,13 +64,11 @@ def _accuracy(axes: Axes, rows: pd.DataFrame) -> None:
         threshold = np.pi / of_n["wobble_rad"].mean()
         if threshold >= of_n["p"].min():
             axes.axvline(threshold, color=colour, linestyle="--", linewidth=1.0)
-    axes.set_ylim(0, 1.05)
-    axes.set_xscale("log")
+    axes.set(ylim=(0, 1.05), xscale="log")
     ticks = (3, 10, 30, 100, 400)
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.minorticks_off()
-    axes.set_xlabel("p (logarithmic)")
-    axes.set_ylabel("accuracy (share of pairs)")
+    axes.set(xlabel="p (logarithmic)", ylabel="accuracy (share of pairs)")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), markerscale=3)
 
 
@@ -91,8 +87,7 @@ def hand_coded_grids(hand_coded_grids: pd.DataFrame) -> Figure:
     figure, axes = style.canvas(columns=len(counts), height=2.9)
     for axis, n in zip(axes[0], counts, strict=True):
         _wrong(axis, rows[rows["n"] == n])
-        axis.set_title(f"n = {n}, p = {rows['p'].iloc[0]}")
-        axis.set_xlabel("frequencies")
+        axis.set(title=f"n = {n}, p = {rows['p'].iloc[0]}", xlabel="frequencies")
     axes[0, 0].set_ylabel("wrong (share of pairs)")
     plots.legend_below(figure, axes[0, :1], ncols=len(GRIDS))
     return figure
@@ -105,8 +100,7 @@ def _wrong(axes: Axes, rows: pd.DataFrame) -> None:
         axes.plot(own["keys"] + shift, wrong, ".", color=COLOURS[grid], alpha=0.5, markersize=4)
         mean = (1 - own["accuracy_1"]).groupby(own["keys"]).mean().clip(lower=FLOOR)
         axes.plot(mean.index + shift, mean, color=COLOURS[grid], label=grid)
-    axes.set_yscale("log")
-    axes.set_ylim(0.7 * FLOOR, 1.5)
+    axes.set(yscale="log", ylim=(0.7 * FLOOR, 1.5))
     ticks = (FLOOR, 1e-4, 1e-3, 1e-2, 1e-1, 1)
     axes.set_yticks(ticks, ["0", *(f"{tick:g}" for tick in ticks[1:])])
     axes.minorticks_off()
@@ -138,14 +132,15 @@ def angle_controls(angle_controls: pd.DataFrame) -> Figure:
         axis.errorbar(rows["neurons"], mean, yerr=reach, fmt=marker, label=label, **look)
     axis.plot(rows["neurons"], rows["two_phi_error_1"], "o", color=COLOUR, fillstyle="none", label="trained, ψ = 2φ")
     axis.plot(rows["neurons"], rows["abs_error_1"], "o", color=COLOUR, label="trained")
-    axis.set_xscale("log")
-    axis.set_yscale("log")
+    axis.set(xscale="log", yscale="log")
     low, high = 0.8 * rows["neurons"].min(), 1.25 * rows["neurons"].max()
     ticks = [tick for tick in (2, 5, 10, 20, 50, 100, 200, 500) if low <= tick <= high]
     axis.set_xticks(ticks, [str(tick) for tick in ticks])
     axis.minorticks_off()
-    axis.set_xlabel("neurons of the key frequency")
-    axis.set_ylabel("error of the sum (1)")
-    axis.set_title(f"{rows['run'].nunique()} runs, {len(rows)} key frequencies")
+    axis.set(
+        xlabel="neurons of the key frequency",
+        ylabel="error of the sum (1)",
+        title=f"{rows['run'].nunique()} runs, {len(rows)} key frequencies",
+    )
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure

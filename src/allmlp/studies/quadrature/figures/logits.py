@@ -42,8 +42,7 @@ def regressions(regressions: pd.DataFrame, paper: Paper) -> Figure:
     for i, part in enumerate(NAMES):
         for j, law in enumerate(LAWS):
             _fits(axis, i + 0.27 * (j - 1), r2_by_seed(rows, part, law), law, stated.get((part, law)), i == 0)
-    axis.set_yscale("log")
-    axis.set_ylim(1.15, missing(max(rows["r2_1"].max(), 0.995)) / 1.3)
+    axis.set(yscale="log", ylim=(1.15, missing(max(rows["r2_1"].max(), 0.995)) / 1.3))
     best = axis.get_ylim()[1]
     ticks = [tick for tick in TICKS if 1 - tick >= best]
     axis.set_yticks([1 - tick for tick in ticks], [f"{tick:g}" for tick in ticks])
@@ -94,9 +93,11 @@ def coefficients(coefficients: pd.DataFrame, paper: Paper) -> Figure:
     style.mark_paper(left, C)
     end = 1.08 * float(rows[["predicted_abs_nats", "abs_coefficient_nats"]].to_numpy().max())
     left.plot([0, end], [0, end], color="black", linewidth=0.8, label="equal")
-    left.set_xlabel("(2/3) R / 2π (nats)")
-    left.set_ylabel("C, absolute part (nats)")
-    left.set_title(f"{rows['seed'].nunique()} seeds, {len(rows)} key frequencies")
+    left.set(
+        xlabel="(2/3) R / 2π (nats)",
+        ylabel="C, absolute part (nats)",
+        title=f"{rows['seed'].nunique()} seeds, {len(rows)} key frequencies",
+    )
     _points(right, rows, "abs_coefficient_nats", "identity_coefficient_nats", COLOUR, "D, identity part")
     _points(right, rows, "abs_coefficient_nats", "ov_cosine_nats", ALONE, "amplitude in W_out OV / 2")
     reach = max(end, *C)
@@ -104,8 +105,7 @@ def coefficients(coefficients: pd.DataFrame, paper: Paper) -> Figure:
     right.plot([0, reach], [0, -ratio * reach], color=style.PAPER, linestyle="--", linewidth=1.0)
     right.plot(C, D, linestyle="none", marker="x", color=style.PAPER, markeredgewidth=1.6, label="paper's four")
     right.axhline(0, color="black", linewidth=0.8)
-    right.set_xlabel("C, absolute part (nats)")
-    right.set_ylabel("D (nats)")
+    right.set(xlabel="C, absolute part (nats)", ylabel="D (nats)")
     for axis in (left, right):
         axis.set_xlim(left=0)
         axis.legend(loc="best")
@@ -138,8 +138,7 @@ def identity_spectrum(identity_spectrum: pd.DataFrame) -> Figure:
     figure, axes = style.canvas(columns=2, height=3.0)
     for axis, (name, title) in zip(axes[0], MATRICES.items(), strict=True):
         points = _spectrum(axis, rows[rows["matrix"] == name], p, largest)
-        axis.set_title(f"{title}, seed {rows['seed'].iloc[0]}")
-        axis.set_xlabel("frequency over tokens (1 / p)")
+        axis.set(title=f"{title}, seed {rows['seed'].iloc[0]}", xlabel="frequency over tokens (1 / p)")
     axes[0, 0].set_ylabel("frequency over z (1 / p)")
     plots.legend_below(figure, axes[0, :1], ncols=1)
     figure.colorbar(points, ax=axes[0].tolist(), label="|a| (nats)")
@@ -157,6 +156,5 @@ def _spectrum(axes: Axes, rows: pd.DataFrame, p: int, largest: float) -> PathCol
     keys = rows[rows["is_key"].astype(bool)]
     ring: dict[str, Any] = {"s": 4 * size, "facecolors": "none", "edgecolors": MARK, "linewidths": 1.2}
     axes.scatter(keys["x_frequency"], keys["z_frequency"], label="(k, -2k) of a key frequency", **ring)
-    axes.set_xlim(-half - 1, half + 1)
-    axes.set_ylim(-1, half + 1)
+    axes.set(xlim=(-half - 1, half + 1), ylim=(-1, half + 1))
     return points

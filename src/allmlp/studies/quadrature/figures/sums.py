@@ -44,9 +44,7 @@ def _phases_of(axes: Axes, example: Example) -> None:
     phi, psi, width = example.rule
     looks: dict[str, Any] = {"s": 60 * width / width.max(), "color": COLOUR, "alpha": 0.6, "linewidths": 0}
     axes.scatter(wrap(phi), wrap(psi), label="a neuron", **looks)
-    axes.set_title(example.title)
-    axes.set_xlabel("φ of OV (rad)")
-    axes.set_ylabel("ψ of W_out (rad)")
+    axes.set(title=example.title, xlabel="φ of OV (rad)", ylabel="ψ of W_out (rad)")
     for set_ticks in (axes.set_xticks, axes.set_yticks):
         set_ticks([-np.pi, 0, np.pi], ["-π", "0", "π"])
 
@@ -79,9 +77,11 @@ def _angle_errors(axes: Axes, rows: pd.DataFrame) -> None:
         axes.errorbar(middles[some], bars["mean"][some], yerr=half, fmt="none", ecolor="black", elinewidth=0.8)
     axes.set_ylim(bottom=0)
     axes.set_xticks([-np.pi, 0, np.pi], ["-π", "0", "π"])
-    axes.set_title(f"{rows['run'].nunique()} runs, all key frequencies")
-    axes.set_xlabel("angle error (rad)")
-    axes.set_ylabel("share of neurons")
+    axes.set(
+        title=f"{rows['run'].nunique()} runs, all key frequencies",
+        xlabel="angle error (rad)",
+        ylabel="share of neurons",
+    )
 
 
 ANGLES = ((0.0, "0"), (np.pi / 2, "π/2"))
@@ -101,8 +101,9 @@ def rectangles(neurons: pd.DataFrame) -> Figure:
     for axis, (kt, name) in zip(axes[:, 0], ANGLES, strict=True):
         total = _rectangles(axis, example, boxes, kt)
         exact = 4 / 3 * np.cos(kt)
-        axis.set_title(f"{example.title}, kt = {name}: rectangles {total:.3f}, integral {exact:.3f}")
-        axis.set_ylabel("integrand")
+        axis.set(
+            title=f"{example.title}, kt = {name}: rectangles {total:.3f}, integral {exact:.3f}", ylabel="integrand"
+        )
     axes[-1, 0].set_xlabel("φ (rad)")
     plots.legend_below(figure, axes[:1, 0], ncols=3)
     return figure
@@ -140,9 +141,11 @@ def error_area(neurons: pd.DataFrame) -> Figure:
     for axis in (whole, part):
         _area(axis, boxes)
         axis.set_xlabel("φ (rad)")
-    whole.set_title(f"{example.title}: box bound {SLOPE * boxes.distance:.2f}")
-    whole.set_xlim(boxes.edges[0], boxes.edges[-1])
-    whole.set_ylabel("integrand at kt = 0")
+    whole.set(
+        title=f"{example.title}: box bound {SLOPE * boxes.distance:.2f}",
+        xlim=(boxes.edges[0], boxes.edges[-1]),
+        ylabel="integrand at kt = 0",
+    )
     _enlarge(part, boxes)
     plots.legend_below(figure, [whole], ncols=3)
     return figure
@@ -180,9 +183,11 @@ def _enlarge(axes: Axes, boxes: Boxes, half_width: float = 0.35) -> None:
     middle = np.clip(middle, boxes.edges[0] + half_width, boxes.edges[-1] - half_width)
     shown = np.abs(phi - middle) <= half_width
     room = 0.05 * (upper[shown].max() - lower[shown].min())
-    axes.set_xlim(middle - half_width, middle + half_width)
-    axes.set_ylim(lower[shown].min() - room, upper[shown].max() + room)
-    axes.set_title("enlarged")
+    axes.set(
+        xlim=(middle - half_width, middle + half_width),
+        ylim=(lower[shown].min() - room, upper[shown].max() + room),
+        title="enlarged",
+    )
 
 
 @figure("The sums over one frequency's neurons", where="Section 2, G_k and H_k, not drawn there", claims=["003-12"])
@@ -204,11 +209,9 @@ def sums(neurons: pd.DataFrame) -> Figure:
         above.plot(grid, 2 / 3 * curve(2 * grid), color=colour, linewidth=0.9)
         above.plot(theta, values, linestyle="none", marker="o", markersize=3.5, color=colour, label=name)
         below.plot(theta, values - 2 / 3 * curve(2 * theta), color=colour, marker="o", markersize=3)
-    above.set_title(example.title)
-    above.set_ylabel("sum, integral")
+    above.set(title=example.title, ylabel="sum, integral")
     above.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-    below.set_ylabel("sum - integral")
-    below.set_xlabel("kt/2 modulo 2π (rad)")
+    below.set(ylabel="sum - integral", xlabel="kt/2 modulo 2π (rad)")
     for axis in (above, below):
         axis.set_xticks([0, np.pi, 2 * np.pi], ["0", "π", "2π"])
         axis.set_xlim(-0.1, 2 * np.pi + 0.1)

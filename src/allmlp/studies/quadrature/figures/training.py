@@ -31,8 +31,7 @@ def accuracy(accuracy: pd.DataFrame) -> Figure:
         plots.band(axis, curve(accuracy, column), color=COLOUR, **looks)
     for axis in (left, right):
         axis.set_xscale("symlog", linthresh=10)
-        axis.set_xlim(left=0)
-        axis.set_xlabel("training steps (logarithmic)")
+        axis.set(xlim=(0, None), xlabel="training steps (logarithmic)")
     left.set_ylabel("accuracy (share of pairs)")
     right.set_ylabel("margin (nats)")
     right.axhline(0, color="black", linewidth=0.8)
@@ -108,7 +107,5 @@ def weight_decay(scan: pd.DataFrame) -> Figure:
             axis.plot(np.full(len(cells), x), cells[decay], ".", color=COLOUR, alpha=0.6, markersize=4)
             plots.whisker(axis, x + 0.12, interval, fmt="o", color=COLOUR, markersize=5, capsize=3)
         axis.set_xticks(range(len(decays)), [f"{decay:g}" for decay in decays])
-        axis.set_xlim(-0.5, len(decays) - 0.5)
-        axis.set_xlabel("weight decay")
-        axis.set_ylabel(label)
+        axis.set(xlim=(-0.5, len(decays) - 0.5), xlabel="weight decay", ylabel=label)
     return figure
