@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from allmlp import params
 from allmlp.errors import UserError
 from allmlp.plan import Context
+from allmlp.studies.mixers.parts import EMBEDDER
 from allmlp.studies.mixers.runs import training
 from allmlp.studies.mixers.runs.retrieval import united
 from allmlp.studies.mixers.runs.training import end_token
@@ -55,15 +56,16 @@ def test_an_embedder_is_the_comparisons_own_run_where_that_has_it(settings):
     runs, context = runs_of(settings, "workstation")
     of_scale, by_id = settings["mixers", "workstation"], {run.id: run for run in runs}
     for model, changes in (("masked-mixer", {}), ("llama", {"padding": "left"}), ("llama-2", {})):
-        found = training.embedder(model, 0, of_scale, context, **changes)
+        embedder = training.embedder(model, of_scale, context, **changes)
+        found = embedder.run(0, part=EMBEDDER, measures=())
         assert by_id[found.id].labels["part"] == "training"
         assert not found.measures
-        assert {run.id for run in training.searches(model, of_scale, context)} == set(found.search)
-    untrained = training.embedder("flat", 0, of_scale, context, steps=0)
+        assert {run.id for run in embedder.searches} == set(found.search)
+    untrained = training.embedder("flat", of_scale, context).run(0, steps=0)
     assert (untrained.search, untrained.keep, untrained.tested, untrained.steps) == ((), (), (), 0)
-    assert training.embedder("mixer-autoencoder", 0, of_scale, context).task == "autoencode"
+    assert training.embedder("mixer-autoencoder", of_scale, context).run(0).task == "autoencode"
     with pytest.raises(UserError, match="no model 'flatt'"):
-        training.embedder("flatt", 0, of_scale, context)
+        training.embedder("flatt", of_scale, context)
 
 
 def test_only_attention_gets_the_token_of_left_padding(settings):
@@ -94,7 +96,8 @@ def test_weights_are_kept_where_a_scale_says(settings):
 
 def test_runs_of_one_id_become_one_with_the_measures_of_all(settings):
     runs, context = runs_of(settings, "laptop")
-    again = training.embedder("flat", 0, settings["mixers", "laptop"], context, measures=("recovery", "cost"))
+    embedder = training.embedder("flat", settings["mixers", "laptop"], context)
+    again = embedder.run(0, part=EMBEDDER, measures=("recovery", "cost"))
     found = next(run for run in united([*runs, again]) if run.id == again.id)
     assert found.labels["part"] == "training"
     assert found.measures[-1] == "recovery"

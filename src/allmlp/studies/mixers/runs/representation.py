@@ -13,9 +13,10 @@ from pydantic import Field
 from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.strict import Strict
+from allmlp.studies.mixers.parts import EMBEDDER
 from allmlp.studies.mixers.runs.formulae import GenerationSpeed
 from allmlp.studies.mixers.runs.settings import Seed, TrainingSettings
-from allmlp.studies.mixers.runs.training import embedder, searches
+from allmlp.studies.mixers.runs.training import embedder
 
 RECOVERY = ("recovery",)
 COMPLETIONS = ("completion_samples", "completions")
@@ -67,14 +68,16 @@ def runs(
 def _trained(
     models: list[str], seeds: list[int], measures: tuple[str, ...], settings: TrainingSettings, context: Context
 ) -> Iterator[Run]:
-    for model in models:
-        yield from searches(model, settings, context)
-    for seed, model in product(seeds, models):
-        yield embedder(model, seed, settings, context, measures=measures)
+    trainings = [embedder(model, settings, context) for model in models]
+    for training in trainings:
+        yield from training.searches
+    for seed, training in product(seeds, trainings):
+        yield training.run(seed, part=EMBEDDER, measures=measures)
 
 
 def _untrained(representation: RepresentationSettings, settings: TrainingSettings, context: Context) -> Iterator[Run]:
     sizes = [(width, settings.n_blocks) for width in representation.d_model if width != settings.d_model]
     sizes += [(settings.d_model, depth) for depth in representation.n_blocks if depth != settings.n_blocks]
     for seed, model, (width, depth) in product(representation.untrained_seeds, representation.models, sizes):
-        yield embedder(model, seed, settings, context, steps=0, measures=RECOVERY, d_model=width, n_blocks=depth)
+        training = embedder(model, settings, context, d_model=width, n_blocks=depth)
+        yield training.run(seed, steps=0, part=EMBEDDER, measures=RECOVERY)

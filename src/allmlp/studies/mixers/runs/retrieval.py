@@ -15,6 +15,7 @@ from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies import SHARED
 from allmlp.studies.mixers.matching import ALL, BASE, OTHER_WORDS, PART, SHARED_WORDS, WIDE, Setting, setting_of
+from allmlp.studies.mixers.parts import EMBEDDER
 from allmlp.studies.mixers.runs.retrieval_settings import (
     EMBEDDERS,
     MATCHERS,
@@ -26,7 +27,7 @@ from allmlp.studies.mixers.runs.retrieval_settings import (
     RetrievalSettings,
 )
 from allmlp.studies.mixers.runs.settings import TrainingSettings
-from allmlp.studies.mixers.runs.training import embedder, searches
+from allmlp.studies.mixers.runs.training import embedder
 
 WITH_HEADS = MATCHERS[1:]
 OF_EVERY_MATCHER = ("retrieval", "retrieval_curve", *SHARED)
@@ -79,11 +80,10 @@ class _Matchers:
                 yield replace(self._matcher(case, context, seed, steps), search=search, measures=measures)
 
     def _parent(self, case: Case, seed: int) -> Run:
-        model, untrained = EMBEDDERS[case.embedder], case.embedder.startswith("untrained")
-        steps, d_model = 0 if untrained else None, case.d_model
-        run = embedder(model, seed, self.settings, self.context, padding=case.padding, d_model=d_model, steps=steps)
-        needed = [] if untrained else searches(model, self.settings, self.context, d_model=case.d_model)
-        self.parents |= {one.id: one for one in (*needed, run)}
+        untrained = case.embedder.startswith("untrained")
+        training = embedder(EMBEDDERS[case.embedder], self.settings, self.context, case.padding, case.d_model)
+        run = training.run(seed, 0 if untrained else None, EMBEDDER, measures=())
+        self.parents |= {one.id: one for one in (*([] if untrained else training.searches), run)}
         return run
 
     def _search(self, case: Case) -> tuple[str, ...]:
