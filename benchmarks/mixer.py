@@ -23,7 +23,7 @@ from allmlp import models
 from allmlp.models.llama import RopeAttention
 from allmlp.models.masked_mixing import Mixing
 from allmlp.report import style
-from allmlp.studies.mixers import memory
+from allmlp.studies.mixers.measures import memory
 from allmlp.training.loss import linear_cross_entropy
 from allmlp.training.memory import keep_freed_blocks
 

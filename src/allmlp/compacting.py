@@ -1,5 +1,4 @@
-"""Make the store and the checkpoints smaller: merge parts, and remove results that were made again under a newer
-recipe."""
+"""Merge parts of the store; remove measurements and checkpoints that were made again under a newer recipe."""
 
 import shutil
 from collections.abc import Collection, Mapping

@@ -27,8 +27,7 @@ def train_runs(runs: list[Run]) -> None:
 
 
 def measure_runs(runs: list[Run]) -> None:
-    """Take the missing measures of runs. Measures without their library on this machine are skipped, with a status of
-    their own."""
+    """Take the missing measures of runs. Those whose library is not installed are skipped: status UNAVAILABLE."""
     from allmlp import measuring
     from allmlp.training.trained import Trained
 

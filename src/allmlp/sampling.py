@@ -57,9 +57,18 @@ def generate(
     return tokens_BT[:, len(prompt) :]
 
 
+@torch.no_grad()
+def greedy(model: SequenceModel, prompts_BT: Tensor, count: int) -> Tensor:
+    """The likeliest `count` next tokens after each prompt: (B, T) -> (B, count). With a memory where there is one."""
+    read: Reader = StepReader(model) if hasattr(model, "step") else lambda tokens_BT: model(tokens_BT)[:, -1]
+    tokens_BT = prompts_BT
+    for _ in range(count):
+        tokens_BT = torch.cat([tokens_BT, read(tokens_BT).argmax(-1)[:, None]], dim=1)
+    return tokens_BT[:, prompts_BT.shape[1] :]
+
+
 def draw(logits_BV: Tensor, temperature: float, generators: Sequence[torch.Generator]) -> Tensor:
-    """One token per row, (B,) int64: the place of a uniform number in the cumulative sums of softmax(logits /
-    temperature)."""
+    """One token per row, (B,) int64: a uniform number's place in the sums of softmax(logits / temperature)."""
     if temperature == 0:
         return logits_BV.argmax(dim=-1)
     below_BV = (logits_BV - logits_BV.amax(dim=-1, keepdim=True)) / temperature

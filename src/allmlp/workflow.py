@@ -10,8 +10,7 @@ from allmlp.plan import Plan, load_plan
 
 
 def plan_of(workflow: Any) -> Plan:
-    """The plan for a Snakemake workflow. An error that the user can correct ends with one message, without a
-    traceback."""
+    """The plan for a Snakemake workflow. An error that the user can correct ends with one message, no traceback."""
     settings = workflow.config_settings
     os.environ[paths.PROJECT] = str(workflow.basedir)
     try:

@@ -13,9 +13,9 @@ from allmlp import models
 from allmlp.errors import UserError
 from allmlp.report import style
 from allmlp.studies.copying import heat
-from allmlp.studies.copying.centre import central
-from allmlp.studies.copying.figures import images as image_figures
+from allmlp.studies.copying.figures import trainings as image_figures
 from allmlp.studies.copying.measures import heat_maps, heat_shares, image_curve
+from allmlp.studies.copying.parts import central
 from allmlp.studies.copying.runs.trainings import OF_EVERY_IMAGE_RUN, OF_RELATIONS, RELATIONS
 from allmlp.studies.copying.tables import image_ends
 from allmlp.studies.rules import NotPlannedError

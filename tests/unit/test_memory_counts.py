@@ -6,7 +6,7 @@ import torch
 
 from allmlp import models
 from allmlp.studies.mixers.measures import memory as measure
-from allmlp.studies.mixers.memory import Bytes, count, counted, of_depths
+from allmlp.studies.mixers.measures.memory import Bytes, count, counted, of_depths
 from allmlp.studies.mixers.verdicts import formulae
 from tests import exhibits, judging
 

@@ -10,9 +10,9 @@ import torch
 
 from allmlp import models, tasks
 from allmlp.errors import UserError
-from allmlp.studies.mixers import completions, structure
-from allmlp.studies.mixers.measures import completions as completions_measure
-from allmlp.studies.mixers.measures import dimensions, generation_speed, hidden_units, masking
+from allmlp.sampling import greedy
+from allmlp.studies.mixers import structure
+from allmlp.studies.mixers.measures import completions, dimensions, generation_speed, hidden_units, masking
 from allmlp.studies.mixers.runs import Settings, representation
 from allmlp.studies.mixers.runs import formulae as formulae_runs
 from allmlp.studies.mixers.runs.retrieval import united
@@ -117,16 +117,16 @@ def test_greedy_completions_are_those_of_full_passes(architecture, own):
     with torch.no_grad():
         for _ in range(12):
             tokens = torch.cat([tokens, model(tokens)[:, -1].argmax(-1, keepdim=True)], 1)
-    assert torch.equal(completions.greedy(model, prompts, 12), tokens[:, 8:])
+    assert torch.equal(greedy(model, prompts, 12), tokens[:, 8:])
 
 
 def test_stories_too_short_for_a_prompt_are_refused_with_a_way_out():
     file = SimpleNamespace(folder="results/tokens/x", documents=lambda split: [np.arange(40)] * 9)
     with pytest.raises(UserError, match="Leave `completions` out"):
-        completions_measure.stories(file, 128)
+        completions.stories(file, 128)
     longer = SimpleNamespace(folder="x", documents=lambda split: [np.arange(n) for n in range(60, 300)])
-    made = completions_measure.stories(longer, 128)
-    assert made.shape == (completions_measure.STORIES, 119)
+    made = completions.stories(longer, 128)
+    assert made.shape == (completions.STORIES, 119)
     assert made.dtype == np.int64
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from allmlp import studies
 from allmlp.report.exhibits import of
-from allmlp.studies.mixers import comparisons
+from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.figures.trainings import MARGIN
 from allmlp.studies.mixers.parts import searched
 from allmlp.studies.rules import NotPlannedError
@@ -67,7 +67,7 @@ def test_the_table_has_three_columns_and_a_row_per_model(tables):
 def test_what_is_not_comparable_is_left_empty_and_the_rest_is_shown(tables):
     decaying = {"schedule": "linear"}
     curves = table(curve("flat", 2.0, **decaying), curve("llama-4", 1.9, seconds=0.02, flops=2000, **decaying))
-    rows = comparisons.differences(curves)
+    rows = budgets.differences(curves)
     assert rows["steps"].notna().all()
     assert rows[["seconds", "flops"]].isna().all(axis=None)
     made = {**tables, "learning_curve": curves}
@@ -78,7 +78,7 @@ def test_what_is_not_comparable_is_left_empty_and_the_rest_is_shown(tables):
 
 
 def test_differences_are_of_models_that_a_flat_mixer_stands_beside(tables):
-    rows = comparisons.differences(tables["learning_curve"])
+    rows = budgets.differences(tables["learning_curve"])
     assert set(rows["setting"]) == {
         "expanded",
         "kernel-4",
@@ -88,7 +88,7 @@ def test_differences_are_of_models_that_a_flat_mixer_stands_beside(tables):
         "hybrid-as-published, left",
     }
     with pytest.raises(NotPlannedError, match="needs a flat mixer"):
-        comparisons.differences(curve("flat", 2.0))
+        budgets.differences(curve("flat", 2.0))
 
 
 def test_a_rate_at_the_end_of_the_grid_is_flagged_and_a_diverged_one_never_chosen():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from allmlp.studies.mixers import probes
+from allmlp.studies.mixers.measures import embedding_probes as probes
 from allmlp.studies.mixers.measures.distances import distance
 
 

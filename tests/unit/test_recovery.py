@@ -6,8 +6,7 @@ import torch
 
 from allmlp import models
 from allmlp.models.base import SequenceModel
-from allmlp.studies.mixers import recovery
-from allmlp.studies.mixers.measures import recovery as measure
+from allmlp.studies.mixers.measures import recovery
 from tests import exhibits, judging
 
 ARCHITECTURES = [("masked-mixer", {}), ("masked-mixer", {"expansion": 2.0}), ("llama", {"n_heads": 2})]
@@ -91,12 +90,12 @@ def test_the_search_over_tokens_finds_all_of_an_untrained_models_input(architect
 
 def test_the_measure_gives_its_columns_and_finds_an_easy_input():
     model = small()
-    rows = pd.DataFrame(measure.of_model(model, text(batch=4), seed=0, steps=150)).assign(step=0, tokens=8)
-    assert set(rows.columns) == set(measure.COLUMNS)
+    rows = pd.DataFrame(recovery.of_model(model, text(batch=4), seed=0, steps=150)).assign(step=0, tokens=8)
+    assert set(rows.columns) == set(recovery.COLUMNS)
     assert rows["way"].tolist() == ["self", "non-self"] * 2 + ["search"]
     assert rows.set_index(["way", "rates"]).loc[("self", "searched"), "recovered_1"] > 0.8
     assert rows["recovered_1"].between(0, 1).all()
-    again = pd.DataFrame(measure.of_model(model, text(batch=4), seed=0, steps=150)).assign(step=0, tokens=8)
+    again = pd.DataFrame(recovery.of_model(model, text(batch=4), seed=0, steps=150)).assign(step=0, tokens=8)
     pd.testing.assert_frame_equal(rows, again)
 
 

@@ -1,8 +1,8 @@
-"""Rows of a measurement that belong together: parts of the study, ablations with the published model, ends of text
-runs."""
+"""Rows of a measurement that belong together: ablations with the published model, ends of text runs; patches."""
 
 import math
 
+import numpy as np
 import pandas as pd
 
 from allmlp.studies.rules import NotPlannedError, of_part
@@ -53,3 +53,15 @@ def text_ends(rows: pd.DataFrame) -> pd.DataFrame:
     """The last row of each run on text: its held-out loss after the last step, also as nats_per_byte."""
     last = at_end(rows).dropna(subset="validation_nats")
     return last.assign(nats_per_byte=last["validation_bits_per_byte"] * math.log(2))
+
+
+def central(rows: int, columns: int) -> np.ndarray:
+    """The patches in the middle, (R, C) bool: the centred rectangle with an area nearest to half the image's (002-9).
+
+    It leaves out as many rows as columns on every side: 12 x 12 of 16 x 16 patches, 2 x 2 of 4 x 4.
+    """
+    areas = {border: (rows - 2 * border) * (columns - 2 * border) for border in range((min(rows, columns) + 1) // 2)}
+    border = min(areas, key=lambda border: abs(areas[border] / (rows * columns) - 0.5))
+    inside = np.zeros((rows, columns), dtype=bool)
+    inside[border : rows - border, border : columns - border] = True
+    return inside

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from allmlp.studies.mixers import step_times
-from allmlp.studies.rules import NotComparableError
+from allmlp.studies.mixers.parts import FLAT, TRAINING, settings_of
+from allmlp.studies.rules import NotComparableError, NotPlannedError, of_part
 
 UNITS = {"steps": "steps", "seconds": "time", "flops": "FLOPs"}  # unit -> how a table, figure or error names it
 MODEL = ["variant", "size", "padding"]
@@ -138,3 +139,40 @@ def ends(rows: pd.DataFrame, value: str = "validation_nats") -> pd.Series:
     """seed -> the loss after the last step; nan for a diverged seed."""
     last = rows.sort_values("step").groupby("seed").tail(1).set_index("seed").sort_index()
     return last[value].where(~last["diverged"].astype(bool)).astype(float)
+
+
+AGAINST_FLAT = {unit: f"at equal {name}" for unit, name in UNITS.items()}
+
+
+def differences(learning_curve: pd.DataFrame) -> pd.DataFrame:
+    """One row per model and seed: setting, its labels, and its loss minus the flat mixer's at each budget (nats).
+
+    NaN: the two are not comparable at that budget (py says when). Models of a size and padding without a flat
+    mixer are left out. Raises NotPlannedError without a flat mixer.
+    """
+    rows = curves(of_part(learning_curve, TRAINING))
+    rows = rows.assign(setting=settings_of(rows))
+    found = []
+    for _, of_model in rows[~rows["variant"].eq(FLAT)].groupby(MODEL, sort=False):
+        first = of_model.iloc[0]
+        flat = rows[rows["variant"].eq(FLAT) & rows["size"].eq(first["size"]) & rows["padding"].eq(first["padding"])]
+        if len(flat):
+            found.append(_row(of_model, flat))
+    if not found:
+        raise NotPlannedError("needs a flat mixer and another model, which are not planned")
+    return pd.concat(found, ignore_index=True)
+
+
+def _row(of_model: pd.DataFrame, flat: pd.DataFrame) -> pd.DataFrame:
+    labels = ["setting", "model", "variant", "size", "padding"]
+    read = {unit: _difference(of_model, flat, unit) for unit in AGAINST_FLAT}
+    same = {name: of_model[name].iloc[0] for name in labels}
+    return pd.DataFrame(read).rename_axis("seed").reset_index().assign(**same)
+
+
+def _difference(of_model: pd.DataFrame, flat: pd.DataFrame, unit: str) -> pd.Series:
+    try:
+        amount = budget([of_model, flat], unit)
+    except NotComparableError:
+        return pd.Series(float("nan"), index=sorted(of_model["seed"].unique()))
+    return paired(at(of_model, unit, amount), at(flat, unit, amount))

@@ -61,8 +61,7 @@ def read(device: str = "cpu") -> Table | None:
 
 
 def name_of(labels: Mapping[Any, Any]) -> str:
-    """A model's name, from the labels of its run. It includes the padding, because masking it makes attention
-    slower."""
+    """A model's name, from the labels of its run, with the padding: masking it makes attention slower."""
     left = "-left" if labels["padding"] == "left" else ""
     return f"{labels['variant']}-d{labels['d_model']}-n{labels['n_blocks']}-b{labels['batch_size']}{left}"
 
@@ -127,7 +126,7 @@ def measure(
 ) -> dict[str, Timed]:
     """Every model once in each of `count` rounds."""
     from allmlp import known
-    from allmlp.studies.mixers.stopwatch import median_seconds
+    from allmlp.studies.mixers.measures.generation_speed import median_seconds
 
     seconds: dict[str, list[float]] = {name: [] for name in models}
     for number in range(count):

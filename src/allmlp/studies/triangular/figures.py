@@ -55,8 +55,7 @@ def loss_curves(loss_curve: pd.DataFrame) -> Figure:
             mark, colour = STYLES[position % len(STYLES)], style.NEUTRAL[position % len(style.NEUTRAL)]
             plots.bars(axis, line, fmt=mark, color=colour, label=NAMES.get(name, name), **FINE)
         style.mark_paper(axis, EARLY * float(rows["step"].max()), along="x", label="_early")
-        axis.set_title(title)
-        axis.set_xlabel("training step")
+        axis.set(title=title, xlabel="training step")
         axis.legend(loc="upper right")
     axes[0, 0].set_ylabel("held-out loss (nats per token)")
     return figure
@@ -89,8 +88,7 @@ def differences(learning: pd.DataFrame) -> Figure:
             plots.whisker(axis, position, interval, along="x", fmt="D", markersize=4, capsize=3, color=colour)
         axis.axvline(0, color="black", linewidth=0.8)
         axis.set_yticks(range(len(names)), names if axis is axes[0, 0] else [""] * len(names))
-        axis.set_ylim(-0.6, len(names) - 0.4)
-        axis.set_title(title)
+        axis.set(ylim=(-0.6, len(names) - 0.4), title=title)
     figure.supxlabel("nats per token more than two triangles, averaging, sine", fontsize="medium")
     return figure
 
@@ -115,8 +113,7 @@ def milestones(milestones: pd.DataFrame, paper: Paper) -> Figure:
     for axis, column, position in lines:
         line, label = curve(rows, column), SHARES.get(column, "")
         plots.band(axis, line, color=style.NEUTRAL[position], marker="os^"[position], label=label)
-    shares.set_ylim(0, 1)
-    shares.set_ylabel("share known")
+    shares.set(ylim=(0, 1), ylabel="share known")
     words.set_ylabel("mean length of a word (characters)", color=style.NEUTRAL[0])
     beside.set_ylabel("different pairs", color=style.NEUTRAL[1])
     beside.grid(visible=False)
@@ -124,8 +121,7 @@ def milestones(milestones: pd.DataFrame, paper: Paper) -> Figure:
     context.set_ylabel("loss without its context (nats more)")
     for axis in axes[0]:
         style.mark_paper(axis, list(paper["004-6"].values()), along="x", label="_paper")
-        axis.set_xscale("log")
-        axis.set_xlabel("iteration")
+        axis.set(xscale="log", xlabel="iteration")
     plots.legend_below(figure, axes[0, :1], ncols=3)
     return figure
 
@@ -145,8 +141,7 @@ def fine_tuning(loss_curve: pd.DataFrame) -> Figure:
     for position, (part, name) in enumerate(BEGINNINGS.items()):
         line = curve(loss_curve[loss_curve["part"] == part], "validation_nats_per_character")
         plots.bars(axis, line, fmt="os"[position] + "-", color=style.NEUTRAL[position], label=name)
-    axis.set_title(", ".join(sorted(loss_curve["corpus"].unique())))
-    axis.set_xlabel("training step on this text")
+    axis.set(title=", ".join(sorted(loss_curve["corpus"].unique())), xlabel="training step on this text")
     axis.set_ylabel("held-out loss (nats per character)")
     axis.legend(loc="upper right")
     return figure
@@ -171,9 +166,7 @@ def reach(reach: pd.DataFrame) -> Figure:
             looks = {"marker": "o" if len(line) < size.context // 2 else "", "markersize": 3}
             axis.plot(line["tokens_back"] + 1, line["gradient_1"], color=style.NEUTRAL[position], label=name, **looks)
         style.mark_paper(axis, size.context, along="x", label="the whole context")
-        axis.set_xscale("log")
-        axis.set_yscale("log")
-        axis.set_xlabel("token, counted back (the last: 1)")
+        axis.set(xscale="log", yscale="log", xlabel="token, counted back (the last: 1)")
         axis.set_title(f"context {size.context}, width {size.d_model}, {size.n_blocks} blocks")
     axes[0, 0].set_ylabel("gradient over the own token's")
     plots.legend_below(figure, axes[0, :1], ncols=3)

@@ -19,8 +19,7 @@ PUBLISHED = "two-averaging"  # the variant that, at the printed sizes, is the pa
 
 
 class Variant(Strict):
-    """The changes of a variant to the published model; a variant that hardly differs may share the search of
-    another."""
+    """The changes of a variant to the published model. `searched_as`: another variant with the search for both."""
 
     hyperparameters: dict[str, Any] = Field(default={})
     searched_as: str | None = None
@@ -35,8 +34,7 @@ class Pretraining(Strict):
 
 
 class FineTuning(Strict):
-    """Fine-tuning of a pre-trained model, and training from scratch, on `corpus` with the tokens of the first
-    corpus."""
+    """Fine-tuning of a pre-trained model, and training from scratch, on a `corpus` with the first one's tokens."""
 
     corpus: str
     seeds: Seeds

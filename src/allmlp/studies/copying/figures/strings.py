@@ -73,14 +73,12 @@ def iterations_to_99(iterations_to_99: pd.DataFrame, paper: Paper) -> Figure:
     if fails <= lengths[-1]:
         style.mark_paper(axis, fails, along="x", label="paper: Linear CausalRN fails from here on")
     plots.ticks(axis, lengths, base=2)
-    axis.set_yscale("log")
-    axis.set_xlim(lengths[0] * 0.8, lengths[-1] * 1.25)
+    axis.set(yscale="log", xlim=(lengths[0] * 0.8, lengths[-1] * 1.25))
     axis.set_ylim(max(1, rows["iterations"].min()) * 0.7, rows["budget"].max() * BEYOND)
     axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.yaxis.set_minor_locator(NullLocator())
     axis.yaxis.set_major_formatter(ScalarFormatter())
-    axis.set_xlabel("string length (letters)")
-    axis.set_ylabel("iterations to 99 % token accuracy")
+    axis.set(xlabel="string length (letters)", ylabel="iterations to 99 % token accuracy")
     plots.legend_below(figure, [axis], ncols=3, order=models)
     return figure
 
@@ -135,8 +133,7 @@ def ablations(learning_curve: pd.DataFrame) -> Figure:
             plots.band(axis, line.iloc[:: max(1, len(line) // POINTS_OF_VARIANT)], color=colour, label=name)
         axis.axhline(height, color="black", linestyle=":", linewidth=1.0)
         axis.set_ylim(0, 1.6 * height)  # room for the legend above the plateau
-        axis.set_title(title)
-        axis.set_xlabel("iteration")
+        axis.set(title=title, xlabel="iteration")
         axis.legend(loc="upper right")
     axes[0, 0].set_ylabel("loss (nats per token)")
     return figure
@@ -236,6 +233,5 @@ def _line(axes: Axes, rows: pd.DataFrame, by: str, model: str) -> None:
 
 def _finish(axes: Axes, values: list[float], label: str, base: int) -> None:
     plots.ticks(axes, values, base=base)
-    axes.set_xlabel(label)
-    axes.set_ylim(bottom=0)
+    axes.set(xlabel=label, ylim=(0, None))
     axes.legend(loc="best")

@@ -1,5 +1,4 @@
-"""When a run's loss leaves its plateau, falls to half and to a tenth of it, and reaches 99 % accuracy (002-3,
-002-10)."""
+"""When a loss leaves its plateau, falls to half and a tenth of it, and 99 % accuracy is reached (002-3, 002-10)."""
 
 import pandas as pd
 

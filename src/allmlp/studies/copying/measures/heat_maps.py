@@ -33,14 +33,6 @@ def measure(trained: Trained) -> pd.DataFrame:
         pixels[n, patch * r : patch * (r + 1), patch * c : patch * (c + 1)].tobytes().hex()
         for n, r, c in zip(image, row, column, strict=True)
     ]
-    table = {
-        "layer": layer,
-        "image": image,
-        "label": labels[image].astype(int),
-        "patch_row": row,
-        "patch_column": column,
-        "channels": pixels.shape[-1],
-        "pixels": hexadecimal,
-        "heat_1": heat_NRC.ravel(),
-    }
-    return pd.DataFrame(table)[list(COLUMNS)]
+    of_image = layer, image, labels[image].astype(int)
+    columns = *of_image, row, column, pixels.shape[-1], hexadecimal, heat_NRC.ravel()
+    return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))

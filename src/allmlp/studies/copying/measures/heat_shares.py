@@ -6,8 +6,8 @@ import torch
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.copying.centre import central
 from allmlp.studies.copying.heat import drawn_images, heat
+from allmlp.studies.copying.parts import central
 
 RECIPE = 1
 IMAGES, AT_ONCE = 512, 32  # of the test split, and how many go through the model together
@@ -29,11 +29,6 @@ def measure(trained: Trained) -> pd.DataFrame:
     found = [heat(model, part.to(device), rows) for part in patches.split(AT_ONCE)]
     heat_NRC = np.concatenate([part for part, _ in found])
     inside = central(*heat_NRC.shape[1:])
-    table = {
-        "layer": found[0][1],
-        "image": np.arange(len(labels)),
-        "label": labels.astype(int),
-        "centre_share_1": heat_NRC[:, inside].sum(-1),
-        "area_share_1": inside.mean(),
-    }
-    return pd.DataFrame(table)[list(COLUMNS)]
+    shares_N = heat_NRC[:, inside].sum(-1)
+    columns = found[0][1], np.arange(len(labels)), labels.astype(int), shares_N, inside.mean()
+    return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))

@@ -27,12 +27,5 @@ def measure(trained: Trained) -> pd.DataFrame:
     log, budget = trained.log, trained.run.steps
     arrived = first_reached(log["step"].to_numpy(), log["token_accuracy"].to_numpy())
     fall = largest_fall(log["step"].to_numpy(), log["loss"].to_numpy())
-    row = {
-        "reached": arrived is not None,
-        "iterations": budget if arrived is None else arrived,
-        "diverged": trained.diverged,
-        "budget": budget,
-        "fall_nats": fall.nats,
-        "fall_step": fall.step,
-    }
+    row = (arrived is not None, budget if arrived is None else arrived, trained.diverged, budget, *fall)
     return pd.DataFrame([row], columns=list(COLUMNS))

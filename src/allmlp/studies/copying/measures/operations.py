@@ -1,5 +1,6 @@
 """Operations of a training pass, and of one more token, against the length (002-11)."""
 
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -60,19 +61,11 @@ class Operations(TorchDispatchMode):
 def measure() -> pd.DataFrame:
     """One row per architecture and length; widths are small, because only the growth matters."""
     rows = []
-    for name in MODELS:
-        for length in LENGTHS:
-            torch.manual_seed(0)
-            model = models.build(name, context=length + 1, **SIZES)
-            assert isinstance(model, Backbone)
-            rows.append(
-                {
-                    "model": name,
-                    "length": length,
-                    "training": training(model, length),
-                    "generation": step(model, length),
-                }
-            )
+    for name, length in product(MODELS, LENGTHS):
+        torch.manual_seed(0)
+        model = models.build(name, context=length + 1, **SIZES)
+        assert isinstance(model, Backbone)
+        rows.append((name, length, training(model, length), step(model, length)))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

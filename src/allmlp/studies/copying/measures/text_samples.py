@@ -1,7 +1,5 @@
 """Continuations of the paper's prompt, and their overlap with the training text (002-7)."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from allmlp.columns import exact, numeric, timing
@@ -34,17 +32,9 @@ def measure(trained: Trained) -> pd.DataFrame:
     drawn = generate(
         trained.model(), prompt, TOKENS, temperature=TEMPERATURE, seeds=range(SAMPLES), pad=file.eod
     ).numpy()
-    rows = [_row(number, file.decode(ids), tokens) for number, ids in enumerate(drawn)]
+    rows = []
+    for number, text in enumerate(map(file.decode, drawn)):
+        written = text.encode()
+        copied = known_share(written, known_words(tokens)), longest_copy(written, training_text(tokens))
+        rows.append((number, TEMPERATURE, PROMPT, text, *copied))
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _row(sample: int, text: str, tokens: Path) -> dict[str, object]:
-    written = text.encode()
-    return {
-        "sample": sample,
-        "temperature_1": TEMPERATURE,
-        "prompt": PROMPT,
-        "text": text,
-        "known_words_1": known_share(written, known_words(tokens)),
-        "longest_copy_bytes": longest_copy(written, training_text(tokens)),
-    }

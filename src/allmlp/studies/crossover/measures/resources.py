@@ -12,7 +12,7 @@ from allmlp.columns import exact, numeric, timing
 from allmlp.models.base import SequenceModel
 from allmlp.protocols import Trained
 from allmlp.sampling import generate
-from allmlp.studies.mixers.memory import counted
+from allmlp.studies.mixers.measures.memory import counted
 from allmlp.training import flops
 from allmlp.training.environment import provenance
 from allmlp.training.loop import Training

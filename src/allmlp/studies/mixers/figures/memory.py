@@ -37,9 +37,7 @@ def memory(memory: pd.DataFrame, paper: Paper) -> Figure:
             axis.scatter(of_model["context"], of_model["peak_bytes"] / MIB, marker="x", s=22, color=look["color"])
         _printed(axis, paper, int(n_blocks))
         plots.ticks(axis, sorted(rows["context"].unique()), base=2, form="{:,}", rotation=30)
-        axis.set_yscale("log")
-        axis.set_title(f"{n_blocks} layers")
-        axis.set_xlabel("context (tokens)")
+        axis.set(yscale="log", title=f"{n_blocks} layers", xlabel="context (tokens)")
     bottom, top = min(axis.get_ylim()[0] for axis in axes[0]), max(axis.get_ylim()[1] for axis in axes[0])
     for axis in axes[0]:
         axis.set_ylim(bottom, top)

@@ -90,7 +90,6 @@ def generation_speed(generation_speed: pd.DataFrame) -> Figure:
     plots.ticks(axis, sorted(rows["length"].unique()), base=2)
     axis.set_yscale("log")
     first = rows.iloc[0]
-    axis.set_xlabel(f"tokens read (width {first['d_model']}, {first['n_blocks']} layers)")
-    axis.set_ylabel("tokens per second")
+    axis.set(xlabel=f"tokens read (width {first['d_model']}, {first['n_blocks']} layers)", ylabel="tokens per second")
     axis.legend()
     return figure

@@ -175,8 +175,7 @@ def _found(axis: Axes, rows: pd.DataFrame) -> None:
     n = np.sort(largest["texts"].unique())
     axis.plot(n, 1 / n, color="black", linestyle=":", linewidth=1.0)
     _numbers_of_texts(axis, largest)
-    axis.set_ylim(0, 1.02)
-    axis.set_ylabel("own text found")
+    axis.set(ylim=(0, 1.02), ylabel="own text found")
     axis.set_title(f"groups of {largest['group'].max()}" if len(largest) else "")
     axis.legend()
 

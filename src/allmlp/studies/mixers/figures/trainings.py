@@ -11,7 +11,7 @@ from allmlp.report import plots, style
 from allmlp.report.exhibits import figure
 from allmlp.report.statistics import t_interval
 from allmlp.studies.mixers import budgets
-from allmlp.studies.mixers.comparisons import AGAINST_FLAT, differences
+from allmlp.studies.mixers.budgets import AGAINST_FLAT, differences
 from allmlp.studies.mixers.drawing import FAMILIES, HEADLINES, colour
 from allmlp.studies.mixers.parts import SEARCH, TRAINING, of_base, searched
 from allmlp.studies.rules import of_part
@@ -104,8 +104,7 @@ def _curves_against(axis: Axes, rows: pd.DataFrame, unit: str) -> None:
         line = over_seeds(of_model, ["step"], "validation_nats")
         line = line.merge(of_model.groupby("step")[unit].median(), on="step")
         plots.band(axis, line, unit, color=colour(variant, position), marker="o", markersize=2.5, label=variant)
-    axis.set_xscale("log")
-    axis.set_xlabel(AXES[unit])
+    axis.set(xscale="log", xlabel=AXES[unit])
 
 
 MOST_LABELS = 5  # rates on one axis
@@ -134,8 +133,7 @@ def learning_rates(cost: pd.DataFrame) -> Figure:
         apart = 1 if len(rates) <= MOST_LABELS else 3
         axis.set_xticks(rates, [f"{rate:g}" if i % apart == 0 else "" for i, rate in enumerate(rates)])
         axis.set_xticks([], minor=True)
-        axis.set_title(FAMILIES[architecture][0])
-        axis.set_xlabel("learning rate")
+        axis.set(title=FAMILIES[architecture][0], xlabel="learning rate")
         axis.legend(fontsize=5)
     finite = rows["validation_nats"].to_numpy()
     finite = finite[np.isfinite(finite)]
@@ -169,9 +167,7 @@ def _curves(axis: Axes, rows: pd.DataFrame) -> None:
         for column, line, split in (("validation_nats", "-", "held out"), ("train_nats", "--", "training")):
             points = over_seeds(of_model, ["step"], column)
             plots.band(axis, points, color=shade, shade=0.15, linestyle=line, label=f"{variant}, {split}")
-    axis.set_xscale("log")
-    axis.set_xlabel("training step")
-    axis.set_ylabel("loss (nats per token)")
+    axis.set(xscale="log", xlabel="training step", ylabel="loss (nats per token)")
     axis.legend()
 
 

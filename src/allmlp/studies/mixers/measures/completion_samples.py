@@ -5,7 +5,8 @@ import torch
 
 from allmlp.columns import exact, timing
 from allmlp.protocols import Trained
-from allmlp.studies.mixers.completions import TOKENS, greedy
+from allmlp.sampling import greedy
+from allmlp.studies.mixers.measures.completions import TOKENS
 from allmlp.studies.mixers.prompts import PROMPTS
 from allmlp.studies.texts import tokens_of
 from allmlp.tokens import TokenFile

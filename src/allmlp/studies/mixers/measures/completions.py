@@ -1,5 +1,12 @@
-"""Greedy completions of validation stories: names kept from the prompt, four-word sequences repeated (001-29)."""
+"""Greedy completions of validation stories: names kept from the prompt, four-word sequences repeated (001-29).
 
+>>> repeated("the cat sat on the cat sat on the mat")
+0.2857142857142857
+"""
+
+import re
+from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +16,16 @@ import torch
 from allmlp.columns import exact, numeric
 from allmlp.errors import UserError
 from allmlp.protocols import Trained
-from allmlp.studies.mixers import completions
+from allmlp.sampling import greedy
+from allmlp.studies.overlap import training_text
+from allmlp.studies.texts import tokens_of
 from allmlp.tokens import TokenFile
 
 RECIPE = 1
+TOKENS = 50  # the paper's
+IN_A_ROW = 4  # words of a sequence that counts as repeated
+WORD = re.compile(r"[A-Za-z]+")
+INSIDE = re.compile(r"[a-z,;] ([A-Z][a-z]+)\b")  # a capitalised word that is not the first of a sentence
 STORIES = 100
 
 COLUMNS = {
@@ -28,28 +41,18 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step except the first, which has untrained weights."""
-    folder, device = Path("results/tokens") / str(trained.run.tokens), trained.run.device
-    file, known = TokenFile(folder), completions.names(folder)
+    folder, device = tokens_of(trained), trained.run.device
+    file, known = TokenFile(folder), names(folder)
     stories_BT = stories(file, trained.run.hyperparameters["context"])
-    prompts_BT, true_BT = np.split(stories_BT, [-completions.TOKENS], axis=1)
+    prompts_BT, true_BT = np.split(stories_BT, [-TOKENS], axis=1)
     prompts = [file.decode(prompt) for prompt in prompts_BT]
-    true = _counted(prompts, [file.decode(ids) for ids in true_BT], known)
+    _, *true = _counted(prompts, [file.decode(ids) for ids in true_BT], known)
     rows = []
-    for step in [step for step in trained.steps if step]:
+    for step in filter(None, trained.steps):
         model = trained.model(step).to(device)
-        written_BT = completions.greedy(model, torch.from_numpy(prompts_BT).to(device), completions.TOKENS).cpu()
-        names, kept, repeated = _counted(prompts, [file.decode(ids) for ids in written_BT.numpy()], known)
-        rows.append(
-            {
-                "step": step,
-                "stories": len(prompts),
-                "names": names,
-                "names_kept_1": kept,
-                "repeated_1": repeated,
-                "true_names_kept_1": true[1],
-                "true_repeated_1": true[2],
-            }
-        )
+        written_BT = greedy(model, torch.from_numpy(prompts_BT).to(device), TOKENS).cpu()
+        counts = _counted(prompts, [file.decode(ids) for ids in written_BT.numpy()], known)
+        rows.append((step, len(prompts), *counts, *true))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -60,10 +63,10 @@ def stories(file: TokenFile, context: int) -> np.ndarray:
     """
     documents = file.documents("validation")
     length = min(context, int(np.quantile([len(story) for story in documents], 0.25)))
-    if length <= completions.TOKENS:
+    if length <= TOKENS:
         raise UserError(
             f"{file.folder}: a quarter of the stories, or the context of {context}, end within {length} tokens; a "
-            f"prompt and {completions.TOKENS} tokens after it need more. Leave `completions` out at this scale."
+            f"prompt and {TOKENS} tokens after it need more. Leave `completions` out at this scale."
         )
     long = (story for story in documents if len(story) >= length)
     return np.stack([story[:length].astype(np.int64) for story, _ in zip(long, range(STORIES), strict=False)])
@@ -71,10 +74,32 @@ def stories(file: TokenFile, context: int) -> np.ndarray:
 
 def _counted(prompts: list[str], texts: list[str], known: frozenset[str]) -> tuple[int, float, float]:
     """Names in the texts, the share of them kept, the mean share of repeated sequences."""
-    pairs = [completions.kept(prompt, text, known) for prompt, text in zip(prompts, texts, strict=True)]
-    kept, names = (sum(numbers) for numbers in zip(*pairs, strict=True))
-    return (
-        names,
-        kept / names if names else float("nan"),
-        float(np.mean([completions.repeated(text) for text in texts])),
-    )
+    pairs = [kept(prompt, text, known) for prompt, text in zip(prompts, texts, strict=True)]
+    again, count = (sum(numbers) for numbers in zip(*pairs, strict=True))
+    return count, again / count if count else float("nan"), float(np.mean([repeated(text) for text in texts]))
+
+
+@cache
+def names(tokens: Path) -> frozenset[str]:
+    """Names of a corpus: words capitalised inside sentences of its training text, more often than in lower case."""
+    text = training_text(tokens).decode(errors="replace")
+    capitalised, lower = Counter(INSIDE.findall(text)), Counter(re.findall(r"\b[a-z]+\b", text))
+    return frozenset(name for name, count in capitalised.items() if count > lower[name.lower()])
+
+
+def named(text: str, known: frozenset[str]) -> list[str]:
+    """The names in a text, in order."""
+    return [word for word in WORD.findall(text) if word in known]
+
+
+def kept(prompt: str, completion: str, known: frozenset[str]) -> tuple[int, int]:
+    """(names of the completion that occur in its prompt, names of the completion)."""
+    before, after = set(named(prompt, known)), named(completion, known)
+    return sum(name in before for name in after), len(after)
+
+
+def repeated(completion: str) -> float:
+    """Share of a text's four-word sequences that occur earlier in it; 0 for fewer than four words."""
+    words = [word.lower() for word in WORD.findall(completion)]
+    sequences = [tuple(words[i : i + IN_A_ROW]) for i in range(len(words) - IN_A_ROW + 1)]
+    return 1 - len(set(sequences)) / len(sequences) if sequences else 0.0

@@ -1,5 +1,8 @@
 """Tokens per second against length: a step with the model's memory, and the published full pass per token (001-29)."""
 
+import statistics
+import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -8,7 +11,6 @@ import torch
 
 from allmlp.columns import exact, timing
 from allmlp.protocols import Trained
-from allmlp.studies.mixers.stopwatch import median_seconds
 
 RECIPE = 1
 SHORTEST = 32  # tokens of the shortest text; longer ones double up to the context
@@ -37,3 +39,16 @@ def measure(trained: Trained) -> pd.DataFrame:
             ways = partial(model.step, tokens_BT[:, 0], state), partial(model, tokens_BT[:, :length])
             rows.append((length, *(1 / median_seconds(way, device, SECONDS, FEWEST) for way in ways)))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def median_seconds(work: Callable[[], object], device: str, at_least_s: float, fewest: int) -> float:
+    """The median time of calls of `work`, for at least so many seconds and so many calls, after one to warm up."""
+    work()
+    taken: list[float] = []
+    while len(taken) < fewest or sum(taken) < at_least_s:
+        before = time.perf_counter()
+        work()
+        if device == "cuda":
+            torch.cuda.synchronize()
+        taken.append(time.perf_counter() - before)
+    return statistics.median(taken)

@@ -33,13 +33,8 @@ def measure(trained: Trained) -> pd.DataFrame:
     most = (targets != IGNORED).sum(1).argsort(stable=True)[:ROWS]
     tokens, text = tokens[most], targets[most] != IGNORED
     changes = largest_changes(trained.model().double(), tokens, text, task.vocabulary, task.eod)
-    row = {
-        "rows": len(tokens),
-        "padded_rows": int((~text).any(1).sum()),
-        "changed_share_1": float((changes > 0).double().mean()),
-        "largest_change_1": float(changes.max()),
-    }
-    return pd.DataFrame([row])[list(COLUMNS)]
+    share, largest = float((changes > 0).double().mean()), float(changes.max())
+    return pd.DataFrame([(len(tokens), int((~text).any(1).sum()), share, largest)], columns=list(COLUMNS))
 
 
 @torch.no_grad()

@@ -1,5 +1,4 @@
-"""The effect of replacing a query on its own candidates' scores, and on those of its neighbours in the batch
-(001-27)."""
+"""The effect of replacing a query on its own scores, and on those of its neighbours in the batch (001-27)."""
 
 import pandas as pd
 import torch

@@ -8,7 +8,7 @@ from allmlp import models, tasks
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
 from allmlp.run import Run
-from allmlp.studies.mixers.memory import counted
+from allmlp.studies.mixers.measures.memory import counted
 from allmlp.training.loss import cross_entropy
 
 RECIPE = 1

@@ -131,8 +131,7 @@ def in_every_seed(changed: NDArray[np.bool_], n: int, *, claimed: bool = True) -
 
 
 def slightly_behind(loser: pd.DataFrame, winner: pd.DataFrame, margin: float) -> Finding:
-    """`behind` at equal time, refuted only by an interval below 0, because the margin is smaller than the spread of
-    seeds."""
+    """`behind` at equal time, refuted only by an interval below 0: the margin is smaller than the spread of seeds."""
     rule, lead = Rule("better", 0.0, margin), budgets.compared(loser, winner, "seconds")
     verdict, rests = DECIDED[int(rule.decide(lead))], {"": on(rule, lead)}
     return replace(better(lead, margin, unit=NATS), verdict=verdict, rests=rests, p_against=p_below(lead, rule.low))

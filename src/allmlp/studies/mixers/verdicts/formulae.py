@@ -140,8 +140,7 @@ def printed_table(paper: Mapping[Any, float]) -> "pd.Series[float]":
 
 
 def _entries(evidence: Evidence, found: "pd.Series[float]", where: str) -> Finding:
-    """The share of printed entries that ours meet, each less the smallest of its table; passes that did not fit count
-    as missed."""
+    """The share of printed entries met, each less the smallest of its table; passes that did not fit are missed."""
     printed = printed_table(evidence.paper)
     ours, theirs = found.reindex(printed.index) - found.min(), printed - printed.min()
     met = (ours - theirs).abs() <= evidence.margin["relative_1"] * theirs

@@ -28,12 +28,7 @@ def measure(trained: Trained) -> pd.DataFrame:
     log, ending, seconds = trained.log, trained.ending, trained.timing().get("seconds", np.nan)
     early = log.loc[log["step"].between(1, trained.run.steps // 4), "validation_loss"].dropna()
     end = np.nan if ending["diverged"] or ending["validation_loss"] is None else ending["validation_loss"]
-    row = {
-        "learning_rate": trained.learning_rate,
-        "diverged": bool(ending["diverged"]),
-        "early_nats": np.nan if ending["diverged"] or early.empty else float(early.mean()),
-        "end_nats": end,
-        "end_nats_per_character": end * tokens_per_byte(trained),
-        "step_seconds": seconds / max(1, ending["steps_done"]),
-    }
-    return pd.DataFrame([row])[list(COLUMNS)]
+    early_nats = np.nan if ending["diverged"] or early.empty else float(early.mean())
+    per_step = seconds / max(1, ending["steps_done"])
+    row = (trained.learning_rate, bool(ending["diverged"]), early_nats, end, end * tokens_per_byte(trained), per_step)
+    return pd.DataFrame([row], columns=list(COLUMNS))

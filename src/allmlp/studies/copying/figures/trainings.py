@@ -1,4 +1,4 @@
-"""Figures of the runs on images: learning, and what the class token gathers (002-8, 002-9)."""
+"""Figures of the runs on text and images: learning, and what the class token gathers (002-7 to 002-9)."""
 
 import numpy as np
 import pandas as pd
@@ -7,8 +7,43 @@ from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
 from allmlp.report.exhibits import figure
-from allmlp.studies.copying.centre import central
+from allmlp.studies.copying.parts import central
 from allmlp.studies.seeds import curve
+
+FIRST_OF_END = 0.2  # the second panel begins at this share of the steps
+STYLES = ("o-", "s--", "^-.")  # lines may lie upon each other
+
+
+@figure("Learning text by characters", where="Figure 6, left", claims=["002-7", "002-own-2"])
+def text_curves(text_curve: pd.DataFrame) -> Figure:
+    """Loss on held-out documents in bits per byte of text against training steps: the whole training, and its end
+    enlarged; mean over seeds and 95 % t interval, paired between models, which see the same batches. Faint: the loss of
+    each training batch before its update, mean over seeds. If the text is drawn from a grammar, the black dotted line
+    is its exact entropy, a lower bound for every model. All models have the same width and the same number of blocks;
+    if the relation is as wide as the others' feed-forward layer, as in the paper, they also have nearly the same number
+    of weights. The paper shows a drawing without numbers of training losses on WikiText-103, so there is no grey mark.
+    """
+    last = float(text_curve["step"].max())
+    figure, ((whole, end),) = style.canvas(columns=2, height=3.2)
+    for panel in (whole, end):
+        _panel(panel, text_curve)
+    plots.steps(whole, last)
+    whole.set(ylim=(0, None), ylabel="loss (bits per byte)", title=", ".join(sorted(text_curve["corpus"].unique())))
+    end.set_xlim(FIRST_OF_END * last, 1.02 * last)
+    shown = text_curve.loc[text_curve["step"] >= FIRST_OF_END * last, "validation_bits_per_byte"]
+    end.set(ylim=(0.97 * shown.min(), 1.03 * shown.max()), title="its end", xlabel="training step")
+    plots.legend_below(figure, [whole], ncols=4)
+    return figure
+
+
+def _panel(axes: Axes, rows: pd.DataFrame) -> None:
+    for position, (model, colour, of_model) in enumerate(plots.by_model(rows)):
+        batches = curve(of_model, "training_bits_per_byte")
+        axes.plot(batches["step"], batches["mean"], color=colour, alpha=0.3, linewidth=0.6)
+        held_out = curve(of_model, "validation_bits_per_byte")
+        plots.bars(axes, held_out, fmt=STYLES[position % len(STYLES)], color=colour, label=model)
+    plots.floors(axes, rows["floor_bits_per_byte"], "entropy of the grammar")
+
 
 PANELS = {  # column of the test split -> column of the batch, and their name
     "test_nats": ("loss_nats", "loss (nats)"),
@@ -32,8 +67,7 @@ def image_curves(image_curve: pd.DataFrame) -> Figure:
             axis.plot(batches["step"], smooth, color=colour, alpha=0.3, linewidth=0.8)
             plots.bars(axis, curve(rows, tested), fmt="o-", color=colour, elinewidth=0.8, label=model)
         plots.steps(axis, image_curve["step"].max())
-        axis.set_ylim(bottom=0, top=None if tested == "test_nats" else 1.02)
-        axis.set_ylabel(label)
+        axis.set(ylim=(0, None if tested == "test_nats" else 1.02), ylabel=label)
     axes[0, 0].set_title(", ".join(sorted(image_curve["corpus"].unique())))
     plots.legend_below(figure, axes[0], ncols=2)
     return figure

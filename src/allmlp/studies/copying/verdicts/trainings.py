@@ -1,4 +1,4 @@
-"""The rules on images as tests (002-8, 002-9, 002-own-3): measurements -> findings. The unit is the seed."""
+"""The rules on text and images (002-7 to 002-9, 002-own-2, 002-own-3). The unit is the seed."""
 
 from dataclasses import replace
 
@@ -7,8 +7,35 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better, equal
+from allmlp.studies.copying.parts import text_ends
 from allmlp.studies.rules import every, of_corpus, require_models
 from allmlp.studies.seeds import at_end
+
+TEXT, STORIES = "wikitext-bytes", "stories-bytes"  # the corpora of 002-7 and 002-own-2
+LINEAR_TEXT, OTHERS_TEXT = "linear-causal-rn", ("transformer", "linear-transformer")
+
+
+def text_convergence(evidence: Evidence) -> Finding:
+    """002-7: Linear CausalRN ends as the two Transformers do, on WikiText-103."""
+    return _text_alike(evidence, TEXT)
+
+
+def text_of_stories(evidence: Evidence) -> Finding:
+    """002-own-2: the same on the project's stories."""
+    return _text_alike(evidence, STORIES)
+
+
+def _text_alike(evidence: Evidence, corpus: str) -> Finding:
+    """TOST of the loss at the end, Linear CausalRN minus each other model."""
+    require_models(evidence, "text_curve", (LINEAR_TEXT, *OTHERS_TEXT))
+    rows = of_corpus(text_ends(evidence.table("text_curve")), corpus)
+    losses = rows.pivot(index="seed", columns="model", values="nats_per_byte")
+    differences = {f"minus {other}": (losses[LINEAR_TEXT] - losses[other]).to_numpy() for other in OTHERS_TEXT}
+    margin = evidence.margin["loss_nats"]
+    finding = every({name: equal(values, margin, unit="nats per byte") for name, values in differences.items()})
+    at_end = ", ".join(f"{model} {losses[model].mean():.3f}" for model in (LINEAR_TEXT, *OTHERS_TEXT))
+    return replace(finding, text=f"on {corpus}, mean loss at the end in nats per byte: {at_end}; {finding.text}")
+
 
 LINEAR, OTHERS = "linear-birn", ("transformer-classifier", "linear-transformer-classifier")
 EXACT = "birn"

@@ -1,1 +1,0 @@
-"""Tables of study 001: measurements -> a table."""
