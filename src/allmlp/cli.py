@@ -289,8 +289,7 @@ def diff(before: str, after: str, page: Annotated[Path | None, typer.Option(help
 
 @app.command()
 def prune(
-    params: Overlays = None,
-    apply: Annotated[bool, typer.Option(help="Delete; without it, only list.")] = False,
+    params: Overlays = None, apply: Annotated[bool, typer.Option(help="Delete; without it, only list.")] = False
 ) -> None:
     """Remove measurements, and checkpoints of laptop runs, that were made again under a newer recipe."""
     from allmlp.compacting import prune as remove

@@ -25,32 +25,25 @@ class Context(Protocol):
     @property
     def parameters(self) -> Params:
         """All parameters."""
-        ...
 
     @property
     def device(self) -> str:
         """cpu or cuda."""
-        ...
 
     def tokens(self, corpus: str) -> str:
         """The id of a corpus's tokens."""
-        ...
 
     def pairs(self, corpus: str) -> str:
         """The id of the tokens of a corpus of pairs. UserError for another kind of corpus."""
-        ...
 
     def images(self, corpus: str) -> ImageSource:
         """A corpus of images: their size and the number of classes."""
-        ...
 
     def corpus_settings(self, corpus: str) -> str:
         """The digest of a corpus's settings, without recipes."""
-        ...
 
     def vocabulary(self, corpus: str) -> int:
         """The number of token types of a corpus."""
-        ...
 
 
 class Trained(Protocol):
@@ -59,58 +52,46 @@ class Trained(Protocol):
     @property
     def run(self) -> Run:
         """The run that was trained."""
-        ...
 
     @property
     def parent(self) -> Trained | None:
         """The run that this one reads or continues."""
-        ...
 
     @property
     def ending(self) -> dict[str, Any]:
         """steps_done, diverged, validation_loss (nats, None without a held-out split)."""
-        ...
 
     @property
     def diverged(self) -> bool:
         """Did the training stop at a loss that was not finite?"""
-        ...
 
     @property
     def learning_rate(self) -> float:
         """The maximum of the learning rate: the run's own, or the one that its search chose."""
-        ...
 
     @property
     def chosen(self) -> dict[str, Any]:
         """The task's parameters that the search chose, if the run leaves them open."""
-        ...
 
     @property
     def log(self) -> pd.DataFrame:
         """step, loss, learning_rate, gradient_norm, scores, validation_loss; a row per update."""
-        ...
 
     @property
     def steps(self) -> list[int]:
         """The steps whose weights were kept, the last one included."""
-        ...
 
     def weights(self, step: int | None = None) -> dict[str, torch.Tensor]:
         """The weights after `step` updates (None: the last)."""
-        ...
 
     def model(self, step: int | None = None) -> SequenceModel:
         """The model with those weights, in eval mode."""
-        ...
 
     def task(self) -> Task:
         """The run's task."""
-        ...
 
     def timing(self) -> dict[str, Any]:
         """Seconds and hardware of the training if this machine did it, else empty."""
-        ...
 
 
 class Evidence(Protocol):
@@ -124,8 +105,6 @@ class Evidence(Protocol):
 
     def planned(self, measure: str) -> list[str]:
         """The runs that should have this measurement."""
-        ...
 
     def table(self, measure: str) -> pd.DataFrame:
         """All rows of a measure, with the labels of their runs as columns."""
-        ...

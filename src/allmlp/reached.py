@@ -165,10 +165,6 @@ def _chain(node: ast.AST, names: Names) -> str | None:
 
 
 def _without_docstring(node: ast.AST, items: list[ast.AST]) -> list[ast.AST]:
-    if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or items is not node.body:
-        return items
-    first = items[0]
-    documented = (
-        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
-    )
-    return items[1:] if documented else items
+    if isinstance(node, recipes.DOCUMENTED) and items is node.body and ast.get_docstring(node, clean=False) is not None:
+        return items[1:]
+    return items

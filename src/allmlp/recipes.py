@@ -15,23 +15,9 @@ import allmlp
 from allmlp.errors import UserError
 
 PACKAGE = Path(allmlp.__file__).parent
-BLIND = frozenset(  # modules that cannot change a result: names, registries, descriptions
-    f"allmlp.{name}"
-    for name in (
-        "columns",
-        "errors",
-        "models",
-        "paths",
-        "protocols",
-        "recipes",
-        "run",
-        "strict",
-        "studies",
-        "tasks",
-        "whole",
-    )
-)
-
+NAMES = ("columns", "errors", "models", "paths", "protocols", "recipes", "run", "strict", "studies", "tasks", "whole")
+BLIND = frozenset(f"allmlp.{name}" for name in NAMES)  # cannot change a result: names, registries, descriptions
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)  # nodes that may have a docstring
 LEDGERS = {"about.yaml", "claims.yaml", "errata.yaml", "known.json"}  # files that are derived from sources
 
 
@@ -65,14 +51,8 @@ def own_text(module: str) -> str:
     """A module's own code, without comments and docstrings."""
     clean = _parsed(module)
     for node in ast.walk(clean):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
-                node.body = node.body[1:] or [ast.Pass()]
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(clean)
 
 

@@ -11,10 +11,7 @@ import yaml
 from allmlp.errors import UserError
 
 Place = tuple[str | int, ...]
-DISCRIMINATORS = (
-    "source",
-    "kind",
-)  # a mapping that changes one of these keys replaces the old mapping instead of merging
+DISCRIMINATORS = ("source", "kind")  # a mapping that changes one of these keys replaces the old one, and is not merged
 LARGEST = 1 << 20  # characters of a file; the project's own have less than 60,000
 DEEPEST = 100  # levels of nesting; libyaml overflows its stack at some ten thousand
 MOST = 100_000  # values, those of an alias counted wherever it stands
@@ -182,7 +179,4 @@ def _merge(base: Any, over: Any) -> Any:
         return over
     if any(key in over and key in base and over[key] != base[key] for key in DISCRIMINATORS):
         return over
-    return {
-        **base,
-        **{key: _merge(base[key], value) if key in base else value for key, value in over.items()},
-    }
+    return base | {key: _merge(base[key], value) if key in base else value for key, value in over.items()}

@@ -19,17 +19,8 @@ from allmlp.errors import UserError
 from allmlp.tokenizers.specs import BPE, Chunks, Shared
 
 LOCK, LOCAL_LOCK = "corpora.lock", "corpora.local.lock"
-FILE_KEYS = (
-    "files",
-    "test_files",
-    "vocab_file",
-    "merges_file",
-    "model_file",
-    "base_url",
-    "key_variable",
-    "requests_per_minute",
-    "parallel",
-)  # the place of data, and how they are fetched, are not part of their identity
+OF_FILES = ("files", "test_files", "vocab_file", "merges_file", "model_file")
+OF_FETCHING = ("base_url", "key_variable", "requests_per_minute", "parallel")  # neither is part of an identity
 COUNTS = ("documents", "tokens", "bytes", "vocabulary", "images", "splits", "left_out", "classes")  # meta.json's
 
 
@@ -74,7 +65,7 @@ def described(spec: CorpusSpec) -> dict[str, Any]:
 
 
 def _without_files(part: BaseModel) -> dict[str, Any]:
-    return {key: value for key, value in part.model_dump().items() if key not in FILE_KEYS}
+    return {key: value for key, value in part.model_dump().items() if key not in OF_FILES + OF_FETCHING}
 
 
 def content(name: str, spec: CorpusSpec, root: Path, committed: bool = False) -> dict[str, str]:

@@ -35,7 +35,6 @@ class Embedder(Protocol):
 
     def embedding(self, tokens_BT: Tensor) -> Tensor:
         """(B, T) -> (B, D)."""
-        ...
 
 
 def as_read(texts: Sequence[Tokens], context: int, position: Position) -> list[Tokens]:

@@ -30,7 +30,6 @@ class Task(Protocol):
 
     def batch(self, seed: int, step: int) -> Batch:
         """The training batch of a step: the same for the same seed and step, on every machine."""
-        ...
 
     def validation(self) -> list[Batch]:
         """Fixed batches that no training batch shares a document with; empty where every batch is fresh."""

@@ -6,16 +6,7 @@ An entry is a bare word where English is regular, and `word/irregular[/third]` w
 
 VOWELS = "aeiou"
 AN_ALL_THE_SAME = ("honest", "hour")  # a silent initial h
-A_ALL_THE_SAME = (
-    "unic",
-    "useful",
-    "usual",
-    "uku",
-    "uniform",
-    "one",
-    "eu",
-    "ewe",
-)  # a vowel read with a consonant's sound
+A_ALL_THE_SAME = ("unic", "useful", "usual", "uku", "uniform", "one", "eu", "ewe")  # vowels that sound as consonants
 PRONOUNS = {
     "girls": {"he": "she", "him": "her", "his": "her", "child": "girl", "mate": "sister"},
     "boys": {"he": "he", "him": "him", "his": "his", "child": "boy", "mate": "brother"},

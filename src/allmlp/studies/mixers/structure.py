@@ -8,11 +8,7 @@ from torch import Tensor
 
 from allmlp.models.masked_mixing import Mixing
 
-W = (
-    (2, 1, 1),
-    (1, 1, 4),
-    (1, 3, 1),
-)  # the paper's weights: a column per output token; ours have a row per output token
+W = ((2, 1, 1), (1, 1, 4), (1, 3, 1))  # the paper's weights: a column per output token; ours have a row
 PRINTED_MASKED = ((2, 1, 1), (0, 1, 4), (0, 0, 1))
 PRINTED_OUTPUT = ((2, 0, 0), (1, 1, 0), (1, 4, 1))  # row t: the factors of x_0, x_1, x_2 in output t
 FORMS: dict[str, dict[str, Any]] = {

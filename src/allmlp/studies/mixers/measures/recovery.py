@@ -149,10 +149,7 @@ def read_off(model: SequenceModel, x_BTD: Tensor) -> dict[str, Tensor]:
     embeddings_VD = embedding(model).weight.detach()
     x_BTD = x_BTD.nan_to_num(posinf=0.0, neginf=0.0)
     nearest_BTV = torch.cdist(x_BTD, embeddings_VD.expand(len(x_BTD), -1, -1))
-    return {
-        "inverse": (x_BTD @ torch.linalg.pinv(embeddings_VD)).argmax(-1),
-        "nearest": nearest_BTV.argmin(-1),
-    }
+    return {"inverse": (x_BTD @ torch.linalg.pinv(embeddings_VD)).argmax(-1), "nearest": nearest_BTV.argmin(-1)}
 
 
 def shares(found_BT: Tensor, tokens_BT: Tensor, kinds: list[str]) -> Tensor:

@@ -78,11 +78,7 @@ def of_what_is_read(task: Retrieval) -> dict[str, Any]:
         for both in zip(read, whole, strict=True)
     )
     shared = [shared_words(pairs.decode(query), pairs.decode(text)) for query, text in zip(*read, strict=True)]
-    return {
-        "shared_words_1": float(np.mean(shared)),
-        "truncated_1": of_texts,
-        "truncated_queries_1": of_queries,
-    }
+    return {"shared_words_1": float(np.mean(shared)), "truncated_1": of_texts, "truncated_queries_1": of_queries}
 
 
 @torch.no_grad()

@@ -116,10 +116,7 @@ def untrained_embeds_nothing(evidence: Evidence) -> Finding:
     little = where_learnt(few, lambda gain: below(gain, little_nats, NATS), "reproduced", little_nats, trained[1])
     overlap = of_setting(rows, untrained)["shared_words_1"].mean()
     said = f"{overlap:.0%} of a query's content words are in its text, of both what is read{_beside(rows, transformer)}"
-    parts = {
-        "(a) nothing at 128": none,
-        "(b) little at 32": replace(little, text=f"{little.text}; {said}"),
-    }
+    parts = {"(a) nothing at 128": none, "(b) little at 32": replace(little, text=f"{little.text}; {said}")}
     return of_what_was_read(parts, rows, untrained._replace(context=LARGE), untrained)
 
 
