@@ -47,12 +47,8 @@ def superseded(plan: Plan) -> dict[tuple[str, str], list[store.Key]]:
 
 def superseded_checkpoints(plan: Plan) -> list[Path]:
     """Old checkpoints of laptop runs that were made again under a newer recipe, except parents of runs that stay."""
-    small = {
-        run.settings_digest: run.id
-        for scale in ("smoke", "laptop")
-        for of in plan.by_scale[scale].values()
-        for run in of
-    }
+    scales = [plan.by_scale[scale] for scale in ("smoke", "laptop")]
+    small = {run.settings_digest: run.id for of in scales for runs in of.values() for run in runs}
     said = {path.parent: artifacts.read("checkpoint", path) for path in sorted(CHECKPOINTS.glob("*/run.json"))}
     newer_ids = {folder: small.get(one["settings"], folder.name) for folder, one in said.items()}
     again = {folder for folder, new in newer_ids.items() if new != folder.name and (CHECKPOINTS / new).is_dir()}

@@ -59,8 +59,5 @@ def _state(run: Run, untrained: set[str]) -> str:
 def _seconds_per_flop() -> dict[tuple[str, str], float]:
     """(architecture, device) -> seconds per counted FLOP, as benchmarks/rates.py measured it."""
     table = json.loads(RATES.read_text(encoding="utf-8"))
-    return {
-        (name, device): rate
-        for device, of_device in table.items()
-        for name, rate in of_device["seconds_per_flop"].items()
-    }
+    rates = {device: of["seconds_per_flop"].items() for device, of in table.items()}
+    return {(name, device): rate for device, of in rates.items() for name, rate in of}

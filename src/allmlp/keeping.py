@@ -70,7 +70,5 @@ def keep(names: list[str] | None, push: bool) -> None:
     dvc("add", "--quiet", *chosen)
     if push:
         dvc("push", "--quiet", *(f"{folder}.dvc" for folder in chosen))
-    print(
-        f"kept {len(chosen)} folders, a pointer each"
-        + (", and pushed them" if push else "; `dvc push` sends them to the remote")
-    )
+    pushed = ", and pushed them" if push else "; `dvc push` sends them to the remote"
+    print(f"kept {len(chosen)} folders, a pointer each{pushed}")

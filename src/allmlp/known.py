@@ -48,9 +48,7 @@ class Memory:
     def __init__(self, again: bool = False) -> None:
         self.used: dict[str, Any] = {}
         self._keeps, written = not again, read(FILE)
-        counts = {
-            key: value for key, value in written.items() if ", of " in key and key.split(":")[0] in models.REGISTRY
-        }
+        counts = {key: of for key, of in written.items() if ", of " in key and key.split(":")[0] in models.REGISTRY}
         self._found: dict[str, Any] = counts if again else {**read(REMEMBERED), **written}
 
     def ask(self, name: str, place: str, of: str, answer: Callable[[], Any]) -> Any:

@@ -202,11 +202,8 @@ class Plan:
         for run in self.every:
             for measure in run.measures:
                 keys.setdefault((run.study, measure), set()).add((run.id, run.recipe(measure)))
-        there = {
-            " ".join(of): stored.digest(sorted(keys[of] & stored.places.keys()))
-            for of in keys
-            for stored in [store.of(*of)]
-        }
+        held = {of: store.of(*of) for of in keys}
+        there = {" ".join(of): held[of].digest(sorted(keys[of] & held[of].places.keys())) for of in keys}
         missing = (file for run in self._chosen_by_id.values() for file in store.unstored(run).values())
         return paths.digest([there, sorted(missing)], 16)
 

@@ -60,9 +60,7 @@ def own_text(module: str) -> str:
 def _imports(module: str) -> set[str]:
     """The modules of this package that a module imports, at the top or inside functions, not for its types alone."""
     found: set[str] = set()
-    body = [
-        node for node in _tree(module).body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
-    ]
+    body = [of for of in _tree(module).body if not (isinstance(of, ast.If) and "TYPE_CHECKING" in ast.dump(of.test))]
     for node in ast.walk(ast.Module(body, [])):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "allmlp":
             found.add(node.module)

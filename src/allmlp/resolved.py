@@ -34,10 +34,8 @@ class Planned(Protocol):
 
 def described(run: Run) -> dict[str, Any]:
     """A run as plain values, its id among them."""
-    return {
-        "id": run.id,
-        **{field.name: getattr(run, field.name) for field in fields(run) if field.name != "relatives"},
-    }
+    names = [field.name for field in fields(run) if field.name != "relatives"]
+    return {"id": run.id, **{name: getattr(run, name) for name in names}}
 
 
 def _run(values: Mapping[str, Any]) -> Run:

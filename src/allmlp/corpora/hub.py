@@ -85,10 +85,8 @@ class HubCorpus(Strict):
             raise UserError(f"{self._where()}: the folder {self.name} here would be read in its place. Rename it.")
         try:
             # no trust_remote_code: the library refuses data sets that are scripts
-            data = datasets.load_dataset(
-                self.name, self.config, split=self.split, revision=self.revision, streaming=True
-            )
-            yield from data
+            of = {"split": self.split, "revision": self.revision, "streaming": True}
+            yield from datasets.load_dataset(self.name, self.config, **of)
         except datasets.exceptions.DatasetNotFoundError as error:
             raise UserError(f"{self._where()}: not on the Hub, or private ({_short(error)}). Correct it.") from error
         except ConnectionError as error:

@@ -31,12 +31,8 @@ class StoriesCorpus(Strict):
         return stories.documents(self.seed, self.documents)
 
 
-TEXT: dict[str, type[Strict]] = {
-    "stories": StoriesCorpus,
-    "local": LocalCorpus,
-    "hub": HubCorpus,
-    "gutenberg": GutenbergCorpus,
-}
+TEXT: dict[str, type[Strict]] = {"stories": StoriesCorpus, "local": LocalCorpus}
+TEXT |= {"hub": HubCorpus, "gutenberg": GutenbergCorpus}
 IMAGES: dict[str, type[Strict]] = {"digits": DigitsCorpus, "images": ImageFilesCorpus, "npz": NpzCorpus}
 PAIRS: dict[str, type[Strict]] = {"stories-pairs": StoriesPairs, "local-pairs": LocalPairs, "summaries": SummaryPairs}
 SOURCES = TEXT | IMAGES | PAIRS

@@ -104,9 +104,8 @@ def taught(specs: dict[str, CorpusSpec]) -> dict[str, CorpusSpec]:
                 )
         made_with = {part: specs[other] for part, other in spec.others.items()}
         if made_with:
-            found[name] = spec.model_copy(
-                update={"teacher": made_with.get("teacher"), "summarised": made_with.get("texts")}
-            )
+            update = {"teacher": made_with.get("teacher"), "summarised": made_with.get("texts")}
+            found[name] = spec.model_copy(update=update)
     return found
 
 

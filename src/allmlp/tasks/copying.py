@@ -40,7 +40,5 @@ class Copying(Task):
         supervised = batch.targets != IGNORED
         right = (logits.argmax(dim=-1) == batch.targets) & supervised
         strings = (right == supervised).all(dim=1)
-        return {
-            "token_accuracy": right.sum().item() / supervised.sum().item(),
-            "string_accuracy": strings.double().mean().item(),
-        }
+        token_accuracy = right.sum().item() / supervised.sum().item()
+        return {"token_accuracy": token_accuracy, "string_accuracy": strings.double().mean().item()}

@@ -119,9 +119,8 @@ class Retrieval(Task):
     def held_out(self) -> Draw:
         """The held-out draws: each query in turn, always with the same candidates."""
         count = len(self.raw["validation"].texts)
-        return draw(
-            generator(HELD_OUT_SEED), np.arange(self.validation_draws, dtype=np.int64) % count, count, self.vocabulary
-        )
+        queries = np.arange(self.validation_draws, dtype=np.int64) % count
+        return draw(generator(HELD_OUT_SEED), queries, count, self.vocabulary)
 
     def validation(self) -> list[Batch]:
         """The held-out draws, in batches."""

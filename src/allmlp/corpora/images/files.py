@@ -52,11 +52,8 @@ class ImageFilesCorpus(Form):
         The first image of a new file is read, so that a plan refuses files that no run could use.
         """
         parts = [("train", self.files)] + ([("test", self.test_files)] if self.test_files is not None else [])
-        lines = [
-            f"{remembered_sha256(path, root, self._try)}  {part}\n"
-            for part, files in parts
-            for path in matches(files, root)
-        ]
+        paths = [(path, part) for part, files in parts for path in matches(files, root)]
+        lines = [f"{remembered_sha256(path, root, self._try)}  {part}\n" for path, part in paths]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def _try(self, path: Path) -> None:

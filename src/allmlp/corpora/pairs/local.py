@@ -52,9 +52,8 @@ class LocalPairs(PairSource):
 
     def pairs(self, root: Path) -> Iterator[Pair]:
         """The pairs in the files' order, streamed. UserError with file:line for a row without the fields."""
-        found = (
-            pair for path in self.paths(root) for place, row in rows.json_objects(path) for pair in self._of(place, row)
-        )
+        placed = (of for path in self.paths(root) for of in rows.json_objects(path))
+        found = (pair for place, row in placed for pair in self._of(place, row))
         return islice(found, self.limit)
 
     def _of(self, place: str, row: dict[str, Any]) -> Iterator[Pair]:

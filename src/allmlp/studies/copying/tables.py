@@ -76,9 +76,8 @@ def image_ends(image_curve: pd.DataFrame, heat_shares: pd.DataFrame, cost: pd.Da
         counted_flops=("counted_flops", "max"),
     )
     short = {"test_nats": "nats", "test_accuracy_1": "accuracy"}
-    return shown.rename(
-        columns={f"{of}_{end}": f"{name}_{end}" for of, name in short.items() for end in ("low", "high")}
-    )
+    ends = {f"{of}_{end}": f"{name}_{end}" for of, name in short.items() for end in ("low", "high")}
+    return shown.rename(columns=ends)
 
 
 @table("Iterations to 99 % accuracy", where="Figure 4", claims=["002-5"], parts=["comparison"], also=["long"])

@@ -2,14 +2,8 @@
 
 from typing import Any, NamedTuple
 
-SIZES: dict[str, Any] = {
-    "vocabulary": 1092,
-    "context": 430,
-    "d_model": 768,
-    "n_blocks": 17,
-    "d_vocabulary": 1024,
-    "d_mlp": 1024,
-}
+SIZES: dict[str, Any] = {"vocabulary": 1092, "context": 430, "d_model": 768, "n_blocks": 17}
+SIZES |= {"d_vocabulary": 1024, "d_mlp": 1024}
 
 
 class Size(NamedTuple):

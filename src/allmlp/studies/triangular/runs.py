@@ -107,10 +107,8 @@ def _further(settings: Settings, context: Context, search: tuple[str, ...]) -> I
     """Pre-training, fine-tuning, and the same steps on the second corpus alone."""
     if not (pretraining := settings.pretraining):
         return
-    kept: dict[str, Any] = {
-        "search": search,
-        "keep": tuple(step for step in pretraining.kept if step < pretraining.steps),
-    }
+    keep = tuple(step for step in pretraining.kept if step < pretraining.steps)
+    kept: dict[str, Any] = {"search": search, "keep": keep}
     steps, parents = pretraining.steps, {}
     for seed in pretraining.seeds:
         parents[seed] = _run(settings, context, "pretraining", PUBLISHED, seed, steps, **kept)

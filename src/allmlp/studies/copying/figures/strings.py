@@ -17,11 +17,7 @@ from allmlp.studies.copying.parts import PUBLISHED, variants, with_one_head, wit
 from allmlp.studies.rules import of_part
 from allmlp.studies.seeds import curve, over_seeds
 
-ROWS = {
-    "loss_nats": "loss (nats per token)",
-    "token_accuracy_1": "token accuracy",
-    "string_accuracy_1": "string accuracy",
-}
+ROWS = {"loss_nats": "loss (nats per token)"} | {f"{of}_accuracy_1": f"{of} accuracy" for of in ("token", "string")}
 POINTS = 160  # steps drawn per metric, shared by the string lengths: the file stays small
 
 

@@ -45,9 +45,8 @@ def differences(p_BTD: Tensor, q_BTD: Tensor) -> dict[str, float]:
     causal_BTD = (z_BjiD - largest).exp().where(past, 0).sum(2)
     all_BTD = (z_BjiD - z_BjiD.amax((2, 3), keepdim=True)).exp().sum(2)
     u_BTD = _norm(p_BTD)  # the sums of Linear CausalRN, in a separate form
-    normed_BTD = _norm(
-        (u_BTD[:, None] + q_BTD[:, :, None] - q_BTD.amax((1, 2))[:, None, None, None]).exp().where(past, 0).sum(2)
-    )
+    normed_BjiD = u_BTD[:, None] + q_BTD[:, :, None] - q_BTD.amax((1, 2))[:, None, None, None]
+    normed_BTD = _norm(normed_BjiD.exp().where(past, 0).sum(2))
     factorised_BTD = q_BTD + _log_sums(p_BTD) - largest[:, :, 0]
     bidirectional_BTD = exp_over_largest(q_BTD + p_BTD.logsumexp(1, keepdim=True))
     return {

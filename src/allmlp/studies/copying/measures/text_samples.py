@@ -29,9 +29,8 @@ def measure(trained: Trained) -> pd.DataFrame:
     tokens = tokens_of(trained)
     file = TokenFile(tokens)
     prompt = file.tokenizer.encode_batch([PROMPT])[0].tolist()
-    drawn = generate(
-        trained.model(), prompt, TOKENS, temperature=TEMPERATURE, seeds=range(SAMPLES), pad=file.eod
-    ).numpy()
+    model, seeds = trained.model(), range(SAMPLES)
+    drawn = generate(model, prompt, TOKENS, temperature=TEMPERATURE, seeds=seeds, pad=file.eod).numpy()
     rows = []
     for number, text in enumerate(map(file.decode, drawn)):
         written = text.encode()

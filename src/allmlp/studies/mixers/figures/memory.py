@@ -50,11 +50,5 @@ def _printed(axis: Axes, paper: Paper, n_blocks: int) -> None:
     for claim, (marker, label) in PRINTED.items():
         table = printed_table(paper[claim])
         of_depth = table[table.index.get_level_values(0) == n_blocks]
-        looks: dict[str, Any] = {
-            "s": 18,
-            "marker": marker,
-            "facecolor": "none",
-            "edgecolor": style.PAPER,
-            "label": label,
-        }
-        axis.scatter(of_depth.index.get_level_values(1), of_depth, **looks)
+        looks: dict[str, Any] = {"s": 18, "marker": marker, "facecolor": "none", "edgecolor": style.PAPER}
+        axis.scatter(of_depth.index.get_level_values(1), of_depth, label=label, **looks)

@@ -108,10 +108,8 @@ def _fits(x_ND: Array, y_NW: Array) -> dict[float, Ridge]:
     z_ND = (x_ND - mean) / spread
     values_K, vectors_DK = np.linalg.eigh(z_ND.T @ z_ND / len(z_ND))
     seen_KW = vectors_DK.T @ (z_ND.T @ (y_NW - offset) / len(z_ND))
-    return {
-        penalty: Ridge(mean, spread, vectors_DK @ (seen_KW / (values_K + penalty)[:, None]), offset)
-        for penalty in PENALTIES
-    }
+    fits = {p: vectors_DK @ (seen_KW / (values_K + p)[:, None]) for p in PENALTIES}
+    return {penalty: Ridge(mean, spread, weights, offset) for penalty, weights in fits.items()}
 
 
 def explained(predicted_NW: Array, true_NW: Array) -> float:

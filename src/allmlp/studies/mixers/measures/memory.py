@@ -71,9 +71,8 @@ class Bytes(NamedTuple):
 def of_depths(architecture: str, depths: Sequence[int], **hyperparameters: Any) -> dict[int, Bytes]:
     """n_blocks -> count: blocks are alike, so one and two blocks give the amount per further block (tested)."""
     one, two = (count(architecture, n_blocks=n, **hyperparameters) for n in (1, 2))
-    return {
-        n: Bytes(*(first + (n - 1) * (second - first) for first, second in zip(one, two, strict=True))) for n in depths
-    }
+    further = [second - first for first, second in zip(one, two, strict=True)]
+    return {n: Bytes(*(a + (n - 1) * b for a, b in zip(one, further, strict=True))) for n in depths}
 
 
 def count(architecture: str, **hyperparameters: Any) -> Bytes:

@@ -27,8 +27,7 @@ def measure(trained: Trained) -> pd.DataFrame:
 def held_out(trained: Trained) -> pd.DataFrame:
     """Columns step, held_out_nats: where the loss on held-out pairs was taken, the end last."""
     log = trained.log
-    taken = log.loc[log["validation_loss"].notna(), ["step", "validation_loss"]].set_axis(
-        ["step", "held_out_nats"], axis=1
-    )
+    taken = log.loc[log["validation_loss"].notna(), ["step", "validation_loss"]]
+    taken = taken.rename(columns={"validation_loss": "held_out_nats"})
     end = {"step": trained.ending["steps_done"], "held_out_nats": trained.ending["validation_loss"]}
     return pd.concat([taken, pd.DataFrame([end])], ignore_index=True)

@@ -26,8 +26,6 @@ def measure() -> pd.DataFrame:
         for n in TEXTS:
             _, made = search(np.arange(n), group, lambda meetings: np.zeros(len(meetings), np.int64))
             if made != passes(n, group):
-                raise ValueError(
-                    f"{n} texts in groups of {group}: {made} passes were made, {passes(n, group)} expected"
-                )
+                raise ValueError(f"{n} texts in groups of {group}: {made} passes made, {passes(n, group)} expected")
             rows.append((group, n, made, made / n, 1 / (group - 1)))
     return pd.DataFrame(rows, columns=list(COLUMNS))
