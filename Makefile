@@ -1,14 +1,15 @@
 # reproduce: every run of `scale: laptop` again, the comparison, the report     test: in 10 minutes     test-all: adds real
 # kills, faults and whole pipelines     bench: speed and memory beside what a user would pick instead
-# faults: hundreds of faults, and docs/faults.md from what they did
+# faults: hundreds of faults, and docs/faults.md from what they did     mutants: wrong edits, and docs/mutants.md from them
 PYTHON ?= python3
 PARAMS ?=
+MODULE ?=
 CORES  ?= $(shell env -u OMP_NUM_THREADS nproc)
 BIN    := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 
-.PHONY: reproduce test test-all bench faults
+.PHONY: reproduce test test-all bench faults mutants
 
 reproduce: $(BIN)/ready
 	@allmlp reproduce --cores $(CORES) $(foreach file,$(PARAMS),--params $(file))
@@ -24,6 +25,9 @@ bench: $(BIN)/ready
 
 faults: $(BIN)/ready
 	@python -m tests.faults
+
+mutants: $(BIN)/ready
+	@python -m tests.mutants $(MODULE)
 
 $(BIN)/ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=...')"

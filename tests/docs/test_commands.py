@@ -22,6 +22,8 @@ RUN = {  # command -> the words behind its own
     "make bench": ("-n",),
     "make reproduce PARAMS=my.yaml": ("-n",),
     "make faults": ("-n",),
+    "make mutants": ("-n",),
+    "make mutants MODULE=training": ("-n",),
     "allmlp audit": ("--help",),
     "allmlp plan": (),
     "allmlp plan --scale long": (),

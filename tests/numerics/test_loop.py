@@ -1,16 +1,27 @@
 """The loop does what its words say: AdamW, warm-up, decay, clipping, accumulation."""
 
+import json
 import math
+import os
+import re
+import signal
+import time
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
 
+from allmlp import models, paths
+from allmlp.run import Run
+from allmlp.tasks.copying import Copying
 from allmlp.tasks.task import IGNORED, Batch, Task
+from allmlp.training import deadline
 from allmlp.training.building import build_task
-from allmlp.training.loop import Training, learning_rate, validation_loss
+from allmlp.training.loop import Training, learning_rate, moved, validation_loss
 from allmlp.training.loss import cross_entropy
+from allmlp.training.relatives import Choice
+from allmlp.training.storage import read_tensors
 from tests import tiny
 
 
@@ -143,3 +154,315 @@ def test_one_update_is_adamw_with_clipping_in_float64(tmp_path: Path) -> None:
 def test_the_same_run_in_the_same_process_twice_is_the_same(tmp_path: Path) -> None:
     one, two = weights_after(tmp_path / "one", 3), weights_after(tmp_path / "two", 3)
     assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+# --- one update, and the settings behind it
+
+
+@pytest.mark.parametrize(
+    ("schedule", "after_warm_up"),
+    [
+        ("constant", [2.0, 2.0, 2.0, 2.0, 2.0]),
+        ("linear", [2.0, 1.625, 1.25, 0.875, 0.5]),
+        ("cosine", [2.0, 1.25 + 0.75 * math.sqrt(0.5), 1.25, 1.25 - 0.75 * math.sqrt(0.5), 0.5]),
+    ],
+)
+def test_every_rate_of_seven_updates(schedule: str, after_warm_up: list[float]) -> None:
+    optimiser = {"learning_rate": 2.0, "warmup_steps": 2, "schedule": schedule, "minimum_learning_rate": 0.5}
+    assert [learning_rate(step, 7, optimiser) for step in range(7)] == pytest.approx([0.0, 1.0, *after_warm_up])
+
+
+@pytest.mark.parametrize(("steps", "expected"), [(1, [2.0]), (2, [2.0, 0.5])])
+def test_a_decay_over_one_update_or_two(steps: int, expected: list[float]) -> None:
+    optimiser = {"learning_rate": 2.0, "warmup_steps": 0, "schedule": "linear", "minimum_learning_rate": 0.5}
+    assert [learning_rate(step, steps, optimiser) for step in range(steps)] == expected
+
+
+def test_a_batch_is_moved_whole() -> None:
+    there = moved(Batch(torch.ones(2, 3), torch.ones(2)), "meta")
+    assert [(part.device.type, tuple(part.shape)) for part in there] == [("meta", (2, 3)), ("meta", (2,))]
+
+
+def test_a_training_has_the_settings_of_its_run(tmp_path: Path) -> None:
+    own = {**tiny.OPTIMISER, "learning_rate": 0.5, "betas": [0.7, 0.8], "eps": 1e-3, "weight_decay": 0.25}
+    run = tiny.run("transformer", optimiser=own, seed=5)
+    torch.manual_seed(5)
+    weights = models.build(run.architecture, **run.hyperparameters).state_dict()
+    torch.set_deterministic_debug_mode("default")
+    training = Training(run, tmp_path / "deep/work")
+    assert torch.get_deterministic_debug_mode() == 2
+    assert all(torch.equal(value, weights[name]) for name, value in training.model.state_dict().items())
+    group = training.optimiser.param_groups[0]
+    found = {key: group[key] for key in ("lr", "betas", "eps", "weight_decay", "fused")}
+    assert found == {"lr": 0.5, "betas": (0.7, 0.8), "eps": 1e-3, "weight_decay": 0.25, "fused": True}
+    assert (training.step, training.seconds, training.kept, training.diverged) == (0, 0.0, {}, False)
+    assert (training.run, training.work.folder, training.choice) == (run, tmp_path / "deep/work", None)
+    assert training.held_out == []
+
+
+def test_a_training_takes_the_weights_and_the_rate_that_it_is_given(tmp_path: Path) -> None:
+    run = tiny.run("transformer", optimiser={**tiny.OPTIMISER, "warmup_steps": 0})
+    ones = {name: torch.ones_like(value) for name, value in Training(run, tmp_path / "a").model.state_dict().items()}
+    training = Training(run, tmp_path / "b", weights=ones, choice=Choice(0.125, {}))
+    assert all(torch.equal(value, ones[name]) for name, value in training.model.state_dict().items())
+    assert training.choice == Choice(0.125, {})
+    assert training.optimiser.param_groups[0]["lr"] == 0.125
+    assert training.update()["learning_rate"] == 0.125
+    assert run.optimiser["learning_rate"] == tiny.OPTIMISER["learning_rate"]
+
+
+def test_a_training_goes_on_from_its_saved_state(tmp_path: Path) -> None:
+    run = tiny.run("transformer", keep=())
+    first = Training(run, tmp_path)
+    for _ in range(3):
+        first.work.append_log([first.update()])
+        first.step += 1
+    first.keep("step-3")
+    assert first.kept == {"step-3.safetensors": paths.file_sha256(tmp_path / "step-3.safetensors")}
+    first.work.save(3, first.model, first.optimiser, 7.5, first.kept)
+    second = Training(run, tmp_path)
+    assert (second.step, second.seconds, second.kept) == (3, 7.5, first.kept)
+    assert second.update() == first.update()
+
+
+def test_dropout_is_drawn_from_seed_and_step(tmp_path: Path) -> None:
+    training = Training(tiny.run("transformer", seed=3), tmp_path)
+    training.step = 4
+    training.update()
+    assert torch.initial_seed() == 3 * 2**32 + 5
+
+
+class Counted(Copying):
+    """Scores that a test can foretell."""
+
+    def scores(self, logits: torch.Tensor, batch: Batch) -> dict[str, float]:
+        return {"rows": float(len(batch.tokens)), "taught": float(logits.requires_grad)}
+
+
+class Silent(Copying):
+    """A task that reads no logits."""
+
+    reads_logits = False
+
+    def scores(self, logits: torch.Tensor, batch: Batch) -> dict[str, float]:
+        raise AssertionError("there are no logits to score")
+
+
+def test_scores_of_parts_are_averaged_over_their_sequences(tmp_path: Path) -> None:
+    run = tiny.run("transformer", optimiser={**tiny.OPTIMISER, "accumulation": 2})
+    row = Training(run, tmp_path, task=Counted(4, 5)).update()  # parts of 3 and 2 sequences
+    assert list(row) == ["step", "loss", "learning_rate", "gradient_norm", "rows", "taught"]
+    assert (row["step"], row["rows"], row["taught"]) == (0, pytest.approx(2.6), 0.0)
+
+
+def test_a_task_without_logits_is_trained_by_the_same_loss(tmp_path: Path) -> None:
+    run = tiny.run("transformer")
+    silent = Training(run, tmp_path / "silent", task=Silent(4, 4)).update()
+    plain = Training(run, tmp_path / "plain", task=Copying(4, 4)).update()
+    assert silent == {key: pytest.approx(plain[key], rel=1e-5) for key in silent}
+    assert set(plain) - set(silent) == {"token_accuracy", "string_accuracy"}
+
+
+def test_the_loss_has_its_own_precision_and_the_model_s_may_be_half(tmp_path: Path) -> None:
+    run = tiny.run("transformer", loss_dtype="float64")
+    training = Training(run, tmp_path / "double")
+    batch = training.task.batch(run.seed, 0)
+    exact = cross_entropy(training.model(batch.tokens), batch.targets, torch.float64).item()
+    assert training.update()["loss"] == pytest.approx(exact, rel=1e-14)
+    half = Training(tiny.run("transformer", precision="bfloat16"), tmp_path / "half").update()["loss"]
+    assert half == pytest.approx(exact, rel=1e-2)
+    assert half != pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("clip", [0.01, 1e3, 0.0, None])
+def test_gradients_are_clipped_to_a_norm_or_not_at_all(clip: float | None, tmp_path: Path) -> None:
+    run = tiny.run("transformer", optimiser={**tiny.OPTIMISER, "clip": clip, "betas": [0.75, 0.9]})
+    reference, training = Training(run, tmp_path / "a"), Training(run, tmp_path / "b")
+    reference.loss(reference.task.batch(run.seed, 0))[0].backward()
+    gradients = [value.grad for value in reference.model.parameters() if value.grad is not None]
+    norm = math.sqrt(sum(float(value.double().square().sum()) for value in gradients))
+    row = training.update()
+    assert row["gradient_norm"] == pytest.approx(norm, rel=1e-5)
+    scale = min(1.0, clip / norm) if clip else 1.0
+    for value, gradient in zip(training.optimiser.state.values(), gradients, strict=True):
+        torch.testing.assert_close(value["exp_avg"], 0.25 * scale * gradient, rtol=1e-3, atol=1e-9)
+    assert all(value.grad is None for value in training.model.parameters())
+
+
+def test_a_gradient_that_is_not_finite_ends_a_training_before_it_touches_the_weights(tmp_path: Path) -> None:
+    training = Training(tiny.run("transformer"), tmp_path)
+    before = {name: value.clone() for name, value in training.model.state_dict().items()}
+    next(training.model.parameters()).register_hook(lambda gradient: gradient * math.inf)
+    row = training.update()
+    assert math.isfinite(row["loss"])
+    assert not math.isfinite(row["gradient_norm"])
+    assert training.diverged
+    assert all(torch.equal(value, before[name]) for name, value in training.model.state_dict().items())
+    assert not training.optimiser.state
+
+
+# --- a whole training
+
+
+def held_out_run(**changes: object) -> Run:
+    return tiny.run("transformer", steps=6, **{"keep": (0, 3), "tested": (5,), **changes})
+
+
+def held_out_training(folder: Path, run: Run) -> Training:
+    return Training(run, folder, task=Uneven(build_task(run)))  # type: ignore[arg-type]
+
+
+def test_a_training_leaves_its_log_its_kept_weights_and_its_held_out_losses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = held_out_run()
+    training = held_out_training(tmp_path, run)
+    first = validation_loss(training.model, training.held_out_loss, training.held_out, "cpu")
+    initial = {name: value.clone() for name, value in training.model.state_dict().items()}
+    training.train()
+    log = training.work.log()
+    assert log.step.tolist() == list(range(6))
+    assert log.index[log.validation_loss.notna()].tolist() == [0, 3, 5]
+    assert log.validation_loss[0] == first
+    last = validation_loss(training.model, training.held_out_loss, training.held_out, "cpu")
+    assert training.final_validation == last != first
+    assert (training.step, training.diverged) == (6, False)
+    assert training.kept == {
+        f"{name}.safetensors": paths.file_sha256(tmp_path / f"{name}.safetensors")
+        for name in ("step-0", "step-3", "final")
+    }
+    for name, weights in (("step-0", initial), ("final", training.model.state_dict())):
+        kept = read_tensors(tmp_path / f"{name}.safetensors", training.kept[f"{name}.safetensors"], "")
+        assert all(torch.equal(value, weights[key]) for key, value in kept.items())
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == f"{run.id}: 6 steps"
+    assert re.fullmatch(rf"{run.id}: done, \d+\.\d s", shown[-1])
+    assert len(shown) == 2
+    assert not list(tmp_path.glob("state-*")), "it took less than SAVE_SECONDS"
+
+
+def test_held_out_losses_are_taken_in_eval_mode_without_gradients_and_training_goes_on(tmp_path: Path) -> None:
+    training = held_out_training(tmp_path, held_out_run())
+    modes: list[tuple[bool, bool]] = []
+
+    def loss(batch: Batch) -> tuple[torch.Tensor, None]:
+        modes.append((training.model.training, torch.is_grad_enabled()))
+        return torch.tensor(2.0), None
+
+    assert validation_loss(training.model, loss, training.held_out, "cpu") == 2.0  # type: ignore[arg-type]
+    assert modes == [(False, False)] * 3
+    assert training.model.training
+    assert validation_loss(training.model, loss, [], "cpu") is None  # type: ignore[arg-type]
+
+
+def test_without_a_held_out_split_no_such_loss_is_logged(tmp_path: Path) -> None:
+    training = Training(tiny.run("transformer", steps=2, keep=(0,)), tmp_path)
+    training.train()
+    assert list(training.work.log()) == [
+        "step",
+        "loss",
+        "learning_rate",
+        "gradient_norm",
+        "token_accuracy",
+        "string_accuracy",
+    ]
+    assert training.final_validation is None
+
+
+class Clock(Uneven):
+    """A clock on which a batch takes 20 seconds."""
+
+    def __init__(self, task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(task)
+        self.now = 500.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+    def batch(self, seed: int, step: int) -> Batch:
+        self.now += 20.0
+        return super().batch(seed, step)
+
+
+def test_states_are_saved_every_thirty_seconds_with_the_seconds_of_the_updates_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = held_out_run(keep=(1,), tested=())
+    clock = Clock(build_task(run), monkeypatch)
+    training = Training(run, tmp_path, task=clock)  # type: ignore[arg-type]
+    plain = training.held_out_loss
+
+    def slow(batch: Batch) -> tuple[torch.Tensor, torch.Tensor | None]:
+        clock.now += 300.0  # of three held-out batches
+        return plain(batch)
+
+    training.held_out_loss, training.seconds = slow, 7.0  # type: ignore[assignment]
+    training.train()
+    assert training.seconds == pytest.approx(127.0)
+    saved = {path.name: json.loads(path.read_text()) for path in tmp_path.glob("state-*.json")}
+    assert {name: (one["step"], one["seconds"]) for name, one in saved.items()} == {
+        "state-2.json": (2, pytest.approx(47.0)),
+        "state-4.json": (4, pytest.approx(87.0)),
+    }
+    assert list(saved["state-4.json"]["kept"]) == ["step-1.safetensors"]
+    shown = capsys.readouterr().out.splitlines()
+    loss = training.work.log().loss[2]
+    assert shown[3] == f"{run.id}: step 3 of 6, loss {loss:.4f}, 0 supervised tokens/s, 16:00 left"
+    assert shown[-1] == f"{run.id}: done, 1920.0 s"
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_lets_the_update_end_saves_and_leaves(
+    number: int, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stopped(Copying):
+        def batch(self, seed: int, step: int) -> Batch:
+            if step == 2:
+                os.kill(os.getpid(), number)
+            return super().batch(seed, step)
+
+    monkeypatch.setenv("ALLMLP_SAVE_SECONDS", "3600")
+    handler, run = signal.getsignal(number), tiny.run("transformer", keep=(1,))
+    training = Training(run, tmp_path, task=Stopped(4, 4))
+    with pytest.raises(SystemExit) as left:
+        training.train()
+    assert left.value.code == status
+    assert signal.getsignal(number) is handler
+    assert [path.name for path in tmp_path.glob("state-*.json")] == ["state-3.json"]
+    assert Training(run, tmp_path).step == len(training.work.log()) == 3
+
+
+def test_at_a_pause_of_nothing_every_step_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLMLP_SAVE_SECONDS", "0")
+    Training(tiny.run("transformer", steps=6, keep=()), tmp_path).train()
+    assert sorted(path.name for path in tmp_path.glob("state-*.json")) == ["state-4.json", "state-5.json"]
+
+
+def test_past_the_deadline_a_training_saves_and_leaves_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(deadline.VARIABLE, "1")
+    run = tiny.run("transformer")
+    with pytest.raises(SystemExit) as left:
+        Training(run, tmp_path).train()
+    assert left.value.code == deadline.STATUS
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        f"{run.id}: step 0 of 12: left at the deadline; the same command goes on later"
+    )
+    assert [path.name for path in tmp_path.glob("state-*.json")] == ["state-0.json"]
+
+
+def test_a_training_that_diverges_ends_there_and_logs_no_row_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Breaking(Copying):
+        def batch(self, seed: int, step: int) -> Batch:
+            if step == 2:
+                torch.nn.init.constant_(next(iter(training.model.parameters())), math.nan)
+            return super().batch(seed, step)
+
+    run = tiny.run("transformer", keep=())
+    training = Training(run, tmp_path, task=Breaking(4, 4))
+    training.train()
+    assert (training.step, training.diverged, training.work.log().step.tolist()) == (2, True, [0, 1])
+    assert list(training.kept) == ["final.safetensors"]
+    shown = capsys.readouterr().out.splitlines()[-1]
+    assert shown.startswith(f"{run.id}: diverged at step 2; the weights before it are kept, ")

@@ -53,14 +53,14 @@ def moved(batch: Batch, device: str) -> Batch:
     return Batch(batch.tokens.to(device, non_blocking=True), batch.targets.to(device, non_blocking=True))
 
 
-@torch.no_grad()
 def validation_loss(model: nn.Module, loss: Loss, batches: list[Batch], device: str) -> float | None:
     """Mean cross-entropy in nats over all held-out targets; None without a held-out split."""
     if not batches:
         return None
     model.eval()
     counts = [int((batch.targets != IGNORED).sum()) for batch in batches]
-    losses = [loss(moved(batch, device))[0].item() for batch in batches]
+    with torch.no_grad():
+        losses = [loss(moved(batch, device))[0].item() for batch in batches]
     model.train()
     return sum(loss * count for loss, count in zip(losses, counts, strict=True)) / sum(counts)
 

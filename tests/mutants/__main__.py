@@ -1,0 +1,148 @@
+"""Small wrong edits, one at a time, of the modules in modules.yaml: do the tests notice? `make mutants`.
+
+python -m tests.mutants [GROUP ...]     only these groups; their rows of docs/mutants.md are written again
+
+mutmut makes the edits. It has an environment of its own in work/mutants, with the packages of this one behind it.
+Functions under a decorator other than staticmethod and classmethod, and what stands outside functions, are not edited.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from tests.conftest import PROJECT
+
+MUTMUT = "mutmut==3.8.1"
+WORK = PROJECT / "work/mutants"
+GROUPS: dict[str, dict[str, list[str]]] = yaml.safe_load(Path(__file__).with_name("modules.yaml").read_text())
+PAGE = PROJECT / "docs/mutants.md"
+HEAD = """# Mutants
+
+`make mutants` edits the modules below wrongly in one place at a time (`mutmut`: another operator or number, a missing
+argument, another text), runs the tests that reach the place, and writes this table. An edit is killed if a test fails.
+`make mutants MODULE=training` runs one group again. The survivors are listed with their diffs. Groups and their tests:
+`tests/mutants/modules.yaml`.
+
+| group | module | made | killed | survived | share killed |
+| --- | --- | ---: | ---: | ---: | ---: |
+"""
+
+
+class Row(NamedTuple):
+    """The mutants of one module."""
+
+    group: str
+    module: str
+    made: int
+    killed: int
+
+    def line(self) -> str:
+        """The row of the table."""
+        share = f"{100 * self.killed // self.made} %" if self.made else ""
+        return f"| {self.group} | {self.module} | {self.made} | {self.killed} | {self.made - self.killed} | {share} |\n"
+
+
+def main() -> None:
+    """Run the groups, print survivors and the table, write the page."""
+    names = sys.argv[1:] or list(GROUPS)
+    if unknown := set(names) - set(GROUPS):
+        raise SystemExit(f"no group {', '.join(unknown)} in tests/mutants/modules.yaml: {', '.join(GROUPS)}")
+    tool = _environment()
+    found = {name: _tried(tool, name) for name in names}
+    rows = [row for name in names for row in found[name]]
+    print(HEAD.rpartition("\n\n")[2] + "".join(row.line() for row in rows))
+    _write(rows)
+
+
+def _environment() -> Path:
+    """The command mutmut, installed if it is not there."""
+    folder = WORK / "environment"
+    tool = folder / "bin/mutmut"
+    if not tool.is_file():
+        print(f"installing {MUTMUT} in {folder}", flush=True)
+        venv.create(folder, with_pip=True, clear=True)
+        pip = [folder / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "--constraint", PROJECT / "requirements.lock", MUTMUT], check=True)
+        own = subprocess.run(
+            [folder / "bin/python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+        Path(own, "behind.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return tool
+
+
+def _tried(tool: Path, name: str) -> list[Row]:
+    """Make and try the mutants of one group. Prints the survivors with their diffs."""
+    folder = _laid(name)
+    clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    clean["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # to look for plugins is most of the time of a small test
+
+    def call(*words: str, quiet: bool = True) -> str:
+        said = subprocess.run(
+            [tool, *words], cwd=folder, env=clean, check=True, text=True, stdout=subprocess.PIPE if quiet else None
+        )
+        return said.stdout or ""
+
+    print(f"{name}:", flush=True)
+    call("run", "--max-children", "1", quiet=False)
+    results = [line.strip().split(": ") for line in call("results", "--all", "true").splitlines() if line.strip()]
+    made, killed = Counter[str](), Counter[str]()
+    for mutant, how in results:
+        module = mutant.rpartition(".")[0]
+        made[module] += 1
+        if how in ("killed", "timeout", "segfault"):
+            killed[module] += 1
+        else:
+            print(f"\n{call('show', mutant)}", flush=True)
+    return [Row(name, module, made[module], killed[module]) for module in sorted(made)]
+
+
+def _laid(name: str) -> Path:
+    """A folder with the sources, the tests, and mutmut's settings for a group."""
+    folder, group = WORK / name, GROUPS[name]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for part in ("src", "tests"):
+        (folder / part).symlink_to(PROJECT / part)
+    settings = {
+        "source_paths": ["src"],
+        "only_mutate": [f"src/allmlp/{module}" for module in group["modules"]],
+        "pytest_add_cli_args_test_selection": [f"tests/{test}" for test in group["tests"]],
+        "pytest_add_cli_args": [
+            "-m",
+            "not slow",
+            "-p",
+            "tests.mutants.calm",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+        ],
+    }
+    lines = [f"{key} = {value!r}" for key, value in settings.items()]
+    project = (PROJECT / "pyproject.toml").read_text(encoding="utf-8")
+    (folder / "pyproject.toml").write_text("\n".join([project, "[tool.mutmut]", *lines, ""]), encoding="utf-8")
+    return folder
+
+
+def _write(rows: list[Row]) -> None:
+    """Put the rows in the place of their groups' old ones, in the page."""
+    page = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else HEAD
+    lines = {name: [row.line() for row in rows if row.group == name] for name in GROUPS}
+    old = [line for line in page.splitlines(keepends=True) if line.startswith("| ")][2:]
+    kept = {name: [line for line in old if line.startswith(f"| {name} |")] for name in GROUPS}
+    PAGE.write_text(HEAD + "".join(line for name in GROUPS for line in lines[name] or kept[name]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

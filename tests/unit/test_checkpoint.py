@@ -1,0 +1,186 @@
+"""A training is published whole or not at all, once; what is damaged is made again; what is there is left alone."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+
+from allmlp import artifacts, paths
+from allmlp.errors import UserError
+from allmlp.locks import hold
+from allmlp.run import Run
+from allmlp.training import checkpoint
+from allmlp.training.storage import read_manifest, write_json
+from allmlp.training.trained import TIMINGS, Trained
+from allmlp.training.twins import STATE
+from tests import tiny
+
+CONSTANT = {**tiny.OPTIMISER, "schedule": "constant", "warmup_steps": 0}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(paths.DIRECTORY, str(tmp_path))
+    return tmp_path
+
+
+def small(**changes: object) -> Run:
+    return tiny.run("transformer", steps=4, **{"keep": (0, 2), "optimiser": CONSTANT, **changes})
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+
+
+def test_a_published_run_is_described_and_every_file_has_its_digest() -> None:
+    run = small()
+    checkpoint.produce(run)
+    weights = {"step-0.safetensors", "step-2.safetensors", "final.safetensors"}
+    assert set(contents(run.folder)) == {*weights, "run.json", "log.parquet", "manifest.json"}
+    manifest = json.loads((run.folder / "manifest.json").read_text())
+    assert set(manifest) == {*weights, "run.json", "log.parquet"}
+    assert all(paths.file_sha256(run.folder / name) == sha256 for name, sha256 in manifest.items())
+    assert json.loads((run.folder / "run.json").read_text()) == {
+        "id": run.id,
+        "settings": run.settings_digest,
+        "run": json.loads(json.dumps(run.identity)),
+        "ending": {"steps_done": 4, "diverged": False, "validation_loss": None},
+    }
+    assert pd.read_parquet(run.folder / "log.parquet").step.tolist() == [0, 1, 2, 3]
+    timing = json.loads((TIMINGS / f"{run.id}.json").read_text())
+    assert set(timing) == {"seconds", "hardware", "versions"}
+    assert timing["seconds"] > 0
+    last = max(run.folder.iterdir(), key=lambda path: path.stat().st_ctime_ns)
+    assert last.name == "final.safetensors", "it says that the folder is complete"
+
+
+def test_a_run_is_trained_once(capsys: pytest.CaptureFixture[str]) -> None:
+    run = small()
+    checkpoint.produce(run)
+    before = contents(run.folder)
+    capsys.readouterr()
+    checkpoint.produce(run)
+    assert capsys.readouterr().out == f"{run.id}: is trained already\n"
+    assert contents(run.folder) == before
+
+
+@pytest.mark.parametrize("lost", ["final.safetensors", "manifest.json", "step-2.safetensors"])
+@pytest.mark.parametrize("harm", [Path.unlink, flip])
+def test_a_damaged_publication_is_copied_again_from_the_work_folder(
+    lost: str,
+    harm,  # type: ignore[no-untyped-def]
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = small()
+    checkpoint.produce(run)
+    before = contents(run.folder)
+    harm(run.folder / lost)
+    capsys.readouterr()
+    checkpoint.produce(run)
+    assert capsys.readouterr().out == "", "nothing is trained"
+    assert contents(run.folder) == before
+
+
+@pytest.mark.parametrize("harmed", ["complete", "final.safetensors", "log.parquet"])
+def test_without_a_whole_work_folder_a_run_is_trained_again_to_the_same_bits(
+    harmed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = small()
+    checkpoint.produce(run)
+    before = contents(run.folder)
+    (run.folder / "final.safetensors").unlink()
+    (checkpoint.WORK / run.id / harmed).unlink()
+    capsys.readouterr()
+    checkpoint.produce(run)
+    assert capsys.readouterr().out.startswith(f"{run.id}: 4 steps\n")
+    assert contents(run.folder) == before
+
+
+def test_a_folder_that_lists_no_last_weights_is_not_whole() -> None:
+    run = small()
+    checkpoint.produce(run)
+    manifest = read_manifest(run.folder)
+    del manifest["final.safetensors"]
+    write_json(run.folder / "manifest.json", manifest)
+    checkpoint.produce(run)
+    assert "final.safetensors" in read_manifest(run.folder)
+
+
+def test_what_a_newer_release_published_is_left_alone() -> None:
+    run = small()
+    write_json(run.folder / "manifest.json", {"format": 99})
+    with pytest.raises(artifacts.NewerError):
+        checkpoint.produce(run)
+    assert list(contents(run.folder)) == ["manifest.json"]
+
+
+def test_a_run_under_work_is_refused_and_forgotten_only_when_it_is_not() -> None:
+    run = small()
+    checkpoint.produce(run)
+    folder = checkpoint.WORK / run.id
+    with hold(folder / "lock", "another"):
+        for work in (checkpoint.produce, checkpoint.forget):
+            with pytest.raises(UserError, match=f"^run {run.id} is already being worked on by pid "):
+                work(run)
+    assert (folder / "complete").read_text() == ""
+    checkpoint.forget(run)
+    assert not folder.exists()
+    assert (run.folder / "final.safetensors").is_file()
+
+
+def test_only_a_run_that_keeps_its_state_publishes_the_optimiser() -> None:
+    run = small(keeps_state=True, keep=())
+    checkpoint.produce(run)
+    assert STATE in read_manifest(run.folder)
+    assert paths.file_sha256(run.folder / STATE) == read_manifest(run.folder)[STATE]
+    wild = {**CONSTANT, "learning_rate": 1e30, "clip": None}
+    broken = replace(small(keeps_state=True, keep=(), optimiser=wild), steps=20)
+    checkpoint.produce(broken)
+    assert Trained(broken).diverged
+    assert set(read_manifest(broken.folder)) == {"final.safetensors", "run.json", "log.parquet"}
+
+
+def test_a_longer_twin_goes_on_from_the_shorter_one_to_the_same_bits(capsys: pytest.CaptureFixture[str]) -> None:
+    shorter = small(keeps_state=True, keep=(1,))
+    long = replace(shorter, steps=7, keeps_state=False)
+    checkpoint.produce(long)
+    alone = contents(long.folder)
+    long.folder.rename("alone")
+    checkpoint.forget(long)
+    checkpoint.produce(shorter)
+    capsys.readouterr()
+    checkpoint.produce(replace(long, shorter=shorter.id))
+    assert capsys.readouterr().out.startswith(f"{long.id}: going on at step 4 of 7\n")
+    assert contents(long.folder) == alone
+
+
+def test_a_search_s_choice_is_trained_with_and_described() -> None:
+    tried = [small(optimiser={**CONSTANT, "learning_rate": rate}) for rate in (1e-2, 1e-9)]
+    for run in tried:
+        checkpoint.produce(run)
+    relatives = {run.id: run for run in tried}
+    found = small(search=tuple(relatives), relatives=relatives)
+    checkpoint.produce(found)
+    described = json.loads((found.folder / "run.json").read_text())
+    assert (described["learning_rate"], described["chosen"]) == (1e-2, {})
+    assert Trained(found).log.learning_rate.tolist() == [1e-2] * 4
+
+
+def test_a_run_that_continues_begins_with_its_parent_s_last_weights() -> None:
+    parent = small()
+    checkpoint.produce(parent)
+    child = small(seed=2, parent=parent.id, continues=True, relatives={parent.id: parent})
+    checkpoint.produce(child)
+    last, first = Trained(parent).weights(), Trained(child).weights(0)
+    assert all(torch.equal(value, last[name]) for name, value in first.items())
+    assert not all(torch.equal(value, Trained(parent).weights(0)[name]) for name, value in first.items())
