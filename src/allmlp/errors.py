@@ -28,6 +28,11 @@ def of_the_disk(error: OSError) -> UserError | None:
     )
 
 
+def in_a_line(error: Exception) -> str:
+    """What a library's error says, as part of a message: pyarrow's may have several lines."""
+    return " ".join(str(error).split())
+
+
 def warn(message: str) -> None:
     """Print a warning and go on: a limit met after the work does not cost its results."""
     print(f"warning: {message}", file=sys.stderr)

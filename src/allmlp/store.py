@@ -9,6 +9,7 @@ until `rewrite` merges parts; until then the commit that added the part counts.
 
 import io
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,13 +23,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from allmlp import artifacts, measured, paths
-from allmlp.errors import UserError
+from allmlp.errors import UserError, in_a_line
 from allmlp.measured import Measured
 from allmlp.run import Run
 
 STORE = Path("results/measurements")
 ABOUT = Measured._fields
 DIGITS = 16  # of the digest that names a part
+TEXTS = pa.dictionary(pa.int32(), pa.string())
+RECIPES = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 Key = tuple[str, int]  # run, recipe of the measure
 
 
@@ -161,16 +164,23 @@ def _split(part: Path) -> Iterator[tuple[Measured, Place]]:
 
 @lru_cache(maxsize=512)
 def _read(part: Path) -> pa.Table:
+    """A part's rows. Its digest comes first: Parquet that is damaged may read as other numbers."""
     way_out = f"`git checkout {part}`, or delete it and measure again."
     try:
         content = part.read_bytes()
+        if digest_of(content) != part.stem:
+            raise UserError(f"{part}: its bytes are not those that its name is the digest of. {way_out}")
         table = pq.read_table(io.BytesIO(content), read_dictionary=list(ABOUT), use_threads=False, pre_buffer=False)
-    except (OSError, pa.ArrowException) as error:
-        raise UserError(f"{part}: cannot be read as a part of the store ({error}). {way_out}") from error
-    artifacts.known("measurement", part, {"format": int((table.schema.metadata or {}).get(b"format", 1))})
-    if digest_of(content) != part.stem:
-        raise UserError(f"{part}: its bytes are not those that its name is the digest of. {way_out}")
-    if lacking := [name for name in ABOUT if name not in table.column_names]:
+        said = {"format": int((table.schema.metadata or {}).get(b"format", 1))}
+        lacking = [name for name in ABOUT if name not in table.column_names]
+        if not lacking and any(column.type != TEXTS or column.null_count for column in table.select(ABOUT).columns):
+            raise ValueError("a description is no text")
+        if not lacking and any(not RECIPES.fullmatch(text) for text in table["recipes"].unique().to_pylist()):
+            raise ValueError("recipes are no numbers")
+    except (OSError, pa.ArrowException, ValueError) as error:
+        raise UserError(f"{part}: cannot be read as a part of the store ({in_a_line(error)}). {way_out}") from error
+    artifacts.known("measurement", part, said)
+    if lacking:
         raise UserError(f"{part}: has no column {', '.join(lacking)}, so it is no part of the store. {way_out}")
     return table
 

@@ -97,7 +97,8 @@ def _parsed(text: str, file: str) -> tuple[yaml.Node | None, Any]:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise UserError(f"{file}:{line}: is not YAML: {error.problem}") from error
     except yaml.reader.ReaderError as error:
-        line, character = text.count("\n", 0, error.position) + 1, text[error.position]
+        found = yaml.reader.Reader.NON_PRINTABLE.search(text)  # libyaml's own position counts bytes
+        line, character = (text.count("\n", 0, found.start()) + 1, found[0]) if found else (1, chr(error.character))
         raise UserError(f"{file}:{line}: is not YAML: holds the character {character!r}. Remove it.") from error
     except (ValueError, OverflowError) as error:  # text that looks like a date or a number but is not valid
         raise UserError(f"{file}: is not YAML: {error}") from error

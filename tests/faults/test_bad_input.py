@@ -160,5 +160,5 @@ def test_a_damaged_measurement_is_reported(clone: Path) -> None:
     call(clone, "allmlp", "select")
     (file,) = (clone / "results/measurements/quadrature/neurons").iterdir()
     file.write_bytes(file.read_bytes()[:-7])
-    assert f"{file}: cannot be read as a part of the store" in refused(clone, "allmlp", "judge")
+    assert f"{file}: its bytes are not those that its name is the digest of" in refused(clone, "allmlp", "judge")
     git(clone, "checkout", "--quiet", "config")

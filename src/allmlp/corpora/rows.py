@@ -7,7 +7,7 @@ from typing import Any
 
 from allmlp import artifacts
 from allmlp.corpora.reading import LONGEST, chunks, expanding, not_utf8
-from allmlp.errors import UserError
+from allmlp.errors import UserError, in_a_line
 
 
 def json_rows(path: Path, field: str) -> Iterator[str]:
@@ -104,14 +104,16 @@ def parquet_batches(path: Path, columns: dict[str, str], rows: int) -> Iterator[
                     )
                 if names.count(column) > 1:
                     raise UserError(f"{path}: has {names.count(column)} columns {column!r}. Keep one of them.")
-            expanding(path, _uncompressed(file.metadata, set(columns.values())))
+            expanding(path, _uncompressed(file.metadata))
             yield from file.iter_batches(batch_size=rows, columns=list(columns.values()))
-    except (pa.ArrowException, OSError) as error:
-        raise UserError(f"{path}: truncated or corrupt .parquet file ({error}). Fetch or write it again.") from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        said = in_a_line(error)
+        raise UserError(f"{path}: truncated or corrupt .parquet file ({said}). Fetch or write it again.") from error
 
 
-def _uncompressed(metadata: Any, columns: set[str]) -> int:
-    """The bytes of these columns without compression, by the file's own account."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    parts = [group.column(number) for group in groups for number in range(metadata.num_columns)]
-    return sum(part.total_uncompressed_size for part in parts if part.path_in_schema.split(".")[0] in columns)
+def _uncompressed(metadata: Any) -> int:
+    """The bytes of all pages without compression, by the file's own account.
+
+    Those of a column stand beside its statistics, and damaged ones abort the process in pyarrow 26.
+    """
+    return sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))

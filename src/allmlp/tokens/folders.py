@@ -77,13 +77,13 @@ class Folder:
             content = artifacts.parsed(path.read_text(encoding="utf-8"))
             self.meta: dict[str, Any] = artifacts.known("tokens", path, content)
             self._read_meta()
-            sizes, digests = self.meta["sizes"], self.meta["sha256"]
+            expected = {name: (self.meta["sizes"][name], digest) for name, digest in self.meta["sha256"].items()}
         except OSError as error:
             raise UserError(f"{path}: cannot be read ({error.strerror}). {self._way_out()}") from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(f"{path}: damaged, or of other data ({error!r}). {self._way_out()}") from error
-        for name in sorted(digests):
-            self._check(self.folder / name, sizes[name], digests[name])
+        for name in sorted(expected):
+            self._check(self.folder / name, *expected[name])
 
     def _read_meta(self) -> None:
         """Take attributes from `meta`; may raise KeyError, ValueError or TypeError."""

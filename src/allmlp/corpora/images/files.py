@@ -64,7 +64,10 @@ class ImageFilesCorpus(Form):
 
         row = 0
         for batch in parquet_batches(path, {"image": self.image, "label": self.label}, rows):
-            images, labels = batch.column(self.image).to_pylist(), batch.column(self.label).to_pylist()
+            try:
+                images, labels = batch.column(self.image).to_pylist(), batch.column(self.label).to_pylist()
+            except ValueError as error:  # of texts, or of times and numbers that Python has not
+                raise UserError(f"{path}: a row from {row:,} on is damaged ({error}). Write the file again.") from error
             if not types.is_integer(found := batch.schema.field(self.label).type):
                 raise UserError(f"{path}: column {self.label!r} holds {found}, not whole numbers. Correct `label:`.")
             for number, (image, label) in enumerate(zip(images, labels, strict=True), row):
