@@ -34,8 +34,13 @@ class Evidence:
     paper: dict[str, Any] = field(default_factory=dict)
     seeds: int = 1
     extension: tuple[int, int] | None = None
-    levels: dict[str, Level] = field(default_factory=dict, repr=False)  # filled by allmlp.report.levels
-    _tables: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+    levels: dict[str, Level] = field(init=False, repr=False)  # filled by allmlp.report.levels
+    _tables: dict[Any, pd.DataFrame] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Share what was made once with all evidence from the same content: many claims and figures ask for it."""
+        self.levels = self.content.setdefault("levels", {})
+        self._tables = self.content.setdefault("tables", {})
 
     def planned(self, measure: str) -> list[str]:
         """The runs that should have this measurement."""
@@ -71,7 +76,7 @@ class Evidence:
             measure: [run for run in runs if labelled.get(run) in (*parts, *also)]
             for measure, runs in self.content["planned"].items()
         }
-        return replace(self, content={**self.content, "planned": planned}, _tables={})
+        return replace(self, content={**self.content, "planned": planned})
 
     def whole_set(self, unit: Unit) -> "Evidence | None":
         """The runs that are judged or drawn: all that the plan has of a unit or, if some are missing, the last complete
@@ -90,7 +95,7 @@ class Evidence:
         of_set = {run for runs in standing.values() for run in runs}
         others = {m: [run for run in runs if run in of_set] for m, runs in of_parts.content["planned"].items()}
         content = {**self.content, "planned": {**others, **standing}}
-        return replace(self, content=content, extension=(len(done), sum(map(bool, asked.values()))), _tables={})
+        return replace(self, content=content, extension=(len(done), sum(map(bool, asked.values()))))
 
     def held(self, measure: str) -> dict[str, Held]:
         """run -> its measurement in the store."""
@@ -98,12 +103,10 @@ class Evidence:
 
     def table(self, measure: str) -> pd.DataFrame:
         """All rows of a measure, with the labels of their runs as columns."""
-        if measure not in self._tables:
-            held, known = self.held(measure), self.content.setdefault("tables", {})
-            if (key := (measure, *held.items())) not in known:  # many claims and figures ask for the same runs
-                known[key] = self._with_labels(measure, held) if held else pd.DataFrame()
-            self._tables[measure] = known[key]
-        return self._tables[measure].copy(deep=False)  # pandas copies what is written to
+        held = self.held(measure)
+        if (key := (measure, *held.items())) not in self._tables:
+            self._tables[key] = self._with_labels(measure, held) if held else pd.DataFrame()
+        return self._tables[key].copy(deep=False)  # pandas copies what is written to
 
     def _with_labels(self, measure: str, held: dict[str, Held]) -> pd.DataFrame:
         rows, counts = self.rows(measure)

@@ -25,7 +25,7 @@ def of_runs(found: Evidence) -> dict[str, Level]:
     """run -> how it ended, for the trainings of this scale with `levelled` or a curve."""
     if not found.levels:
         of_all = {measure: list(runs) for measure, runs in found.content["measurements"].items()}
-        everything = replace(found, content={**found.content, "planned": of_all}, _tables={})
+        everything = replace(found, content={**found.content, "planned": of_all})
         curves = {run: level for measure in CURVES for run, level in _of_curves(everything, measure).items()}
         own = curves | {str(row["run"]): _stored(row) for row in _rows(everything, "levelled")}
         found.levels.update(_by_seeds(own, found.content["runs"]))
