@@ -7,8 +7,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 import torch
+
+hypothesis.settings.load_profile("ci")  # the same examples each time, and no limits of time: machines are busy
 
 if not torch.cuda.is_available():  # before anything imports triton, which reads it once
     os.environ["TRITON_INTERPRET"] = "1"
