@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from allmlp.studies.quadrature import circuits
-from allmlp.studies.quadrature.certificate import fourier, operations, structured
-from allmlp.studies.quadrature.certificate.hidden import factors, hidden
+from allmlp.studies.quadrature.certificate import fourier, margins, operations
 from allmlp.studies.quadrature.certificate.levels import certify
+from allmlp.studies.quadrature.certificate.margins import factors, hidden
 from allmlp.studies.quadrature.certificate.network import network
 from allmlp.studies.quadrature.certificate.residual import residual
 from allmlp.studies.quadrature.certificate.structure import angles_for, fit
@@ -43,11 +43,11 @@ def test_without_its_tail_a_bound_of_few_terms_would_be_wrong(monkeypatch):
     truth = circuits.margins(circuits.logits(weights))
     kept = fourier.kept_terms(1, 44)
     assert kept == [2]
-    assert (structured.structured(net, of_keys, left, kept) <= truth).all()
+    assert (margins.structured(net, of_keys, left, kept) <= truth).all()
     tail = fourier.left_out
     for share in (0.0, 0.5):  # half of it would be wrong as well
         monkeypatch.setattr(fourier, "left_out", lambda *given, share=share, **more: share * tail(*given, **more))
-        assert (structured.structured(net, of_keys, left, kept) > truth + 1e-3).any()
+        assert (margins.structured(net, of_keys, left, kept) > truth + 1e-3).any()
 
 
 def test_without_the_residual_a_bound_would_be_wrong():
@@ -56,7 +56,7 @@ def test_without_the_residual_a_bound_would_be_wrong():
     net, model, left, of_keys = parts(weights)
     truth = circuits.margins(circuits.logits(weights))
     everything = list(range(model.angles // 2 + 1))
-    assert (structured.structured(net, of_keys, left, everything) <= truth).all()
+    assert (margins.structured(net, of_keys, left, everything) <= truth).all()
     free = type(left)(
         {f: 0 * values for f, values in left.first.items()},
         {f: 0 * values for f, values in left.second.items()},
@@ -64,7 +64,7 @@ def test_without_the_residual_a_bound_would_be_wrong():
         0 * left.rest_second,
         left.rest_range,
     )
-    assert (structured.structured(net, of_keys, free, everything) > truth + 1e-3).any()
+    assert (margins.structured(net, of_keys, free, everything) > truth + 1e-3).any()
 
 
 def test_without_the_range_of_the_rest_a_compressed_unembedding_would_be_wrong(monkeypatch):
@@ -74,7 +74,7 @@ def test_without_the_range_of_the_rest_a_compressed_unembedding_would_be_wrong(m
     F, G = factors(net)
     F, G = F[:, :2], G[:2]
     assert (hidden(net, F, G) <= truth).all()
-    monkeypatch.setattr("allmlp.studies.quadrature.certificate.hidden.spans", lambda rest: np.zeros(rest.ncols()))
+    monkeypatch.setattr("allmlp.studies.quadrature.certificate.margins.spans", lambda rest: np.zeros(rest.ncols()))
     assert (hidden(net, F, G) > truth + 1e-3).any()
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from allmlp.models.angles import GRIDS, fill, place
 from allmlp.primes import odd_primes
 from allmlp.studies.quadrature import bounds, circuits, errors
+from allmlp.studies.quadrature.frequencies import angles, normalised, two_phi
 from allmlp.studies.quadrature.hand_coded import forward_scores, regular_wobble, scores, wobble
 from allmlp.studies.quadrature.measures.angle_controls import CONTROLS, controls, drawn_errors
-from allmlp.studies.quadrature.rule import angles, normalised, two_phi
 from tests.unit.known_addition import written_out
 
 

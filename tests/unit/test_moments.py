@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from allmlp.studies.quadrature import bounds, moments
-from allmlp.studies.quadrature.rule import Rule, normalised, two_phi
+from allmlp.studies.quadrature.frequencies import Rule, normalised, two_phi
 
 PI = np.pi
 THETA = np.linspace(-PI / 2, PI / 2, 721)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from allmlp.studies.quadrature import bounds, circuits, errors, frequencies
+from allmlp.studies.quadrature.frequencies import Rule, angles, normalised, two_phi
 from allmlp.studies.quadrature.integrals import APPENDIX, INTEGRALS
-from allmlp.studies.quadrature.rule import Rule, angles, normalised, two_phi
 from tests.unit.known_addition import trained, untrained, waves
 
 PI = np.pi

@@ -11,7 +11,7 @@ sup|f'| = 2 for f(phi) = |cos(theta + phi)| cos(2 phi), whatever theta (exp(2 i 
 
 n equal boxes at equal phases give 2 pi^2 / n, folded pi^2 / n (n odd). Costs O(n log n) for n neurons.
 
-    >>> from allmlp.studies.quadrature.rule import two_phi
+    >>> from allmlp.studies.quadrature.frequencies import two_phi
     >>> five = two_phi(2 * np.pi * np.arange(5) / 5, np.full(5, 2 * np.pi / 5))
     >>> round(box_bound(five) / np.pi**2, 6), round(folded_bound(five) / np.pi**2, 6)
     (0.4, 0.2)
@@ -22,8 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from allmlp.studies.quadrature.frequencies import Floats, Integers, wrap
-from allmlp.studies.quadrature.rule import Rule
+from allmlp.studies.quadrature.frequencies import Floats, Integers, Rule, wrap
 
 SLOPE = 2.0  # sup |d/dphi |cos(theta + phi)| cos(2 phi)|, attained
 HALVINGS = 64  # of the interval that holds the best shift: down to one unit in the last place

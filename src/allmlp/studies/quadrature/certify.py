@@ -34,7 +34,7 @@ CHECKPOINTS, FINAL = Path("results/checkpoints"), "final.safetensors"
 def show(run: str, start: Path, attention: float = HALF) -> None:
     """Print the certificate of a run id, of its folder or of a safetensors file; paths are relative to `start`."""
     file = find(run, start)
-    weights, own = read(file), not _is_run(file)
+    weights, own = read(file), file.name not in _listed(file)
     if attention not in ATTENTION or (attention != HALF and not own):
         raise UserError(
             f"--attention {attention:g}: 0.5, as in every run of this project, or 1 for weights of your own that were "
@@ -60,9 +60,9 @@ def attending(weights: dict[str, Floats], attention: float) -> dict[str, Floats]
     return {**weights, "W_V": weights["W_V"] * (attention / HALF)}
 
 
-def _is_run(file: Path) -> bool:
-    """Was the file written by this project's training?"""
-    return (file.parent / MANIFEST).is_file() and file.name in read_manifest(file.parent)
+def _listed(file: Path) -> dict[str, str]:
+    """The files beside it that this project's training wrote, with their digests."""
+    return read_manifest(file.parent) if (file.parent / MANIFEST).is_file() else {}
 
 
 def find(run: str, start: Path) -> Path:
@@ -85,10 +85,9 @@ def find(run: str, start: Path) -> Path:
 
 def read(file: Path) -> dict[str, Floats]:
     """All tensors as float64. A run's own file is checked against its manifest."""
-    listed = read_manifest(file.parent) if (file.parent / MANIFEST).is_file() else {}
-    if file.name in listed:
+    if digest := _listed(file).get(file.name):
         way_out = f"delete {file.parent} and run again, or `dvc checkout {file.parent}`."
-        tensors = read_tensors(file, listed[file.name], way_out)
+        tensors = read_tensors(file, digest, way_out)
     else:
         tensors = load_tensors(file)
     if wrong := [name for name, tensor in tensors.items() if tensor.is_complex()]:

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allmlp.studies.quadrature.rule import Rule, angles
+from allmlp.studies.quadrature.frequencies import Rule, angles
 
 Part = Literal["abs", "identity", "relu"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from allmlp.errors import UserError
-from allmlp.studies.quadrature.rule import Rule
+from allmlp.studies.quadrature.frequencies import Rule
 
 
 @dataclass(frozen=True)

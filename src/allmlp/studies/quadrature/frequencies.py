@@ -1,5 +1,7 @@
 """Each neuron's frequency, phases, amplitudes and weight, by Fourier transform over tokens (003-1, 003-2).
 
+The weighted sum over a frequency's neurons is a quadrature rule: phases are sample points, weights widths (`Rule`).
+
 The paper's form (Section 2), with 2 pi k / p written as k:
 
     OV(x)_i  = c_i cos(k_i x + phi_i)        W_out(z)_i = e_i cos(k_i z + psi_i)        r_i = 2 c_i e_i
@@ -15,6 +17,7 @@ psi = +2 phi (E003-2).
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,3 +114,32 @@ def weight_shares(neurons: Neurons) -> dict[int, float]:
 def key_frequencies(neurons: Neurons, at_least: float = KEY_SHARE) -> list[int]:
     """Frequencies whose neurons carry `at_least` that share of the weight (the paper's 12, 18, 21, 22)."""
     return [k for k, share in weight_shares(neurons).items() if share >= at_least]
+
+
+class Rule(NamedTuple):
+    """The neurons of one frequency, (n,) each, in rad. The widths sum to 2 pi."""
+
+    phi: Floats  # phase of OV
+    psi: Floats  # phase of W_out
+    width: Floats
+
+
+def two_phi(phi_N: NDArray, width_N: NDArray) -> Rule:
+    """The rule with psi = 2 phi, as the integral has it."""
+    return Rule(phi_N, 2 * np.asarray(phi_N), width_N)
+
+
+def normalised(weight_N: NDArray) -> Floats:
+    """Widths: weights r scaled to sum to 2 pi. Raises ValueError unless r >= 0 with a positive sum."""
+    weight_N = np.asarray(weight_N, dtype=np.float64)
+    if not (weight_N >= 0).all() or not weight_N.sum() > 0:
+        raise ValueError("widths need weights that are not negative and not all zero")
+    return 2 * np.pi * weight_N / weight_N.sum()
+
+
+def angles(frequency: int, p: int) -> Floats:
+    """theta = k t / 2 (rad) of every sum t = 0 .. p - 1.
+
+    t and t + p differ by pi k in theta. This can change the sign of the identity part, but no size of an error.
+    """
+    return np.pi * frequency * np.arange(p) / p

@@ -40,8 +40,7 @@ from numpy.typing import NDArray
 
 from allmlp.studies.quadrature.circuits import margin
 from allmlp.studies.quadrature.errors import trained_sum
-from allmlp.studies.quadrature.frequencies import Floats
-from allmlp.studies.quadrature.rule import two_phi
+from allmlp.studies.quadrature.frequencies import Floats, two_phi
 
 FITTED = range(5, 16, 2)  # odd numbers of angles that the law is fitted to (003-own-3)
 ROUNDING = 1e-9  # smaller values of a sum of widths of 2 pi, or of a turned angle, count as 0

@@ -8,8 +8,7 @@ import pandas as pd
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits
-from allmlp.studies.quadrature.frequencies import KEY_SHARE, Floats, Neurons, weight_shares
-from allmlp.studies.quadrature.rule import Rule, angles, normalised
+from allmlp.studies.quadrature.frequencies import KEY_SHARE, Floats, Neurons, Rule, angles, normalised, weight_shares
 
 COLUMNS = {  # of every measure with a row per key frequency, see `a_row_each`
     "frequency": exact("key frequency k"),

@@ -38,8 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allmlp.studies.quadrature.errors import INTEGRAL
-from allmlp.studies.quadrature.frequencies import Complexes, Floats
-from allmlp.studies.quadrature.rule import Rule
+from allmlp.studies.quadrature.frequencies import Complexes, Floats, Rule
 
 UNIT = 2.0**-53
 

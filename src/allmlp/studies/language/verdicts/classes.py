@@ -29,13 +29,12 @@ def class_shares(evidence: Evidence) -> Finding:
         "smaller class": better(seeds["smaller"].to_numpy(), margin["rise_share_1"]),
     }
     nothing = not seeds["emerged"].all()
-    return whole(
-        {
-            "(a) n-gram first": withheld(lead, "contradicted", "no class emerged in some seed", when=nothing),
-            "(b) bag-of-words gradually": unless_fresh(every(gradual), rows, margin),
-            "(c) most at the end": unless_fresh(every(majority), rows, margin),
-        }
-    )
+    parts = {
+        "(a) n-gram first": withheld(lead, "contradicted", "no class emerged in some seed", when=nothing),
+        "(b) bag-of-words gradually": unless_fresh(every(gradual), rows, margin),
+        "(c) most at the end": unless_fresh(every(majority), rows, margin),
+    }
+    return whole(parts)
 
 
 def l1_l2_bimodality(evidence: Evidence) -> Finding:
@@ -44,13 +43,12 @@ def l1_l2_bimodality(evidence: Evidence) -> Finding:
     seeds = rows.groupby("seed").apply(_histogram_numbers)
     peaks = better(seeds["sarle"].to_numpy(), margin["bimodality_1"])
     extremes = better(seeds["extreme"].to_numpy(), margin["extreme_share_1"])
-    return whole(
-        {
-            "(a) concentrated at the start": below(seeds["width"].to_numpy(), margin["width_1"]),
-            "(b) bimodal at the end": unless_fresh(peaks, rows, margin),
-            "(c) neurons at both extremes": unless_fresh(extremes, rows, margin),
-        }
-    )
+    parts = {
+        "(a) concentrated at the start": below(seeds["width"].to_numpy(), margin["width_1"]),
+        "(b) bimodal at the end": unless_fresh(peaks, rows, margin),
+        "(c) neurons at both extremes": unless_fresh(extremes, rows, margin),
+    }
+    return whole(parts)
 
 
 def dct_sparse_rise(evidence: Evidence) -> Finding:

@@ -23,12 +23,11 @@ def matched_perplexity(evidence: Evidence) -> Finding:
     data = int(paper["data_ratio_1"])
     (equal,) = ratios(crossings(rows, 1))
     (more,) = ratios(crossings(rows, data))
-    return whole(
-        {
-            "(a) equal data": _could_be(equal, paper["parameters_ratio_1"], limit),
-            f"(b) {data} times the data": _could_be(more, paper["parameters_ratio_more_data_1"], limit),
-        }
-    )
+    parts = {
+        "(a) equal data": _could_be(equal, paper["parameters_ratio_1"], limit),
+        f"(b) {data} times the data": _could_be(more, paper["parameters_ratio_more_data_1"], limit),
+    }
+    return whole(parts)
 
 
 def more_weights(evidence: Evidence) -> Finding:
@@ -36,12 +35,11 @@ def more_weights(evidence: Evidence) -> Finding:
     rows, margin = of_part(evidence.table("perplexity"), "perplexity", models=BOTH), evidence.margin["weights_log2"]
     (alone,) = ratios(crossings(rows, 1))
     equal, more = ratios(crossings(rows, 1), crossings(rows, more_data(rows)))
-    return whole(
-        {
-            "(a) more weights": _above(alone.log2, margin, alone.note(), smaller=alone.low, larger=alone.high),
-            "(b) data in their place": _difference(equal, more, margin),
-        }
-    )
+    parts = {
+        "(a) more weights": _above(alone.log2, margin, alone.note(), smaller=alone.low, larger=alone.high),
+        "(b) data in their place": _difference(equal, more, margin),
+    }
+    return whole(parts)
 
 
 def operations_and_weights(evidence: Evidence) -> Finding:
@@ -56,13 +54,12 @@ def neuron_identities(evidence: Evidence) -> Finding:
     rows, limit = evidence.table("dct_identities"), evidence.margin["difference_1"]
     off = (rows["weights"] - rows["frequencies"] * rows["d_model"]).abs()
     text = f"k d in {int((off == 0).sum())} of {len(rows)} neurons"
-    return whole(
-        {
-            "(a) the last k tokens": _difference_of(rows[rows["identity"] == LAST], limit),
-            "(b) the mean": _difference_of(rows[rows["identity"] == MEAN], limit),
-            "(c) k d weights": exact(bool((off == 0).all()), float(off.max()), "weights off", text),
-        }
-    )
+    parts = {
+        "(a) the last k tokens": _difference_of(rows[rows["identity"] == LAST], limit),
+        "(b) the mean": _difference_of(rows[rows["identity"] == MEAN], limit),
+        "(c) k d weights": exact(bool((off == 0).all()), float(off.max()), "weights off", text),
+    }
+    return whole(parts)
 
 
 def _could_be(found: Ratios, claimed: float, limit: float) -> Finding:

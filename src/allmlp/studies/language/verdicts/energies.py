@@ -17,23 +17,21 @@ FEWEST = 10  # neurons of a class in every seed, for a mean over the class
 def look_like_their_class(evidence: Evidence) -> Finding:
     """000-6: do n-gram neurons use a few positions, bag-of-words neurons all alike?"""
     rows = _classes_at_end(evidence)
-    return whole(
-        {
-            "(a) n-gram: four positions": _mean_energy(rows, N_GRAM, "window_energy_1", evidence.margin),
-            "(b) bag-of-words: constant": _mean_energy(rows, BAG_OF_WORDS, "constant_energy_1", evidence.margin),
-        }
-    )
+    parts = {
+        "(a) n-gram: four positions": _mean_energy(rows, N_GRAM, "window_energy_1", evidence.margin),
+        "(b) bag-of-words: constant": _mean_energy(rows, BAG_OF_WORDS, "constant_energy_1", evidence.margin),
+    }
+    return whole(parts)
 
 
 def few_frequencies(evidence: Evidence) -> Finding:
     """000-8: do bag-of-words neurons use the lowest frequency only, n-gram neurons a window of three?"""
     rows = _classes_at_end(evidence)
-    return whole(
-        {
-            "(a) bag-of-words: frequency 0": _mean_energy(rows, BAG_OF_WORDS, "constant_energy_1", evidence.margin),
-            "(b) n-gram: last three positions": _mean_energy(rows, N_GRAM, "recent_energy_1", evidence.margin),
-        }
-    )
+    parts = {
+        "(a) bag-of-words: frequency 0": _mean_energy(rows, BAG_OF_WORDS, "constant_energy_1", evidence.margin),
+        "(b) n-gram: last three positions": _mean_energy(rows, N_GRAM, "recent_energy_1", evidence.margin),
+    }
+    return whole(parts)
 
 
 def from_few_rows_to_few_frequencies(evidence: Evidence) -> Finding:
@@ -53,12 +51,11 @@ def inverse_in_frequency(evidence: Evidence) -> Finding:
     end = _at_end(rows)
     inverse = below(_rank_correlations(end, "ratio_1", "frequency_ratio_1"), margin["correlation_1"])
     sarle = [bimodality(ratios.to_numpy()) for _, ratios in end.groupby("seed")["frequency_ratio_1"]]
-    return whole(
-        {
-            "(a) inverse to the one over time": unless_fresh(inverse, rows, margin),
-            "(b) two peaks": unless_fresh(better(sarle, margin["bimodality_1"]), rows, margin),
-        }
-    )
+    parts = {
+        "(a) inverse to the one over time": unless_fresh(inverse, rows, margin),
+        "(b) two peaks": unless_fresh(better(sarle, margin["bimodality_1"]), rows, margin),
+    }
+    return whole(parts)
 
 
 def _at_end(rows: pd.DataFrame) -> pd.DataFrame:

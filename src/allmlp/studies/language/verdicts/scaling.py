@@ -112,12 +112,11 @@ def depth_and_width(evidence: Evidence) -> Finding:
     more = better((gain.reindex(deeper.index) - deeper.abs()).to_numpy(), 0.0, unit="nats")
     text = f"{more.text}; doubling the width up to the best one gains {gain.mean():.3g} nats"
     reason = _half_is_outside(best)
-    return whole(
-        {
-            "(a) depth alters little": equal(deeper.to_numpy(), evidence.margin["loss_nats"], unit="nats"),
-            "(b) width gains more": not_judged(replace(more, text=text), reason, when=bool(reason)),
-        }
-    )
+    parts = {
+        "(a) depth alters little": equal(deeper.to_numpy(), evidence.margin["loss_nats"], unit="nats"),
+        "(b) width gains more": not_judged(replace(more, text=text), reason, when=bool(reason)),
+    }
+    return whole(parts)
 
 
 def _at_budget(grid: pd.DataFrame, budget: float) -> pd.DataFrame:

@@ -71,13 +71,12 @@ def wear_and_start(evidence: Evidence) -> Finding:
     sorted_by_decay = _paired(rows[small & strong], rows[small & weak], "sorted")
     sorted_by_start = _paired(rows[weak & (std == std.max())], rows[small & weak], "sorted")
     explained = _paired(rows[small & strong], rows[small & weak], EXPLAINED)
-    return whole(
-        {
-            "(a) more after more decay": better(sorted_by_decay, margin["share_1"], unit="of neurons"),
-            "(b) more from large embeddings": better(sorted_by_start, margin["share_1"], unit="of neurons"),
-            "(c) more energy explained": better(explained, margin["energy_share_1"], unit="of the energy"),
-        }
-    )
+    parts = {
+        "(a) more after more decay": better(sorted_by_decay, margin["share_1"], unit="of neurons"),
+        "(b) more from large embeddings": better(sorted_by_start, margin["share_1"], unit="of neurons"),
+        "(c) more energy explained": better(explained, margin["energy_share_1"], unit="of the energy"),
+    }
+    return whole(parts)
 
 
 def _ends(evidence: Evidence) -> pd.DataFrame:

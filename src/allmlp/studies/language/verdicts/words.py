@@ -21,12 +21,11 @@ DECIDING = "dot"
 def coherent_keywords(evidence: Evidence) -> Finding:
     """000-11: are the keywords of bag-of-words neurons more related than random ones, and than n-gram neurons'?"""
     rows = of_part(evidence.table("keywords"), NEURONS)
-    return whole(
-        {
-            "(a) more than of random vectors": _more(rows, RANDOM, evidence.margin),
-            "(b) more than of n-gram neurons": _more(rows, N_GRAM, evidence.margin),
-        }
-    )
+    parts = {
+        "(a) more than of random vectors": _more(rows, RANDOM, evidence.margin),
+        "(b) more than of n-gram neurons": _more(rows, N_GRAM, evidence.margin),
+    }
+    return whole(parts)
 
 
 def differences(rows: pd.DataFrame, other: str, nearness: str) -> pd.Series:
@@ -65,12 +64,11 @@ def samples_known_and_in_context(evidence: Evidence) -> Finding:
         "(a) trigrams of the training text": (known, margin["trigram_share_1"], ""),
         "(b) context beyond the last word": (gain, margin["context_nats"], "nats"),
     }
-    return whole(
-        {
-            name: every({who: better(_of(values, who), limit, unit=unit) for who in sorted(set(rows["who"]))})
-            for name, (values, limit, unit) in parts.items()
-        }
-    )
+    parts = {
+        name: every({who: better(_of(values, who), limit, unit=unit) for who in sorted(set(rows["who"]))})
+        for name, (values, limit, unit) in parts.items()
+    }
+    return whole(parts)
 
 
 def _of(values: "pd.Series", who: str) -> np.ndarray:

@@ -17,13 +17,11 @@ import numpy as np
 
 from allmlp.studies.quadrature.certificate import operations
 from allmlp.studies.quadrature.certificate.fourier import kept_terms, profiles
-from allmlp.studies.quadrature.certificate.hidden import factors, hidden
 from allmlp.studies.quadrature.certificate.intervals import PRECISION
+from allmlp.studies.quadrature.certificate.margins import factors, hidden, story, structured, truth
 from allmlp.studies.quadrature.certificate.network import Network, network
 from allmlp.studies.quadrature.certificate.residual import residual
 from allmlp.studies.quadrature.certificate.structure import ANGLES, fit
-from allmlp.studies.quadrature.certificate.structured import story, structured
-from allmlp.studies.quadrature.certificate.truth import truth
 from allmlp.studies.quadrature.frequencies import Floats
 
 TERMS = (1, 5, 17, 41, 81)

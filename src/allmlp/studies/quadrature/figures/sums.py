@@ -13,7 +13,7 @@ from allmlp.studies.quadrature.bounds import SLOPE, Boxes, lay
 from allmlp.studies.quadrature.errors import trained_sum
 from allmlp.studies.quadrature.example import Example, heaviest_key
 from allmlp.studies.quadrature.frequencies import wrap
-from allmlp.studies.seeds import over_seeds
+from allmlp.studies.seeds import histogram
 
 COLOUR = style.colour("constant-attention")
 
@@ -57,12 +57,6 @@ def _wrapped_line(slope: int) -> tuple[np.ndarray, np.ndarray]:
     return np.insert(phi, jumps, np.nan), np.insert(psi, jumps, np.nan)
 
 
-def histogram(rows: pd.DataFrame, column: str, edges: np.ndarray) -> pd.DataFrame:
-    """Share of each run's neurons per bin: columns run, bin, share; every bin of every run."""
-    counts = {run: np.histogram(of_run[column], edges)[0] / len(of_run) for run, of_run in rows.groupby("run")}
-    return pd.DataFrame(counts).rename_axis("bin").reset_index().melt("bin", var_name="run", value_name="share")
-
-
 def _angle_errors(axes: Axes, rows: pd.DataFrame) -> None:
     edges = np.linspace(-np.pi, np.pi, BINS + 1)
     middles = (edges[1:] + edges[:-1]) / 2
@@ -70,7 +64,7 @@ def _angle_errors(axes: Axes, rows: pd.DataFrame) -> None:
         ("angle_error_minus_rad", "error ψ + 2φ, paper", style.PAPER),
         ("angle_error_plus_rad", "error ψ - 2φ", COLOUR),
     ):
-        bars = over_seeds(histogram(rows, column, edges), ["bin"], "share")
+        bars = histogram(rows, column, edges)
         axes.stairs(bars["mean"], edges, color=colour, fill=True, alpha=0.7, label=label)
         some = bars["low"].notna() & (bars["mean"] > 0)
         half = (bars["high"] - bars["mean"])[some]

@@ -9,9 +9,8 @@ import pandas as pd
 
 from allmlp.columns import exact, timing
 from allmlp.studies.quadrature import bounds, errors, moments, operations
-from allmlp.studies.quadrature.frequencies import wrap
+from allmlp.studies.quadrature.frequencies import Rule, angles, normalised, two_phi, wrap
 from allmlp.studies.quadrature.operations import BRUTE_FORCE, MOMENT_BOUND, PAPER_BOUND
-from allmlp.studies.quadrature.rule import Rule, angles, normalised, two_phi
 
 RECIPE = 1
 

@@ -8,8 +8,7 @@ import pandas as pd
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits
-from allmlp.studies.quadrature.frequencies import KEY_SHARE, key_frequencies, weight_shares, wrap
-from allmlp.studies.quadrature.rule import normalised
+from allmlp.studies.quadrature.frequencies import KEY_SHARE, key_frequencies, normalised, weight_shares, wrap
 
 RECIPE = 1
 

@@ -16,13 +16,12 @@ def whole_network_certificate(evidence: Evidence) -> Finding:
     """003-own-2: the story alone certifies nothing, structure and Fourier terms nearly all, as the hidden layer."""
     rows, limit = evidence.table("certificate"), evidence.margin["share_1"]
     share = "certified_accuracy_1"
-    return whole(
-        {
-            "(a) nothing from the story alone": better(1 - _of(rows, "story", share), limit, unit="of pairs"),
-            f"(b) structured, {TERMS} terms": better(_of(rows, "structured", share, TERMS), limit, unit="of pairs"),
-            "(c) hidden layer exactly": better(_of(rows, "hidden", share), limit, unit="of pairs"),
-        }
-    )
+    parts = {
+        "(a) nothing from the story alone": better(1 - _of(rows, "story", share), limit, unit="of pairs"),
+        f"(b) structured, {TERMS} terms": better(_of(rows, "structured", share, TERMS), limit, unit="of pairs"),
+        "(c) hidden layer exactly": better(_of(rows, "hidden", share), limit, unit="of pairs"),
+    }
+    return whole(parts)
 
 
 def certificate_cost(evidence: Evidence) -> Finding:
@@ -30,17 +29,14 @@ def certificate_cost(evidence: Evidence) -> Finding:
     rows, limit = evidence.table("certificate"), evidence.margin["share_1"]
     rows = rows.assign(share_1=rows["operations"] / rows["brute_operations"])
     excess = by_seed(rows, rows.groupby("seed")["largest_excess_nats"].agg(lambda levels: levels.max(skipna=False)))
-    return whole(
-        {
-            "(a) no bound above the truth": in_every_seed(
-                excess, 0.0, "largest bound minus true margin of any level (nats)"
-            ),
-            "(b) operations of the hidden layer's": below(_of(rows, "hidden", "share_1"), limit, "of brute force"),
-            f"(c) operations of {TERMS} terms'": below(
-                _of(rows, "structured", "share_1", TERMS), limit, "of brute force"
-            ),
-        }
-    )
+    parts = {
+        "(a) no bound above the truth": in_every_seed(
+            excess, 0.0, "largest bound minus true margin of any level (nats)"
+        ),
+        "(b) operations of the hidden layer's": below(_of(rows, "hidden", "share_1"), limit, "of brute force"),
+        f"(c) operations of {TERMS} terms'": below(_of(rows, "structured", "share_1", TERMS), limit, "of brute force"),
+    }
+    return whole(parts)
 
 
 def _of(rows: pd.DataFrame, level: str, column: str, terms: int | None = None) -> np.ndarray:

@@ -8,6 +8,8 @@ networks: they add every pair, with the same number of key frequencies. All netw
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import wraps
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -89,24 +91,25 @@ def seeds(evidence: Evidence) -> set[int]:
     return {int(seed) for seed in last.index[alike]}
 
 
-def on_alike(evidence: Evidence, measure: str, parts: Parts) -> Finding:
-    """The parts of a claim judged on comparable networks; the text of each also reports all networks."""
-    rows = evidence.table(measure)
-    chosen, of_all = rows[rows["seed"].isin(seeds(evidence))], parts(rows, evidence)
-    n, of = chosen["seed"].nunique(), rows["seed"].nunique()
-    found = {name: _beside(one, of_all[name], of) for name, one in parts(chosen, evidence).items()} if n else of_all
-    judged = {name: _too_few(one, n, of, evidence.seeds) for name, one in found.items()}
-    return whole(judged) if len(judged) > 1 else next(iter(judged.values()))
+def on_alike(measure: str) -> Callable[[Parts], Callable[[Evidence], Finding]]:
+    """Makes a rule of a claim's parts: judged on comparable networks; the text of each also reports all networks."""
 
+    def rule(parts: Parts) -> Callable[[Evidence], Finding]:
+        @wraps(parts)
+        def judged(evidence: Evidence) -> Finding:
+            rows = evidence.table(measure)
+            alike, found = rows[rows["seed"].isin(seeds(evidence))], parts(rows, evidence)
+            n, of = alike["seed"].nunique(), rows["seed"].nunique()
+            if n:
+                beside = {name: f"all {of} networks: {one.verdict}, {one.text}" for name, one in found.items()}
+                found = parts(alike, evidence)
+                found = {name: replace(one, text=f"{one.text}; {beside[name]}") for name, one in found.items()}
+            if n < evidence.seeds:
+                reason = f"not judged: {n} of {of} networks are like the paper's, {evidence.seeds} are needed"
+                untested: dict[str, Any] = {"verdict": "undecided", "n": n, "p": None, "p_against": None}
+                found = {name: replace(one, text=f"{reason}; {one.text}", **untested) for name, one in found.items()}
+            return whole(found) if len(found) > 1 else next(iter(found.values()))
 
-def _beside(alike: Finding, of_all: Finding, networks: int) -> Finding:
-    """The finding on comparable networks, followed by that on all networks."""
-    return replace(alike, text=f"{alike.text}; all {networks} networks: {of_all.verdict}, {of_all.text}")
+        return judged
 
-
-def _too_few(found: Finding, n: int, of: int, needed: int) -> Finding:
-    """Undecided if there are fewer comparable networks than the claim needs seeds."""
-    if n >= needed:
-        return found
-    reason = f"{n} of {of} networks are like the paper's, {needed} are needed"
-    return replace(found, verdict="undecided", n=n, p=None, p_against=None, text=f"not judged: {reason}; {found.text}")
+    return rule

@@ -20,12 +20,9 @@ from allmlp.studies.quadrature.verdicts.common import (
 from allmlp.studies.rules import below
 
 
-def error_table(evidence: Evidence) -> Finding:
+@on_alike("error_table")
+def error_table(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-5: errors and bound like those of the paper's frequencies, the bound below the naive one."""
-    return on_alike(evidence, "error_table", _errors)
-
-
-def _errors(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     margin, paper = evidence.margin, evidence.paper
     keys = heavy(rows, margin)
     largest = by_seed(rows, keys.groupby("seed")["total_bound_1"].max())
@@ -44,12 +41,9 @@ def _errors(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     return {**parts, "(d) bound below the integral's size": replace(smaller, text=f"{smaller.text}; {size}")}
 
 
-def angle_and_quadrature_terms(evidence: Evidence) -> Finding:
+@on_alike("error_table")
+def angle_and_quadrature_terms(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-6: the two terms of the bound at each seed's key frequency with the largest bound."""
-    return on_alike(evidence, "error_table", _terms)
-
-
-def _terms(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     margin, paper = evidence.margin, evidence.paper
     keys = heavy(rows, margin)
     worst = keys.loc[keys.groupby("seed")["total_bound_1"].idxmax()].set_index("seed")
@@ -70,9 +64,8 @@ def moment_bound(evidence: Evidence) -> Finding:
     )
     excess = by_seed(rows, keys.groupby("seed")["excess"].max())
     ratio = by_seed(rows, keys.groupby("seed")["ratio"].mean())
-    return whole(
-        {
-            "(a) never below the error": in_every_seed(excess, 0.0, "largest error minus bound"),
-            "(b) at most half the paper's bound": times(ratio, margin["ratio_1"]),
-        }
-    )
+    parts = {
+        "(a) never below the error": in_every_seed(excess, 0.0, "largest error minus bound"),
+        "(b) at most half the paper's bound": times(ratio, margin["ratio_1"]),
+    }
+    return whole(parts)

@@ -13,12 +13,11 @@ from allmlp.studies.rules import exact, undecided
 def closed_forms(evidence: Evidence) -> Finding:
     """003-3: the printed integrals against numerical ones; exact, so true or false without a test."""
     rows, limit = evidence.table("closed_forms"), evidence.margin["difference_1"]
-    return whole(
-        {
-            "(a) the integrals of ReLU": _as_printed(rows[rows["where"] == MAIN], limit),
-            "(b) its identity and absolute parts": _as_printed(rows[rows["where"] == APPENDIX], limit),
-        }
-    )
+    parts = {
+        "(a) the integrals of ReLU": _as_printed(rows[rows["where"] == MAIN], limit),
+        "(b) its identity and absolute parts": _as_printed(rows[rows["where"] == APPENDIX], limit),
+    }
+    return whole(parts)
 
 
 def _as_printed(rows: pd.DataFrame, limit: float) -> Finding:
@@ -34,12 +33,11 @@ def _as_printed(rows: pd.DataFrame, limit: float) -> Finding:
 def bound_cost(evidence: Evidence) -> Finding:
     """003-8: counted operations of the bound do not grow with p, those of brute force in proportion to it."""
     rows, limit, paper = evidence.table("bound_cost"), evidence.margin["exponent_1"], evidence.paper
-    return whole(
-        {
-            "(a) bound": _grows(rows, PAPER_BOUND, paper["bound_exponent_1"], limit),
-            "(b) brute force": _grows(rows, BRUTE_FORCE, paper["brute_force_exponent_1"], limit),
-        }
-    )
+    parts = {
+        "(a) bound": _grows(rows, PAPER_BOUND, paper["bound_exponent_1"], limit),
+        "(b) brute force": _grows(rows, BRUTE_FORCE, paper["brute_force_exponent_1"], limit),
+    }
+    return whole(parts)
 
 
 def _grows(rows: pd.DataFrame, procedure: str, stated: float, limit: float) -> Finding:

@@ -19,13 +19,12 @@ def hand_coded_law(evidence: Evidence) -> Finding:
     disagree = f"{int(wrong.sum())} of {len(rows)} (n, offset, p) disagree"
     exponent = f"{law.exponent:.3f} by least squares, allowed -3 +- {margin['exponent_1']:g}"
     constant = f"{law.constant:.3f} by least squares, allowed a factor of {margin['factor_1']:g} from 3"
-    return whole(
-        {
-            "(a) perfect where the wobble is below pi/p": exact(not wrong.any(), float(wrong.sum()), "", disagree),
-            "(b) exponent -3": exact(abs(law.exponent + 3) <= margin["exponent_1"], law.exponent, "", exponent),
-            "(c) constant 3": exact(off <= margin["factor_1"], law.constant, "", constant),
-        }
-    )
+    parts = {
+        "(a) perfect where the wobble is below pi/p": exact(not wrong.any(), float(wrong.sum()), "", disagree),
+        "(b) exponent -3": exact(abs(law.exponent + 3) <= margin["exponent_1"], law.exponent, "", exponent),
+        "(c) constant 3": exact(off <= margin["factor_1"], law.constant, "", constant),
+    }
+    return whole(parts)
 
 
 def angle_spacing(evidence: Evidence) -> Finding:
@@ -37,9 +36,8 @@ def angle_spacing(evidence: Evidence) -> Finding:
         grid=np.log(keys["abs_error_1"] / keys["regular_error_1"]),
     )
     of_seed = logarithms.groupby("seed")[["chance", "grid"]].mean()
-    return whole(
-        {
-            "(a) error of random angles over the trained one": times(by_seed(rows, of_seed["chance"]), limit),
-            "(b) trained error over that of a regular grid": times(by_seed(rows, of_seed["grid"]), limit),
-        }
-    )
+    parts = {
+        "(a) error of random angles over the trained one": times(by_seed(rows, of_seed["chance"]), limit),
+        "(b) trained error over that of a regular grid": times(by_seed(rows, of_seed["grid"]), limit),
+    }
+    return whole(parts)

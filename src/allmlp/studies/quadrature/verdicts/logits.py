@@ -23,12 +23,9 @@ OF_PAPER = {  # paper key -> part and law
 }
 
 
-def regressions(evidence: Evidence) -> Finding:
+@on_alike("regressions")
+def regressions(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-9: which law describes the whole logits better, and which the absolute part's."""
-    return on_alike(evidence, "regressions", _laws)
-
-
-def _laws(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     margin, paper = evidence.margin, evidence.paper
     found = {key: r2_by_seed(rows, *of) for key, of in OF_PAPER.items()}
     four = {
@@ -44,16 +41,13 @@ def _laws(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     }
 
 
-def coefficients(evidence: Evidence) -> Finding:
+@on_alike("coefficients")
+def coefficients(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-10: sign of D_k, its size beside C_k, and C_k, over all key frequencies.
 
     D_k multiplies cos(k(x - y)) cos(k(x + y - z)) in the logits, as in Appendix B's last expression, the only one with
     both C_k and D_k. The text's other D_k, of logit_id1, is less than half of it (E003-6).
     """
-    return on_alike(evidence, "coefficients", _coefficients)
-
-
-def _coefficients(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     margin, paper = evidence.margin, evidence.paper
     of_seed = rows.groupby("seed")
     alone = (-rows["ov_cosine_nats"] / rows["abs_coefficient_nats"]).groupby(rows["seed"]).mean()
@@ -71,19 +65,13 @@ def _coefficients(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     }
 
 
-def identity_spectrum(evidence: Evidence) -> Finding:
+@on_alike("identity_shares")
+def identity_spectrum(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-11: the energy of W_out OV / 2 lies at (k, -2k), with real coefficients."""
-    return on_alike(evidence, "identity_shares", _spectrum)
-
-
-def _spectrum(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
-    margin, own = evidence.margin, rows[rows["matrix"] == "OV"]
-    energy, imaginary = (
-        by_seed(rows, own.groupby("seed")[name].mean()) for name in ("energy_share_1", "imaginary_share_1")
-    )
+    margin, means = evidence.margin, rows[rows["matrix"] == "OV"].groupby("seed").mean(numeric_only=True)
     return {
-        "(a) energy at (k, -2k)": better(energy, margin["energy_share_1"]),
-        "(b) real": below(imaginary, margin["imaginary_share_1"]),
+        "(a) energy at (k, -2k)": better(by_seed(rows, means["energy_share_1"]), margin["energy_share_1"]),
+        "(b) real": below(by_seed(rows, means["imaginary_share_1"]), margin["imaginary_share_1"]),
     }
 
 

@@ -18,24 +18,22 @@ def single_frequency(evidence: Evidence) -> Finding:
         "(b) one frequency out": rows["share_out_1"] >= margin["variance_share_1"],
         "(c) the same in and out": rows["frequency"] == rows["frequency_out"],
     }
-    return whole(
-        {
-            name: better(_of_keys(rows, holds), margin["neuron_share_1"], unit="of neurons")
-            for name, holds in clean.items()
-        }
-    )
+    parts = {
+        name: better(_of_keys(rows, holds), margin["neuron_share_1"], unit="of neurons")
+        for name, holds in clean.items()
+    }
+    return whole(parts)
 
 
 def phase_relation(evidence: Evidence) -> Finding:
     """003-2: psi is twice phi, and with which sign (E003-2)."""
     rows, limit = evidence.table("neurons"), evidence.margin["angle_rad"]
     plus, minus = (rows[f"angle_error_{sign}_rad"].abs() for sign in ("plus", "minus"))
-    return whole(
-        {
-            "(a) psi = +2 phi, as the definitions need": below(_of_keys(rows, plus), limit, "rad"),
-            "(b) psi = -2 phi, as printed": below(_of_keys(rows, minus), limit, "rad"),
-        }
-    )
+    parts = {
+        "(a) psi = +2 phi, as the definitions need": below(_of_keys(rows, plus), limit, "rad"),
+        "(b) psi = -2 phi, as printed": below(_of_keys(rows, minus), limit, "rad"),
+    }
+    return whole(parts)
 
 
 def _of_keys(rows: pd.DataFrame, values: pd.Series) -> np.ndarray:

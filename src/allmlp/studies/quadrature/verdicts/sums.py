@@ -17,14 +17,11 @@ def rectangles(evidence: Evidence) -> Finding:
     rows, margin = evidence.table("sums"), evidence.margin
     missed = by_seed(rows, (rows["width_sum_rad"] - 2 * np.pi).abs().groupby(rows["seed"]).max())
     distance = by_seed(rows, rows.groupby("seed")["centre_distance_widths"].mean())
-    return whole(
-        {
-            "(a) widths fill the period": in_every_seed(
-                missed, margin["width_sum_rad"], "largest |sum of widths - 2 pi|"
-            ),
-            "(b) near their phases": below(distance, margin["distance_widths"], "widths"),
-        }
-    )
+    parts = {
+        "(a) widths fill the period": in_every_seed(missed, margin["width_sum_rad"], "largest |sum of widths - 2 pi|"),
+        "(b) near their phases": below(distance, margin["distance_widths"], "widths"),
+    }
+    return whole(parts)
 
 
 def covered(evidence: Evidence) -> Finding:
@@ -36,11 +33,8 @@ def covered(evidence: Evidence) -> Finding:
     return replace(found, text=ceiling)
 
 
-def proportional(evidence: Evidence) -> Finding:
+@on_alike("sums")
+def proportional(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-12: G_k follows +cos(kt), and H_k -sin(kt) as psi = +2 phi makes it (E003-2)."""
-    return on_alike(evidence, "sums", _least)
-
-
-def _least(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     least = heavy(rows, evidence.margin).groupby("seed")[["cosine_r2_1", "sine_r2_1"]].min().min(axis=1)
     return {"least R2 of a seed": better(by_seed(rows, least), evidence.margin["r2_1"])}
