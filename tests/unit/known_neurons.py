@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from allmlp.studies.language import energies, parts
+from allmlp.studies.language import neurons, parts
 from allmlp.studies.language.measures import (
     class_energies,
     concentration,
@@ -34,7 +34,7 @@ BASE = {"weight_decay": 0.5, "embedding_std": 0.02}
 def end_of_training(seed: int) -> np.ndarray:
     """Eight pairs of recent rows, four equal rows, four low waves and four of neither, (20, T, D)."""
     rng = np.random.default_rng(seed)
-    waves = constructed_neurons.unit_rows(rng, 4, 1, D) * energies.basis(T)[2][None, :, None]
+    waves = constructed_neurons.unit_rows(rng, 4, 1, D) * neurons.basis(T)[2][None, :, None]
     kinds = [constructed_neurons.n_gram(rng, 8, D, 2), constructed_neurons.bag_of_words(rng, 4, D, 0.1), waves]
     return np.concatenate([*kinds, constructed_neurons.unit_rows(rng, 4, T, D)])
 

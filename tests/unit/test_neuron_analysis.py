@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import fft
 
-from allmlp.studies.language import classification, concentration, energies, profiles
+from allmlp.studies.language import classification, neurons, profiles
 from allmlp.studies.language.classification import CLASSES, DCT_SPARSE, PAPER, RELATIVE, Reading
 from allmlp.studies.language.keywords import CoOccurrence, nearest
 from allmlp.studies.language.measures import class_energies, constructed_neurons
@@ -23,7 +23,7 @@ def random_neurons(seed: int = 0, count: int = 6, width: int = 5) -> np.ndarray:
 
 @pytest.mark.parametrize("length", [1, 2, 15, 64])
 def test_the_basis_is_the_orthonormal_dct_and_its_first_wave_the_mean(length):
-    waves = energies.basis(length)
+    waves = neurons.basis(length)
     np.testing.assert_allclose(waves, fft.dct(np.eye(length), type=2, norm="ortho", axis=0), atol=1e-13)
     np.testing.assert_allclose(waves @ waves.T, np.eye(length), atol=1e-13)
     np.testing.assert_allclose(waves[0], 1 / np.sqrt(length))
@@ -31,18 +31,18 @@ def test_the_basis_is_the_orthonormal_dct_and_its_first_wave_the_mean(length):
 
 def test_a_basis_needs_a_position():
     with pytest.raises(ValueError, match="at least"):
-        energies.basis(0)
+        neurons.basis(0)
 
 
 def test_frequencies_are_taken_over_time():
     w = random_neurons()
-    np.testing.assert_allclose(energies.to_frequencies(w), fft.dct(w, type=2, norm="ortho", axis=1), atol=1e-13)
+    np.testing.assert_allclose(neurons.to_frequencies(w), fft.dct(w, type=2, norm="ortho", axis=1), atol=1e-13)
 
 
 @settings(max_examples=60, deadline=None)
 @given(weights)
 def test_energies_are_those_of_the_weights_themselves(w):
-    found = energies.of_neurons(w)
+    found = neurons.of_neurons(w)
     largest = (w**2).sum() + 1e-300
     np.testing.assert_allclose(found.rows, (w**2).sum(axis=2), rtol=1e-12)
     of_waves = (fft.dct(w, type=2, norm="ortho", axis=1) ** 2).sum(axis=2)
@@ -63,8 +63,8 @@ def test_a_window_and_a_constant_explain_what_least_squares_leave(window):
     flat = w.transpose(1, 0, 2).reshape(7, -1)
     fit = (design @ np.linalg.lstsq(design, flat, rcond=None)[0]).reshape(7, len(w), -1).transpose(1, 0, 2)
     expected = 1 - ((w - fit) ** 2).sum(axis=(1, 2)) / (w**2).sum(axis=(1, 2))
-    np.testing.assert_allclose(energies.of_neurons(w).explained(window), expected, rtol=1e-12)
-    np.testing.assert_allclose(concentration.window_share(w, window), expected, rtol=1e-12)
+    np.testing.assert_allclose(neurons.of_neurons(w).explained(window), expected, rtol=1e-12)
+    np.testing.assert_allclose(profiles.window_share(w, window), expected, rtol=1e-12)
 
 
 @SLICES
@@ -95,9 +95,9 @@ def test_a_profile_does_not_depend_on_how_many_neurons_are_taken_at_once(monkeyp
     monkeypatch.setattr(profiles, "AT_ONCE", at_once)
     found = profiles.profile(w)
     exact = w.astype(np.float64)
-    np.testing.assert_array_equal(found.energies.gram, energies.gram(exact))
-    np.testing.assert_array_equal(found.time_ratio, concentration.l1_l2(exact))
-    np.testing.assert_array_equal(found.frequency_ratio, concentration.l1_l2(energies.to_frequencies(exact)))
+    np.testing.assert_array_equal(found.energies.gram, neurons.gram(exact))
+    np.testing.assert_array_equal(found.time_ratio, profiles.l1_l2(exact))
+    np.testing.assert_array_equal(found.frequency_ratio, profiles.l1_l2(neurons.to_frequencies(exact)))
 
 
 def test_a_profile_refuses_weights_that_are_not_finite():
@@ -111,7 +111,7 @@ def test_a_profile_refuses_weights_that_are_not_finite():
 def test_a_low_cosine_wave_is_dct_sparse(reading):
     """Section 4.3: few large frequencies, and neither an n-gram nor a bag-of-words neuron."""
     directions = constructed_neurons.unit_rows(np.random.default_rng(0), 20, 1, 512)
-    wave = directions * energies.basis(T)[2][None, :, None]
+    wave = directions * neurons.basis(T)[2][None, :, None]
     assert (classification.classify(wave, reading) == DCT_SPARSE).all()
     assert classification.is_dct_sparse(wave, reading, reading.strict).all()
     assert not classification.is_n_gram(wave, reading, reading.strict).any()
@@ -143,16 +143,16 @@ def test_constructed_neurons_are_what_they_are_called():
 
 def test_energy_shares_of_clear_neurons():
     rng = np.random.default_rng(2)
-    pair = class_energies.shares(energies.of_neurons(constructed_neurons.n_gram(rng, 3, 16, positions=2)))
+    pair = class_energies.shares(neurons.of_neurons(constructed_neurons.n_gram(rng, 3, 16, positions=2)))
     assert (pair[["window_energy_1", "recent_energy_1"]] > 1 - 1e-12).all(axis=None)
     early = np.roll(
         constructed_neurons.n_gram(rng, 3, 16, positions=4), -5, axis=1
     )  # a window need not be the last rows
-    assert (class_energies.shares(energies.of_neurons(early))["window_energy_1"] > 1 - 1e-12).all()
-    words = class_energies.shares(energies.of_neurons(constructed_neurons.bag_of_words(rng, 3, 16, noise=0.0)))
+    assert (class_energies.shares(neurons.of_neurons(early))["window_energy_1"] > 1 - 1e-12).all()
+    words = class_energies.shares(neurons.of_neurons(constructed_neurons.bag_of_words(rng, 3, 16, noise=0.0)))
     np.testing.assert_allclose(words["constant_energy_1"], 1.0)
     np.testing.assert_allclose(words["window_energy_1"], 4 / T)
-    dead = class_energies.shares(energies.of_neurons(np.zeros((1, T, 4))))
+    dead = class_energies.shares(neurons.of_neurons(np.zeros((1, T, 4))))
     assert dead.isna().all(axis=None)
 
 

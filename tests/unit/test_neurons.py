@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from allmlp.studies.language import concentration
+from allmlp.studies.language import profiles
 from allmlp.studies.language.classification import (
     BAG_OF_WORDS,
     CLASSES,
@@ -73,7 +73,7 @@ def test_a_weight_that_is_no_first_layer_is_refused(cut):
 def test_neurons_of_a_wrong_shape_or_not_finite_are_refused(bad):
     for use in (
         row_norms,
-        concentration.l1_l2,
+        profiles.l1_l2,
         lambda w: classify(w, PAPER),
         lambda w: time_variance(w, RELATIVE),
     ):
@@ -160,7 +160,7 @@ def test_the_relative_reading_knows_no_scale_and_no_order_of_coordinates(neurons
 @settings(max_examples=60, deadline=None)
 @given(weights)
 def test_l1_l2_lies_between_1_and_the_root_of_the_context(neurons):
-    ratio = concentration.l1_l2(neurons)
+    ratio = profiles.l1_l2(neurons)
     alive = (neurons != 0).any(axis=(1, 2))
     assert np.isnan(ratio[~alive]).all()
     assert (ratio[alive] >= 1 - 1e-12).all()
@@ -170,41 +170,41 @@ def test_l1_l2_lies_between_1_and_the_root_of_the_context(neurons):
 def test_l1_l2_is_the_papers_formula():
     w = np.random.default_rng(3).normal(size=(T, 6))
     expected = np.mean([np.abs(w[:, i]).sum() / np.sqrt((w[:, i] ** 2).sum()) for i in range(6)])
-    assert concentration.l1_l2(w[None])[0] == pytest.approx(expected, rel=1e-12)
-    assert concentration.l1_l2(n_gram(1, 9)) == pytest.approx(1.0)
-    assert concentration.l1_l2(bag_of_words(9)) == pytest.approx(np.sqrt(T))
+    assert profiles.l1_l2(w[None])[0] == pytest.approx(expected, rel=1e-12)
+    assert profiles.l1_l2(n_gram(1, 9)) == pytest.approx(1.0)
+    assert profiles.l1_l2(bag_of_words(9)) == pytest.approx(np.sqrt(T))
 
 
 def test_the_initial_peak_tells_uniform_from_gaussian_weights():
     gaussian = np.random.default_rng(1).normal(size=(COUNT, T, 128))
-    assert concentration.l1_l2(pytorch_init(128)).mean() == pytest.approx(3.37, abs=0.01)
-    assert concentration.l1_l2(gaussian).mean() == pytest.approx(3.14, abs=0.01)
+    assert profiles.l1_l2(pytorch_init(128)).mean() == pytest.approx(3.37, abs=0.01)
+    assert profiles.l1_l2(gaussian).mean() == pytest.approx(3.14, abs=0.01)
 
 
 def test_sarles_coefficient_is_that_of_the_unbiased_moments():
     sample = np.random.default_rng(5).gamma(2.0, size=37)
     g, k, n = stats.skew(sample, bias=False), stats.kurtosis(sample, bias=False), 37
     expected = (g**2 + 1) / (k + 3 * (n - 1) ** 2 / ((n - 2) * (n - 3)))
-    assert concentration.bimodality(sample) == pytest.approx(expected, rel=1e-12)
-    assert concentration.bimodality(np.linspace(1, 2, 4001)) == pytest.approx(5 / 9, abs=1e-3)
-    assert concentration.bimodality(np.repeat([1.0, 3.87], 200)) > 0.98
-    assert np.isnan(concentration.bimodality(np.ones(9)))
-    assert np.isnan(concentration.bimodality(np.array([1.0, 2.0, np.nan, 3.0])))
+    assert profiles.bimodality(sample) == pytest.approx(expected, rel=1e-12)
+    assert profiles.bimodality(np.linspace(1, 2, 4001)) == pytest.approx(5 / 9, abs=1e-3)
+    assert profiles.bimodality(np.repeat([1.0, 3.87], 200)) > 0.98
+    assert np.isnan(profiles.bimodality(np.ones(9)))
+    assert np.isnan(profiles.bimodality(np.array([1.0, 2.0, np.nan, 3.0])))
 
 
 def test_energy_shares_of_known_neurons():
     w = bag_of_words(32)
     w[:, -3:] += 5 * unit_rows(3, 32)  # any window of three over a constant
-    assert concentration.constant_share(w) == pytest.approx(1.0)
-    assert concentration.window_share(w) == pytest.approx(1.0)
+    assert profiles.constant_share(w) == pytest.approx(1.0)
+    assert profiles.window_share(w) == pytest.approx(1.0)
     random = np.random.default_rng(2).normal(size=(400, T, 32))
-    assert concentration.constant_share(random).mean() == pytest.approx(1 / (T - 3), rel=0.05)
-    assert concentration.window_share(random).mean() == pytest.approx(4 / T, rel=0.05)
-    assert concentration.window_share(n_gram(4, 32)).max() < 0.9  # one row more than the window
-    assert np.isnan(concentration.constant_share(n_gram(2, 32))).all()
+    assert profiles.constant_share(random).mean() == pytest.approx(1 / (T - 3), rel=0.05)
+    assert profiles.window_share(random).mean() == pytest.approx(4 / T, rel=0.05)
+    assert profiles.window_share(n_gram(4, 32)).max() < 0.9  # one row more than the window
+    assert np.isnan(profiles.constant_share(n_gram(2, 32))).all()
 
 
-@pytest.mark.parametrize("share", [concentration.constant_share, concentration.window_share])
+@pytest.mark.parametrize("share", [profiles.constant_share, profiles.window_share])
 @pytest.mark.parametrize("window", [-1, 15])
 def test_a_window_must_leave_a_tail(share, window):
     with pytest.raises(ValueError, match="choose 0 to 14"):

@@ -11,7 +11,7 @@ import torch
 from allmlp import models
 from allmlp.studies import overlap
 from allmlp.studies.language import prompts
-from allmlp.studies.language.figures.loss import contexts
+from allmlp.studies.language.figures.losses import contexts
 from allmlp.studies.language.measures import context_parameters, samples
 from allmlp.studies.language.measures.samples import context_gain
 from allmlp.studies.rules import NotPlannedError

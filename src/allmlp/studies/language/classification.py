@@ -17,7 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from allmlp.studies.language.energies import Energies, of_neurons, over
+from allmlp.studies.language.neurons import Energies, of_neurons, over
 
 N_GRAM, BAG_OF_WORDS, HYBRID, DCT_SPARSE, OTHER = CLASSES = ("n-gram", "bag-of-words", "hybrid", "dct-sparse", "other")
 RowScale = Literal["raw", "max-row"]
@@ -54,10 +54,7 @@ class Reading:
     relaxed: Thresholds = RELAXED
 
     def __post_init__(self) -> None:
-        for value, known in (
-            (self.rows, get_args(RowScale)),
-            (self.slices, get_args(SliceScale)),
-        ):
+        for value, known in ((self.rows, get_args(RowScale)), (self.slices, get_args(SliceScale))):
             if value not in known:
                 raise ValueError(f"reading '{self.name}': '{value}' is none of {', '.join(known)}")
 

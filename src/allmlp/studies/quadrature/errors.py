@@ -21,11 +21,7 @@ from allmlp.studies.quadrature.frequencies import Rule, angles
 
 Part = Literal["abs", "identity", "relu"]
 
-PARTS: dict[Part, Callable[[Any], Any]] = {
-    "abs": np.abs,
-    "identity": np.positive,
-    "relu": lambda u: np.maximum(u, 0.0),
-}
+PARTS: dict[Part, Callable[[Any], Any]] = {"abs": np.abs, "identity": np.positive, "relu": lambda u: np.maximum(u, 0.0)}
 FACTOR: dict[Part, float] = {"abs": 0.5, "identity": 0.5, "relu": 1.0}  # ReLU(u) = |u|/2 + u/2
 INTEGRAL: dict[Part, float] = {"abs": 4 / 3, "identity": 0.0, "relu": 2 / 3}
 

@@ -105,12 +105,7 @@ def _run(settings: Settings, context: Context, part: str, network: Network, seed
         name=f"constant-attention-p{p}-w{d_mlp}{other_decay}",
         labels={"model": "constant-attention", "part": part, "p": p, "d_mlp": d_mlp, "weight_decay": decay},
         architecture="constant-attention",
-        hyperparameters={
-            "vocabulary": p,
-            "d_model": settings.d_model,
-            "n_heads": settings.n_heads,
-            "d_mlp": d_mlp,
-        },
+        hyperparameters={"vocabulary": p, "d_model": settings.d_model, "n_heads": settings.n_heads, "d_mlp": d_mlp},
         task="modular-addition",
         task_parameters={"p": p, "train_share": settings.train_share},
         optimiser={**settings.optimiser.model_dump(), "weight_decay": decay},

@@ -12,10 +12,10 @@ from allmlp.report import plots, style
 from allmlp.report.exhibits import figure
 from allmlp.report.statistics import t_interval
 from allmlp.studies.language.classification import BAG_OF_WORDS, CLASSES, N_GRAM
-from allmlp.studies.language.concentration import RECENT
 from allmlp.studies.language.drawing import COLOURS, MOMENTS
-from allmlp.studies.language.energies import to_frequencies
 from allmlp.studies.language.keywords import NEARNESS, RANDOM
+from allmlp.studies.language.neurons import to_frequencies
+from allmlp.studies.language.profiles import RECENT
 from allmlp.studies.seeds import histogram
 
 

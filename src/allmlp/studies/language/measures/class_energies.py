@@ -5,9 +5,9 @@ import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.language import classification, neurons, profiles
-from allmlp.studies.language.concentration import RECENT
-from allmlp.studies.language.energies import Energies, over
+from allmlp.studies.language import classification
+from allmlp.studies.language.neurons import Energies, over
+from allmlp.studies.language.profiles import AT_MOMENTS, RECENT, Profile, at_moments
 
 RECIPE = 1
 WINDOW = 4  # consecutive positions (000-6)
@@ -15,9 +15,7 @@ LOWEST = 3  # frequencies (000-9)
 
 _CLASS = {"rtol": 1e-2, "atol": 0.05}  # in a small class a single neuron moves the mean
 COLUMNS = {
-    "moment": exact("start, half or end of training"),
-    "step": exact("training steps done"),
-    "wear_1": numeric("weight decay times the sum of learning rates: e-foldings of the initial weights", rtol=1e-6),
+    **AT_MOMENTS,
     "reading": exact("what Appendix H's norms are relative to: paper or relative"),
     "class": exact("a class of Appendix H"),
     "neurons": numeric("how many neurons are in it", rtol=0.05, atol=3),
@@ -25,7 +23,7 @@ COLUMNS = {
     "recent_energy_1": numeric("mean share of energy in the last 3 positions", **_CLASS),
     "constant_energy_1": numeric("mean share of energy that is constant in time: that of frequency 0", **_CLASS),
     "low_energy_1": numeric("mean share of energy in the 3 lowest frequencies", **_CLASS),
-}  # fmt: skip
+}
 
 
 def shares(energies: Energies) -> pd.DataFrame:
@@ -44,14 +42,15 @@ def shares(energies: Energies) -> pd.DataFrame:
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per moment, reading and class. Raises UserError for an architecture without a first layer."""
-    rows = []
-    for moment, step in profiles.moments(trained).items():
-        energies, wear = profiles.at(trained, step).energies, neurons.wear(trained, step)
-        of_neurons = shares(energies)
-        for reading in classification.READINGS:
-            classes = classification.classify(energies, reading)
-            for name in classification.CLASSES:
-                there = of_neurons[classes == name]
-                head = {"moment": moment, "step": step, "wear_1": wear, "reading": reading.name, "class": name}
-                rows.append({**head, "neurons": float(len(there)), **there.mean().to_dict()})
-    return pd.DataFrame(rows)[list(COLUMNS)]
+    return at_moments(trained, _means)[list(COLUMNS)]
+
+
+def _means(profile: Profile) -> pd.DataFrame:
+    of_neurons, rows = shares(profile.energies), []
+    for reading in classification.READINGS:
+        classes = classification.classify(profile.energies, reading)
+        for name in classification.CLASSES:
+            there = of_neurons[classes == name]
+            head = {"reading": reading.name, "class": name, "neurons": float(len(there))}
+            rows.append({**head, **there.mean().to_dict()})
+    return pd.DataFrame(rows)

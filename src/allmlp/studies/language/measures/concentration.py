@@ -5,7 +5,7 @@ import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.language import concentration, profiles
+from allmlp.studies.language import profiles
 
 RECIPE = 2
 
@@ -30,15 +30,15 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per kept step. Raises UserError for an architecture without a first layer."""
-    rows, recent = [], min(concentration.RECENT, trained.run.hyperparameters["context"] - 1)
+    rows, recent = [], min(profiles.RECENT, trained.run.hyperparameters["context"] - 1)
     for step, profile in profiles.over_training(trained):
         rows.append(
             {
                 "step": step,
                 "l1_l2_median_1": np.nanmedian(profile.time_ratio),
-                "sarle_1": concentration.bimodality(profile.time_ratio),
-                "constant_share_median_1": np.nanmedian(concentration.constant_share(profile.energies, recent)),
-                "window_share_median_1": np.nanmedian(concentration.window_share(profile.energies, recent)),
+                "sarle_1": profiles.bimodality(profile.time_ratio),
+                "constant_share_median_1": np.nanmedian(profiles.constant_share(profile.energies, recent)),
+                "window_share_median_1": np.nanmedian(profiles.window_share(profile.energies, recent)),
             }
         )
     return pd.DataFrame(rows, columns=list(COLUMNS))

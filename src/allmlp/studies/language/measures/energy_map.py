@@ -9,10 +9,9 @@ import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.language import neurons, profiles
-from allmlp.studies.language.concentration import RECENT
-from allmlp.studies.language.energies import over
 from allmlp.studies.language.measures.class_energies import LOWEST
+from allmlp.studies.language.neurons import over
+from allmlp.studies.language.profiles import AT_MOMENTS, RECENT, Profile, at_moments
 
 RECIPE = 1
 LARGE = 0.01  # the row norm that Section 4.3 calls large; raw, as its scale is open (E000-3)
@@ -20,9 +19,7 @@ DECIMALS = 4  # more digits would only enlarge the file
 
 _ENERGY = {"rtol": 1e-2, "atol": 0.05}  # one neuron's; training differs in its last digits between CPU types
 COLUMNS = {
-    "moment": exact("start, half or end of training"),
-    "step": exact("training steps done"),
-    "wear_1": numeric("weight decay times the sum of learning rates: e-foldings of the initial weights", rtol=1e-6),
+    **AT_MOMENTS,
     "neuron": exact("position of the neuron in the first layer"),
     "recent_energy_1": numeric("share of its energy in the last 3 rows", **_ENERGY),
     "constant_energy_1": numeric("share of its energy that one constant explains in all rows before them", **_ENERGY),
@@ -33,17 +30,17 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per moment and neuron. Raises UserError for an architecture without a first layer."""
-    parts = []
-    for moment, step in profiles.moments(trained).items():
-        energies = profiles.at(trained, step).energies
-        recent = min(RECENT, energies.context - 1)
-        energy_of = {
-            "recent_energy_1": energies.rows[:, energies.older(recent) :].sum(axis=1),
-            "constant_energy_1": energies.constant(recent),
-            "low_energy_1": energies.frequencies[:, :LOWEST].sum(axis=1),
-        }
-        columns = {name: over(of_N, energies.total, np.nan).round(DECIMALS) for name, of_N in energy_of.items()}
-        rows = pd.DataFrame({**columns, "large_rows": (energies.rows > LARGE**2).sum(axis=1)})
-        wear = neurons.wear(trained, step)
-        parts.append(rows.assign(moment=moment, step=step, wear_1=wear, neuron=np.arange(len(rows))))
-    return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
+    return at_moments(trained, _shares)[list(COLUMNS)]
+
+
+def _shares(profile: Profile) -> pd.DataFrame:
+    energies = profile.energies
+    recent = min(RECENT, energies.context - 1)
+    energy_of = {
+        "recent_energy_1": energies.rows[:, energies.older(recent) :].sum(axis=1),
+        "constant_energy_1": energies.constant(recent),
+        "low_energy_1": energies.frequencies[:, :LOWEST].sum(axis=1),
+    }
+    columns = {name: over(of_N, energies.total, np.nan).round(DECIMALS) for name, of_N in energy_of.items()}
+    rows = pd.DataFrame({**columns, "large_rows": (energies.rows > LARGE**2).sum(axis=1)})
+    return rows.assign(neuron=np.arange(len(rows)))

@@ -17,8 +17,8 @@ from allmlp.models.mlp import LastTokenMLP
 from allmlp.protocols import Trained
 from allmlp.studies.language import classification, neurons, profiles
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, Reading
-from allmlp.studies.language.energies import Energies, over
 from allmlp.studies.language.keywords import CLEAREST, NEARNESS, RANDOM, CoOccurrence, nearest
+from allmlp.studies.language.neurons import Energies, over
 from allmlp.studies.texts import tokens_of
 from allmlp.tokens import TokenFile
 

@@ -5,14 +5,12 @@ import pandas as pd
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.language import neurons, profiles
+from allmlp.studies.language.profiles import AT_MOMENTS, Profile, at_moments
 
 RECIPE = 2
 
 COLUMNS = {
-    "moment": exact("start, half or end of training"),
-    "step": exact("training steps done"),
-    "wear_1": numeric("weight decay times the sum of learning rates: e-foldings of the initial weights", rtol=1e-6),
+    **AT_MOMENTS,
     "neuron": exact("position of the neuron in the first layer"),
     "ratio_1": numeric("l1 over l2 norm over time, mean over the embedding", rtol=1e-2),
     "frequency_ratio_1": numeric("the same over orthonormal frequencies in place of time", rtol=1e-2),
@@ -22,17 +20,9 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per moment and neuron. Raises UserError for an architecture without a first layer."""
-    parts = []
-    for moment, step in profiles.moments(trained).items():
-        profile = profiles.at(trained, step)
-        rows = pd.DataFrame({"ratio_1": profile.time_ratio, "frequency_ratio_1": profile.frequency_ratio})
-        parts.append(
-            rows.assign(
-                moment=moment,
-                step=step,
-                wear_1=neurons.wear(trained, step),
-                neuron=np.arange(len(rows)),
-                bound_1=np.sqrt(profile.energies.context),
-            )
-        )
-    return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
+    return at_moments(trained, _ratios)[list(COLUMNS)]
+
+
+def _ratios(profile: Profile) -> pd.DataFrame:
+    ratios = pd.DataFrame({"ratio_1": profile.time_ratio, "frequency_ratio_1": profile.frequency_ratio})
+    return ratios.assign(neuron=np.arange(len(ratios)), bound_1=np.sqrt(profile.energies.context))

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
 from allmlp.studies.language import profiles
-from allmlp.studies.language.energies import Energies, over
 from allmlp.studies.language.measures.energy_map import LARGE
+from allmlp.studies.language.neurons import Energies, over
 
 RECIPE = 1
 COLUMNS_DRAWN = 32

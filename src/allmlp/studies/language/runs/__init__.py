@@ -2,10 +2,10 @@
 
 from allmlp.protocols import Context
 from allmlp.run import Run
-from allmlp.studies.language.runs import neurons, perplexity, scaling, variations
+from allmlp.studies.language.runs import neurons, perplexity, scaling
+from allmlp.studies.language.runs.neurons import VariationSettings
 from allmlp.studies.language.runs.perplexity import Settings as PerplexitySettings
 from allmlp.studies.language.runs.scaling import Settings as ScalingSettings  # a field has the module's name
-from allmlp.studies.language.runs.variations import Settings as VariationSettings
 
 
 class Settings(neurons.NeuronSettings):
@@ -20,7 +20,7 @@ def runs(settings: Settings, context: Context) -> list[Run]:
     """Every run of the study at one scale."""
     found = [*neurons.runs(settings, context), neurons.untrained(settings, context)]
     if settings.variations:
-        found += variations.runs(settings.variations, settings, context)
+        found += neurons.variations(settings.variations, settings, context)
     if settings.scaling:
         found += scaling.runs(settings.scaling, settings, context)
     if settings.perplexity:

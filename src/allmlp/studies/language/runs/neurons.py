@@ -1,14 +1,17 @@
-"""The run for the study of neurons, the last-token MLP, and the common part of every last-token run of study 000."""
+"""The run for the study of neurons, the last-token MLP, with one thing changed, and what all last-token runs share."""
 
 from dataclasses import replace
-from typing import Any
+from itertools import product
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
 from allmlp.protocols import Context
 from allmlp.run import Run, log_spaced
+from allmlp.strict import Strict
 from allmlp.studies import SHARED
-from allmlp.studies.settings import Count, Optimiser, StudySettings
+from allmlp.studies.language.parts import CONTROL, NEURONS, VARIATION, controls_of
+from allmlp.studies.settings import Count, Optimiser, Rate, Seeds, StudySettings
 from allmlp.studies.texts import of_corpus
 
 
@@ -88,12 +91,7 @@ def runs(settings: NeuronSettings, context: Context) -> list[Run]:
             settings,
             context,
             name=f"mlp-d{settings.d_model}-w{settings.d_mlp}-{settings.corpus}",
-            labels={
-                "part": "neurons",
-                "d_model": settings.d_model,
-                "d_mlp": settings.d_mlp,
-                "context": settings.context,
-            },
+            labels={"part": NEURONS, **{name: getattr(settings, name) for name in ("d_model", "d_mlp", "context")}},
             architecture="mlp",
             sizes=settings.sizes,
             corpus=settings.corpus,
@@ -129,3 +127,93 @@ def untrained(settings: NeuronSettings, context: Context) -> Run:
         measures=WITHOUT_TRAINING,
     )
     return replace(found, precision="float32", compile=False, device="cpu")
+
+
+UNIT = 1.0  # the standard deviation of PyTorch's own initial embeddings, chosen by `null`
+
+
+class Grid(Strict):
+    """Every weight decay with every standard deviation of the initial embeddings (null: PyTorch's 1)."""
+
+    weight_decay: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
+    embedding_std: list[Rate | None] = Field(min_length=1)
+
+
+class VariationSettings(Strict):
+    """One base, the neurons' MLP with this batch, budget and optimiser; each list varies it in one respect.
+
+    `controls`: shuffled versions of the study's corpus, `<corpus>-sentences` and `<corpus>-words`. Controls of other
+    corpora are left out; an overlay may have chosen another corpus.
+    """
+
+    seeds: Seeds
+    steps: Count
+    batch_size: Count
+    optimiser: Optimiser
+    contexts: list[Count] = Field(default=[])
+    d_mlp: list[Count] = Field(default=[])
+    grid: Grid | None = None
+    controls: list[str] = Field(default=[])
+    kept_per_decade: int = Field(default=2, gt=0)
+
+
+class Variation(NamedTuple):
+    """The settings in which trainings differ, besides the seed."""
+
+    corpus: str
+    context: int
+    d_mlp: int
+    weight_decay: float
+    embedding_std: float | None
+
+
+def variations(settings: VariationSettings, study: NeuronSettings, context: Context) -> list[Run]:
+    """Seed after seed, each with the base and all variations, so that a first seed covers everything."""
+    base = Variation(study.corpus, study.context, study.d_mlp, settings.optimiser.weight_decay, study.embedding_std)
+    varied = list(dict.fromkeys([base, *_variations(settings, base)]))
+    return [_varied(settings, study, context, variation, seed) for seed in settings.seeds for variation in varied]
+
+
+def _variations(settings: VariationSettings, base: Variation) -> list[Variation]:
+    grid = product(settings.grid.weight_decay, settings.grid.embedding_std) if settings.grid else ()
+    return [
+        *(base._replace(corpus=corpus) for corpus in settings.controls if corpus in controls_of(base.corpus)),
+        *(base._replace(weight_decay=decay, embedding_std=std) for decay, std in grid),
+        *(base._replace(context=length) for length in settings.contexts),
+        *(base._replace(d_mlp=width) for width in settings.d_mlp),
+    ]
+
+
+def _varied(
+    settings: VariationSettings, study: NeuronSettings, context: Context, variation: Variation, seed: int
+) -> Run:
+    varied = {name: getattr(variation, name) for name in ("context", "d_mlp", "embedding_std")}
+    std = UNIT if variation.embedding_std is None else variation.embedding_std
+    what = f"t{variation.context}-w{variation.d_mlp}-decay{variation.weight_decay:g}-std{std:g}"
+    return last_token_run(
+        study,
+        context,
+        name=f"mlp-d{study.d_model}-{what}-{variation.corpus}",
+        labels={
+            "part": VARIATION if variation.corpus == study.corpus else CONTROL,
+            "d_model": study.d_model,
+            "d_mlp": variation.d_mlp,
+            "context": variation.context,
+            "weight_decay": variation.weight_decay,
+            "embedding_std": std,
+            "base_corpus": study.corpus,
+            "base_context": study.context,
+            "base_d_mlp": study.d_mlp,
+            "base_weight_decay": settings.optimiser.weight_decay,
+            "base_embedding_std": UNIT if study.embedding_std is None else study.embedding_std,
+        },
+        architecture="mlp",
+        sizes={**study.sizes, **varied},
+        corpus=variation.corpus,
+        batch_size=settings.batch_size,
+        optimiser=settings.optimiser.model_copy(update={"weight_decay": variation.weight_decay}),
+        steps=settings.steps,
+        seed=seed,
+        measures=OF_EVERY_MLP,
+        keep=log_spaced(settings.steps, settings.kept_per_decade),
+    )

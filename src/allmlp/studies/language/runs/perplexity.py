@@ -54,13 +54,7 @@ def runs(settings: Settings, study: NeuronSettings, context: Context) -> list[Ru
 
 
 def _run(
-    settings: Settings,
-    study: NeuronSettings,
-    context: Context,
-    architecture: str,
-    depth: int,
-    data: int,
-    seed: int,
+    settings: Settings, study: NeuronSettings, context: Context, architecture: str, depth: int, data: int, seed: int
 ) -> Run:
     model, corpus, steps = settings.models[architecture], study.corpus, data * settings.steps
     sizes = {"context": settings.context, "d_model": settings.d_model, "n_blocks": depth}

@@ -60,13 +60,13 @@ def samples_known_and_in_context(evidence: Evidence) -> Finding:
     probing = rows[rows["prompt"] >= len(PROMPTS) - len(PROBING)]
     known = rows.groupby(["who", "seed"])["known_trigrams_1"].mean()
     gain = probing.groupby(["who", "seed"])["context_gain_nats"].mean()
-    parts = {
+    of = {
         "(a) trigrams of the training text": (known, margin["trigram_share_1"], ""),
         "(b) context beyond the last word": (gain, margin["context_nats"], "nats"),
     }
     parts = {
         name: every({who: better(_of(values, who), limit, unit=unit) for who in sorted(set(rows["who"]))})
-        for name, (values, limit, unit) in parts.items()
+        for name, (values, limit, unit) in of.items()
     }
     return whole(parts)
 

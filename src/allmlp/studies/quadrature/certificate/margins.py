@@ -55,11 +55,7 @@ def truth(network: Network) -> tuple[Floats, Floats]:
 
 
 def smallest(
-    right: Floats,
-    wrong: Floats,
-    x: int,
-    rounded: Callable[[Floats], Floats] = down,
-    error: Floats | None = None,
+    right: Floats, wrong: Floats, x: int, rounded: Callable[[Floats], Floats] = down, error: Floats | None = None
 ) -> Floats:
     """min over z != c of right[y, c] - wrong[y, z] - error[y, z], (p,), with c = x + y mod p."""
     p = len(right)
