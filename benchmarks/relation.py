@@ -16,6 +16,7 @@ Draws the growth to work/bench/relation.svg and .png, and on a CPU exits with 1 
 import statistics
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,7 +28,6 @@ import tools
 from allmlp.models.attention import SoftmaxAttention
 from allmlp.models.causal_rn import CausalRelation
 from allmlp.models.linear_attention import LinearAttention
-from allmlp.models.linear_causal_rn import LinearCausalRelation
 from allmlp.report import style
 
 BATCH, WIDTH = 4, 192
@@ -71,7 +71,7 @@ LAYERS = {
         FlashLinearAttention if tools.device() == "cuda" and find_spec("fla") else LinearAttention,
         style.COLOURS["linear-transformer"],
     ),
-    "linear relation": (LinearCausalRelation, style.COLOURS["linear-causal-rn"]),
+    "linear relation": (partial(CausalRelation, pre_norm="approximate"), style.COLOURS["linear-causal-rn"]),
 }
 
 

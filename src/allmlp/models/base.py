@@ -17,7 +17,7 @@ class SequenceModel(nn.Module, ABC):
     for the rest. LEAKS: the audit's checks that an architecture fails as published, and why.
     """
 
-    causal: ClassVar[bool]
+    causal: ClassVar[bool] = False  # True: a position's prediction depends on no later one, and the model generates
     predicts: ClassVar[Literal["all", "last"]]
     family: ClassVar[str]
     EMBEDDINGS: ClassVar[dict[str, str]]

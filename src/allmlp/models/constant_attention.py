@@ -26,7 +26,6 @@ class ConstantAttention(SequenceModel):
     rows and not on all pairs, and the last one on W_out W_U: (B, d_mlp) x (d_mlp, p).
     """
 
-    causal: ClassVar[bool] = False
     predicts: ClassVar[Literal["all", "last"]] = "last"
     family: ClassVar[str] = "all-MLP"
     EMBEDDINGS: ClassVar[dict[str, str]] = {"token_embedding": "W_E", "positions": "W_pos", "unembedding": "W_U"}

@@ -23,7 +23,6 @@ class Matcher(SequenceModel):
     the same to all candidates. `hidden` is its input, (B, C - 1, features).
     """
 
-    causal: ClassVar[bool] = False
     predicts: ClassVar[Literal["all", "last"]] = "last"
     family: ClassVar[str] = "matcher"
     EMBEDDINGS: ClassVar[dict[str, str]] = {}

@@ -25,7 +25,6 @@ class MixerAutoencoder(SequenceModel):
     Every sequence must have the length of training, because the code is read at the last position.
     """
 
-    causal: ClassVar[bool] = False
     predicts: ClassVar[Literal["all", "last"]] = "all"
     family: ClassVar[str] = "all-MLP"
     EMBEDDINGS: ClassVar[dict[str, str]] = {"token_embedding": "wte.weight", "unembedding": "unembedding.weight"}

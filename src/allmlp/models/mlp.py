@@ -45,7 +45,6 @@ class LastTokenMLP(SequenceModel):
     embeddings, 37,520,896 with `norm=False`, and 37,486,592 with `bias=False` too.
     """
 
-    causal: ClassVar[bool] = False
     predicts: ClassVar[Literal["all", "last"]] = "last"
     family: ClassVar[str] = "all-MLP"
     EMBEDDINGS: ClassVar[dict[str, str]] = {"token_embedding": "embedding.weight", "unembedding": "unembedding.weight"}

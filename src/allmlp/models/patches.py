@@ -31,7 +31,6 @@ class PatchClassifier(SequenceModel):
     standardised pixels: their map is N(0, 1 / sqrt(F)).
     """
 
-    causal: ClassVar[bool] = False
     predicts: ClassVar[Literal["all", "last"]] = "last"
     EMBEDDINGS: ClassVar[dict[str, str]] = {"positions": "wpe.weight", "unembedding": "unembedding.weight"}
 

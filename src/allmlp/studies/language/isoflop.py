@@ -5,8 +5,9 @@ maths float64. A minimum is known only if the parabola opens upwards and its ver
 Otherwise the budget is left out of the power laws.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -154,8 +155,11 @@ def bootstrap(rows: pd.DataFrame, size: str = SIZE, draws: int = DRAWS, level: f
     tail = (1 - level) / 2 * 100
     found = []
     for model, of_model in rows.groupby("model"):
-        cells = [_cell(of_budget, size) for _, of_budget in of_model.groupby(BUDGET)]
-        size_1, data_1 = _drawn(cells, draws, rng)
+        budgets = {
+            budget: cell.groupby(size, as_index=False).agg({DATA: "first", "validation_nats": list})
+            for budget, cell in of_model.groupby(BUDGET)
+        }
+        size_1, data_1 = _drawn(budgets, size, draws, rng)
         row: dict[str, object] = {"model": model}
         for name, values in (("size", size_1), ("data", data_1)):
             there = values[np.isfinite(values)]
@@ -165,37 +169,19 @@ def bootstrap(rows: pd.DataFrame, size: str = SIZE, draws: int = DRAWS, level: f
     return pd.DataFrame(found)
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """One budget: its FLOPs, sizes (n,), data (n,), and the losses of each size's runs."""
-
-    flops: float
-    sizes: Array
-    data: Array
-    losses: list[Array]
-
-
-def _cell(rows: pd.DataFrame, size: str) -> _Cell:
-    groups = [group for _, group in rows.groupby(size)]
-    return _Cell(
-        float(rows[BUDGET].iloc[0]),
-        np.array([group[size].iloc[0] for group in groups], dtype=np.float64),
-        np.array([group[DATA].iloc[0] for group in groups], dtype=np.float64),
-        [group["validation_nats"].to_numpy() for group in groups],
-    )
-
-
-def _drawn(cells: list[_Cell], draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Both exponents of each draw, (draws,)."""
-    counts = [len(losses) for cell in cells for losses in cell.losses]
+def _drawn(budgets: Mapping[Any, pd.DataFrame], size: str, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Both exponents of each draw, (draws,). budgets: FLOPs -> a row per size, with its data and all runs' losses."""
+    cells = list(budgets.values())
+    counts = [len(losses) for cell in cells for losses in cell["validation_nats"]]
     picks = rng.integers(0, np.broadcast_to(np.repeat(counts, counts), (draws, sum(counts))))
     of_runs = iter(np.split(picks, np.cumsum(counts)[:-1], axis=1))
     sizes, data = [], []
     for cell in cells:
-        means = np.stack([losses[next(of_runs)].mean(axis=1) for losses in cell.losses])
-        sizes.append(_vertices(cell.sizes, means))
-        data.append(np.where(np.isnan(sizes[-1]), np.nan, _vertices(cell.data, means)))
-    log_flops = np.log([cell.flops for cell in cells])
+        means = np.stack([np.array(losses)[next(of_runs)].mean(axis=1) for losses in cell["validation_nats"]])
+        sizes.append(_vertices(cell[size].to_numpy(dtype=np.float64), means))
+        of_data = _vertices(cell[DATA].to_numpy(dtype=np.float64), means)
+        data.append(np.where(np.isnan(sizes[-1]), np.nan, of_data))
+    log_flops = np.log(list(budgets))
     return _slopes(log_flops, np.stack(sizes)), _slopes(log_flops, np.stack(data))
 
 

@@ -10,7 +10,7 @@ from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits
 from allmlp.studies.quadrature.frequencies import KEY_SHARE, Floats, Neurons, Rule, angles, normalised, weight_shares
 
-COLUMNS = {  # of every measure with a row per key frequency, see `a_row_each`
+OF_KEY = {  # the first columns of every measure with a row per key frequency, see `a_row_each`
     "frequency": exact("key frequency k"),
     "neurons": numeric("neurons with this frequency", rtol=0.05, atol=2),
     "weight_share_1": numeric("their share of the sum of all r", rtol=5e-2, atol=5e-3),
@@ -50,7 +50,7 @@ def of_run(trained: Trained) -> list[Key]:
 
 
 def a_row_each(trained: Trained, columns: Iterable[str], row: Callable[[Key], dict[str, float]]) -> pd.DataFrame:
-    """A measure's table: COLUMNS and further columns of every key frequency."""
+    """A measure's table: OF_KEY and further columns of every key frequency."""
     rows = [
         {"frequency": key.k, "neurons": len(key.rule.phi), "weight_share_1": key.share, **row(key)}
         for key in of_run(trained)

@@ -16,8 +16,7 @@ from allmlp.protocols import Trained
 from allmlp.studies.quadrature.bounds import lay
 from allmlp.studies.quadrature.errors import largest_error
 from allmlp.studies.quadrature.frequencies import Floats, Rule, two_phi
-from allmlp.studies.quadrature.keys import COLUMNS as OF_KEY
-from allmlp.studies.quadrature.keys import Key, a_row_each
+from allmlp.studies.quadrature.keys import OF_KEY, Key, a_row_each
 
 RECIPE = 1
 

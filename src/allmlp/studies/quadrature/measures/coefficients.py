@@ -6,8 +6,7 @@ import pandas as pd
 from allmlp.columns import numeric
 from allmlp.protocols import Trained
 from allmlp.studies.quadrature import circuits, laws, spectrum
-from allmlp.studies.quadrature.keys import COLUMNS as OF_KEY
-from allmlp.studies.quadrature.keys import keys
+from allmlp.studies.quadrature.keys import OF_KEY, keys
 
 RECIPE = 1
 

@@ -7,8 +7,7 @@ from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
 from allmlp.studies.quadrature import bounds, moments
 from allmlp.studies.quadrature.errors import difference, naive_bound
-from allmlp.studies.quadrature.keys import COLUMNS as OF_KEY
-from allmlp.studies.quadrature.keys import Key, a_row_each
+from allmlp.studies.quadrature.keys import OF_KEY, Key, a_row_each
 
 RECIPE = 2
 

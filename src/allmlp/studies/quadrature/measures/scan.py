@@ -9,7 +9,7 @@ from allmlp.studies.quadrature import circuits
 from allmlp.studies.quadrature.bounds import total_bound
 from allmlp.studies.quadrature.errors import largest_error
 from allmlp.studies.quadrature.frequencies import FADING_SHARE, wrap
-from allmlp.studies.quadrature.keys import Key, keys
+from allmlp.studies.quadrature.keys import keys
 
 RECIPE = 1
 
@@ -46,18 +46,13 @@ def measure(trained: Trained) -> pd.DataFrame:
         "matching_1": (neurons.frequency == neurons.frequency_out)[of_key].mean(),
         "angle_error_rad": np.abs(wrap(neurons.psi - 2 * neurons.phi))[of_key].mean(),
     }
-    return pd.DataFrame([{**row, **_mean_over(found)}], columns=list(COLUMNS))
-
-
-def _mean_over(keys: list[Key]) -> dict[str, float]:
-    """Errors and bound of the keys' sums, each key counting once. NaN where there is no key."""
-    rows = [
+    errors = [
         (
             largest_error("abs", key.theta, key.rule),
             largest_error("identity", key.theta, key.rule),
             total_bound(key.rule),
         )
-        for key in keys
-    ]
-    means = pd.DataFrame(rows, columns=["abs_error_1", "identity_error_1", "total_bound_1"], dtype=float).mean()
-    return {str(name): float(mean) for name, mean in means.items()}
+        for key in found
+    ]  # each key counts once; NaN where there is none
+    means = pd.DataFrame(errors, columns=["abs_error_1", "identity_error_1", "total_bound_1"], dtype=float).mean()
+    return pd.DataFrame([row]).join(means.to_frame().T)[list(COLUMNS)]

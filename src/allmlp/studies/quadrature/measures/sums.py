@@ -7,8 +7,7 @@ from allmlp.columns import numeric
 from allmlp.protocols import Trained
 from allmlp.studies.quadrature.bounds import lay, total_bound
 from allmlp.studies.quadrature.errors import error_at_any_angle, largest_error, proportions
-from allmlp.studies.quadrature.keys import COLUMNS as OF_KEY
-from allmlp.studies.quadrature.keys import Key, a_row_each
+from allmlp.studies.quadrature.keys import OF_KEY, Key, a_row_each
 
 RECIPE = 1
 
