@@ -12,23 +12,14 @@ from allmlp.errors import UserError
 START = Path.cwd()  # where the user typed it; commands then work in the project's folder
 
 
-def _train(asked: argparse.Namespace) -> int:
+def _work(asked: argparse.Namespace) -> int:
     from allmlp import jobs
     from allmlp.resolved import brought
     from allmlp.training import deadline
 
     deadline.leave_if_passed(asked.runs[0])
-    jobs.train_runs(list(map(brought().run, asked.runs)))
-    return 0
-
-
-def _measure(asked: argparse.Namespace) -> int:
-    from allmlp import jobs
-    from allmlp.resolved import brought
-    from allmlp.training import deadline
-
-    deadline.leave_if_passed(asked.runs[0])
-    jobs.measure_runs(list(map(brought().run, asked.runs)))
+    work = jobs.train_runs if asked.verb == "train" else jobs.measure_runs
+    work(list(map(brought().run, asked.runs)))
     return 0
 
 
@@ -56,15 +47,15 @@ def _unpack(asked: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("allmlp", description=__doc__)
-    verbs = parser.add_subparsers(required=True)
+    verbs = parser.add_subparsers(dest="verb", required=True)
 
     def verb(name: str, work: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
         found = verbs.add_parser(name)
         found.set_defaults(work=work)
         return found
 
-    for name, work in (("train", _train), ("measure", _measure)):
-        verb(name, work).add_argument("runs", nargs="+")
+    for name in ("train", "measure"):
+        verb(name, _work).add_argument("runs", nargs="+")
     advance, pack = verb("advance", _advance), verb("pack", _pack)
     advance.add_argument("--minutes", type=float, required=True)
     advance.add_argument("--cores", type=int, default=os.cpu_count() or 1)

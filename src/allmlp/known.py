@@ -93,13 +93,13 @@ def of(architecture: str) -> Known:
     """The declarations of an architecture's class. UserError for one that declares itself causal and is not."""
 
     def describe() -> dict[str, Any]:
-        told = described(architecture)
-        if told["causal"] and told["predicts"] == "all" and set(told["needs"]) <= set(SIZES):
+        found = described(architecture)
+        if found["causal"] and found["predicts"] == "all" and set(found["needs"]) <= set(SIZES):
             _refuse_leak(architecture)
-        return told
+        return found
 
-    told = memory().ask(architecture, models.REGISTRY[architecture], "", describe)
-    return Known(**{**told, "takes": tuple(told["takes"]), "needs": tuple(told["needs"])})
+    found = memory().ask(architecture, models.REGISTRY[architecture], "", describe)
+    return Known(**{**found, "takes": tuple(found["takes"]), "needs": tuple(found["needs"])})
 
 
 def described(architecture: str) -> dict[str, Any]:

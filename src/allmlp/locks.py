@@ -66,7 +66,9 @@ def hold(path: Path, what: str) -> Iterator[None]:
         time.sleep(0.02)
     mine = os.getpid()
     try:
-        _write(path, json.dumps(_myself()))
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        about = {"pid": mine, "host": socket.gethostname(), "since": since, "command": shlex.join(sys.orig_argv)}
+        _write(path, json.dumps(about))
         yield
     finally:
         if os.getpid() == mine:  # not a forked child that leaves the block
@@ -77,15 +79,6 @@ def hold(path: Path, what: str) -> Iterator[None]:
 def _write(path: Path, text: str) -> None:
     with suppress(OSError):  # a full disk or a removed folder: naming the holder is optional
         path.write_text(text, encoding="utf-8")
-
-
-def _myself() -> dict[str, Any]:
-    return {
-        "pid": os.getpid(),
-        "host": socket.gethostname(),
-        "since": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": shlex.join(sys.orig_argv),
-    }
 
 
 def _holder(path: Path) -> dict[str, Any] | None:

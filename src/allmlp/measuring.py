@@ -2,7 +2,6 @@
 
 import inspect
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -66,9 +65,3 @@ def compare(fresh: pd.DataFrame, committed: pd.DataFrame, columns: dict[str, Col
             return Comparison("different", f"{name} is {a[worst]:.6g} in row {worst}, committed {b[worst]:.6g}")
         outcome, detail = "within tolerance", f"{name} by up to {np.nanmax(np.abs(a - b)):.2g}"
     return Comparison(outcome, detail)
-
-
-def columns(run: Run, measure: str) -> dict[str, Column]:
-    """A measure's dictionary of columns."""
-    module: ModuleType = studies.measure(run.study, measure)
-    return module.COLUMNS

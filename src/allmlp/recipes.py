@@ -38,12 +38,18 @@ _tree = cache(_parsed)
 
 
 @cache
-def of(module: str) -> int:
-    """The RECIPE constant of a module, without importing it."""
+def _declared(module: str) -> int | None:
     for node in _tree(module).body:
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "RECIPE" for t in node.targets):
             return int(ast.literal_eval(node.value))
-    raise UserError(f"{source(module)}: has no RECIPE. Add `RECIPE = 1`, and raise it when a change alters results.")
+    return None
+
+
+def of(module: str) -> int:
+    """The RECIPE constant of a module, without importing it."""
+    if (recipe := _declared(module)) is None:
+        raise UserError(f"{source(module)}: has no RECIPE. Add `RECIPE = 1`, and raise it if a change alters results.")
+    return recipe
 
 
 @cache
@@ -99,15 +105,9 @@ def fingerprint(*modules: str, blind: frozenset[str] = BLIND) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _has_recipe(module: str) -> bool:
-    if "RECIPE" not in source(module).read_text(encoding="utf-8"):  # most have none, and parsing takes longer
-        return False
-    targets = [target for node in _tree(module).body if isinstance(node, ast.Assign) for target in node.targets]
-    return any(isinstance(target, ast.Name) and target.id == "RECIPE" for target in targets)
-
-
 def modules() -> list[str]:
     """Every module of the package that has a RECIPE."""
     names = [".".join(("allmlp", *p.relative_to(PACKAGE).with_suffix("").parts)) for p in sorted(PACKAGE.rglob("*.py"))]
     names = [name.removesuffix(".__init__") for name in names]
-    return [name for name in names if _has_recipe(name)]
+    named = (name for name in names if "RECIPE" in source(name).read_text(encoding="utf-8"))  # parsing takes longer
+    return [name for name in named if _declared(name) is not None]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from allmlp import artifacts, measured, measuring, orphans, own, paths, store
+from allmlp import artifacts, measured, measuring, orphans, own, paths, store, studies
 from allmlp.corpora.identity import LOCAL_LOCK, LOCK
 from allmlp.errors import UserError
 from allmlp.locks import hold
@@ -110,7 +110,7 @@ def _compare(plan: Plan, apart: Path) -> pd.DataFrame:
             outcome, key = measuring.Comparison("new", ""), (run.id, run.recipe(measure))
             if key in (stored := store.of(run.study, measure)).places:
                 fresh, committed = measured.read(apart / file)[1], stored.rows(key)
-                columns = measuring.columns(run, measure)
+                columns = studies.measure(run.study, measure).COLUMNS
                 outcome = measuring.compare(fresh.to_pandas(), committed.to_pandas(), columns)
             rows.append((run.study, measure, run.id, *outcome, file))
     return pd.DataFrame(rows, columns=["study", "measure", "run", "outcome", "detail", "file"])

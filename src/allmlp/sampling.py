@@ -45,7 +45,8 @@ def generate(
             that are not numbers (a diverged model).
     """
     _check(model, prompt, count, temperature, seeds, pad)
-    reader = StepReader(model) if _steps(model) else WindowReader(model, pad)
+    steps = model.causal and model.predicts == "all" and hasattr(model, "step")
+    reader = StepReader(model) if steps else WindowReader(model, pad)
     device = next(model.parameters()).device
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     tokens_BT = torch.tensor(prompt).repeat(len(seeds), 1)
@@ -118,10 +119,6 @@ class WindowReader:
         if missing and self.pad is not None:
             window_BT = torch.cat([window_BT.new_full((len(window_BT), missing), self.pad), window_BT], dim=1)
         return self.model(window_BT)
-
-
-def _steps(model: SequenceModel) -> bool:
-    return model.causal and model.predicts == "all" and hasattr(model, "step")
 
 
 def _check(

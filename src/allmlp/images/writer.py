@@ -106,7 +106,8 @@ def _fill(splits: dict[str, _Split], pieces: Iterable[Images], source: Source) -
         _check_labels(labels, source.classes, number)
         number += len(labels)
         hashes = [hashlib.sha256(image.tobytes()).digest()[:8] for image in pixels]
-        test = np.array([_is_test(split, code, source.held_out) for code in hashes], dtype=bool)
+        drawn = (int.from_bytes(code, "big") % source.held_out == 0 for code in hashes)
+        test = np.array([split == "test" or (split is None and held_out) for held_out in drawn], dtype=bool)
         if split == "test":
             known.update(hashes)
         train = ~test & np.array([split != "train" or code not in known for code in hashes], dtype=bool)
@@ -120,10 +121,6 @@ def _fill(splits: dict[str, _Split], pieces: Iterable[Images], source: Source) -
     mean = sums["first"] / count
     deviation = np.sqrt(np.maximum(sums["second"] / count - mean**2, 0))
     return {"mean": (mean / 255).tolist(), "deviation": (np.maximum(deviation, 1) / 255).tolist()}, left_out
-
-
-def _is_test(split: str | None, code: bytes, held_out: int) -> bool:
-    return split == "test" or (split is None and int.from_bytes(code, "big") % held_out == 0)
 
 
 def _check_labels(labels: np.ndarray, classes: int, first: int) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 REGISTRY = {
     "copying": "allmlp.tasks.copying:Copying",
     "modular-addition": "allmlp.tasks.modular:ModularAddition",
-    "modular-addition-causal": "allmlp.tasks.modular_causal:ModularAdditionCausal",
+    "modular-addition-causal": "allmlp.tasks.modular:ModularAdditionCausal",
     "recall": "allmlp.tasks.recall:Recall",
     "documents": "allmlp.tasks.documents:Documents",
     "autoencode": "allmlp.tasks.autoencode:Autoencode",

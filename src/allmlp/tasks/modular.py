@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from allmlp.tasks.task import Batch, Task, generator
+from allmlp.tasks.task import IGNORED, Batch, Task, generator
 
 RECIPE = 1
 
@@ -35,3 +35,11 @@ class ModularAddition(Task):
     def validation(self) -> list[Batch]:
         """The pairs that were kept from training."""
         return [self._rest] if len(self._rest.tokens) else []
+
+
+class ModularAdditionCausal(ModularAddition):
+    """The same for models that predict every token: targets (n, 2), supervised at the second token alone."""
+
+    def _pairs(self, pairs: Tensor) -> Batch:
+        sums = super()._pairs(pairs).targets
+        return Batch(pairs, torch.stack([torch.full_like(sums, IGNORED), sums], dim=1))

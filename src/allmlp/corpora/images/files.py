@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from allmlp.corpora.images.form import Form
+from allmlp.corpora.images import Form
 from allmlp.corpora.local import matches, remembered_sha256
 from allmlp.corpora.rows import parquet_batches
 from allmlp.errors import UserError

@@ -14,8 +14,8 @@ from numpy.lib import format as npy
 from pydantic import Field
 
 from allmlp.corpora.addresses import Address
+from allmlp.corpora.images import Form
 from allmlp.corpora.images.fetching import fetch
-from allmlp.corpora.images.form import Form
 from allmlp.errors import UserError
 from allmlp.images.writer import Images
 from allmlp.strict import Strict

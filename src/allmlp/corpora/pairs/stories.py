@@ -23,5 +23,5 @@ class StoriesPairs(PairSource):
         """The pairs, in order. `root` is not used."""
         from allmlp.corpora import stories
 
-        told = (stories.story(self.seed, index) for index in range(self.documents))
-        return (Pair(one.summary if self.query == "summary" else one.paraphrase, one.text) for one in told)
+        found = (stories.story(self.seed, index) for index in range(self.documents))
+        return (Pair(one.summary if self.query == "summary" else one.paraphrase, one.text) for one in found)

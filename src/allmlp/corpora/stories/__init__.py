@@ -63,7 +63,7 @@ def story(seed: int, index: int) -> Story:
     Raises UserError unless seed >= 0 and 0 <= index < 2**64.
     """
     topic, text, bound, nats = _derive(seed, index)
-    return _told(topic, text, bound, nats)
+    return Story(text, summaries.summary(bound), summaries.paraphrase(topic, bound), topic, nats)
 
 
 def documents(seed: int, count: int) -> Iterator[str]:
@@ -80,7 +80,3 @@ def _derive(seed: int, index: int) -> tuple[str, str, Bindings, float]:
     bound: Bindings = {}
     nats = math.log(len(topics())) + sample(compiled(topic), rng, bound, pieces)
     return topic, "".join(pieces), bound, nats
-
-
-def _told(topic: str, text: str, bound: Bindings, nats: float) -> Story:
-    return Story(text, summaries.summary(bound), summaries.paraphrase(topic, bound), topic, nats)

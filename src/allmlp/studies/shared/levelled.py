@@ -33,18 +33,10 @@ def measure(trained: Trained) -> pd.DataFrame:
     done, ending = trained.ending["steps_done"], trained.ending["validation_loss"]
     curve, budget, readings = of_log(trained.log, done, ending), trained.run.steps, _readings(trained, done)
     found = levelled(curve, budget)
-    row = {
-        "steps": done,
-        "readings_1": readings,
-        "source": found.source,
-        "values": found.values,
-        "loss_nats": found.loss,
-        "slope_nats_per_doubling": found.per_doubling,
-        "slope_error_nats": found.error,
-        "slope_nats_per_reading": per_step(curve, budget) * done / readings if readings else NONE,
-        "level_1": NONE if found.level is None else float(found.level),
-    }
-    return pd.DataFrame([row])[list(COLUMNS)]
+    per_reading = per_step(curve, budget) * done / readings if readings else NONE
+    losses = (found.loss, found.per_doubling, found.error, per_reading)
+    row = (done, readings, found.source, found.values, *losses, NONE if found.level is None else float(found.level))
+    return pd.DataFrame([row], columns=list(COLUMNS))
 
 
 def _readings(trained: Trained, done: int) -> float:

@@ -1,7 +1,7 @@
 """Runs of study 004: variants of the triangular model, pre-training and fine-tuning, and measures without training."""
 
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, product
 from typing import Any, Self
 
 from pydantic import Field, model_validator
@@ -63,13 +63,10 @@ class Settings(StudySettings):
         refuse_unknown_names("variant", [PUBLISHED, *self.compared, *others], self.variants)
         if self.fine_tuning and not self.pretraining:
             raise ValueError("fine_tuning goes on from pretraining: give both, or neither")
-        if (
-            self.fine_tuning
-            and self.pretraining
-            and (late := set(self.fine_tuning.seeds) - set(self.pretraining.seeds))
-        ):
+        continued, begun = (part.seeds if part else [] for part in (self.fine_tuning, self.pretraining))
+        if late := set(continued) - set(begun):
             raise ValueError(
-                f"fine_tuning.seeds {sorted(late)} are not among pretraining.seeds, whose runs they go on from"
+                f"fine_tuning.seeds {sorted(late)} are not among pretraining.seeds, whose runs they continue"
             )
         if self.search:
             further = [part.seeds for part in (self.pretraining, self.fine_tuning) if part]
@@ -97,9 +94,8 @@ def runs(settings: Settings, context: Context) -> list[Run]:
         rates = list(_search(settings, context, settings.variants[name].searched_as or name))
         searched[name] = tuple(run.id for run in rates)
         found += rates
-    for name in settings.compared:
-        for seed in settings.seeds:
-            found.append(_run(settings, context, "comparison", name, seed, settings.steps, search=searched[name]))
+    for name, seed in product(settings.compared, settings.seeds):
+        found.append(_run(settings, context, "comparison", name, seed, settings.steps, search=searched[name]))
     return [*found, *_further(settings, context, searched[PUBLISHED]), _formulae(settings)]
 
 
@@ -157,9 +153,8 @@ def _search(
     if search := settings.search:
         for seed, rate in search.settings():
             if only in (None, seed):
-                yield _run(
-                    settings, context, "search", variant, seed, search.steps, rate=rate, measures=SHARED, **changes
-                )
+                own = {"rate": rate, "measures": SHARED, **changes}
+                yield _run(settings, context, "search", variant, seed, search.steps, **own)
 
 
 def _run(
@@ -180,15 +175,14 @@ def _run(
     options = settings.variants[variant].hyperparameters
     rate = rate or settings.optimiser.learning_rate
     searching = part == "search"
-    labels: dict[str, str | int | float] = {"model": ARCHITECTURE, "part": part, "variant": variant, "corpus": corpus}
-    labels |= sizes | ({"learning_rate": rate} if searching else {})
+    labels: dict[str, Any] = {"model": ARCHITECTURE, "part": part, "variant": variant, "corpus": corpus, **sizes}
     named = f"{variant}-{corpus}" if part == "comparison" else f"{variant}-{corpus}-{part}"
     named += "-continued" if searching and changes.get("continues") else ""
     writes = {"pretraining": ("milestones", *OF_WRITERS), "alone": OF_WRITERS, "fine-tuning": OF_WRITERS}
     return Run(
         study="triangular",
         name=f"{named}-rate{rate:g}" if searching else named,
-        labels=labels,
+        labels=labels | ({"learning_rate": rate} if searching else {}),
         architecture=ARCHITECTURE,
         hyperparameters={"vocabulary": context.vocabulary(corpus), **sizes, **options},
         **next_token(settings, context, corpus),

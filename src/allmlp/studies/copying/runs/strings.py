@@ -1,7 +1,6 @@
 """Runs on strings: the comparison of architectures, the ablations of CausalRN, sweeps, and the grid that maps them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -108,42 +107,71 @@ class StringSettings(StudySettings):
         return self
 
 
-class Network(NamedTuple):
+class Training(NamedTuple):
     """The settings in which trainings differ, besides the seed."""
 
+    part: str
+    name: str
+    steps: int
     model: str
     string_length: int
     d_model: int
     n_blocks: int
     learning_rate: float
     options: dict[str, Any]
+    variant: str = "published"
+
+    def run(self, settings: StringSettings, context: Context, seed: int, search: tuple[str, ...] = ()) -> Run:
+        """The training with one seed."""
+        length, sizes = self.string_length, {"d_model": self.d_model, "n_blocks": self.n_blocks}
+        curves = OF_CURVES if self.part in CURVES_OF else OF_EVERY_STRING_RUN
+        return Run(
+            study="copying",
+            name=self.name,
+            labels={
+                "model": self.model,
+                "part": self.part,
+                "variant": self.variant,
+                "string_length": length,
+                **sizes,
+                "learning_rate": self.learning_rate,
+                "n_heads": self.options.get("n_heads", 1),
+            },
+            architecture=self.model,
+            hyperparameters={"vocabulary": VOCABULARY, "context": 2 * length + 2, **sizes, **self.options},
+            task="copying",
+            task_parameters={"string_length": length, "batch_size": settings.batch_size},
+            optimiser={**settings.optimiser.model_dump(), "learning_rate": self.learning_rate},
+            steps=self.steps,
+            seed=seed,
+            measures=SHARED if self.part == "search" else curves,
+            search=search,
+            **settings.machine(context.device),
+        )
 
 
 def runs(settings: StringSettings, context: Context) -> list[Run]:
     """Every training on strings, the comparison's longest strings first."""
-    return [
-        *_searches(settings, context),
-        *_comparison(settings, context),
-        *_ablations(settings, context),
-        *_long(settings, context),
-        *_sweep(settings, context),
-        *_grid(settings, context),
-    ]
+    every = (_searches, _comparison, _ablations)
+    found = [run for of in every for run in of(settings, context)]
+    others = [*_long(settings), *_sweep(settings), *_grid(settings)]
+    return found + [training.run(settings, context, seed) for training, seed in others]
 
 
-def _network(settings: StringSettings, model: str, length: int) -> Network:
+def _training(settings: StringSettings, part: str, model: str, length: int, steps: int | None = None) -> Training:
     own = settings.models.get(model, Model())
-    rate = own.learning_rate or settings.optimiser.learning_rate
-    return Network(model, length, settings.d_model, settings.n_blocks, rate, own.hyperparameters)
+    rate, steps = own.learning_rate or settings.optimiser.learning_rate, steps or settings.steps
+    size = settings.d_model, settings.n_blocks
+    return Training(part, f"{model}-string{length}", steps, model, length, *size, rate, own.hyperparameters)
 
 
 def _search(settings: StringSettings, context: Context, model: str, length: int) -> Iterator[Run]:
     """A run per seed of the search and learning rate; none where this scale does not search."""
     if search := settings.search:
+        training = _training(settings, "search", model, length, search.steps)
         for seed, rate in search.settings():
-            network = _network(settings, model, length)._replace(learning_rate=rate)
-            name = f"{model}-string{length}-rate{rate:g}"
-            yield _run(settings, context, "search", network, seed, search.steps, name)
+            of_rate = training._replace(name=f"{training.name}-rate{rate:g}", learning_rate=rate)
+            yield of_rate.run(settings, context, seed)
 
 
 def _searches(settings: StringSettings, context: Context) -> Iterator[Run]:
@@ -152,89 +180,49 @@ def _searches(settings: StringSettings, context: Context) -> Iterator[Run]:
 
 
 def _comparison(settings: StringSettings, context: Context) -> Iterator[Run]:
-    for length in sorted(settings.string_lengths, reverse=True):
-        for model in settings.models:
-            network, name = _network(settings, model, length), f"{model}-string{length}"
-            search = tuple(run.id for run in _search(settings, context, model, length))
-            for seed in settings.seeds:
-                yield replace(_run(settings, context, "comparison", network, seed, settings.steps, name), search=search)
-
-
-def _long(settings: StringSettings, context: Context) -> Iterator[Run]:
-    if long := settings.long:
-        for length, model, seed in product(long.string_lengths, settings.models, long.seeds):
-            network = _network(settings, model, length)
-            yield _run(settings, context, "long", network, seed, long.steps, f"{model}-string{length}")
+    for length, model in product(sorted(settings.string_lengths, reverse=True), settings.models):
+        search = tuple(run.id for run in _search(settings, context, model, length))
+        for seed in settings.seeds:
+            yield _training(settings, "comparison", model, length).run(settings, context, seed, search)
 
 
 def _ablations(settings: StringSettings, context: Context) -> Iterator[Run]:
     if ablations := settings.ablations:
-        base = _network(settings, "causal-rn", ablations.string_length)
-        search = tuple(run.id for run in _search(settings, context, "causal-rn", ablations.string_length))
+        length = ablations.string_length
+        base = _training(settings, "ablation", "causal-rn", length)
+        search = tuple(run.id for run in _search(settings, context, "causal-rn", length))
         for variant, seed in product(ablations.variants or settings.variants, ablations.seeds):
-            network = base._replace(options={**base.options, **settings.variants[variant]})
-            name = f"causal-rn-{variant}-string{base.string_length}"
-            run = _run(settings, context, "ablation", network, seed, settings.steps, name, variant)
-            yield replace(run, search=search)
+            options = {**base.options, **settings.variants[variant]}
+            training = base._replace(name=f"causal-rn-{variant}-string{length}", options=options, variant=variant)
+            yield training.run(settings, context, seed, search)
 
 
-def _sweep(settings: StringSettings, context: Context) -> Iterator[Run]:
+Trainings = Iterator[tuple[Training, int]]  # each with a seed
+
+
+def _long(settings: StringSettings) -> Trainings:
+    if long := settings.long:
+        for length, model, seed in product(long.string_lengths, settings.models, long.seeds):
+            yield _training(settings, "long", model, length, long.steps), seed
+
+
+def _sweep(settings: StringSettings) -> Trainings:
     if not (sweep := settings.sweep):
         return
     length, steps = sweep.string_length, sweep.steps
     for model, rate, seed in product(sweep.models, sweep.learning_rates, sweep.seeds):
-        network = _network(settings, model, length)._replace(learning_rate=rate)
-        yield _run(settings, context, "sweep", network, seed, steps, f"{model}-rate{rate:g}-string{length}")
-    base = _network(settings, "transformer", length)
+        training = _training(settings, "sweep", model, length, steps)
+        yield training._replace(name=f"{model}-rate{rate:g}-string{length}", learning_rate=rate), seed
+    base = _training(settings, "heads", "transformer", length, steps)
     for heads, seed in product(sweep.n_heads, sweep.seeds):  # one head is the sweep's own, at the common rate
-        network = base._replace(options={**base.options, "n_heads": heads})
-        yield _run(settings, context, "heads", network, seed, steps, f"transformer-heads{heads}-string{length}")
+        name, options = f"transformer-heads{heads}-string{length}", {**base.options, "n_heads": heads}
+        yield base._replace(name=name, options=options), seed
 
 
-def _grid(settings: StringSettings, context: Context) -> Iterator[Run]:
-    if not (grid := settings.grid):
-        return
-    for d, blocks, rate, model in product(grid.d_model, grid.n_blocks, grid.learning_rates, grid.models):
-        network = _network(settings, model, grid.string_length)
-        network = network._replace(d_model=d, n_blocks=blocks, learning_rate=rate)
-        name = f"{model}-d{d}-blocks{blocks}-rate{rate:g}-string{grid.string_length}"
-        for seed in grid.seeds:
-            yield _run(settings, context, "grid", network, seed, grid.steps, name)
-
-
-def _run(
-    settings: StringSettings,
-    context: Context,
-    part: str,
-    network: Network,
-    seed: int,
-    steps: int,
-    name: str,
-    variant: str = "published",
-) -> Run:
-    model, length, d_model, n_blocks, rate, options = network
-    labels = {
-        "model": model,
-        "part": part,
-        "variant": variant,
-        "string_length": length,
-        "d_model": d_model,
-        "n_blocks": n_blocks,
-        "learning_rate": rate,
-        "n_heads": options.get("n_heads", 1),
-    }
-    sizes = {"vocabulary": VOCABULARY, "context": 2 * length + 2, "d_model": d_model, "n_blocks": n_blocks}
-    return Run(
-        study="copying",
-        name=name,
-        labels=labels,
-        architecture=model,
-        hyperparameters={**sizes, **options},
-        task="copying",
-        task_parameters={"string_length": length, "batch_size": settings.batch_size},
-        optimiser={**settings.optimiser.model_dump(), "learning_rate": rate},
-        steps=steps,
-        seed=seed,
-        measures=SHARED if part == "search" else OF_CURVES if part in CURVES_OF else OF_EVERY_STRING_RUN,
-        **settings.machine(context.device),
-    )
+def _grid(settings: StringSettings) -> Trainings:
+    if grid := settings.grid:
+        for d, blocks, rate, model in product(grid.d_model, grid.n_blocks, grid.learning_rates, grid.models):
+            training = _training(settings, "grid", model, grid.string_length, grid.steps)
+            name = f"{model}-d{d}-blocks{blocks}-rate{rate:g}-string{grid.string_length}"
+            training = training._replace(name=name, d_model=d, n_blocks=blocks, learning_rate=rate)
+            yield from ((training, seed) for seed in grid.seeds)

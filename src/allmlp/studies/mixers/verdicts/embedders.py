@@ -30,11 +30,11 @@ from allmlp.studies.mixers.verdicts.sides import (
     UNTRAINED_TRANSFORMER,
     embeds_better,
     of_scale,
-    of_what_was_read,
     on_sides,
     printed_losses,
     truncated,
     where_learnt,
+    with_truncation_note,
 )
 from allmlp.studies.rules import NotPlannedError, below, every
 
@@ -51,7 +51,7 @@ def mixer_embeds_better(evidence: Evidence) -> Finding:
         "(a) transformer's minus mixer's": embeds_better(rows, transformer, mixer, margin),
         "(b) printed test losses": printed_losses(evidence, printed),
     }
-    return of_what_was_read(parts, rows, mixer, transformer)
+    return with_truncation_note(parts, rows, mixer, transformer)
 
 
 def gap_widens(evidence: Evidence) -> Finding:
@@ -76,7 +76,7 @@ def gap_widens(evidence: Evidence) -> Finding:
         "(b) last minus lowest": on_sides(rise, lambda up: better(up, margin, unit=NATS)),
         "(c) printed test losses": printed_losses(evidence, printed, refuting=2),
     }
-    return of_what_was_read(parts, rows, mixer, transformer, of_mixer, of_transformer)
+    return with_truncation_note(parts, rows, mixer, transformer, of_mixer, of_transformer)
 
 
 def transformer_teaches_nothing(evidence: Evidence) -> Finding:
@@ -102,7 +102,7 @@ def transformer_teaches_nothing(evidence: Evidence) -> Finding:
         "(c) mixer's, fewer minus more pairs": embeds_better(rows, mixer._replace(fewer=True), mixer, margin),
         "(d) printed test losses": printed_losses(evidence, printed, refuting=2),
     }
-    return of_what_was_read(parts, rows, mixer, *positions.values())
+    return with_truncation_note(parts, rows, mixer, *positions.values())
 
 
 def untrained_embeds_nothing(evidence: Evidence) -> Finding:
@@ -117,7 +117,7 @@ def untrained_embeds_nothing(evidence: Evidence) -> Finding:
     overlap = of_setting(rows, untrained)["shared_words_1"].mean()
     said = f"{overlap:.0%} of a query's content words are in its text, of both what is read{_beside(rows, transformer)}"
     parts = {"(a) nothing at 128": none, "(b) little at 32": replace(little, text=f"{little.text}; {said}")}
-    return of_what_was_read(parts, rows, untrained._replace(context=LARGE), untrained)
+    return with_truncation_note(parts, rows, untrained._replace(context=LARGE), untrained)
 
 
 def autoencoder_embeds_no_better(evidence: Evidence) -> Finding:
@@ -133,7 +133,7 @@ def autoencoder_embeds_no_better(evidence: Evidence) -> Finding:
             gap, lambda nats: below(nats, loss, NATS), "reproduced", loss, *of
         ),
     }
-    return of_what_was_read(parts, rows, untrained, autoencoder)
+    return with_truncation_note(parts, rows, untrained, autoencoder)
 
 
 def shared_words(evidence: Evidence) -> Finding:
@@ -158,7 +158,7 @@ def training_embeds(evidence: Evidence) -> Finding:
         "(a) mixer": embeds_better(rows, untrained, trained, margin),
         "(b) transformer": embeds_better(rows, untrained_transformer, transformer, margin),
     }
-    return of_what_was_read(parts, rows, *settings)
+    return with_truncation_note(parts, rows, *settings)
 
 
 def mean_embeds_better(evidence: Evidence) -> Finding:
@@ -168,7 +168,7 @@ def mean_embeds_better(evidence: Evidence) -> Finding:
         f"{letter} {setting.embedder}": embeds_better(rows, setting, setting._replace(position="mean"), margin)
         for letter, setting in (("(a)", MIXER), ("(b)", TRANSFORMER))
     }
-    return of_what_was_read(parts, rows, MIXER, TRANSFORMER)
+    return with_truncation_note(parts, rows, MIXER, TRANSFORMER)
 
 
 def _beside(rows: pd.DataFrame, transformer: Setting) -> str:

@@ -19,9 +19,9 @@ from allmlp.studies.mixers.verdicts.sides import (
     SHARE,
     TRANSFORMER,
     of_scale,
-    of_what_was_read,
     on_sides,
     where_learnt,
+    with_truncation_note,
 )
 from allmlp.studies.rules import NotPlannedError, below, every
 
@@ -43,7 +43,7 @@ def distances_are_poor(evidence: Evidence) -> Finding:
         found[name] = where_learnt(
             by_side(gaps, setting, "gap_1"), lambda gap: below(gap, -margin, SHARE), "contradicted", 0.0, learnt
         )
-    return of_what_was_read(found, evidence.table("retrieval"), setting)
+    return with_truncation_note(found, evidence.table("retrieval"), setting)
 
 
 def bidirectional_transformer_fails(evidence: Evidence) -> Finding:
@@ -54,7 +54,7 @@ def bidirectional_transformer_fails(evidence: Evidence) -> Finding:
         "(b) mended": _nowhere(rows, MENDED, margin, beside=TRANSFORMER),
         "(c) replacing the query, as published": _not_zero(evidence.table("query_effect")),
     }
-    return of_what_was_read(parts, rows, AS_PUBLISHED, MENDED)
+    return with_truncation_note(parts, rows, AS_PUBLISHED, MENDED)
 
 
 def information_is_there(evidence: Evidence) -> Finding:
@@ -73,7 +73,7 @@ def information_is_there(evidence: Evidence) -> Finding:
         name: replace(part, text=f"{part.text}; the matcher {_gained(rows, setting)}")
         for (name, part), setting in zip(parts.items(), settings, strict=True)
     }
-    return of_what_was_read(parts, rows, *settings)
+    return with_truncation_note(parts, rows, *settings)
 
 
 def tournament_grows(evidence: Evidence) -> Finding:

@@ -74,8 +74,8 @@ def printed_losses(evidence: Evidence, losses: Mapping[str, tuple[Setting, str]]
     return only_on_paper(evidence, found, refuting=refuting)
 
 
-def of_what_was_read(findings: Mapping[str, Finding], rows: pd.DataFrame, *settings: Setting) -> Finding:
-    """The claim of these parts; the first part's text says how much of the texts the embedders of `settings` read."""
+def with_truncation_note(findings: Mapping[str, Finding], rows: pd.DataFrame, *settings: Setting) -> Finding:
+    """The claim of these parts. The text of the first part notes how much of the texts the embedders truncate."""
     name, first = next(iter(findings.items()))
     return whole({**findings, name: replace(first, text=f"{first.text}; {truncated(rows, *settings)}")})
 
