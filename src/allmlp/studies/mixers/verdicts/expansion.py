@@ -13,17 +13,7 @@ from allmlp.report.statistics import Finding, better, equal
 from allmlp.studies.mixers import budgets, step_times
 from allmlp.studies.mixers.parts import EXPANDED, FLAT, of_model, widths, with_half_the_width
 from allmlp.studies.mixers.step_times import name_of
-from allmlp.studies.mixers.verdicts.common import (
-    NATS,
-    behind,
-    both,
-    by_clock,
-    of_parts,
-    only_on_paper,
-    smallest,
-    trainings,
-    within,
-)
+from allmlp.studies.mixers.verdicts import common
 from allmlp.studies.rules import NotComparableError, of_part
 
 MANY_HEADS = "llama-16"
@@ -32,13 +22,13 @@ PRINTED_WIDTH = 256  # of the expanded mixer with printed losses in the article'
 
 def expanded_mixer(evidence: Evidence) -> Finding:
     """001-3: do the expanded mixer's last losses agree with the printed ones?"""
-    mixer = widths(trainings(evidence), EXPANDED).get(PRINTED_WIDTH)
-    return only_on_paper(evidence, None if mixer is None else both(mixer, ""))
+    mixer = widths(common.trainings(evidence), EXPANDED).get(PRINTED_WIDTH)
+    return common.only_on_paper(evidence, None if mixer is None else common.both(mixer, ""))
 
 
 def llama_of_half_the_width(evidence: Evidence) -> Finding:
     """001-4: printed losses; beside the expanded mixer alike at equal steps, worse at equal time, larger in memory."""
-    rows, margin = trainings(evidence), evidence.margin
+    rows, margin = common.trainings(evidence), evidence.margin
     mixer, llama = with_half_the_width(rows, EXPANDED, MANY_HEADS)
     memory = evidence.table("training_memory").set_index("run")["peak_bytes"]
     ratio = _of_seed(memory, llama) / _of_seed(memory, mixer)
@@ -46,13 +36,13 @@ def llama_of_half_the_width(evidence: Evidence) -> Finding:
     def alike() -> Finding:
         at_steps = min(evidence.paper["equal_steps"], budgets.budget([mixer, llama], "steps"))
         apart = budgets.at(llama, "steps", at_steps) - budgets.at(mixer, "steps", at_steps)
-        return equal(apart.to_numpy(), margin["loss_nats"], unit=NATS)
+        return equal(apart.to_numpy(), margin["loss_nats"], unit=common.NATS)
 
-    return of_parts(
+    return common.of_parts(
         {
-            "(a) Llama's printed losses": partial(only_on_paper, evidence, both(llama, "")),
+            "(a) Llama's printed losses": partial(common.only_on_paper, evidence, common.both(llama, "")),
             "(b) alike at equal steps": alike,
-            "(c) Llama behind at equal time": partial(behind, llama, mixer, "seconds", margin["loss_nats"]),
+            "(c) Llama behind at equal time": partial(common.behind, llama, mixer, "seconds", margin["loss_nats"]),
             "(d) Llama's memory over the mixer's": partial(better, ratio.to_numpy(), margin["memory_ratio_1"]),
         },
         rows,
@@ -61,24 +51,24 @@ def llama_of_half_the_width(evidence: Evidence) -> Finding:
 
 def flat_against_expanded(evidence: Evidence) -> Finding:
     """001-7: the flat mixer beats the expanded one of the same width at equal time, at every width."""
-    rows = trainings(evidence)
+    rows = common.trainings(evidence)
     flat, expanded = widths(rows, FLAT), widths(rows, EXPANDED)
     shared = sorted(set(flat) & set(expanded))
     losses = {
         key.replace("loss", f"loss_d{width}"): values
         for width, of_width in expanded.items()
-        for key, values in both(of_width, "").items()
+        for key, values in common.both(of_width, "").items()
     }
     known = {key: values for key, values in losses.items() if key in evidence.paper}
 
     def ahead() -> Finding:
         leads = {f"{width}": pd.Series(budgets.compared(expanded[width], flat[width], "seconds")) for width in shared}
-        return better(smallest(leads).to_numpy(), evidence.margin["loss_nats"], unit=NATS)
+        return better(common.smallest(leads).to_numpy(), evidence.margin["loss_nats"], unit=common.NATS)
 
-    return of_parts(
+    return common.of_parts(
         {
             f"(a) flat ahead at equal time, widths {', '.join(map(str, shared))}": ahead,
-            "(b) printed losses": partial(only_on_paper, evidence, known or None, refuting=2),
+            "(b) printed losses": partial(common.only_on_paper, evidence, known or None, refuting=2),
         },
         rows,
     )
@@ -86,20 +76,20 @@ def flat_against_expanded(evidence: Evidence) -> Finding:
 
 def expanded_at_equal_samples(evidence: Evidence) -> Finding:
     """001-8: the flat mixer is ahead after the same samples, too, and the expanded one 20 to 50 % slower."""
-    rows, margin = trainings(evidence), evidence.margin
+    rows, margin = common.trainings(evidence), evidence.margin
     flat, expanded = of_model(rows, FLAT), of_model(rows, EXPANDED)
     range_ = margin["slower_low_share_1"], margin["slower_high_share_1"]
-    losses = {**both(expanded, "expanded_"), **both(flat, "flat_")}
+    losses = {**common.both(expanded, "expanded_"), **common.both(flat, "flat_")}
 
     def slower() -> Finding:
         of_flat, of_expanded = (_per_step(rows, of_one) for of_one in (flat, expanded))
-        return by_clock(within(1 - of_flat / of_expanded, *range_, "of the throughput"), rows)
+        return common.by_clock(common.within(1 - of_flat / of_expanded, *range_, "of the throughput"), rows)
 
-    return of_parts(
+    return common.of_parts(
         {
-            "(a) flat ahead at equal samples": partial(behind, expanded, flat, "steps", margin["loss_nats"]),
+            "(a) flat ahead at equal samples": partial(common.behind, expanded, flat, "steps", margin["loss_nats"]),
             "(b) throughput lost by expansion": slower,
-            "(c) printed losses": partial(only_on_paper, evidence, losses, refuting=2),
+            "(c) printed losses": partial(common.only_on_paper, evidence, losses, refuting=2),
         }
     )
 
@@ -114,7 +104,7 @@ def speed(evidence: Evidence) -> Finding:
         "(b) about six times": (claimed / factor, claimed * factor),
     }
     unit = "log of the ratio of seconds per step"
-    parts = {name: within(ratio, math.log(low), math.log(high), unit) for name, (low, high) in limits.items()}
+    parts = {name: common.within(ratio, math.log(low), math.log(high), unit) for name, (low, high) in limits.items()}
     said = f"the ratio {math.exp(ratio.mean()):.2f}, {where}"
     return whole({name: replace(part, text=f"{part.text}; {said}") for name, part in parts.items()})
 

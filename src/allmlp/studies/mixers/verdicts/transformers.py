@@ -9,17 +9,7 @@ from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, Values, better
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.parts import FLAT, of_model
-from allmlp.studies.mixers.verdicts.common import (
-    NATS,
-    PAPER_SCALE,
-    behind,
-    both,
-    of_parts,
-    only_on_paper,
-    printed,
-    smallest,
-    trainings,
-)
+from allmlp.studies.mixers.verdicts import common
 from allmlp.studies.rules import NotPlannedError, every, of_part, undecided
 
 HEADS = (16, 8, 4, 2)
@@ -29,17 +19,17 @@ GPT = "gpt-"  # with its number of heads
 
 def heads(evidence: Evidence) -> Finding:
     """001-15: fewer heads are better in the same time, more heads at the same samples."""
-    rows, margin = trainings(evidence), evidence.margin["loss_nats"]
+    rows, margin = common.trainings(evidence), evidence.margin["loss_nats"]
     two, four, sixteen = (of_model(rows, f"llama-{count}") for count in (2, 4, 16))
     losses: dict[str, Values] = {}
-    for count in HEADS if evidence.scale == PAPER_SCALE else ():
-        printed_of = both(of_model(rows, f"llama-{count}"), "")
+    for count in HEADS if evidence.scale == common.PAPER_SCALE else ():
+        printed_of = common.both(of_model(rows, f"llama-{count}"), "")
         losses |= {key.replace("loss", f"loss_h{count}"): values for key, values in printed_of.items()}
-    return of_parts(
+    return common.of_parts(
         {
-            "(a) 16 heads behind 4 at equal time": partial(behind, sixteen, four, "seconds", margin),
-            "(b) 2 heads behind 16 at equal samples": partial(behind, two, sixteen, "steps", margin),
-            "(c) printed losses": partial(only_on_paper, evidence, losses, refuting=2),
+            "(a) 16 heads behind 4 at equal time": partial(common.behind, sixteen, four, "seconds", margin),
+            "(b) 2 heads behind 16 at equal samples": partial(common.behind, two, sixteen, "steps", margin),
+            "(c) printed losses": partial(common.only_on_paper, evidence, losses, refuting=2),
         },
         rows,
     )
@@ -47,26 +37,26 @@ def heads(evidence: Evidence) -> Finding:
 
 def three_settings(evidence: Evidence) -> Finding:
     """001-16: the printed losses of three settings of one Llama, and their order."""
-    rows = trainings(evidence)
-    if evidence.scale != PAPER_SCALE:
+    rows = common.trainings(evidence)
+    if evidence.scale != common.PAPER_SCALE:
         raise NotPlannedError("needs the three settings of the article's four V100, which are not planned")
     found = {prefix: of_model(rows, name) for prefix, name in RATES.items()}
     losses: dict[str, Values] = {}
     for prefix, of_one in found.items():
-        losses |= both(of_one, prefix)
+        losses |= common.both(of_one, prefix)
     first, second, third = (budgets.ends(of_one) for of_one in found.values())
     return every(
         {
-            "printed losses": printed(evidence, losses, refuting=2),
-            "a larger rate is better": better((first - second).to_numpy(), 0.0, unit=NATS),
-            "larger batches are better still": better((second - third).to_numpy(), 0.0, unit=NATS),
+            "printed losses": common.printed(evidence, losses, refuting=2),
+            "a larger rate is better": better((first - second).to_numpy(), 0.0, unit=common.NATS),
+            "larger batches are better still": better((second - third).to_numpy(), 0.0, unit=common.NATS),
         }
     )
 
 
 def early_gpt(evidence: Evidence) -> Finding:
     """001-20: the mixer is far ahead of an early GPT at equal time, its number of heads tuned."""
-    rows, margin = trainings(evidence), evidence.margin["gap_nats"]
+    rows, margin = common.trainings(evidence), evidence.margin["gap_nats"]
     names = sorted(name for name in rows["variant"].unique() if name.startswith(GPT))
     if not names:
         raise NotPlannedError("needs the early GPT, which is not planned")
@@ -74,12 +64,12 @@ def early_gpt(evidence: Evidence) -> Finding:
 
     def all_behind() -> Finding:
         amount = budgets.budget([mixer, *gpts.values()], "seconds")
-        tuned = smallest({name: budgets.at(of_one, "seconds", amount) for name, of_one in gpts.items()})
-        lead = better((tuned - budgets.at(mixer, "seconds", amount)).to_numpy(), margin, unit=NATS)
+        tuned = common.smallest({name: budgets.at(of_one, "seconds", amount) for name, of_one in gpts.items()})
+        lead = better((tuned - budgets.at(mixer, "seconds", amount)).to_numpy(), margin, unit=common.NATS)
         return replace(lead, text=f"{lead.text}{_dropout(evidence)}")
 
     better_of = ", the better of them," if len(names) > 1 else ""
-    return of_parts(
+    return common.of_parts(
         {
             f"(a) {', '.join(names)}{better_of} behind at equal time": all_behind,
             "(b) printed losses": partial(_printed_of, evidence, gpts, mixer),
@@ -94,8 +84,8 @@ def _printed_of(evidence: Evidence, gpts: dict[str, pd.DataFrame], mixer: pd.Dat
         return undecided("not judged: needs the early GPT with two numbers of heads, which are not planned")
     tuned = min(gpts, key=lambda name: budgets.ends(gpts[name]).mean())
     default = max((name for name in gpts if name != tuned), key=lambda name: int(name.removeprefix(GPT)))
-    losses = both(gpts[default], "gpt_") | both(gpts[tuned], "gpt_tuned_") | both(mixer, "mixer_")
-    return only_on_paper(evidence, losses, refuting=2)
+    losses = common.both(gpts[default], "gpt_") | common.both(gpts[tuned], "gpt_tuned_") | common.both(mixer, "mixer_")
+    return common.only_on_paper(evidence, losses, refuting=2)
 
 
 def _dropout(evidence: Evidence) -> str:
