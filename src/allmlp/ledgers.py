@@ -38,17 +38,13 @@ def _form(words: str, right: Callable[[Any], bool]) -> BeforeValidator:
     return BeforeValidator(refuse)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _numbers(key: str) -> Callable[[Any], bool]:
     """Is it a mapping of numbers, with texts as keys that match `key`?"""
 
     def right(value: Any) -> bool:
-        return isinstance(value, dict) and all(
-            isinstance(name, str) and re.fullmatch(key, name) and _is_number(number) for name, number in value.items()
-        )
+        if not isinstance(value, dict) or not all(isinstance(name, str) and re.fullmatch(key, name) for name in value):
+            return False
+        return all(isinstance(one, int | float) and not isinstance(one, bool) for one in value.values())
 
     return right
 

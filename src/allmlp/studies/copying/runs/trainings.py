@@ -32,36 +32,20 @@ class TrainingSettings(Strict):
         """Every architecture with every seed."""
         yield from ((architecture, seed) for architecture in self.models for seed in self.seeds)
 
-    def run(
-        self,
-        study: StudySettings,
-        context: Context,
-        architecture: str,
-        seed: int,
-        *,
-        name: str,
-        part: str,
-        sizes: dict[str, Any],
-        options: dict[str, Any],
-        measures: tuple[str, ...],
-        **task: Any,
-    ) -> Run:
-        """One training. `options`: hyperparameters that are not labels; `study`: the settings of the machine."""
+    def run(self, architecture: str, seed: int, part: str, sizes: dict[str, Any], options: Any, **fields: Any) -> Run:
+        """One training. `options`: hyperparameters that are not labels. `fields`: further ones of the run."""
         model, sizes = self.models[architecture], {**sizes, "d_model": self.d_model, "n_blocks": self.n_blocks}
         rate = {} if model.learning_rate is None else {"learning_rate": model.learning_rate}
         return Run(
             study="copying",
-            name=name,
             labels={"model": architecture, "part": part, "corpus": self.corpus, **sizes},
             architecture=architecture,
             hyperparameters={**options, **sizes, **model.hyperparameters},
             optimiser=self.optimiser.model_dump() | rate,
             steps=self.steps,
             seed=seed,
-            measures=measures,
             keep=log_spaced(self.steps, self.kept_per_decade),
-            **task,
-            **study.machine(context.device),
+            **fields,
         )
 
 
@@ -78,24 +62,16 @@ class TextSettings(TrainingSettings):
 
 def text_runs(settings: TextSettings, study: StudySettings, context: Context) -> list[Run]:
     """One run per model and seed; `study` says how a run computes."""
-    vocabulary = {"vocabulary": context.vocabulary(settings.corpus)}
+    vocabulary, sizes = {"vocabulary": context.vocabulary(settings.corpus)}, {"context": settings.context}
     # as published: with d_h = 4 d a relation's block has the weights of a Transformer's
     wide = {architecture: {"d_relation": 4 * settings.d_model} for architecture in TEXT_RELATIONS}
-    return [
-        settings.run(
-            study,
-            context,
-            architecture,
-            seed,
-            name=f"{architecture}-text-{settings.corpus}",
-            part="text",
-            sizes={"context": settings.context},
-            options={**vocabulary, **wide.get(architecture, {})},
-            measures=OF_EVERY_TEXT_RUN,
-            **next_token(settings, context, settings.corpus),
-        )
-        for architecture, seed in settings.trainings()
-    ]
+    fields = {**next_token(settings, context, settings.corpus), **study.machine(context.device)}
+    found = []
+    for architecture, seed in settings.trainings():
+        options, name = vocabulary | wide.get(architecture, {}), f"{architecture}-text-{settings.corpus}"
+        own = {"name": name, "measures": OF_EVERY_TEXT_RUN}
+        found.append(settings.run(architecture, seed, "text", sizes, options, **own, **fields))
+    return found
 
 
 OF_EVERY_IMAGE_RUN = ("image_curve", *SHARED)
@@ -114,20 +90,13 @@ def image_runs(settings: ImageSettings, study: StudySettings, context: Context) 
     """One run per model and seed; `study` says how a run computes."""
     source = context.images(settings.corpus)
     patches, features = patches_of(source.size, settings.patch)
-    return [
-        settings.run(
-            study,
-            context,
-            architecture,
-            seed,
-            name=f"{architecture}-{settings.corpus}",
-            part="images",
-            sizes={"context": patches, "features": features},
-            options={"vocabulary": source.classes},
-            measures=OF_RELATIONS if architecture in RELATIONS else OF_EVERY_IMAGE_RUN,
-            task="images",
-            task_parameters={name: getattr(settings, name) for name in ("patch", "batch_size", "test_images")},
-            **of_corpus(context, settings.corpus),
-        )
-        for architecture, seed in settings.trainings()
-    ]
+    sizes, classes = {"context": patches, "features": features}, {"vocabulary": source.classes}
+    parameters = {name: getattr(settings, name) for name in ("patch", "batch_size", "test_images")}
+    fields = {"task": "images", "task_parameters": parameters, **of_corpus(context, settings.corpus)}
+    fields |= study.machine(context.device)
+    found = []
+    for architecture, seed in settings.trainings():
+        measures = OF_RELATIONS if architecture in RELATIONS else OF_EVERY_IMAGE_RUN
+        own = {"name": f"{architecture}-{settings.corpus}", "measures": measures}
+        found.append(settings.run(architecture, seed, "images", sizes, classes, **own, **fields))
+    return found
