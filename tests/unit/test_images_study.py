@@ -12,7 +12,6 @@ import torch
 from allmlp import models
 from allmlp.errors import UserError
 from allmlp.report import style
-from allmlp.studies.copying import heat
 from allmlp.studies.copying.figures import trainings as image_figures
 from allmlp.studies.copying.measures import heat_maps, heat_shares, image_curve
 from allmlp.studies.copying.parts import central
@@ -77,7 +76,7 @@ def test_heat_is_what_the_layer_forms_with_all_its_norms(name: str) -> None:
     for weight in model.parameters():
         torch.nn.init.normal_(weight, std=weight.shape[-1] ** -0.5)
     patches = torch.randn(2, 6, 4, dtype=torch.float64)
-    found, layer = heat.heat(model, patches, rows=2)
+    found, layer = heat_maps.heat(model, patches, rows=2)
     assert (found.shape, layer) == ((2, 2, 3), 6)
     x = model.residual(patches, 5)
     mixer = model.blocks[5].mixer
@@ -105,7 +104,7 @@ def test_the_terms_of_heat_add_up_to_what_the_mixer_reads() -> None:
 def test_networks_without_relations_have_no_heat() -> None:
     model = models.build("transformer-classifier", vocabulary=5, context=4, features=4, d_model=8, n_blocks=1)
     with pytest.raises(UserError, match="no heat map"):
-        heat.heat(model, torch.zeros(1, 4, 4), rows=2)
+        heat_maps.heat(model, torch.zeros(1, 4, 4), rows=2)
     assert set(OF_RELATIONS) - set(OF_EVERY_IMAGE_RUN) == {"heat_maps", "heat_shares"}
 
 

@@ -11,7 +11,6 @@ import torch
 from allmlp import models, tasks
 from allmlp.errors import UserError
 from allmlp.sampling import greedy
-from allmlp.studies.mixers import structure
 from allmlp.studies.mixers.measures import completions, dimensions, generation_speed, hidden_units, masking
 from allmlp.studies.mixers.runs import Settings, representation
 from allmlp.studies.mixers.runs import formulae as formulae_runs
@@ -26,19 +25,19 @@ def judged(claim: str, **tables: pd.DataFrame) -> list[str]:
 
 def test_the_worked_example_is_the_papers_and_a_mask_with_a_slip_is_not(monkeypatch):
     """x_0 gets 2 x_0; x_1 gets x_0 + x_1; x_2 gets x_0 + 4 x_1 + x_2."""
-    assert structure.example() == {"masked weights": 0, "output": 0}
-    monkeypatch.setattr(structure, "PRINTED_OUTPUT", ((2, 1, 1), (0, 1, 4), (0, 0, 1)))  # transposed
-    assert structure.example()["output"] > 0
+    assert masking.example() == {"masked weights": 0, "output": 0}
+    monkeypatch.setattr(masking, "PRINTED_OUTPUT", ((2, 1, 1), (0, 1, 4), (0, 0, 1)))  # transposed
+    assert masking.example()["output"] > 0
 
 
-@pytest.mark.parametrize("form", structure.FORMS)
+@pytest.mark.parametrize("form", masking.FORMS)
 def test_no_form_of_mixing_reads_the_future_or_learns_masked_weights(form):
-    assert structure.future(structure.FORMS[form]) == 0
-    assert structure.masked_gradients(structure.FORMS[form]) == 0
+    assert masking.future(masking.FORMS[form]) == 0
+    assert masking.masked_gradients(masking.FORMS[form]) == 0
 
 
 def test_a_mixing_without_the_mask_is_found_out():
-    assert structure.future({"causal": False}) > 0
+    assert masking.future({"causal": False}) > 0
 
 
 @pytest.mark.parametrize("expansion", [0.25, 0.5, 0.75, 1.5, 2.0, 4.0])
@@ -50,12 +49,12 @@ def test_hidden_units_that_act_are_those_of_the_masks_product(expansion):
     acting = (second.sum(0) > 0) & (first.sum(1) > 0)
     heard = (second @ first).sum(0) > 0
     weights = int(first[acting].sum() + second[:, acting].sum())
-    expected = structure.Used(H, int(acting.sum()), T, int((~heard).sum()), 2 * H * T, weights)
-    assert structure.used(expansion) == expected
+    expected = hidden_units.Used(H, int(acting.sum()), T, int((~heard).sum()), 2 * H * T, weights)
+    assert hidden_units.used(expansion) == expected
 
 
 def test_an_expansion_of_two_leaves_528_of_2048_weights_a_layer():
-    found = structure.used(2.0)
+    found = hidden_units.used(2.0)
     assert (found.hidden_used, found.hidden, found.weights_used) == (32, 64, 2 * 528)
 
 
@@ -70,7 +69,7 @@ def test_measures_of_the_formulae_give_their_columns_and_the_verdicts_follow():
     leaking = rows["masking"].assign(difference_1=lambda r: r["difference_1"].where(r["property"].ne("future"), 1e-9))
     assert judged("001-1", masking=leaking) == ["reproduced", "contradicted", "reproduced"]
     assert len(exhibits.table("mixers", "hidden_units", rows)) == len(hidden_units.EXPANSIONS)
-    assert len(exhibits.table("mixers", "masking", rows)) == 1 + len(structure.FORMS)
+    assert len(exhibits.table("mixers", "masking", rows)) == 1 + len(masking.FORMS)
 
 
 def test_the_slip_is_shown():

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allmlp.errors import UserError
-from allmlp.studies.mixers.measures.tournament_passes import GROUPS, TEXTS, measure
-from allmlp.studies.mixers.tournament import passes, rounds, search
+from allmlp.studies.mixers.measures.tournament_passes import GROUPS, TEXTS, measure, passes, rounds, search
 
 
 @given(st.integers(1, 3000), st.integers(2, 130), st.integers(0, 2**32 - 1))

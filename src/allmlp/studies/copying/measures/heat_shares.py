@@ -1,4 +1,4 @@
-"""How much of the heat lies in the middle of test images (002-9; see studies/copying/heat.py)."""
+"""How much of the heat lies in the middle of test images (002-9; see heat_maps.py)."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import torch
 
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
-from allmlp.studies.copying.heat import drawn_images, heat
+from allmlp.studies.copying.measures.heat_maps import drawn_images, heat
 from allmlp.studies.copying.parts import central
 
 RECIPE = 1

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from allmlp.columns import exact, numeric
 from allmlp.models.base import SequenceModel
 from allmlp.protocols import Trained
-from allmlp.studies.mixers.tournament import Groups, Winners, passes, search
+from allmlp.studies.mixers.measures.tournament_passes import Groups, Winners, passes, search
 from allmlp.tasks.embeddings import device_here
 from allmlp.tasks.retrieval import Retrieval, draw
 from allmlp.tasks.task import generator
