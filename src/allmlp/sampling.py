@@ -35,14 +35,11 @@ def generate(
 ) -> Tensor:
     """`count` tokens after `prompt` for each of `seeds`: (len(seeds), count) int64, on the CPU, without the prompt.
 
-    A token is drawn from softmax(logits / temperature); temperature 0 takes the largest logit, the first of
-    equals. A row depends on its own seed, not on the other rows. Past the model's context see `StepReader`
-    and `WindowReader`; `pad` fills the window of the latter from the left where the prompt is too short for it.
-
-    Raises:
-        UserError: for an empty prompt, ids that the model does not have, a temperature that is not a number
-            from 0 up, no seed, a negative count, a prompt shorter than the window without `pad`, and logits
-            that are not numbers (a diverged model).
+    A token is drawn from softmax(logits / temperature); temperature 0 takes the largest logit, the first of equals. A
+    row depends on its own seed, not on the other rows. Past the model's context see `StepReader` and `WindowReader`;
+    `pad` fills the window of the latter from the left where the prompt is too short for it. UserError for an empty
+    prompt, ids that the model does not have, a temperature that is not a number from 0 up, no seed, a negative count, a
+    prompt shorter than the window without `pad`, and logits that are not numbers (a diverged model).
     """
     _check(model, prompt, count, temperature, seeds, pad)
     steps = model.causal and model.predicts == "all" and hasattr(model, "step")

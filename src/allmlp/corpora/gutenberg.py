@@ -37,8 +37,7 @@ class GutenbergCorpus(Strict):
     def documents(self, root: Path) -> Iterator[str]:
         """The passages, typographic quotes and dashes in ASCII; a book is fetched when its turn comes.
 
-        Raises:
-            UserError: without a network, for a file that differs from its pin, and one without Gutenberg's marks.
+        UserError without a network, for a file that differs from its pin, and one without Gutenberg's marks.
         """
         for book in self.books:
             text = _inside(fetched(URL.format(book=book), root)).translate(PLAIN)

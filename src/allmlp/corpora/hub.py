@@ -50,9 +50,8 @@ class HubCorpus(Strict):
     def documents(self, root: Path) -> Iterator[str]:
         """The documents in the Hub's order, streamed; blank ones are left out. `root` is not used.
 
-        Raises:
-            UserError: without a network, for a data set, split, configuration or column that is not there,
-                for a row without text, and for a corpus without any text.
+        UserError without a network, for a data set, split, configuration or column that is not there, for a row without
+        text, and for a corpus without any text.
         """
         message = f"{self._where()}: no text arrived. Correct `split:` or `column:`."
         return reading.some(islice(self._texts(), self.limit), message)

@@ -67,8 +67,7 @@ class LocalCorpus(Strict):
     def documents(self, root: Path) -> Iterator[str]:
         """The documents, one after the other; memory holds one document or a MB of text.
 
-        Raises:
-            UserError: for a file that is not of the kind of its name, and a corpus without any text.
+        UserError for a file that is not of the kind of its name, and a corpus without any text.
         """
         paths = self.paths(root)
         texts = (text for path in paths for text in self._texts(path) if text and not text.isspace())
@@ -132,10 +131,7 @@ def matches(files: list[str] | str, root: Path) -> list[Path]:
 def remembered_sha256(path: Path, root: Path, unseen: Callable[[Path], None] | None = None) -> str:
     """sha256 of a file's bytes, cached in `root/work/sources.json` until its size or time differs.
 
-    `unseen` is called with a file that is not cached, and may refuse it.
-
-    Raises:
-        UserError: when the file cannot be read.
+    `unseen` is called with a file that is not cached, and may refuse it. UserError when the file cannot be read.
     """
     memory = root / "work" / "sources.json"
     try:

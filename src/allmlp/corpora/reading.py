@@ -23,8 +23,7 @@ EXPANSION = 200  # times its size that a larger one may; English has 3 to 5, a l
 def kind(path: Path) -> str:
     """`.txt`, `.jsonl` or `.parquet`: the kind by the file's name, without its compression.
 
-    Raises:
-        UserError: for any other name, and for a compressed .parquet (its pages are compressed already).
+    UserError for any other name, and for a compressed .parquet (its pages are compressed already).
     """
     compressed = path.suffix in COMPRESSIONS
     name = path.with_suffix("") if compressed else path
@@ -126,8 +125,7 @@ def text(path: Path) -> Iterator[str]:
 def separated(path: Path, separator: str) -> Iterator[str]:
     """The texts before, between and after the separators of a .txt file, unstripped; the last may be empty.
 
-    Raises:
-        UserError: when the separator never occurs, or not within 64 M characters.
+    UserError when the separator never occurs, or not within 64 M characters.
     """
     rest, found = "", False
     for piece in text(path):

@@ -67,11 +67,8 @@ def write_images(pieces: Iterable[Images], source: Source, folder: Path, *, desc
     """Write `pieces` into `folder`; returns the content of its `meta.json`. Memory holds one piece and the test hashes.
 
     A source with a test split gives it first. The same images give the same bytes. An existing `folder` with the same
-    content is left as it is.
-
-    Raises:
-        UserError: for a label out of range, a split without images, a full or read-only disk, and a `folder` with
-            other content. No failure leaves files behind.
+    content is left as it is. UserError for a label out of range, a split without images, a full or read-only disk, and
+    a `folder` with other content. No failure leaves files behind.
     """
     with partial_folder(folder) as partial, writing(partial, folder):
         splits = {name: _Split(partial, name, source.size) for name in SPLITS}

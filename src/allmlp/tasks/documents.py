@@ -27,10 +27,8 @@ class Documents(Task):
     """Pieces of `context` + 1 tokens at most, each visited once an epoch, in an order drawn from (seed, epoch).
 
     A document's end is supervised. Padding has the same token and is not. The supervised tokens do not depend on the
-    side of the padding. Held out are `validation_documents` documents at most.
-
-    Raises:
-        UserError: for a corpus with fewer pieces than one batch, and an unknown side.
+    side of the padding. Held out are `validation_documents` documents at most. UserError for a corpus with fewer pieces
+    than one batch, and an unknown side.
     """
 
     def __init__(

@@ -13,8 +13,7 @@ from allmlp.tokens import Sequences, TokenFile
 class Windows:
     """Disjoint windows of `context` + 1 tokens of both splits; `batches_per_epoch` batches visit each once.
 
-    Raises:
-        UserError: for a corpus smaller than one batch.
+    UserError for a corpus smaller than one batch.
     """
 
     def __init__(self, tokens: Path, context: int, batch_size: int) -> None:

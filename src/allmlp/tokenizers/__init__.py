@@ -23,9 +23,8 @@ RECIPE = 1
 def fit(spec: "Fitting", documents: Iterable[str], root: Path = Path()) -> Tokenizer:
     """The tokenizer of `spec`. Only kinds that learn from the corpus read `documents`.
 
-    Raises:
-        UserError: for a corpus too small for the vocabulary or not made of ASCII (chunks), and given files
-            that are missing or of another kind.
+    UserError for a corpus too small for the vocabulary or not made of ASCII (chunks), and given files that are missing
+    or of another kind.
     """
     from allmlp.tokenizers.specs import GPT2, Bytes, Chunks, SentencePiece
 

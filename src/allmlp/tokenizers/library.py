@@ -67,11 +67,9 @@ def _byte_level(model: Any) -> "tokenizers.Tokenizer":
 def train(documents: Iterable[str], vocabulary: int, sample_documents: int) -> LibraryTokenizer:
     """A BPE of exactly `vocabulary` types from the first `sample_documents` documents.
 
-    Ids: 0 the end of a document, 1 to 256 the bytes, then the merges by frequency. The library breaks ties in
-    a fixed order, so the same text gives the same tokenizer whatever the number of threads.
-
-    Raises:
-        UserError: when the text has fewer merges than asked for.
+    Ids: 0 the end of a document, 1 to 256 the bytes, then the merges by frequency. The library breaks ties in a fixed
+    order, so the same text gives the same tokenizer whatever the number of threads. UserError when the text has fewer
+    merges than asked for.
     """
     from tokenizers import models, pre_tokenizers, trainers
 

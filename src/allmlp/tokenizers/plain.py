@@ -62,8 +62,7 @@ class ChunkTokenizer(Tokenizer):
     def fit(cls, documents: Iterable[str], length: int, vocabulary: int | None = None) -> Self:
         """The sorted set of all chunks of `documents`, or of the `vocabulary` - 1 commonest.
 
-        Raises:
-            UserError: for over 10 % of characters outside ASCII, or over a million different chunks.
+        UserError for over 10 % of characters outside ASCII, or over a million different chunks.
         """
         found: Counter[int] = Counter()
         characters = lost = 0

@@ -5,9 +5,8 @@
     train-00000.arrow ...     Arrow IPC files: `tokens: list<uint16 | uint32>`, `document: uint64`
     validation-00000.arrow ...
 
-A document's hash is the first 8 bytes, big-endian, of the sha256 of its UTF-8 text; a multiple of 20 puts it
-into the validation split. So equal documents share a split in every corpus. A document is a row and ends with
-`eod`.
+A document's hash is the first 8 bytes, big-endian, of the sha256 of its UTF-8 text; a multiple of 20 puts it into the
+validation split. So equal documents share a split in every corpus. A document is a row and ends with `eod`.
 """
 
 from allmlp.tokens.reader import Documents, Sequences, TokenFile

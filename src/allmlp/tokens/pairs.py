@@ -65,8 +65,7 @@ def write_pairs(
 ) -> dict[str, Any]:
     """Encode both sides into `folder`; returns the content of its `meta.json`. The same pairs give the same bytes.
 
-    Blank sides and repeated texts are left out. Raises UserError as `write_tokens` does, and where a
-    split stays empty.
+    Blank sides and repeated texts are left out. Raises UserError as `write_tokens` does, and where a split stays empty.
     """
     with partial_folder(folder) as partial:
         end = np.array([tokenizer.eod], tokenizer.dtype)

@@ -107,11 +107,7 @@ class TokenFile(Folder):
         return Documents(self._batches(split))
 
     def sequences(self, split: str, length: int) -> Sequences:
-        """Disjoint windows of `length` tokens of a split.
-
-        Raises:
-            UserError: when the split has not even one.
-        """
+        """Disjoint windows of `length` tokens of a split. UserError when the split has not even one."""
         windows = Sequences([values for values, _ in self._batches(split)], length, self.dtype)
         if not len(windows):
             count = self.meta["splits"][split]

@@ -35,10 +35,8 @@ def write_tokens(
 
     Memory holds a few batches. The same documents give the same bytes. `describe`: the source of the documents, as
     JSON. An existing `folder` with the same content is left as it is. `both_splits`: an empty split is an error.
-
-    Raises:
-        UserError: for a corpus without documents, text that is not Unicode or that the tokenizer cannot encode,
-            a full or read-only disk, and a `folder` with other content. No failure leaves files behind.
+    UserError for a corpus without documents, text that is not Unicode or that the tokenizer cannot encode, a full or
+    read-only disk, and a `folder` with other content. No failure leaves files behind.
     """
     with partial_folder(folder) as partial:
         end = np.array([tokenizer.eod], tokenizer.dtype)

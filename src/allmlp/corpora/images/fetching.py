@@ -33,9 +33,8 @@ class _Secure(urllib.request.HTTPRedirectHandler):
 def fetch(url: str, sha256: str | None, root: Path) -> Path:
     """The file, in the folder work/downloads of `root`; fetched if it is not there.
 
-    Raises:
-        UserError: when the server cannot be reached or ends early several times, the disk is full, or the file has
-            another sha256; such a file is removed.
+    UserError when the server cannot be reached or ends early several times, the disk is full, or the file has another
+    sha256; such a file is removed.
     """
     name = f"{hashlib.sha256(url.encode()).hexdigest()[:12]}-{url.rstrip('/').rpartition('/')[2][-100:]}"
     path = root / "work" / "downloads" / name

@@ -37,8 +37,7 @@ class ImageFilesCorpus(Form):
     def pieces(self, root: Path) -> Iterator[Images]:
         """The test split first, if there is one.
 
-        Raises:
-            UserError: for a file that cannot be read, a column that is missing, an image of another size.
+        UserError for a file that cannot be read, a column that is missing, an image of another size.
         """
         if self.test_files is not None:
             for path in matches(self.test_files, root):

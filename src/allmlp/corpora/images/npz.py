@@ -44,8 +44,7 @@ class NpzCorpus(Form):
     def pieces(self, root: Path) -> Iterator[Images]:
         """The images of all parts; each part is fetched when its turn comes.
 
-        Raises:
-            UserError: without a network, for a damaged archive, and images of another size.
+        UserError without a network, for a damaged archive, and images of another size.
         """
         left = self.limit
         for part in self.parts:

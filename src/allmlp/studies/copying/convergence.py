@@ -66,9 +66,8 @@ def fell_to(steps: NDArray, loss: NDArray, level: float) -> int | None:
 def sharpness(steps: NDArray, loss: NDArray, height: float, budget: int) -> float:
     """Steps from 0.9 to 0.1 of the plateau's `height` (nats), over steps to 0.9: below 1, a sudden fall.
 
-    A straight descent from the plateau has 8, an exponential one 21. A curve that does not fall to 0.1 counts
-    with the whole `budget` as the time it took, one that does not fall to 0.9 with the budget as its plateau
-    too.
+    A straight descent from the plateau has 8, an exponential one 21. A curve that does not fall to 0.1 counts with the
+    whole `budget` as the time it took, one that does not fall to 0.9 with the budget as its plateau too.
     """
     begins, ends = fell_to(steps, loss, 0.9 * height), fell_to(steps, loss, 0.1 * height)
     took = budget if begins is None or ends is None else ends - begins
