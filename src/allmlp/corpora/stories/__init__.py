@@ -58,10 +58,7 @@ def topics() -> tuple[str, ...]:
 
 
 def story(seed: int, index: int) -> Story:
-    """Story `index` of `seed`: a pure function of both.
-
-    Raises UserError unless seed >= 0 and 0 <= index < 2**64.
-    """
+    """Story `index` of `seed`: a pure function of both. Raises UserError unless seed >= 0 and 0 <= index < 2**64."""
     topic, text, bound, nats = _derive(seed, index)
     return Story(text, summaries.summary(bound), summaries.paraphrase(topic, bound), topic, nats)
 
