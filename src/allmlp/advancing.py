@@ -6,7 +6,6 @@ after the other (`in_turn`). At the deadline trainings save their state and exit
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -33,8 +32,7 @@ def advance(plan: Planned, minutes: float, cores: int, words: Sequence[str] = ()
     `words`: Snakemake's options for the same plan. Nothing is committed.
     """
     until = time.time() + 60 * minutes
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _quit)
+    orphans.end_cleanly()
     with hold(Path("work/advance.lock"), "allmlp advance"):
         apart = APART.resolve()
         apart.mkdir(parents=True, exist_ok=True)
@@ -70,11 +68,6 @@ def has_snakemake() -> bool:
     except ImportError:
         return False
     return bool(pydantic and snakemake)
-
-
-def _quit(number: int, _: object) -> None:
-    print("stopping; the same command goes on where it was", flush=True)
-    sys.exit(128 + number)
 
 
 def _command(cores: int, words: Sequence[str]) -> list[str]:

@@ -2,11 +2,23 @@
 
 import os
 import signal
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
 PID = "snakemake.pid"
+
+
+def end_cleanly() -> None:
+    """From now on SIGTERM and SIGINT raise an exception, so that every `except` and `finally` cleans up."""
+
+    def leave(number: int, _: object) -> None:
+        print("stopping; the same command goes on where it was", flush=True)
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, leave)
 
 
 def _working(apart: Path) -> list[int]:

@@ -5,7 +5,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -52,8 +51,7 @@ def made_again(plan: Plan, apart: Path, cores: int) -> pd.DataFrame:
 
     Returns a row per measurement: study, measure, run, outcome, detail, file. UserError if a job fails.
     """
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _quit)
+    orphans.end_cleanly()
     apart.mkdir(parents=True, exist_ok=True)
     orphans.stop(apart)
     trained, _ = _made(plan, apart)
@@ -190,12 +188,6 @@ def reproduce(overlays: list[Path], cores: int) -> int:
                 _report(overlays)
         shutil.rmtree(apart)
     return _conclude(comparison, before, time.monotonic() - start, plan)
-
-
-def _quit(number: int, _: object) -> None:
-    """End by an exception, so that every `except` and `finally` cleans up."""
-    _say("stopping; the same command goes on where it was")
-    sys.exit(128 + number)
 
 
 def counted(comparison: pd.DataFrame) -> str:
