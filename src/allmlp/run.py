@@ -68,26 +68,16 @@ class Run:
     @property
     def identity(self) -> dict[str, Any]:
         """The fields behind the id. Labels, measures and the study's name change no result and are left out."""
+        computed = self.loss_dtype, self.precision, self.compile
+        places = models.REGISTRY[self.architecture], tasks.REGISTRY[self.task], LOOP
         return {
             "architecture": [self.architecture, self.hyperparameters],
             "task": [self.task, self.task_parameters, self.tokens],
-            "training": [
-                self.optimiser,
-                self.steps,
-                self.seed,
-                list(self.keep),
-                self.loss_dtype,
-                self.precision,
-                self.compile,
-            ],
+            "training": [self.optimiser, self.steps, self.seed, list(self.keep), *computed],
             "machine": [self.device, self.threads],
             "parent": self.parent,
             **self._since_study_001,
-            "recipes": [
-                recipes.of(models.REGISTRY[self.architecture].split(":")[0]),
-                recipes.of(tasks.REGISTRY[self.task].split(":")[0]),
-                recipes.of(LOOP),
-            ],
+            "recipes": [recipes.of(place.split(":")[0]) for place in places],
         }
 
     @property

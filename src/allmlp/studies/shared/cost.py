@@ -27,7 +27,7 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row."""
-    run, done = trained.run, trained.ending["steps_done"]
+    run, done, loss = trained.run, trained.ending["steps_done"], trained.ending["validation_loss"]
     sequences, supervised_per_step = tasks.size(run.task, run.task_parameters)
     supervised = supervised_per_step * done
     model = models.build(run.architecture, **run.hyperparameters)
@@ -40,9 +40,7 @@ def measure(trained: Trained) -> pd.DataFrame:
         "supervised_tokens": supervised,
         "six_nd_flops": flops.six_nd(counts["total"], supervised),
         "counted_flops": flops.counted_flops(model, sequences) * done,
-        "validation_nats": float("nan")
-        if trained.ending["validation_loss"] is None
-        else trained.ending["validation_loss"],
+        "validation_nats": float("nan") if loss is None else loss,
         "seconds": spent.get("seconds", float("nan")),
         "hardware": spent.get("hardware", ""),
         "versions": spent.get("versions", ""),

@@ -26,33 +26,20 @@ COLUMNS = {
 def measure() -> pd.DataFrame:
     """One row per form, size and token, for models with fresh weights; the run's weights are not used."""
     parts = [_reach(form, size) for size, form in product((PRINTED, MULTIPLE), FORMS)]
-    return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
+    return pd.concat(parts, ignore_index=True)
 
 
 def _reach(form: str, size: Size) -> pd.DataFrame:
     torch.manual_seed(0)
-    model = Triangular(
-        vocabulary=2,
-        **size._asdict(),
-        d_vocabulary=NARROW,
-        d_mlp=NARROW,
-        mask="plain",  # fresh averaging triangles pass on so little that the gradient is soon too small for a float
-        form=form,  # type: ignore[arg-type]
-    )
+    # plain: fresh averaging triangles pass on so little that the gradient is soon too small for a float
+    widths = {"d_vocabulary": NARROW, "d_mlp": NARROW}
+    model = Triangular(vocabulary=2, **size._asdict(), **widths, mask="plain", form=form)  # type: ignore[arg-type]
     model = model.double().requires_grad_(False)
     embedded_1TV = torch.randn(1, size.context, NARROW, dtype=torch.float64, requires_grad=True)
-    direction_D = torch.randn(
-        size.d_model, dtype=torch.float64
-    )  # the sum of a normed vector is constant: it would have no gradient
+    # a random direction: the sum of a normed vector is constant, so it would have no gradient
+    direction_D = torch.randn(size.d_model, dtype=torch.float64)
     last = model.from_embeddings(embedded_1TV)[0, -1] @ direction_D
     (gradient_1TV,) = torch.autograd.grad(last, embedded_1TV)
     norms_T = gradient_1TV[0].norm(dim=-1).flip(0)
-    return pd.DataFrame(
-        {
-            "form": form,
-            **size._asdict(),
-            "tokens_back": range(size.context),
-            "heard": (norms_T > 0).tolist(),
-            "gradient_1": (norms_T / norms_T[0]).tolist(),
-        }
-    )
+    columns = form, *size, range(size.context), (norms_T > 0).tolist(), (norms_T / norms_T[0]).tolist()
+    return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
