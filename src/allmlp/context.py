@@ -49,10 +49,8 @@ class Context:
         if ("settings", corpus) not in self._known:
             spec = self.parameters.corpora[corpus]
             held = identity.content(corpus, spec, self.root, self.committed)
-            held |= {
-                part: self.corpus_settings(other) for part, other in spec.others.items()
-            }  # for their ids hold recipes
-            self._known["settings", corpus] = paths.digest([_without_recipes(identity.described(spec)), held])
+            others = {part: self.corpus_settings(other) for part, other in spec.others.items()}  # ids hold recipes
+            self._known["settings", corpus] = paths.digest([_without_recipes(identity.described(spec)), held | others])
         return self._known["settings", corpus]
 
     def vocabulary(self, corpus: str) -> int:

@@ -46,15 +46,13 @@ class NpzCorpus(Form):
 
         UserError without a network, for a damaged archive, and images of another size.
         """
-        left = self.limit
-        for part in self.parts:
-            if left is not None and left <= 0:
+        given = 0
+        for piece in (piece for part in self.parts for piece in self._read(fetch(part.url, part.sha256, root))):
+            left = None if self.limit is None else self.limit - given
+            yield Images(piece.split, piece.pixels[:left], piece.labels[:left])
+            given += len(piece.labels)
+            if self.limit is not None and given >= self.limit:
                 return
-            for piece in self._read(fetch(part.url, part.sha256, root)):
-                yield piece if left is None else Images(piece.split, piece.pixels[:left], piece.labels[:left])
-                left = None if left is None else left - len(piece.labels)
-                if left is not None and left <= 0:
-                    break
 
     def _read(self, path: Path) -> Iterator[Images]:
         try:
