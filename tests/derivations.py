@@ -18,7 +18,7 @@ def derivations(text: str) -> list[stories.Story]:
     """Every way in which the grammar gives `text`, found from the text alone: one for a story, none for other texts."""
     prior = math.log(len(stories.topics()))
     found = ((topic, *parse) for topic in stories.topics() for parse in parses(compiled(topic), text))
-    return [stories._told(topic, text, bound, prior + nats) for topic, nats, bound in found]
+    return [stories.as_story(topic, text, bound, prior + nats) for topic, nats, bound in found]
 
 
 class State(NamedTuple):

@@ -60,7 +60,7 @@ def topics() -> tuple[str, ...]:
 def story(seed: int, index: int) -> Story:
     """Story `index` of `seed`: a pure function of both. Raises UserError unless seed >= 0 and 0 <= index < 2**64."""
     topic, text, bound, nats = _derive(seed, index)
-    return Story(text, summaries.summary(bound), summaries.paraphrase(topic, bound), topic, nats)
+    return as_story(topic, text, bound, nats)
 
 
 def documents(seed: int, count: int) -> Iterator[str]:
@@ -77,3 +77,8 @@ def _derive(seed: int, index: int) -> tuple[str, str, Bindings, float]:
     bound: Bindings = {}
     nats = math.log(len(topics())) + sample(compiled(topic), rng, bound, pieces)
     return topic, "".join(pieces), bound, nats
+
+
+def as_story(topic: str, text: str, bound: Bindings, nats: float) -> Story:
+    """A derivation's text with its summaries."""
+    return Story(text, summaries.summary(bound), summaries.paraphrase(topic, bound), topic, nats)
