@@ -87,7 +87,8 @@ def deciding(
     """
     found = {}
     for claim in ledger:
-        parts = tuple(claim.get("runs") or ())
+        parts = claim.get("runs") or ()
+        parts = (parts,) if isinstance(parts, str) else tuple(parts)
         among = [run for run in runs if not parts or run.labels.get("part") in parts]
         by_measure = [[run for run in among if measure in run.measures] for measure in claim["measures"]]
         own = claim["needs"]
