@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from allmlp import measuring, models, paths
+from allmlp import measuring, models, paths, studies
 from allmlp.errors import UserError
 from allmlp.measured import read
 from allmlp.models.angles import GRIDS, fill, place
@@ -134,7 +134,7 @@ def test_a_run_of_no_steps_goes_from_weights_to_a_comparison(tmp_path, monkeypat
     for measure in measures:
         rows = read(measuring.take(run, measure))[1].to_pandas()
         again = read(measuring.take(run, measure))[1].to_pandas()
-        assert measuring.compare(again, rows, measuring.columns(run, measure)).outcome == "identical"
+        assert measuring.compare(again, rows, studies.measure(run.study, measure).COLUMNS).outcome == "identical"
         if measure == "accuracy":
             assert rows["accuracy_1"].tolist() == [1.0]
         if measure == "cost":
