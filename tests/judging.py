@@ -23,9 +23,11 @@ def judged(claim: str, *, scale: str = "laptop", models: list[str] | None = None
     content = {
         "runs": {model: {"labels": {"model": model}} for model in planned},
         "planned": dict.fromkeys(tables, planned),
+        "measurements": {},
+        "tables": {(measure,): rows for measure, rows in tables.items()},
     }
     about = {"margin": row["margin"], "paper": row["paper"] or {}, "seeds": row["needs"]["seeds"]}
-    return studies.verdict(study, row["test"])(Evidence(study, scale, content, **about, _tables=tables))
+    return studies.verdict(study, row["test"])(Evidence(study, scale, content, **about))
 
 
 def parts(finding: Finding) -> list[str]:
