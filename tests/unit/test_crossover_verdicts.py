@@ -175,9 +175,21 @@ def test_the_matrix_says_who_cannot_and_why() -> None:
 
 
 def test_worse_than_blind_is_no_share_of_the_best() -> None:
-    rows = scores({"attention": {"recall": -0.4}, "masked mixing": {"recall": 0.1}})
+    rows = scores({"attention": {"recall": -0.4}, "masked mixing": {"recall": 0.3}})
     figure = shown(matrix, {"score": rows, "abilities": able()})
-    assert "below 0" in [text.get_text() for text in figure.axes[0].texts]
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert [text.split(" ±")[0] for text in texts if text.startswith("not learnt")] == ["not learnt:\n-0.40"]
+    assert [text for text in texts if text.startswith("1.00")]
+
+
+def test_a_skill_that_is_not_surely_above_zero_is_not_compared() -> None:
+    rows = scores({"attention": {"recall": 0.2}, "masked mixing": {"recall": 0.3}}, seeds=5)
+    assert _cells(rows)["share"].notna().all()
+    unsure = rows["family"] == "masked mixing"
+    wide = rows.assign(skill_1=rows["skill_1"].where(~unsure, [0.3, 1.0, -0.4, 0.9, -0.3] * 2))
+    cells = _cells(wide)
+    assert cells["share"].isna().all(), "the best is not sure, so nobody is compared with it"
+    assert cells["raw_half"].notna().all()
 
 
 def test_a_task_that_no_family_learnt_is_not_compared() -> None:
@@ -202,7 +214,7 @@ def findings(table: pd.DataFrame | None, **others: pd.DataFrame) -> str:
     environment = Environment(
         loader=FileSystemLoader(PROJECT / "paper"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    filters = ("slug", "number", "rounded", "scientific", "duration")
+    filters = ("slug", "number", "shown", "scientific", "duration", "effect", "remainder")
     environment.filters |= dict.fromkeys(filters, str)  # of the report's other parts, which are loaded with `count`
     made = {**({} if table is None else {"distances": table}), **others}
     listed = [

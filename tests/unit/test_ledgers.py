@@ -119,7 +119,37 @@ def test_what_a_paper_lacks_of_its_texts_is_one_message(tmp_path: Path, monkeypa
         studies.about("copying")
     file.parent.mkdir(parents=True)
     file.write_text("paper: Averages\nauthors: we\n")
-    with pytest.raises(UserError, match=r"lacks question, slice. It holds a text for each of paper, authors"):
+    with pytest.raises(UserError, match=r"lacks question, slice, headlines. It holds a text for each of paper"):
+        studies.about("copying")
+
+
+SENTENCES = "".join(f"  {verdict}: It is {verdict}.\n" for verdict in studies.SAYS)
+ABOUT = f"paper: P\nauthors: we\nquestion: Why?\nslice: Here.\nheadlines:\n  claim: 002-1\n{SENTENCES}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (ABOUT.replace("  partly: It is partly.\n", ""), "headlines holds a text for each of claim, .* Wrong: partly"),
+        (ABOUT.replace("  partly:", "  party:"), "headlines holds a text .* Wrong: partly, party"),
+        (ABOUT.replace("It is partly.", "[]"), "headlines holds a text .* Wrong: partly"),
+        (
+            ABOUT.replace("It is partly.", "'{helt}'"),
+            r"headlines.partly has \{helt\}. Braces may name held",
+        ),
+        (f"{ABOUT}ran: {{steps: many}}", "ran holds a text for each of parameters, .* Wrong: device, hours"),
+    ],
+)
+def test_a_wrong_sentence_of_a_study_is_one_message(
+    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(studies, "FOLDER", tmp_path / "src/allmlp/studies")
+    file = tmp_path / "src/allmlp/studies/copying/about.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(ABOUT)
+    assert studies.about("copying")["paper"] == "P"
+    file.write_text(text)
+    with pytest.raises(UserError, match=f"^src/allmlp/studies/copying/about.yaml: {said}"):
         studies.about("copying")
 
 

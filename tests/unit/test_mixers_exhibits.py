@@ -121,7 +121,7 @@ def test_small_tables(tables):
 def test_the_report_says_where_a_conclusion_does_not_follow(erratum):
     row = next(row for row in studies.ledger("mixers", "errata") if row["id"] == erratum)
     assert "does not follow" in " ".join(row["right"].split())
-    assert erratum in studies.about("mixers")["slice"]
+    assert erratum in studies.about("mixers")["notes"]
 
 
 def test_what_is_known_to_be_no_merit_is_said_and_no_result_before_it_is_measured():

@@ -40,6 +40,7 @@ def _entry(exhibit: Exhibit, found: Evidence) -> dict[str, Any]:
         "scale": found.scale,
         "recorded": found.recorded,
         "runs": len(_runs(exhibit, found)),
+        "corpora": found.corpora(exhibit.measures),
         "levelled": levels.of_measures(found, list(exhibit.measures)),
         "seeds": found.seeds_of(exhibit.measures[0]),
         "digest": _digest(exhibit, found),

@@ -58,6 +58,11 @@ class Evidence:
         """The number of training seeds behind a measure."""
         return len({self.content["runs"][run]["seed"] for run in self.measured(measure)})
 
+    def corpora(self, measures: Sequence[str]) -> list[str]:
+        """The corpora of the runs behind these measures."""
+        runs = {run for measure in measures for run in self.measured(measure)}
+        return sorted({self.content["runs"][run]["corpus"] for run in runs} - {"", None})
+
     def trained(self, measure: str) -> bool:
         """Does the measure depend on training? If not, it is taken once, for any number of seeds."""
         return any(self.content["runs"][run]["steps"] > 0 for run in self.measured(measure))

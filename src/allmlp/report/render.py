@@ -1,6 +1,7 @@
 """The report: claims, figures and tables -> results/report.html, one self-contained page, from paper/'s templates."""
 
 import os
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from markupsafe import Markup
 from allmlp import artifacts, paths, studies
 from allmlp.errors import UserError, warn
 from allmlp.paths import REPORT
-from allmlp.report import claims, selection
+from allmlp.report import answer, claims, selection
 from allmlp.report.draw import FIGURES
+from allmlp.report.headings import shown
 from allmlp.report.moved import before, moved
 from allmlp.report.planned_power import POWER
 from allmlp.report.saving import element
@@ -21,8 +23,9 @@ from allmlp.report.tabulate import TABLES
 from allmlp.studies.levelling import LIMIT
 
 PDF = Path("results/report.pdf")
-LARGEST = 4_000_000  # bytes: git keeps every version, compressed to a sixth
+LARGEST = 8_000_000  # bytes: a page that opens at once; git keeps every version, compressed to a sixth
 VERDICTS = ("reproduced", "partly", "contradicted", "undecided", "not testable at this scale", "not run")
+MEAN = re.compile(r"mean [-+.\de]+[^,;:]*, [\d.]+ % t interval [-+.\de]+ to [-+.\de]+, n = \d+")
 LONGEST = 20  # rows of a table that are shown before it is unfolded
 
 
@@ -33,28 +36,39 @@ def kept(kind: str, path: Path) -> dict[str, Any]:
     )
 
 
-def _figures(study: str) -> list[dict[str, Any]]:
-    index, found = kept("exhibits", FIGURES / study / "index.json"), []
+def _figures(study: str, corpora: dict[str, Any]) -> list[dict[str, Any]]:
+    """The figures of a study, each with one variant per text."""
+    index = kept("exhibits", FIGURES / study / "index.json")
     place = list(studies.STUDIES).index(study)
     for number, (name, about) in enumerate(index.items()):
-        svg = Markup(element(FIGURES / study / f"{name}.svg", f"f{place}-{number}"))
-        found.append({"name": name, **about, "again": _again(name, index), "svg": svg})
-    return found
+        svg = element(FIGURES / study / f"{name}.svg", f"f{place}-{number}", about["title"])
+        index[name] = {**about, "svg": Markup(svg)}
+    return _by_text(index, corpora)
 
 
-def _tables(study: str) -> list[dict[str, Any]]:
+def _tables(study: str, corpora: dict[str, Any]) -> list[dict[str, Any]]:
     index = kept("exhibits", TABLES / study / "index.json")
-    found = []
     for name, about in index.items():
         rows = _csv(TABLES / study / f"{name}.csv")
-        found.append({"name": name, **about, "again": _again(name, index), "rows": rows, "brief": brief(rows)})
-    return found
+        index[name] = {**about, "rows": rows, "brief": brief(rows)}
+    return _by_text(index, corpora)
 
 
-def _again(name: str, index: dict[str, Any]) -> bool:
-    """Is it an overlay's, right after the plan's own? Then the caption need not be repeated."""
-    recorded = index[name]["recorded"]
-    return bool(recorded) and name.removesuffix(f"-{recorded}") in index
+def _by_text(index: dict[str, Any], corpora: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is drawn of the plan's own texts and of recorded ones, as variants of one figure or table."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, about in index.items():
+        first = name.removesuffix(f"-{about['recorded']}") if about["recorded"] else name
+        label = ", ".join(answer.texts(about["corpora"], corpora)) or answer.NO_TEXT
+        variant = {**about, "name": name, "label": label}
+        found.setdefault(first, {**about, "name": first, "variants": []})["variants"].append(variant)
+    for item in found.values():
+        for differing in ("scale", "recorded"):  # what differs between variants on one text
+            labels = Counter(variant["label"] for variant in item["variants"])
+            for variant in item["variants"]:
+                if labels[variant["label"]] > 1 and variant[differing]:
+                    variant["label"] += f", {variant[differing]}"
+    return list(found.values())
 
 
 def brief(rows: pd.DataFrame) -> pd.DataFrame | None:
@@ -68,56 +82,95 @@ def _csv(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
-def _spent(study: str, runs: pd.DataFrame) -> list[dict[str, Any]]:
-    """Per scale of a study: runs, seeds, time, FLOPs and hardware."""
+def _spent(study: str, runs: pd.DataFrame, corpora: dict[str, Any]) -> list[dict[str, Any]]:
+    """Per scale of a study: what was run, FLOPs and versions."""
     rows = []
     of_study = runs[runs.study == study] if len(runs) else runs
     for scale, group in of_study.groupby("scale", sort=False) if len(of_study) else []:
-        numbers = group[["seconds", "counted_flops", "six_nd_flops"]].astype(float)
+        flops = group[["counted_flops", "six_nd_flops"]].astype(float).sum()
         rows.append(
             {
                 "scale": scale,
-                "runs": len(group),
-                "seeds": group.seed.nunique(),
+                **answer.here(group, corpora),
                 "diverged": int((group.diverged == "True").sum()),
-                "seconds": numbers.seconds.sum(),
-                "counted_flops": numbers.counted_flops.sum(),
-                "six_nd_flops": numbers.six_nd_flops.sum(),
-                "hardware": sorted(set(group.hardware) - {""}),
+                "counted_flops": flops.counted_flops,
+                "six_nd_flops": flops.six_nd_flops,
                 "versions": sorted(set(group.versions) - {""}),
             }
         )
     return rows
 
 
+def _wanting(row: dict[str, Any], scales: dict[str, Any]) -> dict[str, Any]:
+    """What an untested claim would cost: the runs that its scale plans, and those of them that are measured."""
+    at = scales.get(row["needs"]["scale"], {"planned": {}, "measurements": {}})
+    planned = {run for measure in row["measures"] for run in at["planned"].get(measure, [])}
+    measured = {run for measure in row["measures"] for run in at["measurements"].get(measure, {})} & planned
+    return {**row, "planned": len(planned), "measured": len(measured)}
+
+
+def _claims(study: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> list[dict[str, Any]]:
+    """The claims of a study with their verdicts, texts, and what these stand on."""
+    power, corpora, found = kept("power", POWER), selected["corpora"], []
+    described = {run: about for at in selected["studies"].get(study, {}).values() for run, about in at["runs"].items()}
+    for row in studies.ledger(study):
+        entry = verdicts[row["id"]]
+        of_runs = sorted({described[run]["corpus"] or "" for run in entry.get("runs", ()) if run in described})
+        more = {
+            "verdict": entry,
+            "power": power.get(row["id"], []),
+            "basis": answer.basis(entry),
+            "texts": answer.texts(of_runs, corpora),
+            "elsewhere": [answer.text(name, corpora) for name in entry.get("elsewhere", {})],
+        }
+        found.append({**row, **more})
+    return found
+
+
+def _study(study: str, number: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> dict[str, Any]:
+    """What the page shows of a study."""
+    corpora, runs = selected["corpora"], _csv(TABLES / "runs.csv")
+    rows, scales = _claims(study, selected, verdicts), selected["studies"].get(study, {})
+    ledger = [row["id"] for row in rows]
+    figures, tables = (answer.ordered(found(study, corpora), ledger) for found in (_figures, _tables))
+    for row in rows:
+        row["figures"] = [item for item in figures if row["id"] in item["claims"]]
+    counts = Counter(row["verdict"]["verdict"] for row in rows if not studies.is_own(row["id"]))
+    return {
+        "name": study,
+        "number": number,
+        "notes": "",
+        **studies.about(study),
+        "errata": studies.ledger(study, "errata"),
+        "claims": [row for row in rows if not studies.is_own(row["id"])],
+        "own": [row for row in rows if studies.is_own(row["id"])],
+        "counts": {verdict: counts[verdict] for verdict in VERDICTS},
+        "bars": answer.bars(row["verdict"] for row in rows if not studies.is_own(row["id"])),
+        "untested": [_wanting(row, scales) for row in rows if row["verdict"]["verdict"] in answer.UNTESTED],
+        "headline": answer.headline(study, verdicts),
+        "ran": answer.ran(study),
+        "here": answer.here(runs[runs.study == study], corpora) if len(runs) else {},
+        "figures": figures,
+        "tables": tables,
+        "spent": _spent(study, runs, corpora),
+    }
+
+
 def content() -> dict[str, Any]:
     """The values of the templates."""
-    selected, judged, power = selection.read(), claims.read(), kept("power", POWER)
-    runs = _csv(TABLES / "runs.csv")
+    selected, judged = selection.read(), claims.read()
     verdicts = {entry["id"]: entry for entry in judged["claims"]}
-    shown, total, rows = [], Counter[str](), []
-    for study, number in studies.STUDIES.items():
-        ledger = [
-            {**row, "verdict": verdicts[row["id"]], "power": power.get(row["id"], [])} for row in studies.ledger(study)
-        ]
-        rows += ledger
-        own = [row for row in ledger if studies.is_own(row["id"])]
-        ledger = [row for row in ledger if row not in own]
-        counts = Counter(row["verdict"]["verdict"] for row in ledger)
-        total += counts
-        about = {
-            "name": study,
-            "number": number,
-            **studies.about(study),
-            "errata": studies.ledger(study, "errata"),
-        }
-        made = {"figures": _figures(study), "tables": _tables(study), "spent": _spent(study, runs)}
-        said = {"claims": ledger, "own": own, "counts": {verdict: counts[verdict] for verdict in VERDICTS}}
-        shown.append({**about, **said, **made})
+    of_studies = [_study(study, number, selected, verdicts) for study, number in studies.STUDIES.items()]
+    rows = [row for study in of_studies for row in (*study["claims"], *study["own"])]
     return {
-        "studies": shown,
+        "studies": of_studies,
+        "papers": [study for study in of_studies if study["authors"]],
         "verdicts": VERDICTS,
-        "total": {verdict: total[verdict] for verdict in VERDICTS},
+        "bar_names": answer.BARS,
+        "bases": answer.BASES,
+        "synthetic": answer.SYNTHETIC,
+        "total": {verdict: sum(study["counts"][verdict] for study in of_studies) for verdict in VERDICTS},
+        "total_bars": {bar: sum(study["bars"][bar] for study in of_studies) for bar in answer.BARS},
         "moved": moved(rows, before()),
         "limit": LIMIT,
         "overlays": selected.get("overlays", []),
@@ -156,14 +209,22 @@ def number(value: float | None) -> str:
     return "–" if value is None or value != value else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def rounded(cell: str) -> str:
-    """A number in a cell of a table to four digits; a dash for an empty cell."""
-    if cell == "nan":
-        return "-"
-    try:
-        return f"{float(cell):.4g}" if "." in cell else cell
-    except ValueError:
-        return cell
+def effect(entry: dict[str, Any]) -> str:
+    """`0.0181 [-0.288, 0.325] nats, n = 3`; `2 of 3 parts`; empty where nothing was measured."""
+    value, low, high = (entry.get(name) for name in ("value", "low", "high"))
+    if value is None:
+        return ""
+    if low is None:
+        found = f"{number(value)} {entry['unit']}"
+    else:
+        within = "" if low == high else f" [{number(low)}, {number(high)}]"
+        found = f"{number(value)}{within} {entry['unit']}"
+    return found.strip() + (f", n = {entry['n']}" if entry["n"] else "")
+
+
+def remainder(text: str) -> str:
+    """A finding without the mean and interval that `effect` prints."""
+    return MEAN.sub("", text).strip(" ,;")
 
 
 def templates() -> Environment:
@@ -178,7 +239,9 @@ def templates() -> Environment:
     environment.filters |= {
         "duration": duration,
         "number": number,
-        "rounded": rounded,
+        "shown": shown,
+        "effect": effect,
+        "remainder": remainder,
         "scientific": lambda value: f"{value:.2e}",
         "slug": lambda text: text.replace(" ", "-"),
     }
@@ -187,9 +250,9 @@ def templates() -> Environment:
 
 def render(pdf: bool = False) -> Path:
     """Write the report, and the PDF beside it if asked."""
-    shown = content()
+    found = content()
     try:
-        page = templates().get_template("report.html.j2").render(shown)
+        page = templates().get_template("report.html.j2").render(found)
     except TemplateError as error:
         raise UserError(f"paper/: a template cannot be rendered ({error.message}). No report was written.") from error
     if (size := len(page.encode())) > LARGEST:

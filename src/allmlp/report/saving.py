@@ -1,5 +1,6 @@
 """A figure as a file, the same bytes each time: SVG for the page, PNG for everywhere else; and back as an element."""
 
+import html
 import io
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ from matplotlib.figure import Figure
 from allmlp import paths
 from allmlp.errors import warn
 from allmlp.report import style
+from allmlp.report.describing import described
 
 UNSAID = {"svg": ("Creator", "Date", "Format", "Type"), "png": ("Software",)}  # Matplotlib's own metadata
 LARGEST = 300_000  # bytes; git keeps every figure for ever
@@ -37,17 +39,23 @@ def save(figure: Figure, file: Path, runs: list[str]) -> None:
         figure.savefig(buffer, format=suffix, metadata={**said, **dict.fromkeys(UNSAID[suffix])})
     content = buffer.getvalue()
     if suffix == "svg":
-        content = compact(content.decode("utf-8")).encode("utf-8")
+        text = compact(content.decode("utf-8"))
+        content = text.replace("</style>", f"</style><desc>{html.escape(described(figure))}</desc>", 1).encode("utf-8")
     if len(content) > LARGEST:
         warn(f"{file}: {len(content):,} bytes, more than {LARGEST:,}; git keeps it for ever. Draw fewer points.")
     paths.write_whole(file, content)
 
 
-def element(file: Path, name: str) -> str:
-    """The <svg> element of a figure's file, for a page. Its ids and classes begin with `name`, so that a page can hold
-    many."""
-    svg = file.read_text(encoding="utf-8")
-    return re.sub(r'(["#.])f-(?=\d)', rf"\1{name}-", METADATA.sub("", svg[svg.index("<svg") :]))
+def element(file: Path, name: str, title: str = "") -> str:
+    """The <svg> element of a figure's file, for a page, as an image with a `title` and its description.
+
+    Its ids and classes begin with `name`, so that a page can hold many.
+    """
+    svg = METADATA.sub("", (text := file.read_text(encoding="utf-8"))[text.index("<svg") :])
+    said = {"role": "img", "aria-label": title, "aria-describedby": f"{name}-said"}
+    attributes = "".join(f' {key}="{html.escape(value)}"' for key, value in said.items())
+    svg = svg.replace("<desc>", f'<desc id="{name}-said">', 1).replace("<svg", f"<svg{attributes}", 1)
+    return re.sub(r'(["#.])f-(?=\d)', rf"\1{name}-", svg)
 
 
 def _lay_out(figure: Figure) -> None:

@@ -54,7 +54,12 @@ def columns_table() -> pd.DataFrame:
 
 
 def _entry(exhibit: Exhibit, found: Evidence) -> dict[str, Any]:
-    about = {"scale": found.scale, "recorded": found.recorded, "seeds": found.seeds_of(exhibit.measures[0])}
+    about = {
+        "scale": found.scale,
+        "recorded": found.recorded,
+        "corpora": found.corpora(exhibit.measures),
+        "seeds": found.seeds_of(exhibit.measures[0]),
+    }
     return {**exhibit.about(), **about, **evidence.extension(found)}
 
 

@@ -28,6 +28,10 @@ STUDIES = {
 FOLDER = Path(__file__).parent
 DEFINES = re.compile(r"^def ([a-z]\w*)\(", re.MULTILINE)
 ABOUT = ("paper", "authors", "question", "slice")  # texts of about.yaml; `slice`: what is run here
+RAN = ("parameters", "steps", "texts", "hours", "device")  # of about.yaml's `ran`: what the paper ran
+UNTESTED = "untested"  # the sentence of `headlines` for a claim that nothing here can test
+SAYS = ("reproduced", "partly", "contradicted", "undecided", UNTESTED)  # a sentence of `headlines` for each verdict
+FILLED = ("held", "failed", "open")  # what braces in these sentences name: parts of the claim, by their verdicts
 SHARED = ("cost",)  # measures of every run, see shared/
 FROM_LONG = ("levelled",)  # measures of every training at the scale `long` and above; the plan adds them
 
@@ -101,12 +105,35 @@ def verdict(study: str, test: str) -> Callable[..., Any]:
 
 
 def about(study: str) -> dict[str, Any]:
-    """ABOUT of the paper, by its about.yaml. UserError if the file or one of these is missing."""
+    """What a study's about.yaml says: ABOUT, `headlines` (`claim` and SAYS), and where they are there `notes` and
+    `ran` (RAN). UserError for what is missing or unknown.
+    """
     path = _folder(study) / "about.yaml"
     found = yamlfile.plain(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    if lacking := [name for name in ABOUT if name not in found]:
-        raise UserError(f"{_shown(path)}: lacks {', '.join(lacking)}. It holds a text for each of {', '.join(ABOUT)}.")
+    if lacking := [name for name in (*ABOUT, "headlines") if name not in found]:
+        raise UserError(
+            f"{_shown(path)}: lacks {', '.join(lacking)}. It holds a text for each of {', '.join(ABOUT)}, and "
+            "headlines."
+        )
+    _refuse_other_keys(path, "headlines", found["headlines"], ("claim", *SAYS))
+    if "ran" in found:
+        _refuse_other_keys(path, "ran", found["ran"], RAN)
+    for name in SAYS:
+        if unknown := set(re.findall(r"\{(.*?)\}", found["headlines"][name])) - set(FILLED):
+            raise UserError(
+                f"{_shown(path)}: headlines.{name} has {{{min(unknown)}}}. Braces may name {', '.join(FILLED)}."
+            )
     return found
+
+
+def _refuse_other_keys(path: Path, key: str, found: Any, asked: tuple[str, ...]) -> None:
+    """UserError unless a mapping of about.yaml has a text for each of these keys, and no other."""
+    texts = {name for name, said in found.items() if isinstance(said, str)} if isinstance(found, dict) else set()
+    if texts != set(asked) or len(found) != len(asked):
+        wrong = sorted(map(str, set(asked) ^ texts)) or ["another key"]
+        raise UserError(
+            f"{_shown(path)}: {key} holds a text for each of {', '.join(asked)}. Wrong: {', '.join(wrong)}."
+        )
 
 
 def ledger(study: str, kind: str = "claims") -> list[dict[str, Any]]:

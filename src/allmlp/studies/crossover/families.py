@@ -16,6 +16,11 @@ def scored(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["part"] == "trained"].reset_index(drop=True)
 
 
+def surely_learnt(found: pd.DataFrame) -> pd.Series:
+    """Is a skill, with its mean, low and n over seeds, surely above zero? Few seeds have no interval that could say."""
+    return (found["mean"] >= LEARNT) & ((found["low"] > 0) | (found["n"] < FEWEST_OF_INTERVAL))
+
+
 def best_variants(rows: pd.DataFrame) -> pd.DataFrame:
     """For each family and task only the column with the highest mean skill."""
     means = rows.groupby(["family", "task", "column"], sort=False)["skill_1"].mean().reset_index()

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from allmlp.report import style
 from allmlp.report.exhibits import figure
-from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, LEARNT, scored
+from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, LEARNT, scored, surely_learnt
 from allmlp.studies.seeds import over_seeds
 
 LINE = 15  # letters of a reason in one line of a cell
@@ -19,7 +19,7 @@ LINE = 15  # letters of a reason in one line of a cell
 @figure(
     "Every family on every task",
     claims=["all-own-1", "all-own-2", "all-own-3"],
-    values={"fewest_of_interval": FEWEST_OF_INTERVAL},
+    values={"fewest_of_interval": FEWEST_OF_INTERVAL, "learnt": LEARNT},
 )
 def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
     """Skill at the end of training as a share of the best skill on that task; the best is bold. With
@@ -28,8 +28,9 @@ def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
     share of the entropy of the token frequencies that was learnt. All models of a task had the same number of counted
     operations and the same search of learning rates. Retrieval is measured with the models that were trained on
     stories; of a text longer than the context they read the last tokens. Hatched: the architecture cannot do the task,
-    for the reason given by its class. Grey: no architecture learnt the task within its budget. The sizes of the recall
-    tasks were chosen by trials of attention alone.
+    for the reason given by its class. Grey: nothing was surely learnt within the budget, because the interval of the
+    skill reaches zero or its mean is below {learnt}; such a skill is printed as it is and not compared. The sizes of
+    the recall tasks were chosen by trials of attention alone.
     """
     rows = scored(score)
     cells = _cells(rows).set_index(["task", "column"])
@@ -56,15 +57,18 @@ def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
 
 
 def _cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """task, column, and the mean and half the interval as shares of the task's best mean.
+    """task, column, mean and half the interval of the skill, and both as shares of the task's best mean.
 
-    Both are NaN if no column learnt the task; the interval is NaN too with too few seeds.
+    The shares are NaN where nothing was surely learnt, and in a task that the best column did not learn; halves are NaN
+    with too few seeds.
     """
     found = over_seeds(rows, ["task", "column"], "skill_1")
-    best = found.groupby("task")["mean"].transform("max")
-    best = best.where(best >= LEARNT)
+    best = found["mean"] == found.groupby("task")["mean"].transform("max")
+    learnt = surely_learnt(found)
+    tasks = set(found.loc[best & learnt, "task"])
+    top = found.groupby("task")["mean"].transform("max").where(learnt & found["task"].isin(tasks))
     half = (found["high"] - found["mean"]).where(found["n"] >= FEWEST_OF_INTERVAL)
-    return found.assign(share=found["mean"] / best, half=half / best, best=found["mean"] == best)
+    return found.assign(share=found["mean"] / top, half=half / top, raw_half=half, best=best)
 
 
 def _reason(abilities: pd.DataFrame, of_column: set[str], task: str) -> str:
@@ -85,10 +89,10 @@ def _say(axes: Axes, x: int, y: int, cell: pd.Series | None, reason: str) -> Non
     elif cell is None:
         axes.text(x, y, "not planned", ha="center", va="center", fontsize=5.5, color="#999999")
     elif np.isnan(cell["share"]):
-        axes.text(x, y, "not learnt", ha="center", va="center", fontsize=5.5, color="#555555")
+        text = f"not learnt:\n{cell['mean']:.2f}" + ("" if np.isnan(cell["raw_half"]) else f" ± {cell['raw_half']:.2f}")
+        axes.text(x, y, text, ha="center", va="center", fontsize=6, color="#555555")
     else:
         dark = cell["share"] > 0.65
         text = f"{cell['share']:.2f}" + ("" if np.isnan(cell["half"]) else f"\n± {cell['half']:.2f}")
-        text = text if cell["share"] >= 0 else "below 0"
         weight = "bold" if cell["best"] else "normal"
         axes.text(x, y, text, ha="center", va="center", fontsize=7, weight=weight, color="white" if dark else "black")

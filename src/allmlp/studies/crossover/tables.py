@@ -9,6 +9,7 @@ from allmlp.report.exhibits import table
 from allmlp.report.statistics import t_interval
 from allmlp.studies.crossover import families
 from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, REFERENCE
+from allmlp.studies.seeds import over_seeds
 
 
 @table("What each architecture can do")
@@ -53,6 +54,21 @@ def retrieval(score: pd.DataFrame) -> pd.DataFrame:
         cut_stories=("cut_stories", "first"),
         cut_summaries=("cut_summaries", "first"),
     )
+
+
+@table("Skill of every seed")
+def skills(score: pd.DataFrame, resources: pd.DataFrame) -> pd.DataFrame:
+    """Skill at the end of each training, and the counted operations of a training token; retrieval has those of the
+    stories' models, which it reads. Learnt: is the mean over seeds surely above zero?
+    """
+    rows = families.scored(score)
+    costs = resources.drop_duplicates(["column", "task"])[["column", "task", "flops_per_token"]]
+    trained_on = rows["task"].where(rows["task"] != "retrieval", "stories")
+    of_costs = costs.rename(columns={"task": "trained_on"})
+    found = rows.assign(trained_on=trained_on).merge(of_costs, on=["column", "trained_on"], how="left")
+    of_seeds = over_seeds(rows, ["task", "column"], "skill_1")
+    found = found.merge(of_seeds.assign(learnt=families.surely_learnt(of_seeds)), on=["task", "column"])
+    return found[["task", "column", "family", "model", "seed", "skill_1", "learnt", "flops_per_token"]]
 
 
 RATIOS = {

@@ -1,0 +1,153 @@
+"""The first screen of the report: a sentence for each paper, what the verdicts stand on, what the papers ran and what
+was run here."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from allmlp import paths, studies, yamlfile
+from allmlp.errors import UserError
+
+TRAINED, DERIVED = "trained", "derived"
+BASES = {TRAINED: "what was trained", DERIVED: "what follows from a formula, a count or the code"}
+BARS = {
+    f"reproduced {TRAINED}": f"reproduced: {BASES[TRAINED]}",
+    f"reproduced {DERIVED}": f"reproduced: {BASES[DERIVED]}",
+    "partly": "partly",
+    "contradicted": "contradicted",
+    "undecided": "undecided",
+    "not testable at this scale": "not testable at this scale",
+    "not run": "not run",
+}
+UNTESTED = ("not testable at this scale", "not run")
+SYNTHETIC = "synthetic stories"
+GENERATED = ("stories", "stories-pairs")  # sources whose texts a program writes
+SPELT = {"tinystories": "TinyStories"}
+NO_TEXT = "no text"
+PRINTED = re.compile(r"\{([\w-]+):(\w+)\}")  # {004-1:parameters_millions}, a number that the paper prints
+PLANNED = "plan"  # {plan:steps}, a number of config/<study>/paper.yaml
+LETTER = re.compile(r"^\(\w\) ")
+NUMBERED = re.compile(r"(?:Figure|Figures|Table|Equation|Section|Appendix)s? (\d+|[A-Z])")
+
+
+def basis(entry: Mapping[str, Any]) -> str:
+    """What a claim's verdict stands on: trained models, or a formula, a count or the code. Empty: nothing was run."""
+    if not entry["scale"]:
+        return ""
+    return TRAINED if entry.get("levelled") else DERIVED
+
+
+def bars(entries: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Bar -> how many claims: the verdicts, with `reproduced` split by basis, in the order of BARS."""
+    found = Counter(
+        f"reproduced {basis(entry)}" if entry["verdict"] == "reproduced" else entry["verdict"] for entry in entries
+    )
+    return {bar: found[bar] for bar in BARS}
+
+
+def text(corpus: str, corpora: Mapping[str, Any]) -> str:
+    """How the page calls a corpus: all generated ones `synthetic stories`, the others by the first word of their
+    name."""
+    if not corpus:
+        return NO_TEXT
+    if corpora.get(corpus, {}).get("spec", {}).get("source", {}).get("source") in GENERATED:
+        return SYNTHETIC
+    name = corpus.split("-")[0]
+    return SPELT.get(name, name.capitalize())
+
+
+def texts(found: Iterable[str], corpora: Mapping[str, Any]) -> list[str]:
+    """The texts of these corpora, each once. `no text` is named only where there is no other."""
+    names = list(dict.fromkeys(text(corpus, corpora) for corpus in found))
+    return [name for name in names if name != NO_TEXT] or names
+
+
+def headline(study: str, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The sentence of a study by the verdict of its claim, with the claim's id and its entry."""
+    said = studies.about(study)["headlines"]
+    entry = entries[said["claim"]]
+    words = said[studies.UNTESTED if entry["verdict"] in UNTESTED else entry["verdict"]]
+    by_verdict = {"held": "reproduced", "failed": "contradicted", "open": "undecided"}
+    names = {filled: _parts(entry, verdict) for filled, verdict in by_verdict.items()}
+    return {"claim": said["claim"], "text": words.format(**names), "entry": entry}
+
+
+def _parts(entry: Mapping[str, Any], verdict: str) -> str:
+    """The parts of a claim with this verdict, without their letters; `nothing` without any."""
+    found = [LETTER.sub("", part["name"]) for part in entry.get("parts", ()) if part["verdict"] == verdict]
+    return ", ".join(found) or "nothing"
+
+
+def ran(study: str) -> dict[str, str]:
+    """What the paper ran: parameters, steps, texts, hours, device. Numbers in braces come from claims and plan."""
+    printed = {row["id"]: row["paper"] for row in studies.ledger(study)}
+    path = paths.project() / "config" / study / "paper.yaml"
+    planned = yamlfile.plain(path.read_text(encoding="utf-8"))["studies"][study] if path.is_file() else {}
+    known = {**printed, PLANNED: planned}
+
+    def number(found: re.Match[str]) -> str:
+        try:
+            return large(float(known[found[1]][found[2]]))
+        except (KeyError, TypeError, ValueError):
+            raise UserError(
+                f"src/allmlp/studies/{study}/about.yaml, ran: {found[0]} is no number of claims.yaml (paper:) or of "
+                f"config/{study}/paper.yaml. Write {{<claim>:<key>}} or {{{PLANNED}:<key>}}."
+            ) from None
+
+    return {name: PRINTED.sub(number, said) for name, said in studies.about(study).get("ran", {}).items()}
+
+
+def large(value: float) -> str:
+    """`36.3`, `16,384`, `33 thousand`, `2.1 million`, `10 billion`."""
+    for size, word in ((1e9, " billion"), (1e6, " million"), (1e5, " thousand")):
+        if abs(value) >= size:
+            return f"{value / (1e3 if size == 1e5 else size):.3g}{word}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def span(values: Iterable[float]) -> str:
+    """`800`, or `800 to 2,212`."""
+    least, most = min(found := list(values)), max(found)
+    return large(least) if least == most else f"{large(least)} to {large(most)}"
+
+
+def here(runs: pd.DataFrame, corpora: Mapping[str, Any]) -> dict[str, str]:
+    """What was run here, of these rows of runs.csv: the same keys as `ran`, and runs and seeds. Empty without runs."""
+    if not len(runs):
+        return {}
+    hours = pd.to_numeric(runs["seconds"], errors="coerce").sum() / 3600
+    devices = sorted(
+        {
+            f"{row.threads} thread{'s' * (row.threads != '1')} of {row.hardware}"
+            for row in runs[runs["hardware"] != ""].drop_duplicates(["threads", "hardware"]).itertuples()
+        }
+    )
+    return {
+        "parameters": span(pd.to_numeric(runs["parameters"])),
+        "steps": span(pd.to_numeric(runs["steps_done"])),
+        "texts": ", ".join(texts(sorted(set(runs["corpus"])), corpora)),
+        "hours": f"{hours:.2g}" if hours < 10 else f"{hours:.0f}",
+        "device": "; ".join(devices),
+        "runs": f"{len(runs):,}",
+        "seeds": str(runs["seed"].nunique()),
+    }
+
+
+def ordered(found: list[dict[str, Any]], ledger: list[str]) -> list[dict[str, Any]]:
+    """Figures or tables in the order of the paper: by the first of the paper's claims that they show, then by the
+    number in the paper. Those of own claims come last.
+
+    ledger: the ids of the study's claims, in order.
+    """
+    place = {claim: number for number, claim in enumerate(ledger)}
+
+    def key(item: dict[str, Any]) -> tuple[bool, int, int, str]:
+        of_paper = [place[claim] for claim in item["claims"] if claim in place and not studies.is_own(claim)]
+        number = NUMBERED.search(item["paper"])
+        nth = int(number[1]) if number and number[1].isdigit() else len(ledger)
+        return not item["paper"], min(of_paper, default=len(ledger)), nth, item["name"]
+
+    return sorted(found, key=key)

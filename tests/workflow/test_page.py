@@ -1,0 +1,200 @@
+"""The report in a real browser: Debian's Chromium or Google's Chrome, driven by Playwright, with axe-core beside it.
+
+Both come with `pip install playwright axe-playwright-python` and `apt install chromium`; without them these tests skip.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from allmlp.report import render
+from tests.conftest import PROJECT
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs `pip install playwright`")
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="needs Chromium: `apt install chromium`"),
+]
+SCREEN = 800  # pixels
+MOST_SCREENS = 40
+LARGEST = 8_000_000  # bytes
+HOSTILE = "<img src=x onerror=\"document.title='run'\">"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+class Visit:
+    """The page in a window, with what it asked for and complained about."""
+
+    def __init__(self, browser: Any, file: Path, fragment: str = "", **window: Any) -> None:
+        self.context = browser.new_context(**window)
+        self.context.set_default_timeout(120_000)  # of a machine that trains beside
+        self.page = self.context.new_page()
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.goto(f"file://{file}{fragment}")
+
+    def of(self, script: str) -> Any:
+        return self.page.evaluate(script)
+
+
+@pytest.fixture(scope="module")
+def visit(browser: Any) -> Iterator[Callable[..., Visit]]:
+    """Open the committed page; windows of one size are reused."""
+    visits: dict[str, Visit] = {}
+
+    def opened(width: int = 1280, fragment: str = "", fresh: bool = False, **window: Any) -> Visit:
+        key = json.dumps([width, fragment, window], sort_keys=True)
+        if fresh or key not in visits:
+            size = {"width": width, "height": SCREEN}
+            visits[key] = Visit(browser, PROJECT / "results/report.html", fragment, viewport=size, **window)
+        return visits[key]
+
+    yield opened
+    for one in visits.values():
+        one.context.close()
+
+
+def test_one_request_no_complaint_and_few_screens(visit: Callable[..., Visit]) -> None:
+    at = visit()
+    assert [url for url in at.requests if not url.startswith("data:")] == [at.page.url]
+    assert at.complaints == []
+    assert at.of("document.documentElement.scrollHeight") <= MOST_SCREENS * SCREEN
+    assert (PROJECT / "results/report.html").stat().st_size <= LARGEST
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280, 2560])
+def test_nothing_scrolls_sideways(visit: Callable[..., Visit], width: int) -> None:
+    at = visit(width)
+    assert at.of("document.documentElement.scrollWidth") <= width
+    at.of("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert at.of("document.documentElement.scrollWidth") <= width
+    at.of("document.querySelectorAll('details').forEach(one => one.open = false)")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (360, "light")])
+def test_axe_finds_nothing(visit: Callable[..., Visit], width: int, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python", reason="needs `pip install axe-playwright-python`")
+    at = visit(width, color_scheme=scheme)
+    at.page.add_script_tag(path=str(Path(axe.__file__).with_name("axe.min.js")))
+    found = at.of("axe.run({exclude: ['svg > *']}, {resultTypes: ['violations']}).then(found => found.violations)")
+    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+
+
+def test_every_picture_has_a_name_and_a_description(visit: Callable[..., Visit]) -> None:
+    said = visit().of(
+        "[...document.querySelectorAll('svg')].map(one => [one.getAttribute('role'), one.getAttribute('aria-label'),"
+        " document.getElementById(one.getAttribute('aria-describedby')).textContent])"
+    )
+    assert len(said) > 50
+    assert all(role == "img" and name and len(description) > 10 for role, name, description in said)
+
+
+def shown(at: Visit) -> int:
+    rows: int = at.of("[...document.querySelectorAll('#all-claims tbody tr')].filter(row => !row.hidden).length")
+    return rows
+
+
+@pytest.mark.parametrize("name", ["study", "verdict", "text", "basis", "scale"])
+def test_each_filter_keeps_some_claims_and_the_address_keeps_the_filter(visit: Callable[..., Visit], name: str) -> None:
+    at = visit()
+    everything = shown(at)
+    field = at.page.locator(f"#filter select[name={name}]")
+    field.select_option(index=1)
+    chosen = field.input_value()
+    some = shown(at)
+    assert 0 < some < everything
+    assert at.page.locator("#shown").inner_text() == f"{some} of {everything} claims"
+    again = visit(fragment=at.of("location.hash"))
+    assert again.page.locator(f"#filter select[name={name}]").input_value() == chosen
+    assert shown(again) == some
+    at.page.locator("#filter button[type=reset]").click()
+    at.page.wait_for_function("location.hash === '#claims'")
+    assert shown(at) == everything
+
+
+def test_claims_are_searched_and_sorted(visit: Callable[..., Visit]) -> None:
+    at = visit()
+    at.page.locator("#filter input[name=q]").fill("hybrid leaks")
+    assert at.of(
+        "[...document.querySelectorAll('#all-claims tbody tr:not([hidden]) th')].map(one => one.innerText)"
+    ) == ["001-19"]
+    at.page.locator("#filter button[type=reset]").click()
+    seeds = "[...document.querySelectorAll('#all-claims tbody tr')].map(row => parseInt(row.cells[6].innerText) || 0)"
+    head = at.page.locator("#all-claims th", has_text="seeds")
+    for way in ("ascending", "descending"):
+        head.locator("button").click()
+        assert head.get_attribute("aria-sort") == way
+        found = at.of(seeds)
+        assert found[:: 1 if way == "ascending" else -1][-1] == max(found)
+    assert "sort=seeds+descending" in at.of("location.hash")
+    at.page.locator("#filter button[type=reset]").click()
+
+
+def test_a_text_is_switched_on_the_figure_by_keyboard(visit: Callable[..., Visit]) -> None:
+    at = visit()
+    radios = at.page.locator("#figure-language-loss input[type=radio]")
+    panels = at.page.locator("#figure-language-loss .panel")
+    assert [panels.nth(n).is_visible() for n in range(2)] == [True, False]
+    radios.first.focus()
+    at.page.keyboard.press("ArrowRight")
+    assert [panels.nth(n).is_visible() for n in range(2)] == [False, True]
+
+
+def test_an_address_opens_its_claim_clear_of_the_header(visit: Callable[..., Visit]) -> None:
+    at = visit(fragment="#claim-003-4")
+    assert at.of("document.getElementById('claim-003-4').open")
+    top = at.of("document.getElementById('claim-003-4').getBoundingClientRect().top")
+    assert at.of("document.querySelector('header.bar').getBoundingClientRect().bottom") <= top < SCREEN
+    at.page.locator("#claim-003-4 a[href^='#figure-']").first.click()
+    back = at.page.locator(f"{at.of('location.hash')} a[href='#claim-003-4']")
+    assert back.is_visible()
+
+
+def test_it_reads_without_scripts(visit: Callable[..., Visit]) -> None:
+    at = visit(java_script_enabled=False)
+    assert at.page.locator("#filter").is_hidden()
+    assert at.page.locator("#all-claims tbody tr").first.is_visible()
+    panels = at.page.locator("#figure-language-loss .panel")
+    at.page.locator("#figure-language-loss label").nth(1).click()
+    assert [panels.nth(n).is_visible() for n in range(2)] == [False, True]
+
+
+def test_everything_is_unfolded_in_print(visit: Callable[..., Visit]) -> None:
+    at = visit(fragment="#print")
+    at.page.emulate_media(media="print")
+    at.of("dispatchEvent(new Event('beforeprint'))")
+    assert at.page.locator(".rule").first.is_visible()
+    assert at.of("[...document.querySelectorAll('.panel')].every(panel => panel.offsetHeight > 0)")
+    assert at.page.locator("header.bar").is_hidden()
+    at.of("dispatchEvent(new Event('afterprint'))")
+    assert at.of("document.querySelectorAll('details[open]').length") == 0
+
+
+def test_hostile_names_stay_text(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    content = render.content()
+    first = content["studies"][0]
+    first["claims"][0]["texts"] = first["claims"][0]["elsewhere"] = [HOSTILE]
+    first["figures"][0]["variants"][0]["label"] = HOSTILE
+    (tmp_path / "report.html").write_text(render.templates().get_template("report.html.j2").render(content))
+    at = Visit(browser, tmp_path / "report.html")
+    at.page.locator("#filter select[name=text]").select_option(HOSTILE)
+    assert shown(at) == 1
+    assert at.of("document.title").startswith("allmlp")
+    assert at.of("document.querySelectorAll('img').length") == 0
+    at.context.close()
