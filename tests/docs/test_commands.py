@@ -23,7 +23,7 @@ RUN = {  # command -> the words behind its own
     "make reproduce PARAMS=my.yaml": ("-n",),
     "make faults": ("-n",),
     "make mutants": ("-n",),
-    "make mutants MODULE=training": ("-n",),
+    "make mutants MODULE=loop": ("-n",),
     "allmlp audit": ("--help",),
     "allmlp plan": (),
     "allmlp plan --scale long": (),

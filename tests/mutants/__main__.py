@@ -4,6 +4,7 @@ python -m tests.mutants [GROUP ...]     only these groups; their rows of docs/mu
 
 mutmut makes the edits. It has an environment of its own in work/mutants, with the packages of this one behind it.
 Functions under a decorator other than staticmethod and classmethod, and what stands outside functions, are not edited.
+An interrupted group goes on where it was; tests that have changed since count for the edits still to come.
 """
 
 import os
@@ -22,13 +23,21 @@ from tests.conftest import PROJECT
 
 MUTMUT = "mutmut==3.8.1"
 WORK = PROJECT / "work/mutants"
+DONE = "done"  # a file in a group's folder: all its mutants are tried
+KILLED = ("killed", "timeout", "segfault")
+PLUGINS = (  # the last two collect garbage ten times after each call, which takes longer than most tests
+    "tests.mutants.calm",
+    "no:cacheprovider",
+    "no:unraisableexception",
+    "no:threadexception",
+)
 GROUPS: dict[str, dict[str, list[str]]] = yaml.safe_load(Path(__file__).with_name("modules.yaml").read_text())
 PAGE = PROJECT / "docs/mutants.md"
 HEAD = """# Mutants
 
 `make mutants` edits the modules below wrongly in one place at a time (`mutmut`: another operator or number, a missing
 argument, another text), runs the tests that reach the place, and writes this table. An edit is killed if a test fails.
-`make mutants MODULE=training` runs one group again. The survivors are listed with their diffs. Groups and their tests:
+`make mutants MODULE=loop` runs one group again. The survivors are listed with their diffs. Groups and their tests:
 `tests/mutants/modules.yaml`.
 
 | group | module | made | killed | survived | share killed |
@@ -85,22 +94,21 @@ def _tried(tool: Path, name: str) -> list[Row]:
     """Make and try the mutants of one group. Prints the survivors with their diffs."""
     folder = _laid(name)
     clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    clean["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # to look for plugins is most of the time of a small test
+    clean["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # to look for plugins takes longer than a small test
 
-    def call(*words: str, quiet: bool = True) -> str:
-        said = subprocess.run(
-            [tool, *words], cwd=folder, env=clean, check=True, text=True, stdout=subprocess.PIPE if quiet else None
-        )
+    def call(*words: str, stdout: int | None = subprocess.PIPE) -> str:
+        said = subprocess.run([tool, *words], cwd=folder, env=clean, check=True, text=True, stdout=stdout)
         return said.stdout or ""
 
     print(f"{name}:", flush=True)
-    call("run", "--max-children", "1", quiet=False)
-    results = [line.strip().split(": ") for line in call("results", "--all", "true").splitlines() if line.strip()]
+    call("run", "--max-children", "1", stdout=None)
+    (folder / DONE).touch()
     made, killed = Counter[str](), Counter[str]()
-    for mutant, how in results:
-        module = mutant.rpartition(".")[0]
+    for line in call("results", "--all", "true").splitlines():
+        mutant, how = line.strip().split(": ")
+        module = mutant.rpartition(".")[0].removesuffix(".__init__")
         made[module] += 1
-        if how in ("killed", "timeout", "segfault"):
+        if how in KILLED:
             killed[module] += 1
         else:
             print(f"\n{call('show', mutant)}", flush=True)
@@ -110,24 +118,17 @@ def _tried(tool: Path, name: str) -> list[Row]:
 def _laid(name: str) -> Path:
     """A folder with the sources, the tests, and mutmut's settings for a group."""
     folder, group = WORK / name, GROUPS[name]
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    if (folder / DONE).is_file():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     for part in ("src", "tests"):
-        (folder / part).symlink_to(PROJECT / part)
+        if not (folder / part).is_symlink():
+            (folder / part).symlink_to(PROJECT / part)
     settings = {
         "source_paths": ["src"],
         "only_mutate": [f"src/allmlp/{module}" for module in group["modules"]],
         "pytest_add_cli_args_test_selection": [f"tests/{test}" for test in group["tests"]],
-        "pytest_add_cli_args": [
-            "-m",
-            "not slow",
-            "-p",
-            "tests.mutants.calm",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:xdist",
-        ],
+        "pytest_add_cli_args": [word for plugin in PLUGINS for word in ("-p", plugin)] + ["-m", "not slow"],
     }
     lines = [f"{key} = {value!r}" for key, value in settings.items()]
     project = (PROJECT / "pyproject.toml").read_text(encoding="utf-8")

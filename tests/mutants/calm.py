@@ -1,7 +1,17 @@
-"""A pytest plugin for mutation runs: hypothesis draws the same few examples, and leaves a failure as large as it is."""
+"""A pytest plugin for mutation runs: hypothesis draws the same few examples, and leaves a failure as large as it is.
+
+What is loaded before a mutant is tried is left out of the collection of garbage, which would be most of the time.
+"""
+
+import gc
 
 from hypothesis import Phase, settings
 
 PHASES = (Phase.explicit, Phase.generate)
 settings.register_profile("mutants", derandomize=True, max_examples=25, deadline=None, phases=PHASES)
 settings.load_profile("mutants")
+
+
+def pytest_collection_finish() -> None:
+    """After all tests are imported."""
+    gc.freeze()

@@ -268,6 +268,7 @@ def test_the_loss_has_its_own_precision_and_the_model_s_may_be_half(tmp_path: Pa
     training = Training(run, tmp_path / "double")
     batch = training.task.batch(run.seed, 0)
     exact = cross_entropy(training.model(batch.tokens), batch.targets, torch.float64).item()
+    assert training.held_out_loss(batch)[0].dtype == torch.float64
     assert training.update()["loss"] == pytest.approx(exact, rel=1e-14)
     half = Training(tiny.run("transformer", precision="bfloat16"), tmp_path / "half").update()["loss"]
     assert half == pytest.approx(exact, rel=1e-2)
@@ -343,14 +344,14 @@ def test_a_training_leaves_its_log_its_kept_weights_and_its_held_out_losses(
 
 def test_held_out_losses_are_taken_in_eval_mode_without_gradients_and_training_goes_on(tmp_path: Path) -> None:
     training = held_out_training(tmp_path, held_out_run())
-    modes: list[tuple[bool, bool]] = []
+    modes: list[tuple[bool, bool, str]] = []
 
     def loss(batch: Batch) -> tuple[torch.Tensor, None]:
-        modes.append((training.model.training, torch.is_grad_enabled()))
+        modes.append((training.model.training, torch.is_grad_enabled(), batch.tokens.device.type))
         return torch.tensor(2.0), None
 
-    assert validation_loss(training.model, loss, training.held_out, "cpu") == 2.0  # type: ignore[arg-type]
-    assert modes == [(False, False)] * 3
+    assert validation_loss(training.model, loss, training.held_out, "meta") == 2.0  # type: ignore[arg-type]
+    assert modes == [(False, False, "meta")] * 3
     assert training.model.training
     assert validation_loss(training.model, loss, [], "cpu") is None  # type: ignore[arg-type]
 
@@ -370,7 +371,7 @@ def test_without_a_held_out_split_no_such_loss_is_logged(tmp_path: Path) -> None
 
 
 class Clock(Uneven):
-    """A clock on which a batch takes 20 seconds."""
+    """A clock on which a batch takes 15 seconds."""
 
     def __init__(self, task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(task)
@@ -378,14 +379,14 @@ class Clock(Uneven):
         monkeypatch.setattr(time, "monotonic", lambda: self.now)
 
     def batch(self, seed: int, step: int) -> Batch:
-        self.now += 20.0
+        self.now += 15.0
         return super().batch(seed, step)
 
 
 def test_states_are_saved_every_thirty_seconds_with_the_seconds_of_the_updates_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = held_out_run(keep=(1,), tested=())
+    run = held_out_run(keep=(5,), tested=())
     clock = Clock(build_task(run), monkeypatch)
     training = Training(run, tmp_path, task=clock)  # type: ignore[arg-type]
     plain = training.held_out_loss
@@ -396,17 +397,14 @@ def test_states_are_saved_every_thirty_seconds_with_the_seconds_of_the_updates_a
 
     training.held_out_loss, training.seconds = slow, 7.0  # type: ignore[assignment]
     training.train()
-    assert training.seconds == pytest.approx(127.0)
-    saved = {path.name: json.loads(path.read_text()) for path in tmp_path.glob("state-*.json")}
-    assert {name: (one["step"], one["seconds"]) for name, one in saved.items()} == {
-        "state-2.json": (2, pytest.approx(47.0)),
-        "state-4.json": (4, pytest.approx(87.0)),
-    }
-    assert list(saved["state-4.json"]["kept"]) == ["step-1.safetensors"]
+    assert training.seconds == pytest.approx(97.0)
+    (state,) = tmp_path.glob("state-*.json")  # after 45 seconds, not after 30
+    saved = json.loads(state.read_text())
+    assert {key: saved[key] for key in ("step", "seconds", "kept")} == {"step": 3, "seconds": 52.0, "kept": {}}
     shown = capsys.readouterr().out.splitlines()
-    loss = training.work.log().loss[2]
-    assert shown[3] == f"{run.id}: step 3 of 6, loss {loss:.4f}, 0 supervised tokens/s, 16:00 left"
-    assert shown[-1] == f"{run.id}: done, 1920.0 s"
+    loss = training.work.log().loss[3]
+    assert shown[4] == f"{run.id}: step 4 of 6, loss {loss:.4f}, 1 supervised tokens/s, 0:30 left"
+    assert shown[-1] == f"{run.id}: done, 1890.0 s"
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
@@ -466,3 +464,12 @@ def test_a_training_that_diverges_ends_there_and_logs_no_row_of_it(
     assert list(training.kept) == ["final.safetensors"]
     shown = capsys.readouterr().out.splitlines()[-1]
     assert shown.startswith(f"{run.id}: diverged at step 2; the weights before it are kept, ")
+
+
+def test_only_the_loss_of_updates_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[object] = []
+    monkeypatch.setattr(torch, "compile", lambda forward: compiled.append(forward) or forward)
+    Training(tiny.run("transformer"), tmp_path / "plain")
+    assert compiled == []
+    training = Training(tiny.run("transformer", compile=True), tmp_path / "compiled")
+    assert compiled == [training.model]

@@ -11,7 +11,7 @@ from flint import arb, arb_mat
 from allmlp import models
 from allmlp.errors import UserError
 from allmlp.studies.quadrature import circuits
-from allmlp.studies.quadrature.certificate import intervals
+from allmlp.studies.quadrature.certificate import intervals, network
 from allmlp.studies.quadrature.certificate.levels import certify
 from tests.unit.known_addition import adding, noisy, random_weights
 
@@ -184,3 +184,127 @@ def test_weights_of_another_layout_are_refused_by_name(change, message):
 def test_sizes_without_a_meaning_are_refused(p, m, message):
     with pytest.raises(UserError, match=message):
         certify(random_weights(np.random.default_rng(0), p, m))
+
+
+LAYOUT = (
+    "W_E (p, d), W_pos (2, d), W_V (h, d, k), W_O (h, k, d), W_in (d, m), b_in (m), W_out (m, d), b_out (d), W_U (d, p)"
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda w: [w.pop(name) for name in ("W_pos", "b_in")],
+            "mine: has no tensor W_pos, b_in, but W_E, W_O, W_U, W_V, W_in, W_out, b_out. "
+            f"A certificate needs {LAYOUT}; a missing bias or W_pos is one of zeros.",
+        ),
+        (
+            lambda w: w.clear(),
+            "mine: has no tensor W_E, W_pos, W_V, W_O, W_in, b_in, W_out, b_out, W_U, but nothing. "
+            f"A certificate needs {LAYOUT}; a missing bias or W_pos is one of zeros.",
+        ),
+        (
+            lambda w: w.update(W_V=w["W_V"][0]),
+            f"mine: W_V has shape (5, 2), but must be (h, d, k): {LAYOUT}.",
+        ),
+        (
+            lambda w: w.update(W_U=w["W_U"].T),
+            f"mine: W_U has shape (7, 5), but must be (d, p) with d = 5 (from W_E): {LAYOUT}.",
+        ),
+        (
+            lambda w: w.update(b_in=w["b_in"][:-1]),
+            f"mine: b_in has shape (5,), but must be (m) with m = 6 (from W_in): {LAYOUT}.",
+        ),
+        (
+            lambda w: w.update(W_pos=w["W_pos"][:1]),
+            f"mine: W_pos has shape (1, 5), but must be (2, d) with 2 = 2 (two positions): {LAYOUT}.",
+        ),
+        (
+            lambda w: w["W_in"].__setitem__((1, 2), np.nan),
+            "mine: W_in has 1 of 30 entries NaN or infinite.",
+        ),
+        (
+            lambda w: w.update(W_V=w["W_V"][..., :0], W_O=w["W_O"][:, :0]),
+            f"mine: a tensor is empty; a certificate needs {LAYOUT}.",
+        ),
+    ],
+)
+def test_a_refusal_of_weights_in_full(change, message):
+    weights = random_weights(np.random.default_rng(0), 7, 6)
+    change(weights)
+    with pytest.raises(UserError) as refused:
+        network.check(weights, "mine")
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    ("p", "m", "message"),
+    [
+        (9, 6, "mine: is for p=9 tokens (rows of W_E); addition modulo p needs a prime p above 2."),
+        (7, 3, "mine: W_in has 3 neurons; a certificate needs at least 4."),
+    ],
+)
+def test_a_refusal_of_sizes_in_full(p, m, message):
+    with pytest.raises(UserError) as refused:
+        network.check(random_weights(np.random.default_rng(0), p, m), "mine")
+    assert str(refused.value) == message
+
+
+def test_sizes_are_those_that_all_tensors_agree_on():
+    weights = random_weights(np.random.default_rng(0), 7, 4, d=5, heads=3, k=2)
+    assert network.check(weights, "mine") == {"p": 7, "d": 5, "h": 3, "k": 2, "m": 4}
+    assert network.check({**weights, "more": np.zeros(1)}, "mine")["p"] == 7
+    with pytest.raises(UserError, match=r"^weights: "):
+        network.network({})
+
+
+def test_the_tables_of_a_network_are_those_of_the_plain_forward_pass():
+    """A, B, W, S1 and S2 as in `network`'s docstring, of a network in which every tensor counts."""
+    weights = random_weights(np.random.default_rng(3), 7, 6)
+    net = network.network(weights)
+    A, B, W = net.A_float, net.B_float, net.W_float
+    for table, ball in ((A, net.A), (B, net.B), (W, net.W)):
+        np.testing.assert_allclose(intervals.lower(ball), table, rtol=1e-9, atol=1e-9)
+    logits = circuits.logits(weights)  # (x, y, z)
+    S1, S2 = intervals.lower(net.S1), intervals.lower(net.S2)
+    pre = A[:, None] + B[None]
+    np.testing.assert_allclose(S1[:, None] + S2[None] + np.maximum(pre, 0) @ W.T, logits, rtol=1e-9, atol=1e-9)
+    L1, L2 = map(intervals.lower, net.linear)
+    np.testing.assert_allclose(L1[:, None] + L2[None] + 0.5 * np.abs(pre) @ W.T, logits, rtol=1e-9, atol=1e-9)
+    assert (net.p, net.m) == (7, 6)
+
+
+# Small arithmetic, against exact fractions
+
+
+def test_balls_are_arranged_as_asked():
+    values = [[1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]]
+    rows = intervals.rows_of(intervals.exact(values))
+    assert [[float(ball) for ball in row] for row in rows] == values
+    assert [float(ball) for ball in intervals.numbers(np.array([1, 2]))] == [1.0, 2.0]
+    np.testing.assert_array_equal(intervals.upper(intervals.absolute(intervals.exact(values))).round(9), np.abs(values))
+    picked = intervals.columns(rows, iter([2, 0, 2]))
+    assert intervals.lower(picked).round(9).tolist() == [[3.0, 1.0, 3.0], [-6.0, -4.0, -6.0]]
+    both = intervals.stacked(intervals.exact(values), intervals.exact([[7.0, 8.0, 9.0]]))
+    assert intervals.lower(both).round(9).tolist() == [*values, [7.0, 8.0, 9.0]]
+    assert intervals.spans(intervals.exact(values)) == pytest.approx([5.0, 7.0, 9.0], abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_waves_are_cosines_and_sines_of_any_integers(n):
+    indices = np.array([[0, 1, 2], [-1, n, 5 * n + 3]])
+    cosine, sine = intervals.waves(indices, n)
+    for ball, wave in ((cosine, np.cos), (sine, np.sin)):
+        expected = wave(2 * np.pi * indices / n)
+        assert (intervals.lower(ball) <= expected + 1e-14).all()
+        assert (intervals.upper(ball) >= expected - 1e-14).all()
+        np.testing.assert_allclose(intervals.lower(ball), expected, atol=1e-12)
+
+
+def test_ends_are_the_neighbouring_floats():
+    assert intervals.down(np.array([1.0]))[0] == np.nextafter(1.0, 0)
+    assert intervals.up(np.array([1.0]))[0] == np.nextafter(1.0, 2)
+    third = intervals.exact([[1.0]]) * (arb(1) / 3)
+    assert Fraction(intervals.lower(third)[0, 0]) < Fraction(1, 3) < Fraction(intervals.upper(third)[0, 0])
+    assert intervals.upper(third)[0, 0] - intervals.lower(third)[0, 0] < 1e-15

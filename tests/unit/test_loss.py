@@ -94,3 +94,77 @@ def test_a_task_that_reads_no_logits_is_given_none() -> None:
     assert logits is not None
     assert logits.shape == (6, 30)
     torch.testing.assert_close(plain, value)
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "sizes"),
+    [(10, 4, [4, 4, 2]), (9, 4, [3, 3, 3]), (4, 4, [4]), (3, 100, [3]), (3, 0, [1, 1, 1]), (1, 1, [1]), (0, 5, [])],
+)
+def test_pieces_are_few_even_and_none_is_larger_than_allowed(count: int, most: int, sizes: list[int]) -> None:
+    pieces = loss._even_pieces(count, most)
+    assert [len(range(count)[piece]) for piece in pieces] == sizes
+    assert [n for piece in pieces for n in range(count)[piece]] == list(range(count))
+
+
+def test_a_softmax_may_be_more_precise_than_its_logits() -> None:
+    hidden, weight, targets = inputs(20, 4, 30, torch.float32)
+    found = linear_cross_entropy(hidden, weight, targets, torch.float64)
+    exact = cross_entropy(hidden @ weight.T, targets, torch.float64)
+    assert found.dtype == exact.dtype == torch.float64
+    assert found.item() == pytest.approx(exact.item(), rel=1e-14)
+    assert cross_entropy(hidden @ weight.T, targets, torch.float32).dtype == torch.float32
+
+
+def test_hidden_states_keep_their_shape_and_gradients_are_only_for_who_asks() -> None:
+    hidden, weight, targets = inputs(6, 4, 30, torch.float64)
+    whole = linear_cross_entropy(hidden, weight, targets, torch.float64)
+    deep = linear_cross_entropy(hidden.reshape(2, 3, 4), weight, targets.reshape(2, 3), torch.float64)
+    assert deep.item() == whole.item()
+    alone = linear_cross_entropy(hidden.detach(), weight, targets, torch.float64)
+    alone.backward()
+    assert hidden.grad is None
+    torch.testing.assert_close(weight.grad, torch.autograd.grad(whole, weight)[0])
+    none = linear_cross_entropy(hidden.detach(), weight.detach(), targets, torch.float64)
+    assert not none.requires_grad
+    assert none.item() == whole.item()
+
+
+@pytest.mark.parametrize(("types", "most"), [(7, 80), (1024, 1)])
+def test_no_more_logits_are_held_than_allowed(types: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden, weight, targets = inputs(9, 4, 40, torch.float32)
+    held: list[int] = []
+    wide: list[int] = []
+    plain, product = torch.log_softmax, torch.mm
+    monkeypatch.setitem(loss.AT_ONCE, "cpu", most)
+    monkeypatch.setattr(loss, "TYPES_AT_ONCE", types)
+    monkeypatch.setattr(torch, "log_softmax", lambda x, dim: held.append(x.numel()) or plain(x, dim=dim))
+    monkeypatch.setattr(torch, "mm", lambda a, b, out: wide.append(b.shape[1]) or product(a, b, out=out))
+    found = linear_cross_entropy(hidden, weight, targets, torch.float32)
+    assert set(wide) == ({7, 5} if types == 7 else {40})
+    assert held == ([80, 80, 80, 80, 40] if most == 80 else [40] * 9)
+    torch.testing.assert_close(found, cross_entropy(hidden @ weight.T, targets, torch.float32))
+
+
+@pytest.mark.parametrize("task", [Copying, LastToken])
+def test_only_the_loss_that_asks_for_it_is_compiled(task: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = models.build("mlp", vocabulary=30, context=4, d_model=8, d_mlp=16)
+    compiled: list[object] = []
+    monkeypatch.setattr(torch, "compile", lambda forward: compiled.append(forward) or forward)
+    Loss(model, task, torch.float32)  # type: ignore[arg-type]
+    assert compiled == []
+    Loss(model, task, torch.float32, compiled=True)  # type: ignore[arg-type]
+    assert compiled == [model if task is Copying else model.hidden]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("task", [Copying, LastToken])
+def test_a_loss_has_the_type_that_it_is_given(task: type, dtype: torch.dtype) -> None:
+    model = models.build("mlp", vocabulary=30, context=4, d_model=8, d_mlp=16)
+    batch = Batch(torch.randint(30, (6, 4)), torch.randint(30, (6,)))
+    assert Loss(model, task, dtype)(batch)[0].dtype == dtype  # type: ignore[arg-type]
+
+
+def test_logits_of_sequences_are_those_of_their_rows() -> None:
+    logits, _, targets = inputs(6, 30, 30, torch.float64)
+    rows = cross_entropy(logits, targets, torch.float64)
+    assert cross_entropy(logits.reshape(2, 3, 30), targets.reshape(2, 3), torch.float64).item() == rows.item()

@@ -75,7 +75,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         grad_hidden_ND, grad_weight_VD = torch.empty_like(hidden_ND), torch.zeros_like(weight_VD)
         for rows in _even_pieces(len(hidden_ND), AT_ONCE[hidden_ND.device.type] // len(weight_VD)):
             piece_RD, answers_R = hidden_ND[rows], targets_N[rows]
-            log_p_RV = torch.log_softmax(_logits(piece_RD, product_VD).to(dtype), dim=-1)
+            log_p_RV = torch.log_softmax(_logits(piece_RD, product_VD).to(dtype), dim=1)
             total += F.nll_loss(log_p_RV, answers_R, ignore_index=IGNORED, reduction="sum")
             if any(ctx.needs_input_grad):
                 slope_RV = _slope(log_p_RV, answers_R).to(hidden_ND.dtype)
