@@ -139,10 +139,13 @@ def _laid(name: str) -> Path:
 def _write(rows: list[Row]) -> None:
     """Put the rows in the place of their groups' old ones, in the page."""
     page = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else HEAD
-    lines = {name: [row.line() for row in rows if row.group == name] for name in GROUPS}
-    old = [line for line in page.splitlines(keepends=True) if line.startswith("| ")][2:]
-    kept = {name: [line for line in old if line.startswith(f"| {name} |")] for name in GROUPS}
-    PAGE.write_text(HEAD + "".join(line for name in GROUPS for line in lines[name] or kept[name]), encoding="utf-8")
+    old = page.removeprefix(HEAD).splitlines(keepends=True)
+    lines: list[str] = []
+    for name in GROUPS:
+        found = [row.line() for row in rows if row.group == name]
+        kept = [line for line in old if line.startswith(f"| {name} |")]
+        lines += found or kept or [f"| {name} | not run here | | | | |\n"]
+    PAGE.write_text(HEAD + "".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,12 @@ import gc
 from hypothesis import Phase, settings
 
 PHASES = (Phase.explicit, Phase.generate)
-settings.register_profile("mutants", derandomize=True, max_examples=25, deadline=None, phases=PHASES)
-settings.load_profile("mutants")
+settings.register_profile("mutants", derandomize=True, database=None, max_examples=25, deadline=None, phases=PHASES)
+
+
+def pytest_configure() -> None:
+    """After conftest.py, which loads another profile."""
+    settings.load_profile("mutants")
 
 
 def pytest_collection_finish() -> None:

@@ -5,13 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 import torch
 
-from allmlp import artifacts, paths
+from allmlp import artifacts, paths, recipes, tasks
 from allmlp.errors import UserError
 from allmlp.locks import hold
 from allmlp.run import Run
+from allmlp.tasks.copying import Copying
 from allmlp.training import checkpoint
 from allmlp.training.storage import read_manifest, write_json
 from allmlp.training.trained import TIMINGS, Trained
@@ -57,6 +59,9 @@ def test_a_published_run_is_described_and_every_file_has_its_digest() -> None:
         "ending": {"steps_done": 4, "diverged": False, "validation_loss": None},
     }
     assert pd.read_parquet(run.folder / "log.parquet").step.tolist() == [0, 1, 2, 3]
+    log = pq.ParquetFile(run.folder / "log.parquet")
+    assert log.metadata.row_group(0).column(0).compression == "ZSTD"
+    assert json.loads(log.schema_arrow.metadata[b"pandas"])["index_columns"] == []
     timing = json.loads((TIMINGS / f"{run.id}.json").read_text())
     assert set(timing) == {"seconds", "hardware", "versions"}
     assert timing["seconds"] > 0
@@ -169,11 +174,32 @@ def test_a_search_s_choice_is_trained_with_and_described() -> None:
     for run in tried:
         checkpoint.produce(run)
     relatives = {run.id: run for run in tried}
-    found = small(search=tuple(relatives), relatives=relatives)
+    open_ = {"string_length": None, "batch_size": 4}
+    found = small(search=tuple(relatives), relatives=relatives, task_parameters=open_)
     checkpoint.produce(found)
     described = json.loads((found.folder / "run.json").read_text())
-    assert (described["learning_rate"], described["chosen"]) == (1e-2, {})
+    assert (described["learning_rate"], described["chosen"]) == (1e-2, {"string_length": 4})
     assert Trained(found).log.learning_rate.tolist() == [1e-2] * 4
+
+
+class Reading(Copying):
+    """A task that reads its run's parent."""
+
+    reads_parent = True
+
+    def __init__(self, parent: Trained, **parameters: int) -> None:
+        super().__init__(**parameters)
+        parent.weights()
+
+
+def test_a_task_that_reads_the_parent_is_given_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recipes, "of", lambda module: 1)
+    parent = small()
+    checkpoint.produce(parent)
+    monkeypatch.setitem(tasks.REGISTRY, "copying", f"{__name__}:Reading")
+    child = small(seed=2, parent=parent.id, relatives={parent.id: parent})
+    checkpoint.produce(child)
+    assert Trained(child).ending["steps_done"] == 4
 
 
 def test_a_run_that_continues_begins_with_its_parent_s_last_weights() -> None:

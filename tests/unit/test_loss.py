@@ -69,6 +69,9 @@ def test_half_precision_products_keep_the_weights_gradient_in_single() -> None:
     assert abs(found.item() - exact.item()) < 0.02 * exact.item()
     wanted = torch.autograd.grad(exact, weight)[0]
     assert (weight.grad - wanted).norm() < 0.02 * wanted.norm()
+    halves = cross_entropy(hidden.bfloat16() @ weight.bfloat16().T, targets, torch.float32)
+    assert found.item() == pytest.approx(halves.item(), rel=1e-6)
+    assert found.item() != pytest.approx(exact.item(), rel=1e-6)
 
 
 def test_no_matrix_of_all_logits_is_kept_for_backward() -> None:
@@ -168,3 +171,6 @@ def test_logits_of_sequences_are_those_of_their_rows() -> None:
     logits, _, targets = inputs(6, 30, 30, torch.float64)
     rows = cross_entropy(logits, targets, torch.float64)
     assert cross_entropy(logits.reshape(2, 3, 30), targets.reshape(2, 3), torch.float64).item() == rows.item()
+    some = targets.clone()
+    some[::2] = IGNORED
+    assert cross_entropy(logits, some, torch.float64) == cross_entropy(logits[1::2], targets[1::2], torch.float64)

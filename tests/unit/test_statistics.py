@@ -102,7 +102,7 @@ def test_numbers_of_lower_precision_are_computed_in_float64():
     assert t_interval(single) == t_interval(double)
     assert p_above(single, 0.6) == p_above(double, 0.6)
     assert p_below(single, 0.7) == p_below(double, 0.7)
-    assert p_below([1, 2, 3], 2.5) == p_below([1.0, 2.0, 3.0], 2.5)
+    assert p_below(np.array([1, 2, 3], np.uint8), 2.5) == p_below([1.0, 2.0, 3.0], 2.5)
     ours, theirs = (within_prediction(x, 0.9, max_half_width=1) for x in (single, double))
     assert ours == theirs
 
