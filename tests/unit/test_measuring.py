@@ -17,7 +17,7 @@ from allmlp import measured, paths, store, studies
 from allmlp.columns import exact, numeric, timing
 from allmlp.errors import UserError
 from allmlp.measured import Measured, own_file, parquet
-from allmlp.measuring import columns, compare, is_fact, take
+from allmlp.measuring import compare, is_fact, take
 from allmlp.outcomes import held_out_loss, read_by
 from allmlp.training import checkpoint
 from allmlp.training.trained import Trained
@@ -119,7 +119,6 @@ def test_a_measurement_names_its_run_its_seed_and_what_it_was_made_by(trained: T
     assert list(rows) == ["run", "seed", *module.COLUMNS]
     assert (rows.run[0], rows.seed[0], rows.steps_done[0], len(rows)) == (RUN.id, RUN.seed, 2, 1)
     pd.testing.assert_frame_equal(rows[list(module.COLUMNS)], module.measure(trained))
-    assert columns(RUN, "cost") is module.COLUMNS
     content = file.read_bytes()
     take(RUN, "cost", trained)
     assert file.read_bytes() == content
