@@ -103,6 +103,10 @@ def test_parts_of_a_batch_count_by_their_targets(tmp_path: Path) -> None:
     whole, parts = (uneven(tmp_path, accumulation).update() for accumulation in (1, 2))
     assert parts["loss"] == pytest.approx(whole["loss"], rel=1e-5)
     assert parts["gradient_norm"] == pytest.approx(whole["gradient_norm"], rel=1e-4)
+    fresh = uneven(tmp_path, 3)
+    tokens, targets = fresh.task.batch(fresh.run.seed, 0)
+    mean = cross_entropy(fresh.model(tokens), targets, torch.float32).item()
+    assert whole["loss"] == pytest.approx(mean, rel=1e-5)
 
 
 def test_the_validation_loss_is_the_mean_over_targets_not_over_batches(tmp_path: Path) -> None:
@@ -223,6 +227,18 @@ def test_a_training_goes_on_from_its_saved_state(tmp_path: Path) -> None:
     second = Training(run, tmp_path)
     assert (second.step, second.seconds, second.kept) == (3, 7.5, first.kept)
     assert second.update() == first.update()
+
+
+def test_an_update_has_the_rate_of_its_step(tmp_path: Path) -> None:
+    """Adam's first step has the size of the rate for every weight with a gradient; the rate of step 0 is 0."""
+    run = tiny.run("transformer", optimiser={**tiny.OPTIMISER, "warmup_steps": 4, "weight_decay": 0.0})
+    for step, rate in ((0, 0.0), (2, tiny.OPTIMISER["learning_rate"] / 2)):
+        training = Training(run, tmp_path / str(step))
+        training.step = step
+        before = {name: value.clone() for name, value in training.model.state_dict().items()}
+        assert training.update()["learning_rate"] == rate
+        moves = [(value - before[name]).abs().max().item() for name, value in training.model.state_dict().items()]
+        assert max(moves) == pytest.approx(rate, rel=1e-3)
 
 
 def test_dropout_is_drawn_from_seed_and_step(tmp_path: Path) -> None:
