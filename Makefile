@@ -1,15 +1,17 @@
 # reproduce: every run of `scale: laptop` again, the comparison, the report     test: in 10 minutes     test-all: adds real
 # kills, faults and whole pipelines     bench: speed and memory beside what a user would pick instead
 # faults: hundreds of faults, and docs/faults.md from what they did     mutants: wrong edits, and docs/mutants.md from them
+# fuzz: damaged inputs for the parsers of outside files, MINUTES in all, and docs/strangers.md from them
 PYTHON ?= python3
 PARAMS ?=
 MODULE ?=
+MINUTES ?= 5
 CORES  ?= $(shell env -u OMP_NUM_THREADS nproc)
 BIN    := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 
-.PHONY: reproduce test test-all bench faults mutants
+.PHONY: reproduce test test-all bench faults mutants fuzz
 
 reproduce: $(BIN)/ready
 	@allmlp reproduce --cores $(CORES) $(foreach file,$(PARAMS),--params $(file))
@@ -28,6 +30,10 @@ faults: $(BIN)/ready
 
 mutants: $(BIN)/ready
 	@python -m tests.mutants $(MODULE)
+
+fuzz: $(BIN)/ready
+	@python -c "import atheris" 2> /dev/null || $(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock atheris==3.0.0
+	@python -m tests.strangers.fuzzing $(MINUTES)
 
 $(BIN)/ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=...')"

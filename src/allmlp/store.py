@@ -175,8 +175,10 @@ def _read(part: Path) -> pa.Table:
         lacking = [name for name in ABOUT if name not in table.column_names]
         if not lacking and any(column.type != TEXTS or column.null_count for column in table.select(ABOUT).columns):
             raise ValueError("a description is no text")
-        if not lacking and any(not RECIPES.fullmatch(text) for text in table["recipes"].unique().to_pylist()):
-            raise ValueError("recipes are no numbers")
+        if not lacking:
+            table.select(ABOUT).validate(full=True)  # of texts that are UTF-8, and codes that have a text
+            if not all(map(RECIPES.fullmatch, table["recipes"].unique().to_pylist())):
+                raise ValueError("recipes are no numbers")
     except (OSError, pa.ArrowException, ValueError) as error:
         raise UserError(f"{part}: cannot be read as a part of the store ({in_a_line(error)}). {way_out}") from error
     artifacts.known("measurement", part, said)

@@ -24,6 +24,7 @@ RUN = {  # command -> the words behind its own
     "make faults": ("-n",),
     "make mutants": ("-n",),
     "make mutants MODULE=loop": ("-n",),
+    "make fuzz": ("-n",),
     "allmlp audit": ("--help",),
     "allmlp plan": (),
     "allmlp plan --scale long": (),

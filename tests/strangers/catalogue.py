@@ -35,6 +35,7 @@ from tests.conftest import PROJECT, lay
 from tests.faults.test_hostile_bundles import packed, true_manifest
 
 DOCS = PROJECT / "docs/strangers.md"
+FUZZED = "## Fuzzed"  # begins the part that `make fuzz` writes
 
 
 class Bad(NamedTuple):
@@ -259,6 +260,8 @@ def _npz() -> Iterator[Bad]:
     yield archive("objects, which are pickles, for labels", _archive(X=X, Y=objects), "labels are object")
     yield archive("objects for images", _archive(X=objects, Y=Y), "not uint8 images")
     yield archive("no labels", _archive(X=X), "no array 'Y'")
+    bare = _archive(X=X, Y=Y).replace(b"Y.npy", b"Y.npz")
+    yield archive("labels that are no .npy", bare, "no array 'Y'")
     yield archive("a header that promises billions of labels", _archive(X=X, Y=billions), "not a whole .npz archive")
     yield archive("a header that is code", _archive(X=X, Y=code), "not a whole .npz archive")
     yield archive("a header cut off", _archive(X=X[:20], Y=Y), "not a whole .npz archive")
@@ -405,8 +408,13 @@ BAD = [
 ]
 
 
+def fuzzed() -> str:
+    """The part of docs/strangers.md that `make fuzz` wrote."""
+    return "".join(DOCS.read_text(encoding="utf-8").partition(FUZZED)[1:])
+
+
 def table() -> str:
-    """docs/strangers.md: the inputs by their readers, and the words that refuse them."""
+    """docs/strangers.md up to what `make fuzz` wrote: the inputs by their readers, and the words that refuse them."""
     lines = [
         "# Bad inputs tried",
         "",
@@ -427,4 +435,4 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    DOCS.write_text(table(), encoding="utf-8")
+    DOCS.write_text(table() + fuzzed(), encoding="utf-8")

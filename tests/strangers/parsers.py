@@ -1,6 +1,6 @@
 """The parsers of files from outside, each with good inputs: whatever such a file becomes, it is read or refused.
 
-`tried` reads one input. A UserError of one line is a refusal; any other exception, or the end of the process, a fault.
+`tried` reads one input. A UserError is a refusal; any other exception, or the end of the process, is a fault.
 """
 
 import gzip
@@ -57,8 +57,8 @@ def tried(parser: Parser, content: bytes, folder: Path) -> bool:
     try:
         parser.read(path)
     except UserError as error:
-        if "\n" in str(error):
-            raise ValueError(f"a refusal of several lines: {error!r}") from error
+        if any(not line.startswith(parser.file) for line in str(error).splitlines()[1:]):
+            raise ValueError(f"a message of several lines, not one for each place: {error!r}") from error
         return False
     return True
 

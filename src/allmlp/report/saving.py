@@ -26,6 +26,7 @@ NAME = re.compile(r'(\sid="|\shref="#|url\(#)([^")]+)')
 STYLE = re.compile(r'(?<=\s)style="([^"]*)"')
 POINTS = re.compile(r'(?:(<use href="[^"]*" x="[^"]*" y="[^"]*") (style="[^"]*")/>\n)(?:<use [^>]* \2/>\n)+')
 BLANK = re.compile(r"(?<=[:;]) ")
+TEXT = re.compile(r"<!--.*?-->|(?<=>)[^<>]+(?=<)", re.DOTALL)
 METADATA = re.compile(r"<metadata>.*?</metadata>\s*", re.DOTALL)
 
 
@@ -79,6 +80,7 @@ def compact(svg: str) -> str:
     """
     names: dict[str, int] = {}
     styles: dict[str, int] = {}
+    svg = TEXT.sub(lambda found: found[0].replace('"', "&quot;"), svg)  # what follows changes attributes, no text
     text = GEOMETRY.sub(lambda attribute: BESIDE.sub(r"\1", FINE.sub(_rounded, attribute[0])), svg)
     text = re.sub(r"\n\s+", "\n", UNREAD.sub("", text).replace("xlink:href", "href"))
     text = POINTS.sub(_together, text)

@@ -57,7 +57,7 @@ class NpzCorpus(Form):
     def _read(self, path: Path) -> Iterator[Images]:
         try:
             with zipfile.ZipFile(path) as archive:
-                names = [name.removesuffix(".npy") for name in archive.namelist()]
+                names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
                 for key, wanted in (("images", self.images), ("labels", self.labels)):
                     if wanted not in names:
                         raise UserError(

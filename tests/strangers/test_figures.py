@@ -1,0 +1,23 @@
+"""Text in a figure stays text: none of it becomes a style or an element of the page."""
+
+import re
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from allmlp.report import saving
+
+STYLE = 'a style="}*{background:url(https://example.org/a)}" b'
+
+
+@pytest.mark.parametrize(
+    "text", [STYLE, f"$x$ {STYLE}", "<script>alert(1)</script>", '</text><image href="https://e.org"/>']
+)
+def test_a_label_becomes_no_style_and_no_element(tmp_path: Path, text: str) -> None:
+    figure = Figure()
+    figure.subplots().set_title(text)
+    saving.save(figure, tmp_path / "a.svg", ["a-run"])
+    svg = saving.element(tmp_path / "a.svg", "f0")
+    assert not re.search(r"<script|<image", svg)
+    assert "url(https" not in "".join(re.findall(r"<style.*?</style>", svg, re.DOTALL))
