@@ -82,7 +82,10 @@ def _parts(entry: Mapping[str, Any], verdict: str) -> str:
 
 
 def ran(study: str) -> dict[str, str]:
-    """What the paper ran: parameters, steps, texts, hours, device. Numbers in braces come from claims and plan."""
+    """What the paper ran: parameters, steps, texts, hours, device. Numbers in braces come from claims and plan.
+
+    Without a plan of the paper's scale, what needs its numbers is left out.
+    """
     printed = {row["id"]: row["paper"] for row in studies.ledger(study)}
     path = paths.project() / "config" / study / "paper.yaml"
     planned = yamlfile.plain(path.read_text(encoding="utf-8"))["studies"][study] if path.is_file() else {}
@@ -97,7 +100,9 @@ def ran(study: str) -> dict[str, str]:
                 f"config/{study}/paper.yaml. Write {{<claim>:<key>}} or {{{PLANNED}:<key>}}."
             ) from None
 
-    return {name: PRINTED.sub(number, said) for name, said in studies.about(study).get("ran", {}).items()}
+    about = studies.about(study).get("ran", {}).items()
+    there = {name: said for name, said in about if planned or f"{{{PLANNED}:" not in said}
+    return {name: PRINTED.sub(number, said) for name, said in there.items()}
 
 
 def large(value: float) -> str:
