@@ -5,10 +5,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import torch
 
 from allmlp import models
 from allmlp.run import Run
 from allmlp.studies.settings import Optimiser
+from allmlp.tasks.task import IGNORED, Batch, Task
 
 CLASSIFIERS = ("birn", "linear-birn", "transformer-classifier", "linear-transformer-classifier")
 COPYING = {"vocabulary": 29, "context": 10, "d_model": 16, "n_blocks": 1}
@@ -105,3 +107,24 @@ def write_images(folder: Path, count: int = 300) -> None:
 
 
 ALL = list(models.REGISTRY)
+
+
+class Uneven:
+    """A task whose batch has most of its targets in the first half: its parts are no equal shares of the loss."""
+
+    reads_logits = True
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    def batch(self, seed: int, step: int) -> Batch:
+        tokens, targets = self.task.batch(seed, step)
+        few = targets.clone()
+        few[len(few) // 2 :, :-1] = IGNORED
+        return Batch(tokens, few)
+
+    def validation(self) -> list[Batch]:
+        return [self.batch(7, 0), *map(Batch, *(part.chunk(2) for part in self.batch(7, 1)))]
+
+    def scores(self, logits: torch.Tensor, batch: Batch) -> dict[str, float]:
+        return {}

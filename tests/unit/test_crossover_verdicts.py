@@ -178,7 +178,7 @@ def test_worse_than_blind_is_no_share_of_the_best() -> None:
     rows = scores({"attention": {"recall": -0.4}, "masked mixing": {"recall": 0.3}})
     figure = shown(matrix, {"score": rows, "abilities": able()})
     texts = [text.get_text() for text in figure.axes[0].texts]
-    assert [text.split(" ±")[0] for text in texts if text.startswith("not learnt")] == ["not learnt:\n-0.40"]
+    assert [text.split(" ±")[0] for text in texts if text.startswith("not surely")] == ["not surely\nlearnt:\n-0.40"]
     assert [text for text in texts if text.startswith("1.00")]
 
 
@@ -208,6 +208,19 @@ def test_tables_have_a_row_for_each() -> None:
     rows = spent(scores())
     cost = rows[["run"]].assign(steps_done=7, counted_flops=70)
     assert len(tables.costs(resources=rows, cost=cost)) == len(rows)
+
+
+def test_findings_say_where_attention_learnt_nothing() -> None:
+    of_seeds = pd.DataFrame(
+        {
+            "family": ["attention", "attention", "hybrid"],
+            "task": ["recall", "copying", "bytes"],
+            "learnt": [False, True, False],
+        }
+    )
+    page = findings(tabled(scores()), skills=of_seeds)
+    assert "Attention itself learnt nothing surely on recall, where" in page
+    assert "Attention itself" not in findings(tabled(scores()), skills=of_seeds.assign(learnt=True))
 
 
 def findings(table: pd.DataFrame | None, **others: pd.DataFrame) -> str:

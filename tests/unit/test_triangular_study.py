@@ -14,9 +14,8 @@ from allmlp.plan import Context
 from allmlp.run import Run, related
 from allmlp.studies.triangular.measures import causality, learning, parameter_counts, reach
 from allmlp.studies.triangular.printed import PRINTED
-from allmlp.studies.triangular.runs import PUBLISHED, Settings
+from allmlp.studies.triangular.runs import PUBLISHED, Settings, held_out_steps
 from allmlp.studies.triangular.runs import runs as triangular_runs
-from allmlp.studies.triangular.runs import tested as held_out_steps  # pytest takes test* for a test
 from allmlp.training import relatives
 from tests.conftest import PROJECT
 

@@ -89,7 +89,8 @@ def _say(axes: Axes, x: int, y: int, cell: pd.Series | None, reason: str) -> Non
     elif cell is None:
         axes.text(x, y, "not planned", ha="center", va="center", fontsize=5.5, color="#999999")
     elif np.isnan(cell["share"]):
-        text = f"not learnt:\n{cell['mean']:.2f}" + ("" if np.isnan(cell["raw_half"]) else f" ± {cell['raw_half']:.2f}")
+        half = "" if np.isnan(cell["raw_half"]) else f" ± {cell['raw_half']:.2f}"
+        text = f"not surely\nlearnt:\n{cell['mean']:.2f}{half}"
         axes.text(x, y, text, ha="center", va="center", fontsize=6, color="#555555")
     else:
         dark = cell["share"] > 0.65

@@ -74,7 +74,7 @@ class Settings(StudySettings):
         return self
 
 
-def tested(steps: int) -> tuple[int, ...]:
+def held_out_steps(steps: int) -> tuple[int, ...]:
     """Steps at which the held-out loss is taken: eight evenly over the first quarter ("early"), six over the rest."""
     early = (steps * place // 32 for place in range(1, 9))
     later = (steps * place // 8 for place in range(3, 8))
@@ -190,7 +190,7 @@ def _run(
         steps=steps,
         seed=seed,
         measures=writes.get(part, OF_EVERY_RUN) if measures is None else measures,
-        tested=() if searching else tested(steps),
+        tested=() if searching else held_out_steps(steps),
         **settings.machine(context.device),
         **changes,
     )
