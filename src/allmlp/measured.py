@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from allmlp import artifacts
+from allmlp import artifacts, bounded
 from allmlp.errors import UserError
 
 
@@ -52,7 +52,7 @@ def _digest(about: dict[str, Any], rows: pa.Table) -> str:
 def read(file: Path) -> tuple[Measured, pa.Table]:
     """The description and the rows in a run's own file. UserError if it is damaged."""
     try:
-        table = pq.read_table(file, use_threads=False, pre_buffer=False)
+        table = bounded.read(file)
         table, about = table.replace_schema_metadata(None), artifacts.parsed(table.schema.metadata[b"allmlp"])
         about = artifacts.known("measurement", file, about)
         digest = about.pop("digest", None)  # what an earlier release wrote has none

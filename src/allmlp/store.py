@@ -7,7 +7,6 @@ A part has the columns of `allmlp.measured.Measured`, then those of the runs' ow
 until `rewrite` merges parts; until then the commit that added the part counts.
 """
 
-import io
 import os
 import re
 from collections import defaultdict
@@ -20,9 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from allmlp import artifacts, measured, paths
+from allmlp import artifacts, bounded, measured, paths
 from allmlp.errors import UserError, in_a_line
 from allmlp.measured import Measured
 from allmlp.run import Run
@@ -155,7 +153,7 @@ def _split(part: Path) -> Iterator[tuple[Measured, Place]]:
     table = _read(part)
     about = [column.combine_chunks() for column in table.select(ABOUT).unify_dictionaries().columns]
     codes = np.array([column.indices.to_numpy() for column in about])
-    starts = [0, *(np.flatnonzero((codes[:, 1:] != codes[:, :-1]).any(axis=0)) + 1).tolist()] if len(table) else []
+    starts = [0, *(np.flatnonzero((codes[:, 1:] != codes[:, :-1]).any(axis=0)) + 1).tolist()]
     texts = [column.dictionary.to_pylist() for column in about]
     for start, stop in zip(starts, [*starts[1:], len(table)], strict=True):
         run, settings, recipes, since = (of[code] for of, code in zip(texts, codes[:, start], strict=True))
@@ -170,13 +168,14 @@ def _read(part: Path) -> pa.Table:
         content = part.read_bytes()
         if digest_of(content) != part.stem:
             raise UserError(f"{part}: its bytes are not those that its name is the digest of. {way_out}")
-        table = pq.read_table(io.BytesIO(content), read_dictionary=list(ABOUT), use_threads=False, pre_buffer=False)
+        table = bounded.read(content, encoded=ABOUT)
         said = {"format": int((table.schema.metadata or {}).get(b"format", 1))}
         lacking = [name for name in ABOUT if name not in table.column_names]
         if not lacking and any(column.type != TEXTS or column.null_count for column in table.select(ABOUT).columns):
             raise ValueError("a description is no text")
         if not lacking:
-            table.select(ABOUT).validate(full=True)  # of texts that are UTF-8, and codes that have a text
+            if not len(table):
+                raise ValueError("it has no rows")
             if not all(map(RECIPES.fullmatch, table["recipes"].unique().to_pylist())):
                 raise ValueError("recipes are no numbers")
     except (OSError, pa.ArrowException, ValueError) as error:

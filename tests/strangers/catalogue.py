@@ -22,7 +22,7 @@ import zstandard
 from PIL import Image
 from safetensors.torch import save
 
-from allmlp import measured, params
+from allmlp import measured, params, store
 from allmlp.bundles.members import FORMAT
 from allmlp.bundles.unpacking import unpack
 from allmlp.corpora.images.files import ImageFilesCorpus
@@ -380,6 +380,53 @@ def _bundles() -> Iterator[Bad]:
     yield tar("a manifest that is a list", "is damaged", {}, b"[]")
 
 
+def _counting(table: pa.Table, rows: dict[int, int]) -> bytes:
+    """The table as Parquet, with other counts in its footer. `rows`: place -> count; 0 the file's, -1 a row group's."""
+    content = _parquet(table, compression="none", write_statistics=False, store_schema=False)()
+    length = int.from_bytes(content[-8:-4], "little")
+    pieces = content[-8 - length : -8].split(_varint(len(table)))
+    between = [_varint(len(table))] * (len(pieces) - 1)
+    for place, count in rows.items():
+        between[place] = _varint(count)
+    footer = b"".join(piece + count for piece, count in zip(pieces, [*between, b""], strict=True))
+    return content[: -8 - length] + footer + struct.pack("<I", len(footer)) + b"PAR1"
+
+
+def _varint(number: int) -> bytes:
+    """A whole number as Thrift writes it."""
+    number, found = 2 * number, bytearray()
+    while number > 127:
+        number, digit = divmod(number, 128)
+        found.append(128 + digit)
+    return bytes([*found, number])
+
+
+def _made_up(columns: dict[str, Any]) -> Iterator[tuple[str, Callable[[], bytes] | bytes, str]]:
+    """Tables with these columns of one row, whose rows no memory holds, or not the counted ones."""
+    one = pa.table(columns)
+    table = pa.concat_tables([one] * 5003)
+    trillion = 10**12
+    yield "a footer of a trillion rows", _counting(table, {0: trillion, -1: trillion}), "1,000,000,000,000 rows of"
+    yield "a row group of a trillion rows", _counting(table, {-1: trillion}), "1,000,000,000,000 in its groups"
+    yield "fewer rows than it counts", _counting(table, {0: 9999, -1: 9999}), "9,999 rows, its pages hold 5,003"
+
+    def numbers() -> bytes:
+        piece = pa.table({"x": np.zeros(1_000_000)})
+        stream = io.BytesIO()
+        with pq.ParquetWriter(stream, piece.schema) as writer:
+            for _ in range(70):
+                writer.write_table(piece)
+        return stream.getvalue()
+
+    yield "70 million equal numbers", numbers, "take more than 512 MiB"
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 600), ["a" * (1 << 20)])
+    same = pa.concat_tables([one] * 600).append_column("t", texts)
+    yield "a text of 1 MiB in 600 rows", _parquet(same), "take more than 512 MiB"
+    lists = one.append_column("t", [[["a"]]])
+    yield "a column of lists", _parquet(lists), "not numbers or texts"
+    yield "no columns", _parquet(pa.table({})), "0 rows of 0 columns"
+
+
 def _measurements() -> Iterator[Bad]:
     def own(what: str, content: Callable[[], bytes] | bytes, said: str) -> Bad:
         made = content if callable(content) else lambda: content
@@ -392,6 +439,36 @@ def _measurements() -> Iterator[Bad]:
     yield own("100,000 lists in one another", _parquet(deep), "cannot be read as a measurement")
     lists = table.replace_schema_metadata({"allmlp": "[1]"})
     yield own("a list for a description", _parquet(lists), "cannot be read as a measurement")
+    yield from (own(*made) for made in _made_up({"run": ["a"]}))
+
+
+def _parts() -> Iterator[Bad]:
+    def part(what: str, content: Callable[[], bytes] | bytes, said: str) -> Bad:
+        made = content if callable(content) else lambda: content
+
+        def read(path: Path) -> None:
+            named = path.rename(path.with_name(f"{store.digest_of(path.read_bytes())}.parquet"))
+            list(store._split(named))
+
+        return Bad(what, "part of the measurements", "part", said, made, read)
+
+    about = {"run": ["a"], "settings": ["s"], "recipes": ["1.2"], "since": [""]}
+    table = pa.table(about)
+    yield part("a pickle", pickle.dumps({}), "cannot be read as a part")
+    yield part("no runs", _parquet(table.drop_columns("run")), "has no column run")
+    yield part("no rows", _parquet(table[:0]), "it has no rows")
+    yield part("a number for a run", _parquet(pa.table({**about, "run": [1]})), "a description is no text")
+    yield part("null for a run", _parquet(pa.table({**about, "run": pa.nulls(1, pa.string())})), "is no text")
+    yield part("recipes that are no numbers", _parquet(pa.table({**about, "recipes": ["1;2"]})), "are no numbers")
+    yield from (part(*made) for made in _made_up(about))
+    yield Bad(
+        "bytes of another digest",
+        "part of the measurements",
+        "0" * 16 + ".parquet",
+        "is the digest of",
+        _parquet(table),
+        lambda path: list(store._split(path)),
+    )
 
 
 BAD = [
@@ -405,6 +482,7 @@ BAD = [
     *_weights(),
     *_bundles(),
     *_measurements(),
+    *_parts(),
 ]
 
 

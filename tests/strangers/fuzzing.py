@@ -23,6 +23,7 @@ INSTRUMENTED = tuple(
     f"allmlp.{name}"
     for name in (
         "artifacts",
+        "bounded",
         "bundles",
         "corpora",
         "layered",
@@ -31,7 +32,7 @@ INSTRUMENTED = tuple(
         "store",
         "strict",
         "tokens",
-        "yaml",
+        "yamlfile",
     )
 )
 

@@ -16,7 +16,7 @@ PACKAGE = Path(allmlp.__file__).parent
 # Names on one floor do not import one another.
 FLOORS = [
     "errors columns primes orphans aligning",
-    "whole yamlfile stale artifacts",
+    "whole yamlfile stale artifacts bounded",
     "paths",
     "strict",
     "ledgers",
