@@ -2,6 +2,7 @@
 # kills, faults and whole pipelines     bench: speed and memory beside what a user would pick instead
 # faults: hundreds of faults, and docs/faults.md from what they did     mutants: wrong edits, and docs/mutants.md from them
 # fuzz: damaged inputs for the parsers of outside files, MINUTES in all, and docs/strangers.md from them
+# audit: known vulnerabilities of the packages in requirements.lock; an error too if they could not be looked up
 PYTHON ?= python3
 PARAMS ?=
 MODULE ?=
@@ -11,7 +12,7 @@ BIN    := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 
-.PHONY: reproduce test test-all bench faults mutants fuzz
+.PHONY: reproduce test test-all bench faults mutants fuzz audit
 
 reproduce: $(BIN)/ready
 	@allmlp reproduce --cores $(CORES) $(foreach file,$(PARAMS),--params $(file))
@@ -34,6 +35,13 @@ mutants: $(BIN)/ready
 fuzz: $(BIN)/ready
 	@python -c "import atheris" 2> /dev/null || $(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock atheris==3.0.0
 	@python -m tests.strangers.fuzzing $(MINUTES)
+
+audit: $(BIN)/ready
+	@test -x $(BIN)/pip-audit || $(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock pip-audit==2.10.1
+	@mkdir -p logs; found=$$($(BIN)/pip-audit --strict --no-deps --disable-pip -r requirements.lock 2> logs/audit.log); \
+	  status=$$?; tail -n 1 logs/audit.log; test -z "$$found" || echo "$$found"; test $$status = 0 -o -n "$$found" || echo "requirements.lock: \
+	the audit was not made: not every package could be looked up (logs/audit.log). Run this where pypi.org can be reached."; \
+	  exit $$status
 
 $(BIN)/ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=...')"

@@ -25,6 +25,7 @@ RUN = {  # command -> the words behind its own
     "make mutants": ("-n",),
     "make mutants MODULE=loop": ("-n",),
     "make fuzz": ("-n",),
+    "make audit": ("-n",),
     "allmlp audit": ("--help",),
     "allmlp plan": (),
     "allmlp plan --scale long": (),
