@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from matplotlib.figure import Figure
@@ -21,3 +22,11 @@ def test_a_label_becomes_no_style_and_no_element(tmp_path: Path, text: str) -> N
     svg = saving.element(tmp_path / "a.svg", "f0")
     assert not re.search(r"<script|<image", svg)
     assert "url(https" not in "".join(re.findall(r"<style.*?</style>", svg, re.DOTALL))
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_a_character_that_xml_has_not_leaves_a_file_that_is_read(tmp_path: Path) -> None:
+    figure = Figure()
+    figure.subplots().set_title("a\x07b\x1b[2J\ufffe")
+    saving.save(figure, tmp_path / "a.svg", ["a-run"])
+    assert "a\ufffdb\ufffd[2J\ufffd" in "".join(ElementTree.parse(tmp_path / "a.svg").getroot().itertext())

@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
-from allmlp.report import render
+from allmlp import paths
+from allmlp.report import render, saving
 from tests.conftest import PROJECT
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs `pip install playwright`")
@@ -24,6 +27,7 @@ SCREEN = 800  # pixels
 MOST_SCREENS = 40
 LARGEST = 8_000_000  # bytes
 HOSTILE = "<img src=x onerror=\"document.title='run'\">"
+ENDS = "</desc></svg></script></style><script>document.title='run'</script>{{ 7 * 7 }} &lt;i> \x07\x1b[2J\u202e"
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +210,59 @@ def test_everything_is_unfolded_in_print(visit: Callable[..., Visit]) -> None:
     assert at.page.locator("header.bar").is_hidden()
     at.of("dispatchEvent(new Event('afterprint'))")
     assert at.of("document.querySelectorAll('details[open]').length") == 0
+
+
+def spoilt(results: Path) -> list[str]:
+    """Put a hostile text into every kind of file that the page is made of. Returns the texts."""
+    texts = [
+        f"{what}: {HOSTILE}{ENDS}"
+        for what in ("overlay", "corpus", "error", "part", "title", "sample", "device", "task")
+    ]
+    overlay, corpus, error, part, title, sample, device, task = texts
+    claims, selected = (json.loads((results / name).read_text()) for name in ("claims.json", "selected.json"))
+    first = next(entry for entry in claims["claims"] if entry["parts"])
+    first["text"] = first["parts"][0]["text"] = error
+    first["parts"][0]["name"] = part
+    first["elsewhere"] = {corpus: {**next(iter(first["at"].values())), "text": error, "parts": []}}
+    selected["overlays"] = [overlay]
+    index = json.loads((results / "tables/triangular/index.json").read_text())
+    index["samples"] |= {"title": title, "caption": title, "corpora": [corpus], "recorded": ""}
+    for file, column, text in (
+        ("triangular/samples", "written", sample),
+        ("triangular/samples", "part", part),
+        ("crossover/skills", "task", task),
+        ("runs", "hardware", device),
+    ):
+        rows = pd.read_csv(results / f"tables/{file}.csv", dtype=str, keep_default_na=False)
+        rows[column] = rows[column].where(rows[column] != rows[column][0], text)
+        rows.to_csv(results / f"tables/{file}.csv", index=False)
+    for name, content in (("claims", claims), ("selected", selected), ("tables/triangular/index", index)):
+        (results / f"{name}.json").write_text(json.dumps(content))
+    figure = Figure()
+    figure.subplots().set_title(title)
+    drawn = json.loads((results / "figures/triangular/index.json").read_text())
+    saving.save(figure, results / f"figures/triangular/{next(iter(drawn))}.svg", ["a-run"])
+    return texts
+
+
+def test_hostile_text_in_any_file_of_the_results_stays_text(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ignored = shutil.ignore_patterns("measurements", "checkpoints", "tokens", "report.html")
+    shutil.copytree(PROJECT / "results", tmp_path / "results", ignore=ignored)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(paths.PROJECT, str(PROJECT))
+    texts = spoilt(tmp_path / "results")
+    at = Visit(browser, tmp_path / render.render())
+    at.of("document.querySelectorAll('details').forEach(one => one.open = true)")
+    read = at.of("document.querySelector('main').innerText")
+    assert [text for text in texts if " ".join(text.split()) not in " ".join(read.split())] == []
+    assert at.of("document.title").startswith("allmlp")
+    assert at.of("document.querySelectorAll('img, iframe, [onerror]').length") == 0
+    assert at.of("[...document.scripts].map(one => one.id || one.parentNode.tagName)") == ["skills-data", "BODY"]
+    assert [url for url in at.requests if not url.startswith("data:")] == [at.page.url]
+    assert at.complaints == []
+    at.context.close()
 
 
 def test_hostile_names_stay_text(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ STYLE = re.compile(r'(?<=\s)style="([^"]*)"')
 POINTS = re.compile(r'(?:(<use href="[^"]*" x="[^"]*" y="[^"]*") (style="[^"]*")/>\n)(?:<use [^>]* \2/>\n)+')
 BLANK = re.compile(r"(?<=[:;]) ")
 TEXT = re.compile(r"<!--.*?-->|(?<=>)[^<>]+(?=<)", re.DOTALL)
+UNWRITABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML, even escaped
 METADATA = re.compile(r"<metadata>.*?</metadata>\s*", re.DOTALL)
 
 
@@ -41,7 +42,8 @@ def save(figure: Figure, file: Path, runs: list[str]) -> None:
     content = buffer.getvalue()
     if suffix == "svg":
         text = compact(content.decode("utf-8"))
-        content = text.replace("</style>", f"</style><desc>{html.escape(described(figure))}</desc>", 1).encode("utf-8")
+        text = text.replace("</style>", f"</style><desc>{html.escape(described(figure))}</desc>", 1)
+        content = UNWRITABLE.sub("\ufffd", text).encode("utf-8")
     if len(content) > LARGEST:
         warn(f"{file}: {len(content):,} bytes, more than {LARGEST:,}; git keeps it for ever. Draw fewer points.")
     paths.write_whole(file, content)
