@@ -8,7 +8,8 @@ import pytest
 
 from allmlp import params, studies
 from allmlp.studies.mixers import budgets, step_times
-from allmlp.studies.mixers.parts import TRAINING, of_model
+from allmlp.studies.mixers.named import TRAINING
+from allmlp.studies.mixers.parts import of_model
 from allmlp.studies.mixers.runs import training
 from allmlp.studies.mixers.verdicts import representation, sides, sizes
 from allmlp.studies.rules import NotComparableError

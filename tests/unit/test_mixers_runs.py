@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from allmlp import params
 from allmlp.errors import UserError
 from allmlp.plan import Context
-from allmlp.studies.mixers.parts import EMBEDDER
+from allmlp.studies.mixers.named import EMBEDDER
 from allmlp.studies.mixers.runs import training
 from allmlp.studies.mixers.runs.retrieval import united
 from allmlp.studies.mixers.runs.training import end_token

@@ -12,10 +12,11 @@ from allmlp.errors import UserError
 from allmlp.measured import read
 from allmlp.run import Run
 from allmlp.studies.mixers.figures.retrieval import TITLES
-from allmlp.studies.mixers.matching import OTHER_WORDS, READERS, SHARED_WORDS, readings
+from allmlp.studies.mixers.matching import READERS, readings
 from allmlp.studies.mixers.runs import retrieval
 from allmlp.studies.mixers.runs.retrieval_settings import MATCHERS, RetrievalSettings
 from allmlp.studies.mixers.runs.settings import TrainingSettings
+from allmlp.studies.mixers.setting import OTHER_WORDS, SHARED_WORDS
 from allmlp.training import checkpoint
 from allmlp.training.trained import Trained
 from tests import exhibits, tiny

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp.studies.mixers.matching import OTHER_WORDS, SHARED_WORDS
 from allmlp.studies.mixers.runs.retrieval_settings import MATCHERS
+from allmlp.studies.mixers.setting import OTHER_WORDS, SHARED_WORDS
 from allmlp.studies.rules import NotPlannedError
 from tests import exhibits, judging
 

@@ -2,16 +2,10 @@
 
 import pandas as pd
 
+from allmlp.studies.language.named import CONTROL, CONTROLS, VARIATION
 from allmlp.studies.rules import NotPlannedError, of_part
 
-NEURONS, VARIATION, CONTROL = "neurons", "variation", "control"
 SETTINGS = ("corpus", "context", "d_mlp", "weight_decay", "embedding_std")  # settings that a variation may change
-CONTROLS = {"sentences": "sentences shuffled", "words": "words shuffled"}  # what a control's name ends with
-
-
-def controls_of(corpus: str) -> dict[str, str]:
-    """Names of a corpus's controls -> their descriptions."""
-    return {f"{corpus}-{ending}": lacks for ending, lacks in CONTROLS.items()}
 
 
 def along(rows: pd.DataFrame, *settings: str) -> pd.DataFrame:

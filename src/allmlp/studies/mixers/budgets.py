@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from allmlp.studies.mixers import step_times
-from allmlp.studies.mixers.parts import FLAT, TRAINING, settings_of
+from allmlp.studies.mixers.named import FLAT, TRAINING
+from allmlp.studies.mixers.parts import settings_of
 from allmlp.studies.rules import NotComparableError, NotPlannedError, of_part
 
 UNITS = {"steps": "steps", "seconds": "time", "flops": "FLOPs"}  # unit -> how a table, figure or error names it

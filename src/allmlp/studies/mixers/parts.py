@@ -1,12 +1,9 @@
-"""Rows of a measurement that belong together: the parts of the trainings, and the models of one comparison."""
+"""Rows of a measurement that belong together: those of one model, of its widths and depths, of one comparison."""
 
 import pandas as pd
 
+from allmlp.studies.mixers.named import BASE
 from allmlp.studies.rules import NotPlannedError
-
-TRAINING, SEARCH, WINDOWS, EMBEDDER = "training", "search", "windows", "embedder"  # the label `part`
-BASE = "base"  # the label `size` of the size that all models share
-FLAT, EXPANDED, LLAMA = "flat", "expanded", "llama-4"  # the models of most claims
 
 
 def of_model(rows: pd.DataFrame, variant: str, size: str | None = BASE, padding: str = "right") -> pd.DataFrame:

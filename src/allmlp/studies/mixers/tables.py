@@ -6,9 +6,11 @@ import pandas as pd
 from allmlp.report.exhibits import Paper, table
 from allmlp.report.statistics import t_interval
 from allmlp.studies.mixers.budgets import AGAINST_FLAT, MODEL, curves, differences, ends
-from allmlp.studies.mixers.matching import PART, readings
-from allmlp.studies.mixers.parts import FLAT, SEARCH, SETTING, TRAINING, searched, settings_of
+from allmlp.studies.mixers.matching import readings
+from allmlp.studies.mixers.named import FLAT, SEARCH, TRAINING
+from allmlp.studies.mixers.parts import SETTING, searched, settings_of
 from allmlp.studies.mixers.prompts import PRINTED, PROMPTS
+from allmlp.studies.mixers.setting import PART
 from allmlp.studies.mixers.verdicts.formulae import FUSED, MIB, MIXER, TRANSFORMER, printed_table
 from allmlp.studies.overlap import one_line
 from allmlp.studies.rules import of_part

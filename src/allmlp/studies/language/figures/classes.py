@@ -12,7 +12,8 @@ from allmlp.report.exhibits import figure
 from allmlp.report.statistics import t_interval
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, share_column
 from allmlp.studies.language.drawing import COLOURS, LINES, kept_steps
-from allmlp.studies.language.parts import CONTROLS, along, on_corpora
+from allmlp.studies.language.named import CONTROLS
+from allmlp.studies.language.parts import along, on_corpora
 from allmlp.studies.language.verdicts.wear import of_deciding
 from allmlp.studies.seeds import at_end, curve, over_seeds
 

@@ -10,7 +10,7 @@ from allmlp.protocols import Context
 from allmlp.run import Run, log_spaced
 from allmlp.strict import Strict
 from allmlp.studies import SHARED
-from allmlp.studies.language.parts import CONTROL, NEURONS, VARIATION, controls_of
+from allmlp.studies.language.named import CONTROL, NEURONS, VARIATION, controls_of
 from allmlp.studies.settings import Count, Optimiser, Rate, Seeds, StudySettings
 from allmlp.studies.texts import of_corpus
 

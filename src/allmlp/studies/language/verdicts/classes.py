@@ -6,7 +6,7 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
-from allmlp.studies.language.parts import NEURONS
+from allmlp.studies.language.named import NEURONS
 from allmlp.studies.language.profiles import bimodality
 from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
 from allmlp.studies.rules import below, every, of_part, withheld

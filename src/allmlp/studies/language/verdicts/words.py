@@ -10,7 +10,7 @@ from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.keywords import CLEAREST, RANDOM
-from allmlp.studies.language.parts import NEURONS
+from allmlp.studies.language.named import NEURONS
 from allmlp.studies.language.prompts import PROBING, PROMPTS
 from allmlp.studies.language.verdicts.wear import not_judged
 from allmlp.studies.rules import every, of_part, require_models

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from allmlp.report import plots, style
 from allmlp.report.exhibits import Paper, figure
 from allmlp.studies.mixers import drawing
-from allmlp.studies.mixers.matching import OTHER_WORDS, PART, POSITIONS, READERS, SHARED_WORDS, SIDES, readings, usual
+from allmlp.studies.mixers.matching import POSITIONS, READERS, SIDES, readings, usual
 from allmlp.studies.mixers.runs.retrieval_settings import EMBEDDERS
+from allmlp.studies.mixers.setting import OTHER_WORDS, PART, SHARED_WORDS
 from allmlp.studies.seeds import curve, over_seeds
 
 MARKS = {"right": "o", "left": "<"}

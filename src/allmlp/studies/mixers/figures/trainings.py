@@ -13,7 +13,8 @@ from allmlp.report.statistics import t_interval
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.budgets import AGAINST_FLAT, differences
 from allmlp.studies.mixers.drawing import FAMILIES, HEADLINES, colour
-from allmlp.studies.mixers.parts import SEARCH, TRAINING, of_base, searched
+from allmlp.studies.mixers.named import SEARCH, TRAINING
+from allmlp.studies.mixers.parts import of_base, searched
 from allmlp.studies.rules import of_part
 from allmlp.studies.seeds import over_seeds
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.strict import Strict
-from allmlp.studies.mixers.parts import EMBEDDER
+from allmlp.studies.mixers.named import EMBEDDER
 from allmlp.studies.mixers.runs.formulae import GenerationSpeed
 from allmlp.studies.mixers.runs.settings import Seed, TrainingSettings
 from allmlp.studies.mixers.runs.training import embedder

@@ -14,8 +14,7 @@ from allmlp.errors import UserError
 from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies import SHARED
-from allmlp.studies.mixers.matching import ALL, BASE, OTHER_WORDS, PART, SHARED_WORDS, WIDE, Setting, setting_of
-from allmlp.studies.mixers.parts import EMBEDDER
+from allmlp.studies.mixers.named import EMBEDDER
 from allmlp.studies.mixers.runs.retrieval_settings import (
     EMBEDDERS,
     MATCHERS,
@@ -28,6 +27,7 @@ from allmlp.studies.mixers.runs.retrieval_settings import (
 )
 from allmlp.studies.mixers.runs.settings import TrainingSettings
 from allmlp.studies.mixers.runs.training import embedder
+from allmlp.studies.mixers.setting import ALL, BASE, OTHER_WORDS, PART, SHARED_WORDS, WIDE, Setting, setting_of
 
 WITH_HEADS = MATCHERS[1:]
 OF_EVERY_MATCHER = ("retrieval", "retrieval_curve", *SHARED)

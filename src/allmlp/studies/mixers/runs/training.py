@@ -15,7 +15,7 @@ from allmlp.models import REGISTRY
 from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies import SHARED
-from allmlp.studies.mixers.parts import BASE, SEARCH, TRAINING, WINDOWS
+from allmlp.studies.mixers.named import BASE, SEARCH, TRAINING, WINDOWS
 from allmlp.studies.mixers.runs.settings import Model, Padding, Size, TrainingSettings
 from allmlp.studies.texts import of_corpus
 

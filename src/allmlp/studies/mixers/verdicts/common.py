@@ -23,7 +23,7 @@ from allmlp.report.statistics import (
     within_prediction,
 )
 from allmlp.studies.mixers import budgets
-from allmlp.studies.mixers.parts import TRAINING
+from allmlp.studies.mixers.named import TRAINING
 from allmlp.studies.rules import NotComparableError, counted, of_part, undecided
 
 NATS, LOSS = "nats per token", "validation_nats"

@@ -10,17 +10,8 @@ import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, better, t_interval
-from allmlp.studies.mixers.matching import (
-    LARGE,
-    OTHER_WORDS,
-    POSITIONS,
-    Setting,
-    as_printed,
-    by_side,
-    differences,
-    gains,
-    of_setting,
-)
+from allmlp.studies.mixers.matching import POSITIONS, as_printed, by_side, differences, gains, of_setting
+from allmlp.studies.mixers.setting import LARGE, OTHER_WORDS, Setting
 from allmlp.studies.mixers.verdicts.sides import (
     AUTOENCODER,
     MIXER,

@@ -11,7 +11,8 @@ from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better, equal
 from allmlp.studies.mixers import budgets, step_times
-from allmlp.studies.mixers.parts import EXPANDED, FLAT, of_model, widths, with_half_the_width
+from allmlp.studies.mixers.named import EXPANDED, FLAT
+from allmlp.studies.mixers.parts import of_model, widths, with_half_the_width
 from allmlp.studies.mixers.step_times import name_of
 from allmlp.studies.mixers.verdicts import common
 from allmlp.studies.rules import NotComparableError, of_part

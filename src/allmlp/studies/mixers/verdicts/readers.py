@@ -11,7 +11,8 @@ import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, Verdict, better
-from allmlp.studies.mixers.matching import OTHER_WORDS, POSITIONS, SMALL, Setting, by_side, gains, of_setting
+from allmlp.studies.mixers.matching import POSITIONS, by_side, gains, of_setting
+from allmlp.studies.mixers.setting import OTHER_WORDS, SMALL, Setting
 from allmlp.studies.mixers.verdicts.common import in_every_seed
 from allmlp.studies.mixers.verdicts.sides import (
     MIXER,

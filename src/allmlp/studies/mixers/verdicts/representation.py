@@ -10,7 +10,8 @@ from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.mixers import budgets
-from allmlp.studies.mixers.parts import EXPANDED, FLAT, LLAMA, of_model
+from allmlp.studies.mixers.named import EXPANDED, FLAT, LLAMA
+from allmlp.studies.mixers.parts import of_model
 from allmlp.studies.rules import below, every, withheld
 
 UNIT = "share of tokens"

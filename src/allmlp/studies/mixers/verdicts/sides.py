@@ -9,7 +9,8 @@ from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, Values, Verdict, better
 from allmlp.studies.mixers.budgets import BENCHMARKED
-from allmlp.studies.mixers.matching import Setting, by_side, differences, gains, of_setting
+from allmlp.studies.mixers.matching import by_side, differences, gains, of_setting
+from allmlp.studies.mixers.setting import Setting
 from allmlp.studies.mixers.verdicts.common import PAPER_SCALE, only_on_paper
 from allmlp.studies.rules import NotPlannedError, every, withheld
 

@@ -9,7 +9,8 @@ from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, Values, better
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.budgets import BENCHMARKED
-from allmlp.studies.mixers.parts import BASE, FLAT, deepest, of_model, widths
+from allmlp.studies.mixers.named import BASE, FLAT
+from allmlp.studies.mixers.parts import deepest, of_model, widths
 from allmlp.studies.mixers.verdicts.common import NATS, TIMED, both, of_parts, only_on_paper, smallest, trainings
 from allmlp.studies.mixers.verdicts.expansion import MANY_HEADS
 from allmlp.studies.rules import undecided

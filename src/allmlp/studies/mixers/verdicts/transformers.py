@@ -8,7 +8,8 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, Values, better
 from allmlp.studies.mixers import budgets
-from allmlp.studies.mixers.parts import FLAT, of_model
+from allmlp.studies.mixers.named import FLAT
+from allmlp.studies.mixers.parts import of_model
 from allmlp.studies.mixers.verdicts import common
 from allmlp.studies.rules import NotPlannedError, every, of_part, undecided
 

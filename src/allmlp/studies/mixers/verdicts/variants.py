@@ -7,7 +7,8 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.statistics import Finding, better, equal
 from allmlp.studies.mixers import budgets
-from allmlp.studies.mixers.parts import FLAT, LLAMA, WINDOWS, of_model
+from allmlp.studies.mixers.named import FLAT, LLAMA, WINDOWS
+from allmlp.studies.mixers.parts import of_model
 from allmlp.studies.mixers.verdicts.common import (
     NATS,
     behind,

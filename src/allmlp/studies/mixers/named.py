@@ -1,0 +1,5 @@
+"""Names of parts, sizes and models. Imports no pandas: every command plans runs with them."""
+
+TRAINING, SEARCH, WINDOWS, EMBEDDER = "training", "search", "windows", "embedder"  # the label `part`
+BASE = "base"  # the label `size` of the size that all models share
+FLAT, EXPANDED, LLAMA = "flat", "expanded", "llama-4"  # the models of most claims
