@@ -2,15 +2,35 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
+from typer.core import TyperGroup
 
 from allmlp import paths
 from allmlp.errors import UserError, of_the_disk
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
+RUN, LOOK, STATES, EXTEND, HOUSE = GROUPS = ("Run", "Look", "States", "Extend", "Keep the house")
+
+
+class _InGroups(TyperGroup):
+    """Help lists the groups of commands in their order."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        places = {name: GROUPS.index(str(found.rich_help_panel)) for name, found in self.commands.items()}  # type: ignore[attr-defined]
+        return sorted(super().list_commands(ctx), key=places.__getitem__)
+
+
+app = typer.Typer(cls=_InGroups, add_completion=False, pretty_exceptions_enable=False)
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def command(group: str, example: str) -> Callable[[Command], Command]:
+    """A command of this name in a group of the help, with an example in its own."""
+    return app.command(rich_help_panel=group, epilog=f"Example: {example}")
+
 
 START = Path.cwd()  # where the user typed it; commands then work in the project's folder
 
@@ -42,7 +62,16 @@ def _plan(overlays: list[Path] | None, scale: str | None, device: str | None, st
     return current
 
 
-@app.command()
+@app.callback(invoke_without_command=True)
+def here(context: typer.Context) -> None:
+    """Experiments of five papers on MLPs: run, judged, reported. `allmlp` alone says what is next."""
+    if context.invoked_subcommand is None:
+        from allmlp import here as standing
+
+        standing.show(_plan(None, None, None))
+
+
+@command(LOOK, "allmlp plan --scale long")
 def plan(
     params: Overlays = None,
     scale: ScaleOption = None,
@@ -62,7 +91,7 @@ def plan(
         overview.show(current, runs, format)
 
 
-@app.command()
+@command(LOOK, "allmlp show RUN")
 def show(
     run: Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.")],
     params: Overlays = None,
@@ -74,7 +103,7 @@ def show(
     showing.show(_plan(params, scale, None), run)
 
 
-@app.command()
+@command(RUN, "allmlp tokenize stories")
 def tokenize(
     corpora: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None
 ) -> None:
@@ -85,7 +114,7 @@ def tokenize(
         tokenize_corpus(_plan(params, scale, device), corpus)
 
 
-@app.command()
+@command(RUN, "allmlp train RUN")
 def train(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Tokens -> checkpoints: results/checkpoints/<run>/. A killed training goes on where it was."""
     from allmlp.jobs import train_runs
@@ -96,7 +125,7 @@ def train(runs: list[str], params: Overlays = None, scale: ScaleOption = None, d
     train_runs([current.run(run) for run in runs])
 
 
-@app.command()
+@command(RUN, "allmlp measure RUN")
 def measure(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Checkpoints -> measurements: work/measurements/; `allmlp select` takes them into the store."""
     from allmlp.jobs import measure_runs
@@ -107,7 +136,7 @@ def measure(runs: list[str], params: Overlays = None, scale: ScaleOption = None,
     measure_runs([current.run(run) for run in runs])
 
 
-@app.command()
+@command(EXTEND, "allmlp audit transformer")
 def audit(
     architectures: Annotated[list[str] | None, typer.Argument(help="Names of the registry; all unless given.")] = None,
     run: Annotated[list[str] | None, typer.Option(help="A trained run's id: its weights, at its own size.")] = None,
@@ -129,7 +158,7 @@ def audit(
     raise typer.Exit(1 if show(findings, format) else 0)
 
 
-@app.command()
+@command(LOOK, "allmlp certify RUN")
 def certify(
     run: Annotated[str, typer.Argument(help="A run id, a run's folder, or your own weights as safetensors.")],
     attention: Annotated[float, typer.Option(help="0.5 or 1: what your own weights were trained with.")] = 0.5,
@@ -147,7 +176,7 @@ def certify(
     show(run, START, attention)
 
 
-@app.command()
+@command(HOUSE, "allmlp select")
 def select(params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Plan -> results/selected.json: the measurements that the last mile reads."""
     from allmlp.report.select import select as write
@@ -155,7 +184,7 @@ def select(params: Overlays = None, scale: ScaleOption = None, device: DeviceOpt
     write(_plan(params, scale, device))
 
 
-@app.command()
+@command(HOUSE, "allmlp stages")
 def stages() -> None:
     """Sources -> results/stages.json: a digest of the code behind each stage of the last mile."""
     from allmlp.report.stages import write
@@ -163,7 +192,7 @@ def stages() -> None:
     write()
 
 
-@app.command()
+@command(HOUSE, "allmlp judge")
 def judge() -> None:
     """Measurements -> results/claims.json: a verdict for every claim."""
     from collections import Counter
@@ -176,7 +205,7 @@ def judge() -> None:
     print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()))
 
 
-@app.command()
+@command(LOOK, "allmlp power --scale long")
 def power(
     scale: Annotated[str | None, typer.Option(help="Only this scale; all planned scales by default.")] = None,
     claim: Annotated[str | None, typer.Option(help="Only this claim, such as 003-6.")] = None,
@@ -192,7 +221,7 @@ def power(
         planned_power.show(scale, claim, format)
 
 
-@app.command()
+@command(HOUSE, "allmlp draw crossover")
 def draw(
     studies: list[str],
     png: Annotated[bool, typer.Option("--png", help="All figures as PNG, in work/figures/<study>, instead.")] = False,
@@ -206,7 +235,7 @@ def draw(
         print(f"{study}: drew {drawn or 'nothing: all figures are up to date'}")
 
 
-@app.command()
+@command(HOUSE, "allmlp tabulate")
 def tabulate() -> None:
     """Measurements -> results/tables."""
     from allmlp.report import tabulate
@@ -215,7 +244,7 @@ def tabulate() -> None:
     done([tabulate.work()])
 
 
-@app.command()
+@command(HOUSE, "allmlp render --pdf")
 def render(
     pdf: Annotated[bool, typer.Option(help="Also write results/report.pdf (needs the weasyprint package).")] = False,
 ) -> None:
@@ -225,7 +254,7 @@ def render(
     print(write(pdf=pdf))
 
 
-@app.command()
+@command(RUN, "allmlp report")
 def report(params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Measurements -> everything up to results/report.html: select, then the stages that are out of date."""
     from allmlp.report.last_mile import report as write
@@ -235,7 +264,7 @@ def report(params: Overlays = None, scale: ScaleOption = None, device: DeviceOpt
     print(f"report: {Path.cwd() / paths.REPORT}")
 
 
-@app.command()
+@command(STATES, "allmlp keep --push")
 def keep(runs: Annotated[list[str] | None, typer.Argument()] = None, push: bool = False) -> None:
     """Hand complete runs (all, or those named) and tokens to DVC, one pointer each; --push sends them to the remote."""
     from allmlp.keeping import keep as add
@@ -243,7 +272,7 @@ def keep(runs: Annotated[list[str] | None, typer.Argument()] = None, push: bool 
     add(runs, push)
 
 
-@app.command()
+@command(STATES, "allmlp pin NAME")
 def pin(name: str, params: Overlays = None, scale: ScaleOption = None) -> None:
     """Name this state, if everything is committed, measured and in the remote: a tag, and a row of results/PINS.md."""
     from allmlp.states import pinning
@@ -251,7 +280,7 @@ def pin(name: str, params: Overlays = None, scale: ScaleOption = None) -> None:
     pinning.pin(_plan(params, scale, None), name)
 
 
-@app.command()
+@command(STATES, "allmlp pins")
 def pins() -> None:
     """The pinned states: name, commit, day, verdicts. `git checkout NAME && dvc pull` restores one."""
     from allmlp.states import pinning
@@ -259,7 +288,7 @@ def pins() -> None:
     pinning.pins()
 
 
-@app.command()
+@command(STATES, "allmlp verify --rerun language")
 def verify(
     rerun: Annotated[str | None, typer.Option(metavar="STUDY", help="Train its runs again and compare.")] = None,
     params: Overlays = None,
@@ -279,7 +308,7 @@ def verify(
     raise typer.Exit(verifying.show(verifying.verify()))
 
 
-@app.command()
+@command(STATES, "allmlp diff STATE_A STATE_B")
 def diff(before: str, after: str, page: Annotated[Path | None, typer.Option(help="HTML too.")] = None) -> None:
     """Parameters and verdicts that differ between two states, and values beyond the other state's interval."""
     from allmlp.states import comparing
@@ -287,7 +316,7 @@ def diff(before: str, after: str, page: Annotated[Path | None, typer.Option(help
     comparing.show(before, after, START / page if page else None)
 
 
-@app.command()
+@command(HOUSE, "allmlp prune --apply")
 def prune(
     params: Overlays = None, apply: Annotated[bool, typer.Option(help="Delete; without it, only list.")] = False
 ) -> None:
@@ -297,7 +326,7 @@ def prune(
     remove(_plan(params, None, None), apply)
 
 
-@app.command()
+@command(HOUSE, "allmlp compact")
 def compact() -> None:
     """Merge the parts of results/measurements into one per measure; the measurements stay the same."""
     from allmlp.compacting import compact as merge
@@ -306,7 +335,7 @@ def compact() -> None:
     print(f"{before} parts, now {after}")
 
 
-@app.command()
+@command(HOUSE, "allmlp check --fix")
 def check(
     fix: Annotated[bool, typer.Option("--fix", help="Write everything that needs no decision.")] = False,
     same_behaviour: Annotated[
@@ -322,7 +351,7 @@ def check(
     raise typer.Exit(checking.check(fix or bool(decided), same_behaviour or (), new_rule or ()))
 
 
-@app.command()
+@command(RUN, "allmlp reproduce --cores 2")
 def reproduce(params: Overlays = None, cores: int = os.cpu_count() or 1) -> None:
     """Every run of the chosen scale again from nothing, compared with the committed measurements, and the report."""
     from allmlp.reproducing import reproduce as again
@@ -330,7 +359,7 @@ def reproduce(params: Overlays = None, cores: int = os.cpu_count() or 1) -> None
     raise typer.Exit(again(params or [], cores))
 
 
-@app.command()
+@command(RUN, "allmlp advance --minutes 60")
 def advance(
     minutes: Annotated[float, typer.Option(help="When to save all states and exit.")],
     cores: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
@@ -345,7 +374,7 @@ def advance(
     raise typer.Exit(advancing.advance(_plan(params, scale, device), minutes, cores, words))
 
 
-@app.command()
+@command(RUN, "allmlp pack open.bundle --scale long")
 def pack(
     file: Path,
     max_mb: Annotated[float, typer.Option(help="Refuse to write a larger bundle.")] = 64,
@@ -359,7 +388,7 @@ def pack(
     packing.pack(_plan(params, scale, device), START / file, max_mb)
 
 
-@app.command()
+@command(RUN, "allmlp unpack open.bundle")
 def unpack(file: Path) -> None:
     """Unpack the parts of a bundle that are newer than the files here; everything in it is checked first."""
     from allmlp.bundles import unpacking

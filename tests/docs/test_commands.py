@@ -26,6 +26,7 @@ RUN = {  # command -> the words behind its own
     "make mutants MODULE=loop": ("-n",),
     "make fuzz": ("-n",),
     "make audit": ("-n",),
+    "allmlp --help": (),
     "allmlp audit": ("--help",),
     "allmlp plan": (),
     "allmlp plan --scale long": (),

@@ -39,7 +39,7 @@ FLOORS = [
     "report.ages",
     "compacting",
     "report",
-    "advancing bundles reproducing overview showing differing checking",
+    "advancing bundles reproducing overview showing differing checking here",
     "states",
     "bare cli",
     "__main__",

@@ -1,0 +1,101 @@
+"""`allmlp` alone: where one is and the one next thing; and a help in groups whose examples are right."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from allmlp import cli, here, params
+from allmlp.plan import Plan
+from tests.conftest import PROJECT, environment, git, lay
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The tests' own parameters as a git repository has them."""
+    lay(tmp_path)
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "--quiet", "--message=parameters")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ALLMLP_PROJECT", str(tmp_path))
+    return tmp_path
+
+
+def said(project: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """The lines by their first word."""
+    here.show(Plan(params.load(project / "params.yaml"), project))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 8
+    return {line.split()[0]: line[10:] for line in lines}
+
+
+def test_the_next_thing_follows_from_what_is_there(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = Plan(params.load(project / "params.yaml"), project)
+    asked = sum(bool(run.measures) for run in plan.runs)  # the others are only read by them
+    lines = said(project, capsys)
+    assert lines["clone"].startswith(f"{project}, at ")
+    assert lines["clone"].endswith(" parameters")
+    assert lines["scale"] == "smoke, on cpu"
+    assert lines["measured"] == f"{len(plan.runs) - asked} of {len(plan.runs)} runs"
+    assert lines["open"] == f"{asked} runs"
+    assert lines["next"] == "snakemake --cores all"
+
+    for file in (file for run in plan.runs for file in run.measurements.values()):
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).touch()
+    lines = said(project, capsys)
+    count = sum(len(run.measurements) for run in plan.runs)
+    assert (
+        lines["measured"]
+        == f"{len(plan.runs)} of {len(plan.runs)} runs, {count} measurements are not in the report yet"
+    )
+    assert lines["next"] == "allmlp report"
+
+    (project / "src/allmlp").mkdir(parents=True)
+    (project / "src/allmlp/mine.py").write_text("x = 1\n")
+    lines = said(project, capsys)
+    assert "changed files" in lines["clone"]
+    assert lines["next"] == "allmlp check"
+
+
+def test_the_committed_results_are_all_measured(committed_last_mile: None, published: Path) -> None:
+    found = here.standing(Plan(params.load(published, committed=True), PROJECT, committed=True))
+    assert (found.measured, found.stale, found.open, found.new) == (found.runs, 0, 0, 0)
+
+
+def test_it_imports_none_of_the_slow_libraries() -> None:
+    asked = "import sys; from allmlp.cli import main; main(); sys.exit()"
+    program = f"import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); {asked}"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=PROJECT, env=environment(PROJECT), capture_output=True, text=True
+    )
+    assert "\nnext " in done.stdout
+    assert "pydantic" in done.stderr.split()
+    assert not {"torch", "pandas", "scipy", "matplotlib"} & set(done.stderr.split())
+
+
+COMMANDS = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+
+
+def test_help_lists_the_groups_in_their_order() -> None:
+    help = subprocess.run(
+        [sys.executable, "-m", "allmlp", "--help"],
+        cwd=PROJECT,
+        env=environment(PROJECT),
+        capture_output=True,
+        text=True,
+    ).stdout
+    places = [help.index(f" {group} ─") for group in cli.GROUPS]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_group_and_an_example_that_can_be_typed(name: str) -> None:
+    command = COMMANDS[name]
+    assert command.rich_help_panel in cli.GROUPS
+    program, verb, *words = command.epilog.removeprefix("Example: ").split()
+    assert (program, verb) == ("allmlp", name)
+    command.make_context(name, words)
