@@ -67,6 +67,13 @@ def test_one_seed_more_leaves_the_complete_set_standing() -> None:
     assert SETS.read_bytes() != before
 
 
+def test_a_standing_set_keeps_the_order_of_the_plan() -> None:
+    measure(runs(9, 10))
+    selected(runs(9, 10))
+    found = selected(runs(9, 10, 11))
+    assert found["standing"][MEASURE][MEASURE] == [run.id for run in runs(9, 10)]
+
+
 def test_a_plan_without_a_run_of_the_set_says_which_it_dropped() -> None:
     measure(runs(0, 1, 2))
     selected(runs(0, 1, 2))

@@ -74,7 +74,7 @@ def _standing(study: str, scale: str, content: Content, of_study: set[Unit], run
         planned, measured = ({m: of(m) for m in unit.measures} for of in (found.planned, found.measured))
         stand = sets.take(study, scale, unit, planned, measured, names)
         if stand.runs is not None:
-            standing[unit.key] = {measure: [places[run] for run in of] for measure, of in stand.runs.items()}
+            standing[unit.key] = {measure: sorted(places[run] for run in of) for measure, of in stand.runs.items()}
         elif stand.dropped:
             dropped[unit.key] = list(stand.dropped)
     return {key: of for key, of in (("standing", standing), ("dropped", dropped)) if of}
