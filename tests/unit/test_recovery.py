@@ -143,11 +143,13 @@ def test_too_few_seeds_decide_nothing():
     assert set(judged("001-28", table_of(seeds=3))) == {"undecided"}
 
 
-def test_the_figure_and_the_table_show_every_model():
+def test_the_figure_and_the_table_show_every_model_and_the_figure_no_untrained_one():
     rows, figure = table_of(), exhibits.figure("mixers", "recovery")
-    assert len(exhibits.shown(figure, {"recovery": rows}).axes) == 2
     wider = rows[rows["step"].eq(0)].assign(d_model=128, size="d128-n2-b16", run=lambda r: r["run"] + "-wide")
-    assert len(exhibits.shown(figure, {"recovery": pd.concat([rows, wider])}).axes) == 4
+    shown = exhibits.shown(figure, {"recovery": pd.concat([rows, wider])})
+    assert len(shown.axes) == 2
+    assert set(shown.axes[0].get_legend_handles_labels()[1]) == set(LEVELS)
+    assert exhibits.svg(figure, {"recovery": rows}) == exhibits.svg(figure, {"recovery": pd.concat([rows, wider])})
     made = exhibits.table("mixers", "recovery", {"recovery": rows})
     assert set(made["variant"]) == set(LEVELS)
     assert made["seeds"].eq(5).all()

@@ -211,17 +211,20 @@ def test_no_measure_of_a_matcher_hides_the_settings_of_its_run():
 
 
 @pytest.mark.parametrize("words", [SHARED_WORDS, OTHER_WORDS])
-def test_the_figure_that_shows_probes_draws_a_point_of_each(measured, words):
+def test_the_figure_that_shows_probes_has_a_cell_of_each_with_its_mean(measured, words):
     rows = readings(*(measured[name] for name in ("retrieval", "distances", "embedding_probes")))
     readers = set(rows.loc[rows["words"].eq(words), "reader"])
     assert {name for name in READERS if name.startswith("probe")} <= readers
     figure = exhibits.shown(exhibits.figure("mixers", "retrieval_accuracy"), measured)
-    (axis,) = [axis for axis in figure.axes if axis.get_title(loc="left").endswith(TITLES[words])]
-    named = {
-        round(tick): label.get_text() for tick, label in zip(axis.get_xticks(), axis.get_xticklabels(), strict=True)
-    }
-    drawn = {named[round(float(x))] for bars in axis.containers for x in bars.lines[0].get_xdata()}
-    assert drawn == readers
+    (axis,) = [axis for axis in figure.axes if TITLES[words] in axis.get_title(loc="left")]
+    named = [label.get_text() for label in figure.axes[-1].get_xticklabels()]
+    assert {named[round(text.get_position()[0])] for text in axis.texts} == readers
+    cell = next(text for text in axis.texts if named[round(text.get_position()[0])] == "matcher")
+    embedding = axis.get_yticklabels()[round(cell.get_position()[1])].get_text()
+    side = "left" if embedding.endswith(", left") else "right"
+    of = rows[rows["words"].eq(words) & rows["reader"].eq("matcher") & rows["padding"].eq(side)]
+    mean = of.loc[of["embedder"].eq(embedding.removesuffix(", left")), "top_1"].mean()
+    assert cell.get_text().startswith(f"{mean:.2f}")
 
 
 @pytest.mark.parametrize("name", ["retrieval_losses", "retrieval_accuracy", "tournament"])

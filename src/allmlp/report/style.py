@@ -112,14 +112,17 @@ def shades(values: ArrayLike) -> NDArray[np.float64]:
     return np.round(found, 9 - math.ceil(math.log10(largest))) + 0.0 if largest else found
 
 
-def canvas(columns: int = 1, rows: int = 1, width: float = 7.0, height: float = 2.6) -> tuple[Figure, Any]:
+def canvas(
+    columns: int = 1, rows: int = 1, width: float = 7.0, height: float = 2.6, ratios: Sequence[float] | None = None
+) -> tuple[Figure, Any]:
     """A figure of `rows` x `columns` axes in the report's style. Returns the figure and a 2-D array of axes.
 
-    `width` is the whole figure's, `height` one row's, both in inches. Built without pyplot: no global state.
+    `width` is the whole figure's, `height` one row's, both in inches; `ratios` of the rows' heights, if they differ.
+    Built without pyplot: no global state.
     """
     with matplotlib.rc_context(rc()):
         figure = Figure(figsize=(width, height * rows), layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False)
+        axes = figure.subplots(rows, columns, squeeze=False, height_ratios=ratios)
     return figure, axes
 
 

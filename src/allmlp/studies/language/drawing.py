@@ -1,7 +1,10 @@
-"""Common to the figures on neurons: a colour and a line for each class, the moments, an axis of kept steps."""
+"""Common to the figures on neurons: a colour and a line for each class, the moments, axes of kept steps and shares."""
+
+from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
 from allmlp.studies.language.classification import CLASSES, HYBRID, OTHER
@@ -15,3 +18,19 @@ MOMENTS = ("start", "half", "end")
 def kept_steps(axis: Axes, steps: "pd.Series[int]") -> None:
     """A logarithmic x axis, linear up to the first kept step after the start."""
     plots.steps(axis, steps.max(), linear_to=max(1, steps[steps > 0].min()), label="training steps (logarithmic)")
+
+
+def without_empty(titles: Mapping[str, str], rows: pd.DataFrame) -> tuple[dict[str, str], str]:
+    """The columns of shares that get a panel, and a sentence on those that are 0 everywhere.
+
+    `titles`: column -> the panel's title.
+    """
+    empty = [column for column in titles if rows[column].eq(0).all()]
+    shown = {column: title for column, title in titles.items() if column not in empty}
+    return shown, f"Nowhere any: {', '.join(titles[column] for column in empty)}." if empty else ""
+
+
+def say(figure: Figure, sentence: str) -> None:
+    """A sentence above all panels, if there is one."""
+    if sentence:
+        figure.suptitle(sentence, fontsize=8, x=0.01, ha="left")

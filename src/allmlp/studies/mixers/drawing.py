@@ -1,7 +1,5 @@
 """How study 001's figures draw its models: the same colour for a model in all figures."""
 
-from matplotlib.axes import Axes
-
 from allmlp.report import style
 from allmlp.studies.mixers.runs.retrieval_settings import EMBEDDERS
 
@@ -33,8 +31,3 @@ def of_embedder(name: str) -> dict[str, str]:
     """How an embedder of the retrieval is drawn: in its architecture's colour, hollow if it is not trained."""
     shade = style.colour(EMBEDDERS[name])  # type: ignore[index]
     return {"color": shade, "markerfacecolor": "white" if name.startswith("untrained") else shade}
-
-
-def not_run(axis: Axes) -> None:
-    """A panel without runs at this scale."""
-    axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center")

@@ -94,35 +94,38 @@ def differences(learning: pd.DataFrame) -> Figure:
 
 
 SHARES = {"word_share_1": "words", "pair_share_1": "pairs of words", "four_word_share_1": "sequences of four"}
+COUNTS = {  # the other panels, one value each
+    "known_word_characters": "mean length of a word\n(characters)",
+    "distinct_pairs": "different pairs of words",
+    "context_nats": "loss without its context\n(nats more)",
+}
 
 
 @figure("From letters to sentences", where="Section 4", claims=["004-6"])
 def milestones(milestones: pd.DataFrame, paper: Paper) -> Figure:
     """Samples of the model in training: share of their words, of pairs of neighbouring words and of sequences of four
     words that occur in the training text (in four million characters of a longer one); mean length of correctly spelled
-    words, and different pairs of words; and how much its own document's context lowers a model's loss. Mean over seeds
-    and 95 % t interval against iterations (logarithmic; the samples before the first step stand at 1). Grey: the
-    iterations at which the paper reports words, phrases, small sentences and the use of context.
+    words; different pairs of words; and how much its own document's context lowers a model's loss. Mean over seeds and
+    95 % t interval against iterations (logarithmic). Grey: the iterations at which the paper reports words, phrases,
+    small sentences and the use of context, as far as the training went.
     """
-    rows = milestones.assign(step=milestones["step"].clip(lower=1))
-    figure, axes = style.canvas(columns=3, height=3.7)
-    shares, words, context = axes[0]
-    beside = words.twinx()
-    lines = [(shares, column, position) for position, column in enumerate(SHARES)]
-    lines += [(words, "known_word_characters", 0), (beside, "distinct_pairs", 1), (context, "context_nats", 2)]
-    for axis, column, position in lines:
-        line, label = curve(rows, column), SHARES.get(column, "")
-        plots.band(axis, line, color=style.NEUTRAL[position], marker="os^"[position], label=label)
+    rows = milestones[milestones["step"].gt(0)]
+    figure, axes = style.canvas(columns=2, rows=2, height=2.3)
+    shares, *others = axes.flat
+    for (column, label), mark, colour in zip(SHARES.items(), "os^", style.NEUTRAL, strict=False):
+        plots.band(shares, curve(rows, column), color=colour, marker=mark, label=label)
     shares.set(ylim=(0, 1), ylabel="share known")
-    words.set_ylabel("mean length of a word (characters)", color=style.NEUTRAL[0])
-    beside.set_ylabel("different pairs", color=style.NEUTRAL[1])
-    beside.grid(visible=False)
-    context.axhline(0, color="black", linewidth=0.8)
-    context.set_ylabel("loss without its context (nats more)")
-    for axis in axes[0]:
-        style.mark_paper(axis, list(paper["004-6"].values()), along="x", label="_paper")
-        axis.set(xscale="log", xlabel="iteration")
-    plots.legend_below(figure, axes[0, :1], ncols=3)
+    shares.legend(loc="upper left", frameon=True, edgecolor="none")
+    for axis, (column, label) in zip(others, COUNTS.items(), strict=True):
+        plots.band(axis, curve(rows, column), color=style.NEUTRAL[3], marker="o")
+        axis.set_ylabel(label)
+    others[-1].axhline(0, color="black", linewidth=0.8)
+    first, last = rows["step"].min(), rows["step"].max()
+    for axis in axes.flat:
+        style.mark_paper(axis, [step for step in paper["004-6"].values() if step <= last], along="x", label="_paper")
+        axis.set(xscale="log", xlim=(0.9 * first, 1.1 * last))
+    for axis in axes[-1]:
+        axis.set_xlabel("iteration")
     return figure
 
 
@@ -152,22 +155,23 @@ FORMS = {"transpose": "transpose (text)", "reshape": "reshape (published code)"}
 
 @figure("How far information travels", where="Figure 3 and its published code", claims=["004-8"])
 def reach(reach: pd.DataFrame) -> Figure:
-    """Norm of the gradient of the last position's output with respect to each earlier token, over that with respect to
-    its own, in models with fresh weights and plain masks: at the paper's context, width and number of blocks, and with
-    a width that is a multiple of the context. Tokens with a gradient of exactly zero, which have no influence, are not
-    drawn. The text transposes; the published code reshapes, so that a block moves information by about one token, or
-    not at all. Grey: the whole context.
+    """Where the last position's output comes from, in models with fresh weights and plain masks, at the paper's
+    context, width and number of blocks, and with a width that is a multiple of the context: share of the output's
+    gradient (sum of its norms over tokens) that lies on the last so many tokens. A dot ends a line at the furthest
+    token with a gradient that is not exactly zero. The text transposes; the published code reshapes, so that a block
+    moves information by about one token, or not at all. Grey: the whole context.
     """
     figure, axes = style.canvas(columns=2, height=2.9)
     for axis, size in zip(axes[0], (PRINTED, MULTIPLE), strict=True):
         heard = reach[reach["context"].eq(size.context) & reach["d_model"].eq(size.d_model) & reach["heard"].eq(True)]
         for position, (form, name) in enumerate(FORMS.items()):
-            line = heard[heard["form"] == form]
-            looks = {"marker": "o" if len(line) < size.context // 2 else "", "markersize": 3}
-            axis.plot(line["tokens_back"] + 1, line["gradient_1"], color=style.NEUTRAL[position], label=name, **looks)
+            line = heard[heard["form"] == form].sort_values("tokens_back")
+            share, colour = line["gradient_1"].cumsum() / line["gradient_1"].sum(), style.NEUTRAL[position]
+            axis.plot(line["tokens_back"] + 1, share, color=colour, label=name)
+            axis.plot(line["tokens_back"].iloc[-1:] + 1, share.iloc[-1:], "o", color=colour, markersize=5)
         style.mark_paper(axis, size.context, along="x", label="the whole context")
-        axis.set(xscale="log", yscale="log", xlabel="token, counted back (the last: 1)")
+        axis.set(xscale="log", ylim=(0, 1.04), xlabel="last tokens, counted back")
         axis.set_title(f"context {size.context}, width {size.d_model}, {size.n_blocks} blocks")
-    axes[0, 0].set_ylabel("gradient over the own token's")
+    axes[0, 0].set_ylabel("share of the gradient")
     plots.legend_below(figure, axes[0, :1], ncols=3)
     return figure

@@ -11,7 +11,7 @@ from allmlp.report import plots, style
 from allmlp.report.exhibits import figure
 from allmlp.report.statistics import t_interval
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, share_column
-from allmlp.studies.language.drawing import COLOURS, LINES, kept_steps
+from allmlp.studies.language.drawing import COLOURS, LINES, kept_steps, say, without_empty
 from allmlp.studies.language.named import CONTROLS
 from allmlp.studies.language.parts import along, on_corpora
 from allmlp.studies.language.verdicts.wear import of_deciding
@@ -83,26 +83,40 @@ VARIED = {
 @figure("What the thresholds decide", where="Appendix H", claims=["000-5", "000-19"], parts=["neurons"])
 def thresholds(thresholds: pd.DataFrame) -> Figure:
     """Share of neurons that meet the criterion of each of the two classes after the last step, against one threshold of
-    Appendix H with the others as printed, under both readings of its norms (rows); mean over seeds and 95 % t interval.
-    Grey: the printed value. If a share falls or rises steeply there, it depends on the threshold as much as on the
-    network. Neurons may meet both criteria. The paper chose its values by visual inspection.
+    Appendix H with the others as printed, under both readings of its norms; mean over seeds and 95 % t interval. Grey:
+    the printed value. If a share falls or rises steeply there, it depends on the threshold as much as on the network.
+    Neurons may meet both criteria. Panels in which no neuron meets the criterion at any value are left out, and named
+    above. The paper chose its values by visual inspection.
     """
-    readings = list(thresholds["reading"].unique())
-    figure, axes = style.canvas(columns=len(VARIED), rows=len(readings), height=2.1, width=7.5)
-    for down, reading in enumerate(readings):
-        for axis, (threshold, (name, label)) in zip(axes[down], VARIED.items(), strict=True):
+    panels, empty = {}, []
+    for reading in thresholds["reading"].unique():
+        for threshold, (name, label) in VARIED.items():
             at = thresholds[(thresholds["reading"] == reading) & (thresholds["threshold"] == threshold)]
-            points = over_seeds(at, ["value_1"], share_column(name))
-            plots.band(axis, points, "value_1", color=COLOURS[name], label=name)
-            style.mark_paper(axis, float(at["printed_1"].iloc[0]), along="x", label="printed")
-            axis.set_ylim(-0.02, 1.02)
-            if threshold == "variance":
-                axis.set_xscale("log", base=2)
-            if down == len(readings) - 1:
-                axis.set_xlabel(label, fontsize=8)
-        axes[down, 0].set_ylabel(f"reading: {reading}\nshare of neurons")
-    plots.legend_below(figure, axes[0], ncols=3, order=[N_GRAM, BAG_OF_WORDS])
+            if at[share_column(name)].eq(0).all():
+                empty.append(f"{label} ({reading})")
+            else:
+                panels[reading, threshold] = at
+    columns = min(3, len(panels)) or 1
+    figure, axes = style.canvas(columns=columns, rows=-(-len(panels) // columns) or 1, height=2.1)
+    for axis, ((reading, threshold), at) in zip(axes.flat, panels.items(), strict=False):
+        _threshold(axis, at, threshold)
+        axis.set_title(f"reading: {reading}")
+    for axis in axes.flat[len(panels) :]:
+        axis.set_axis_off()
+    for axis in axes[:, 0]:
+        axis.set_ylabel("share of neurons")
+    say(figure, f"No neuron at any value: {', '.join(empty)}." if empty else "")
+    plots.legend_below(figure, axes.flat, ncols=3)
     return figure
+
+
+def _threshold(axis: Axes, at: pd.DataFrame, threshold: str) -> None:
+    name, label = VARIED[threshold]
+    plots.band(axis, over_seeds(at, ["value_1"], share_column(name)), "value_1", color=COLOURS[name], label=name)
+    style.mark_paper(axis, float(at["printed_1"].iloc[0]), along="x", label="printed")
+    axis.set(ylim=(-0.02, 1.02), xlabel=label)
+    if threshold == "variance":
+        axis.set_xscale("log", base=2)
 
 
 CONTROLLED = {
@@ -121,13 +135,16 @@ def controls(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figur
     """The same MLP on the study's corpus, on the same with its sentences shuffled among documents (no dependence beyond
     a sentence), and on the same with words shuffled within each document (no order). Against training steps: share of
     n-gram and of bag-of-words neurons, by the deciding reading, and median over neurons of the constant share (in time)
-    of the energy of all but the last three rows. Mean over seeds and 95 % t interval.
+    of the energy of all but the last three rows. Mean over seeds and 95 % t interval. A share of 0 everywhere has no
+    panel.
     """
     numbers = concentration[["run", "step", "constant_share_median_1"]]
     rows = of_deciding(neuron_classes).merge(numbers, on=["run", "step"])
     lines = {CONTROLS.get(ending, "as it is"): of_corpus for ending, of_corpus in on_corpora(rows).items()}
-    figure, axes = style.canvas(columns=len(CONTROLLED), height=2.7)
-    for axis, (value, title) in zip(axes[0], CONTROLLED.items(), strict=True):
+    shown, sentence = without_empty(CONTROLLED, rows)
+    figure, axes = style.canvas(columns=len(shown), height=2.7)
+    say(figure, sentence)
+    for axis, (value, title) in zip(axes[0], shown.items(), strict=True):
         for position, (name, of_corpus) in enumerate(lines.items()):
             line, colour = curve(of_corpus, value), style.NEUTRAL[position]
             plots.band(axis, line, color=colour, marker="os^"[position], label=name)
@@ -152,14 +169,16 @@ def wear(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figure:
     has faded the first layer's random start: share of n-gram neurons, share of bag-of-words neurons (both by the
     deciding reading), median over neurons of the energy that the last three rows and one constant explain. Thin lines
     are trainings (mean over seeds, from left to right) with one decay each; markers are their ends, with 95 % t
-    intervals. Colours: standard deviation of the initial embeddings.
+    intervals. Colours: standard deviation of the initial embeddings. A share of 0 everywhere has no panel.
     """
     numbers = concentration[["run", "step", "window_share_median_1"]]
     rows = along(of_deciding(neuron_classes).merge(numbers, on=["run", "step"]), "weight_decay", "embedding_std")
     stds, decays = sorted(rows["embedding_std"].unique()), sorted(rows["weight_decay"].unique())
     colours, markers = dict(zip(stds, style.NEUTRAL, strict=False)), dict(zip(decays, cycle(MARKERS), strict=False))
-    figure, axes = style.canvas(columns=len(WORN), height=2.9)
-    for axis, (value, title) in zip(axes[0], WORN.items(), strict=True):
+    shown, sentence = without_empty(WORN, rows)
+    figure, axes = style.canvas(columns=len(shown), height=2.9)
+    say(figure, sentence)
+    for axis, (value, title) in zip(axes[0], shown.items(), strict=True):
         for (std, decay), cell in rows.groupby(["embedding_std", "weight_decay"]):
             _cell(axis, cell, value, colours[std], markers[decay])
         axis.set_xscale("symlog", linthresh=0.1)

@@ -56,45 +56,36 @@ def _printed(axis: Axes, paper: Paper, n_blocks: int) -> None:
         axis.scatter(of_depth.index.get_level_values(1), of_depth, label=label, **looks)
 
 
-COLUMNS = {"step": "training steps", "d_model": "width, untrained", "n_blocks": "layers, untrained"}
-ROWS = {"self": "whole layer", "non-self": "later positions only"}
+WAYS_BACK = {"self": "the whole layer", "non-self": "later positions only"}
 
 
 @figure(
     "What the last hidden layer gives back", where="Language Mixer Basics", claims=["001-28", "001-own-9", "001-own-10"]
 )
 def recovery(recovery: pd.DataFrame) -> Figure:
-    """Share of a text's tokens recovered by descent on its embeddings until the last hidden layer matches: above from
-    the whole layer; below, the first half of the text from the layer at the positions of the second half, so that only
-    what is passed between tokens counts. Against training steps and, for untrained weights, against width and depth.
-    Lines: mean over seeds and 95 % t interval, at the best of a few rates for each model, chosen on other texts.
-    Diamonds: a search over tokens, one after the other, in place of descent; it separates lost tokens from tokens that
-    descent does not find. Tokens are read off as in the paper; the table gives the loss of this step even with the true
-    embeddings.
+    """Share of a text's tokens recovered by descent on its embeddings until the last hidden layer of a model in
+    training matches. Left: from the whole layer. Right: the first half of the text from the layer at the positions of
+    the second half, so that only what is passed between tokens counts. Mean over seeds and 95 % t interval, at the best
+    of a few rates for each model, chosen on other texts. Diamonds: a search over tokens, one after the other, in place
+    of descent; it separates lost tokens from tokens that descent does not find. Tokens are read off as in the paper;
+    the table gives the loss of this step even with the true embeddings, and untrained models of other sizes.
     """
-    found = panels(recovery)
-    figure, axes = style.canvas(columns=len(found), rows=len(ROWS), height=2.1)
-    for across, (x, rows) in enumerate(found.items()):
-        for down, (way, name) in enumerate(ROWS.items()):
-            axis = axes[down, across]
-            _lines(axis, rows[rows["way"].eq(way) & rows["rates"].eq("searched")], x)
-            if x == "step" and way == "self":
-                _searched(axis, rows)
-            if x != "step":
-                plots.ticks(axis, sorted(rows[x].unique()), base=2)
-            axis.set_xlabel(COLUMNS[x] if down == len(ROWS) - 1 else "")
-            if across == 0:
-                axis.set_ylabel(f"share of tokens\n{name}")
+    rows = trained_in(recovery)
+    figure, axes = style.canvas(columns=len(WAYS_BACK), height=2.8)
+    for axis, (way, name) in zip(axes[0], WAYS_BACK.items(), strict=True):
+        _lines(axis, rows[rows["way"].eq(way) & rows["rates"].eq("searched")])
+        axis.set(title=name, xlabel="training steps")
+    _searched(axes[0, 0], rows)
+    axes[0, 0].set_ylabel("share of tokens")
     plots.legend_below(figure, axes[0, :1], ncols=4)
     return figure
 
 
-def _lines(axis: Axes, rows: pd.DataFrame, x: str) -> None:
+def _lines(axis: Axes, rows: pd.DataFrame) -> None:
     for position, (variant, of_variant) in enumerate(rows.groupby("variant", sort=True)):
-        shares = over_seeds(of_variant, [x], "recovered_1")
+        shares = over_seeds(of_variant, ["step"], "recovered_1")
         shares["high"] = shares["high"].fillna(shares["mean"])  # one seed: a bar of no length
-        looks = {"marker": ".", "markersize": None, "label": variant}
-        plots.bars(axis, shares, x, color=colour(str(variant), position), **looks)
+        plots.bars(axis, shares, color=colour(str(variant), position), marker=".", markersize=None, label=variant)
     axis.set_ylim(-0.05, 1.05)
 
 
@@ -105,17 +96,10 @@ def _searched(axis: Axes, rows: pd.DataFrame) -> None:
         axis.scatter(x, y, s=26, marker="D", facecolor="none", edgecolor=colour(str(variant), position), zorder=3)
 
 
-def panels(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Column of x -> its rows: training steps of the base size; untrained weights by width and depth where varied."""
+def trained_in(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of runs that train a model of the base size."""
     base = of_base(rows)
-    width, depth = base["d_model"].iloc[0], base["n_blocks"].iloc[0]
-    untrained = rows[rows["step"].eq(0) & rows["padding"].eq("right")]
-    varied = {
-        "step": base[base.groupby("run")["step"].transform("max").gt(0)],
-        "d_model": untrained[untrained["n_blocks"].eq(depth)],
-        "n_blocks": untrained[untrained["d_model"].eq(width)],
-    }
-    return {x: found for x, found in varied.items() if x == "step" or found[x].nunique() > 1}
+    return base[base.groupby("run")["step"].transform("max").gt(0)]
 
 
 WAYS = {"step_tokens_per_s": ("a step", "-"), "pass_tokens_per_s": ("a full pass", (0, (3, 2)))}

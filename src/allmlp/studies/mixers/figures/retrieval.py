@@ -1,6 +1,8 @@
 """Figures of the retrieval: accuracy by reader of the embeddings, matchers over training, search by tournament."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,14 +11,15 @@ from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
 from allmlp.report.exhibits import Paper, figure
+from allmlp.report.statistics import t_interval
 from allmlp.studies.mixers import drawing
-from allmlp.studies.mixers.matching import POSITIONS, READERS, SIDES, readings, usual
+from allmlp.studies.mixers.matching import POSITIONS, READERS, readings, usual
 from allmlp.studies.mixers.runs.retrieval_settings import EMBEDDERS
 from allmlp.studies.mixers.setting import OTHER_WORDS, PART, SHARED_WORDS
-from allmlp.studies.seeds import curve, over_seeds
+from allmlp.studies.seeds import at_end, over_seeds
 
-MARKS = {"right": "o", "left": "<"}
 TITLES = {SHARED_WORDS: "shared words", OTHER_WORDS: "no shared content word"}
+DARK = 0.6  # an accuracy above is written in white
 
 
 @figure(
@@ -26,109 +29,109 @@ TITLES = {SHARED_WORDS: "shared words", OTHER_WORDS: "no shared content word"}
     parts=[PART],
 )
 def retrieval_accuracy(retrieval: pd.DataFrame, distances: pd.DataFrame, embedding_probes: pd.DataFrame) -> Figure:
-    """Share of held-out queries with their own text first among the candidates, by reader of the embeddings: mean over
-    seeds and 95 % t interval, at the largest context that was run, up to the article's 32. Readers are the trained
-    matcher; closed-form ridge regressions that predict the words of the query from the text's embedding (given the
-    query's true words), from the query's embedding (given those of the candidates) and from both; and distances between
-    raw embeddings. If a probe is high and the matcher low, the information is there. Rows: the embedding before the end
-    of the text, and averaged over it. Left: queries that may share words with their texts. Right, if it was run:
-    paraphrases that share no content word. Circles: padded on the right; triangles: on the left. Grey line: chance.
+    """Share of held-out queries with their own text first among the candidates: mean over seeds and half the 95 % t
+    interval, at the largest context that was run, up to the article's 32. Rows: the embedding, taken before the end of
+    the text or averaged over it; queries may share words with their texts, or are paraphrases that share no content
+    word, if these were run. Columns: its reader. The matcher is trained. The probes are closed-form ridge regressions
+    that predict the words of the query from the text's embedding (given the query's true words), from the query's
+    embedding (given those of the candidates) and from both. The others are distances between raw embeddings. If a probe
+    is high and the matcher low, the information is there. Chance is one over the number of candidates, in the title.
     """
     rows = readings(retrieval, distances, embedding_probes)
-    kinds = [words for words in TITLES if rows["words"].eq(words).any()]
-    positions = [name for name in POSITIONS if rows["position"].eq(name).any()]
-    figure, axes = style.canvas(columns=len(kinds), rows=len(positions), height=2.9)
-    for row, position in zip(axes, positions, strict=True):
-        for axis, words in zip(row, kinds, strict=True):
-            found = rows[rows["words"].eq(words) & rows["position"].eq(position)]
-            _accuracies(axis, found)
-            axis.set_title(f"{POSITIONS[position]}, {TITLES[words]}")
-        row[0].set_ylabel("top-1 accuracy")
-    plots.legend_below(figure, axes.flat[::-1], ncols=4)
+    blocks = [(position, words) for position in POSITIONS for words in TITLES]
+    of_blocks = {block: rows[rows["position"].eq(block[0]) & rows["words"].eq(block[1])] for block in blocks}
+    embeddings = {block: _embeddings(found) for block, found in of_blocks.items() if len(found)}
+    heights = [len(of) for of in embeddings.values()]
+    figure, axes = style.canvas(rows=len(heights), height=0.5 + 0.22 * sum(heights) / len(heights), ratios=heights)
+    readers = [reader for reader in READERS if rows["reader"].eq(reader).any()]
+    for axis, ((position, words), of_block) in zip(axes[:, 0], embeddings.items(), strict=True):
+        _accuracies(axis, of_block, readers)
+        axis.set_title(f"{POSITIONS[position]}, {TITLES[words]}: chance {1 / rows['candidates'].iloc[0]:.2f}")
+    axes[-1, 0].set_xticks(range(len(readers)), readers, fontsize=7)
     return figure
 
 
-def _accuracies(axis: Axes, rows: pd.DataFrame) -> None:
-    readers = [reader for reader in READERS if rows["reader"].eq(reader).any()] or list(READERS)
-    axis.set_xticks(range(len(readers)), readers, rotation=30, ha="right")
-    axis.set_ylim(0, 1.02)
-    if rows.empty:
-        drawing.not_run(axis)
-        return
-    axis.axhline(1 / float(rows["candidates"].iloc[0]), color=style.PAPER, linewidth=1.0)
-    for number, embedder in enumerate(EMBEDDERS):
-        for side, of_side in rows[rows["embedder"].eq(embedder)].groupby("padding"):
-            points = over_seeds(of_side, ["reader"], "top_1")
-            shift = 0.13 * (number - 2) + (0.05 if side == "left" else 0.0)
-            points = points.assign(place=points["reader"].map(readers.index) + shift)
-            named = side == "right" or not rows.loc[rows["embedder"].eq(embedder), "padding"].eq("right").any()
-            looks = {**drawing.of_embedder(embedder), "fmt": MARKS[str(side)], "label": embedder if named else None}
-            plots.bars(axis, points, "place", markersize=4, capsize=0, elinewidth=0.8, **looks)
+def _embeddings(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The name of an embedding -> its rows, in the order of EMBEDDERS. A name without a side is padded on the right."""
+    return {
+        embedder if side == "right" else f"{embedder}, left": of_side
+        for embedder in EMBEDDERS
+        for side, of_side in rows[rows["embedder"].eq(embedder)].groupby("padding", sort=True)
+    }
+
+
+def _accuracies(axis: Axes, of_block: dict[str, pd.DataFrame], readers: list[str]) -> None:
+    points = {name: over_seeds(rows, ["reader"], "top_1").set_index("reader") for name, rows in of_block.items()}
+    means = np.array([[of["mean"].get(reader, np.nan) for reader in readers] for of in points.values()])
+    axis.imshow(style.shades(means), cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    for y, of in enumerate(points.values()):
+        for reader in of.index.intersection(readers):
+            mean, half = of.loc[reader, "mean"], of.loc[reader, "high"] - of.loc[reader, "mean"]
+            text = f"{mean:.2f}" if math.isnan(half) else f"{mean:.2f} ± {half:.2f}"
+            colour = "white" if mean > DARK else "black"
+            axis.text(readers.index(reader), y, text, color=colour, fontsize=7, ha="center", va="center")
+    axis.set_yticks(range(len(points)), list(points), fontsize=8)
+    axis.set_xticks([])
+    axis.grid(visible=False)
+    axis.tick_params(length=0)
 
 
 PRINTED = {32: "001-22", 128: "001-23"}  # context -> the claim with the article's two test losses
 TEST_LOSSES = ("mixer_test_loss_nats", "transformer_test_loss_nats")
-LINES = {"right": "-", "left": ":"}
 
 
 @figure(
-    "Learning to match queries and texts by their embeddings",
+    "How well queries and texts are matched by their embeddings",
     where="Accurate Representation and Retrieval, losses given in the text",
     claims=["001-22", "001-23", "001-24", "001-25", "001-26"],
     parts=[PART],
 )
 def retrieval_losses(retrieval_curve: pd.DataFrame, retrieval: pd.DataFrame, paper: Paper) -> Figure:
-    """Loss of a bidirectional mixer that reads the embeddings of a query and of candidates, against its training steps:
-    held-out pairs, mean over seeds and 95 % t interval, by embedding model. Solid: padded on the right; dotted: on the
-    left. Hollow: the embedder is not trained. Embeddings are taken at the token before the end, the last one with a
-    trained prediction, or averaged over the text; normalisation and learning rate are the best of each embedder's own
-    search, if there is one. Black: chance, the logarithm of the number of candidates (the context less the query).
-    Grey, at the article's contexts: its losses after 200 passes over 200,000 pairs, with embeddings 1,024 wide; the
-    lower of the two is for its mixer.
+    """Held-out loss of a bidirectional mixer that reads the embeddings of a query and of candidates, after its last
+    training step, by embedding model: dots are seeds, bars their mean and 95 % t interval. Hollow: the embedder is not
+    trained. Embeddings are taken at the token before the end, the last one with a trained prediction, or averaged over
+    the text; normalisation and learning rate are the best of each embedder's own search, if there is one. Black:
+    chance, the logarithm of the number of candidates (the context less the query). Grey, at the article's contexts: its
+    losses after 200 passes over 200,000 pairs, with embeddings 1,024 wide; the lower of the two is for its mixer.
     """
-    rows = usual(retrieval_curve)
+    rows = at_end(usual(retrieval_curve))
     rows = rows[rows["words"].eq(SHARED_WORDS)]
-    chance = retrieval.set_index("run")["chance_nats"]
+    chance = retrieval.drop_duplicates("context").set_index("context")["chance_nats"]
+    named = [
+        (f"{name}, {POSITIONS[position]}", of)
+        for position in POSITIONS
+        for name, of in _embeddings(rows[rows["position"].eq(position)]).items()
+    ]
     contexts = sorted(rows["context"].unique())
-    positions = [name for name in POSITIONS if rows["position"].eq(name).any()]
-    figure, axes = style.canvas(columns=len(contexts), rows=len(positions), height=2.6)
-    for row, position in zip(axes, positions, strict=True):
-        of_position = rows[rows["position"].eq(position)]
-        for axis, context in zip(row, contexts, strict=True):
-            _losses(axis, of_position[of_position["context"].eq(context)], chance, paper)
-            axis.set_title(f"{context - 1} candidates\n{POSITIONS[position]}")
-    figure.supylabel("held-out loss (nats)", fontsize="medium")
-    for column in axes.T:  # below the lowest that was run
-        next((axis for axis in column[::-1] if axis.axison), column[-1]).set_xlabel("training step")
-    plots.legend_below(figure, axes.flat[::-1], ncols=4)
+    figure, axes = style.canvas(columns=len(contexts), height=0.9 + 0.21 * len(named))
+    for axis, context in zip(axes[0], contexts, strict=True):
+        for y, (_, of) in enumerate(named):
+            _final(axis, y, of[of["context"].eq(context)])
+        axis.axvline(float(chance[context]), color="black", linewidth=1.0)
+        _printed(axis, paper, int(context))
+        axis.set(ylim=(len(named) - 0.5, -0.5), title=f"{context - 1} candidates", xlabel="held-out loss (nats)")
+        axis.set_xlim(0, 1.15 * float(chance[context]))
+        axis.set_yticks(range(len(named)), [name for name, _ in named] if axis is axes[0, 0] else [], fontsize=8)
     return figure
 
 
-def _losses(axis: Axes, rows: pd.DataFrame, chance: pd.Series, paper: Paper) -> None:
+def _final(axis: Axes, y: int, rows: pd.DataFrame) -> None:
+    """The last losses of one embedding, at a height."""
     if rows.empty:
-        drawing.not_run(axis)
-        axis.set_axis_off()
         return
-    axis.axhline(float(chance[rows["run"].iloc[0]]), color="black", linewidth=1.0)
-    _printed(axis, paper, int(rows["context"].iloc[0]))
-    for embedder, side in ((embedder, side) for embedder in EMBEDDERS for side in SIDES):
-        _line(axis, rows, embedder, side)
-    axis.set_ylim(bottom=0)
+    values, looks = rows["held_out_nats"].to_numpy(), drawing.of_embedder(rows["embedder"].iloc[0])
+    axis.scatter(values, np.full(len(values), y), s=8, alpha=0.5, linewidth=0.8, **_as_dots(looks))
+    plots.whisker(axis, y, t_interval(values), along="x", fmt="|", markersize=8, capsize=2, color=looks["color"])
 
 
-def _line(axis: Axes, rows: pd.DataFrame, embedder: str, side: str) -> None:
-    found = rows[rows["embedder"].eq(embedder) & rows["padding"].eq(side)]
-    if found.empty:
-        return
-    label = embedder if side == "right" or not rows["padding"].eq("right").any() else f"{embedder}, left"
-    looks = {**drawing.of_embedder(embedder), "linestyle": LINES[side], "marker": "o", "label": label}
-    plots.bars(axis, curve(found, "held_out_nats"), markersize=3.5, capsize=1.5, elinewidth=0.7, **looks)
+def _as_dots(looks: Mapping[str, str]) -> dict[str, Any]:
+    return {"facecolor": looks["markerfacecolor"], "edgecolor": looks["color"]}
 
 
 def _printed(axis: Axes, paper: Paper, context: int) -> None:
     values = [paper[PRINTED[context]].get(name, math.nan) for name in TEST_LOSSES] if context in PRINTED else []
     if numbers := [value for value in values if not math.isnan(value)]:
-        style.mark_paper(axis, numbers)
+        style.mark_paper(axis, numbers, along="x")
 
 
 @figure(

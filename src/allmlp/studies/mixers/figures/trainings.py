@@ -19,6 +19,8 @@ from allmlp.studies.rules import of_part
 from allmlp.studies.seeds import over_seeds
 
 MARGIN = 0.02  # nats, as in claims.yaml (tested)
+LAST = 0.5  # nats, the end of the axis: the margin must be seen
+EARLY_GPT = {"gpt-4": "early GPT, 4 heads"}
 
 
 @figure(
@@ -32,29 +34,33 @@ def against_flat(learning_curve: pd.DataFrame) -> Figure:
     """Held-out loss of each model minus that of the flat mixer of the same width, depth and padding, paired by seed:
     dots are seeds, bars their mean and 95 % t interval, not corrected for the number of rows. Left of 0 a model is
     ahead of the flat mixer. The grey band is the margin of {margin:g} nats, the smallest difference that the article
-    itself interprets. Both losses are taken at the budget of the model that stopped first: in steps, in seconds on the
-    same device, in counted operations. A row without a dot has runs that are not comparable in this unit. The hybrid as
-    published, if it was run, sees under left padding the tokens that it has to predict, so its place here is not an
-    achievement. The article's closing sentence, that hybrids are the most efficient models, does not follow from its
-    own numbers, and its body retracts it (E001-10).
+    itself interprets. An arrow gives a mean that lies beyond the axis. Both losses are taken at the budget of the model
+    that stopped first: in steps, in seconds on the same device, in counted operations. A row without a dot has runs
+    that are not comparable in this unit. The hybrid as published, if it was run, sees under left padding the tokens
+    that it has to predict, so its place here is not an achievement. The article's closing sentence, that hybrids are
+    the most efficient models, does not follow from its own numbers, and its body retracts it (E001-10).
     """
     rows = differences(learning_curve)
-    models = list(dict.fromkeys(rows["setting"]))
+    models = _in_order(rows)
     figure, axes = style.canvas(columns=len(AGAINST_FLAT), height=max(1.6, 0.2 * len(models) + 0.9))
-    shown = rows[list(AGAINST_FLAT)].to_numpy()
-    shown = shown[np.isfinite(shown)]
     for axis, (unit, title) in zip(axes[0], AGAINST_FLAT.items(), strict=True):
         _beside_the_flat_mixer(axis, rows, models, unit)
-        axis.set_title(title)
-        if len(shown):
-            axis.set_xlim(min(shown.min(), -2 * MARGIN) * 1.08, max(shown.max(), 2 * MARGIN) * 1.08)
-        axis.set_xlabel("nats per token")
-        axis.set_yticks(range(len(models)), models if axis is axes[0, 0] else [])
+        axis.set(title=title, xlabel="nats per token")
+        named = [EARLY_GPT.get(model, model) for model in models]
+        axis.set_yticks(range(len(models)), named if axis is axes[0, 0] else [])
     return figure
 
 
+def _in_order(rows: pd.DataFrame) -> list[str]:
+    """The models by family, in each by their mean difference at equal steps."""
+    means = rows.groupby("setting").agg(model=("model", "first"), steps=("steps", "mean"))
+    families = {name: place for place, name in enumerate(FAMILIES)}
+    means["family"] = means["model"].map(families).fillna(len(families))
+    return list(means.sort_values(["family", "steps"], kind="stable").index)
+
+
 def _beside_the_flat_mixer(axis: Axes, rows: pd.DataFrame, models: list[str], unit: str) -> None:
-    axis.axvspan(-MARGIN, MARGIN, color=style.PAPER, alpha=0.25, linewidth=0)
+    axis.axvspan(-MARGIN, MARGIN, color=style.PAPER, alpha=0.35, linewidth=0)
     axis.axvline(0, color="black", linewidth=0.8)
     for y, model in enumerate(models):
         of_model = rows[rows["setting"].eq(model)]
@@ -62,10 +68,13 @@ def _beside_the_flat_mixer(axis: Axes, rows: pd.DataFrame, models: list[str], un
         _, colour = FAMILIES.get(of_model["model"].iloc[0], ("", style.NEUTRAL[0]))
         axis.scatter(values, np.full(len(values), y), s=10, color=colour, alpha=0.5, linewidth=0)
         interval = t_interval(values)
-        if not math.isnan(interval.mean):
+        if interval.mean > LAST:
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+            axis.text(LAST, y, f"{interval.mean:.2f} →", ha="right", va="center", fontsize=7, color=colour, bbox=box)
+        elif not math.isnan(interval.mean):
             looks = {"marker": "|", "markersize": 8, "capsize": 2, "elinewidth": 1.0}
             plots.whisker(axis, y, interval, along="x", color=colour, **looks)
-    axis.set_ylim(len(models) - 0.5, -0.5)
+    axis.set(xlim=(-0.3 * LAST, LAST), ylim=(len(models) - 0.5, -0.5))
 
 
 AXES = {"steps": "training step", "seconds": "seconds of training", "flops": "counted FLOPs"}
@@ -108,40 +117,57 @@ def _curves_against(axis: Axes, rows: pd.DataFrame, unit: str) -> None:
     axis.set(xscale="log", xlabel=AXES[unit])
 
 
-MOST_LABELS = 5  # rates on one axis
-MARKERS = "os^vD<>P"
+ACROSS = 4  # panels in a row
 
 
 @figure("Learning rates: the same search for every model", parts=[SEARCH])
 def learning_rates(cost: pd.DataFrame) -> Figure:
-    """Held-out loss at the end of the search's runs against learning rate, one line per model, mean over seeds that no
-    compared run uses. Filled: the chosen rate, used by the model's compared runs. A diverged run has no point. The
-    article tunes by hand; the rate that it names, 0.005, is in none of its published trainers (E001-6).
+    """Held-out loss at the end of the search's runs against learning rate: a panel per model, mean over seeds that no
+    compared run uses; one colour per family, all other models in grey. Filled, with its value: the chosen rate, used by
+    the model's compared runs. A diverged run has no point. The article tunes by hand; the rate that it names, 0.005, is
+    in none of its published trainers (E001-6).
     """
     rows = searched(of_part(cost, SEARCH))
     rows = of_base(rows[~rows["windows"]])
-    families = [architecture for architecture in FAMILIES if architecture in set(rows["model"])]
-    figure, axes = style.canvas(columns=max(1, len(families)), height=2.8)
-    for axis, architecture in zip(axes[0], families, strict=True):
-        for position, (variant, of_model) in enumerate(rows[rows["model"].eq(architecture)].groupby("variant")):
-            looks = {"marker": MARKERS[position % len(MARKERS)], "color": style.NEUTRAL[position % len(style.NEUTRAL)]}
-            losses = of_model["validation_nats"].where(~of_model["diverged"].astype(bool))
-            axis.plot(of_model["rate"], losses, markersize=3, markerfacecolor="none", label=variant, **looks)
-            best = of_model[of_model["chosen"]]
-            axis.plot(best["rate"], best["validation_nats"], linestyle="", markersize=4, **looks)
+    rows["loss"] = rows["validation_nats"].where(~rows["diverged"].astype(bool))
+    models = [name for family in FAMILIES for name in sorted(rows.loc[rows["model"].eq(family), "variant"].unique())]
+    down = max(1, -(-len(models) // ACROSS))
+    figure, axes = style.canvas(columns=min(ACROSS, max(1, len(models))), rows=down, height=1.25)
+    rates = sorted(rows["rate"].unique())
+    ends = [f"{rate:g}" if rate in (rates[0], rates[-1]) else "" for rate in rates]
+    for place, (axis, model) in enumerate(zip(axes.flat, models, strict=False)):
+        _searched(axis, rows, model)
         axis.set_xscale("log")
-        rates = sorted(rows["rate"].unique())
-        apart = 1 if len(rates) <= MOST_LABELS else 3
-        axis.set_xticks(rates, [f"{rate:g}" if i % apart == 0 else "" for i, rate in enumerate(rates)])
+        axis.set_xticks(rates, ends if place + ACROSS >= len(models) else [""] * len(rates))
         axis.set_xticks([], minor=True)
-        axis.set(title=FAMILIES[architecture][0], xlabel="learning rate")
-        axis.legend(fontsize=5)
-    finite = rows["validation_nats"].to_numpy()
-    finite = finite[np.isfinite(finite)]
-    for axis in axes[0]:
-        axis.set_ylim(0.97 * finite.min(), 1.03 * finite.max())
-    axes[0, 0].set_ylabel("held-out loss (nats per token)")
+    for axis in axes.flat[len(models) :]:
+        axis.set_axis_off()
+    for axis in axes[:, 0]:
+        axis.set_ylabel("loss (nats)")
+    figure.supxlabel("learning rate", fontsize="medium")
     return figure
+
+
+def _searched(axis: Axes, rows: pd.DataFrame, model: str) -> None:
+    """One model's search, before those of all others."""
+    for _, other in rows.groupby("variant"):
+        axis.plot(other["rate"], other["loss"], color="#d5d5d5", linewidth=0.7)
+    found = rows[rows["variant"].eq(model)]
+    _, shade = FAMILIES[found["model"].iloc[0]]
+    axis.plot(found["rate"], found["loss"], "o-", color=shade, markersize=3, markerfacecolor="white")
+    best = found[found["chosen"]]
+    axis.plot(best["rate"], best["loss"], "o", color=shade, markersize=5)
+    for _, chosen in best.iterrows():
+        axis.annotate(
+            f"{chosen['rate']:g}",
+            (chosen["rate"], chosen["loss"]),
+            xytext=(0, 7),
+            textcoords="offset points",
+            ha="center",
+            fontsize=7,
+            color=shade,
+        )
+    axis.set(title=EARLY_GPT.get(model, model), ylim=(0.97 * rows["loss"].min(), 1.03 * rows["loss"].max()))
 
 
 SHOWN = ("flat", "kernel-4", "llama-4")

@@ -1,0 +1,36 @@
+"""Figures of neurons: shares that are 0 everywhere have no panel, and are named."""
+
+import pandas as pd
+import pytest
+
+from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, share_column
+from tests import exhibits
+from tests.unit import known_language
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return known_language.tables()
+
+
+@pytest.mark.parametrize("name", ["controls", "wear"])
+def test_a_class_without_a_neuron_has_no_panel_and_is_named(name, measured):
+    figure, column = exhibits.figure("language", name), share_column(BAG_OF_WORDS)
+    rows = measured["neuron_classes"]
+    some = exhibits.shown(figure, {**measured, "neuron_classes": rows.assign(**{column: 0.1})})
+    none = exhibits.shown(figure, {**measured, "neuron_classes": rows.assign(**{column: 0.0})})
+    assert [axis.get_title(loc="left") for axis in some.axes if axis not in none.axes][1] == "bag-of-words neurons"
+    assert len(none.axes) == len(some.axes) - 1
+    assert (some.get_suptitle(), none.get_suptitle()) == ("", "Nowhere any: bag-of-words neurons.")
+
+
+def test_a_threshold_that_no_neuron_meets_has_no_panel_and_is_named(measured):
+    figure, rows = exhibits.figure("language", "thresholds"), measured["thresholds"]
+    n_gram, bag = share_column(N_GRAM), share_column(BAG_OF_WORDS)
+    changed = rows.assign(**{n_gram: 0.5, bag: 0.5})
+    changed.loc[changed["reading"].eq("paper") & changed["threshold"].eq("low"), n_gram] = 0.0
+    shown = exhibits.shown(figure, {"thresholds": changed})
+    panels = [axis for axis in shown.axes if axis.has_data()]
+    assert len(panels) == 7
+    assert shown.get_suptitle() == "No neuron at any value: norm of a low row (paper)."
+    assert len(pd.unique(rows["reading"])) == 2
