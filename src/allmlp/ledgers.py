@@ -1,11 +1,14 @@
-"""The form of a study's claims.yaml and errata.yaml, strictly checked. Errors name file, line and the nearest key."""
+"""The form of a study's claims.yaml, errata.yaml and inventory.yaml, strictly checked.
+
+Errors name file, line and the nearest key.
+"""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from allmlp import yamlfile
@@ -20,6 +23,7 @@ class Known:
     measures: tuple[str, ...] = ()
     verdicts: tuple[str, ...] = ()
     errata: tuple[str, ...] = ()
+    exhibits: tuple[str, ...] = ()
 
 
 def _known(info: ValidationInfo) -> Known:
@@ -146,12 +150,33 @@ def _refuse_other_id(value: str, begin: str, own: str) -> str:
     return value
 
 
-FORMS: Mapping[str, type[Strict]] = {"claims": Claim, "errata": Erratum}
+class Shown(Strict):
+    """A figure or table of a paper, and what shows the same here. `why`: why there is none, or what differs."""
+
+    of: Text
+    shows: Text
+    here: Names
+    why: Text | None = None
+
+    @field_validator("here")
+    @classmethod
+    def _there(cls, value: list[str], info: ValidationInfo) -> list[str]:
+        refuse_unknown_names("figure or table", value, _known(info).exhibits)
+        return value
+
+    @model_validator(mode="after")
+    def _accounted_for(self) -> Self:
+        if not self.here and not self.why:
+            raise PydanticCustomError("form", "needs a figure or table in `here`, or the reason for none in `why`")
+        return self
+
+
+FORMS: Mapping[str, type[Strict]] = {"claims": Claim, "errata": Erratum, "inventory": Shown}
 
 
 def read(kind: str, text: str, file: str, known: Known) -> list[dict[str, Any]]:
-    """The rows of a file of `kind` "claims" or "errata", as they stand there. UserError for the first wrong one."""
-    located = yamlfile.records(text, file, "id")
+    """The rows of a file of a kind of FORMS, as they stand there. UserError for the first wrong one."""
+    located = yamlfile.records(text, file, "of" if kind == "inventory" else "id")
     for name, row in located.value.items():
         checked(FORMS[kind], row, located, (name,), known)
     return list(located.value.values())

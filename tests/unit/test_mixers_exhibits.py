@@ -72,6 +72,17 @@ def test_the_table_has_three_columns_and_a_row_per_model(tables):
     assert (found["steps_low"].dropna() <= found["steps_high"].dropna()).all()
 
 
+def test_the_printed_losses_stand_above_those_of_the_same_models_here(tables):
+    made = exhibits.table("mixers", "losses", {**tables, "paper": exhibits.paper("mixers")})
+    flat = made[made["model"].eq("flat mixer")].set_index(["source", "size"])
+    assert flat.loc[("paper", "d1024, b32"), "validation_nats"] == 1.84
+    assert len(flat.loc["paper"]) == 5
+    here = flat.loc["here"].iloc[0]
+    of_flat = tables["learning_curve"].query("variant == 'flat' and padding == 'right'")
+    assert here["validation_nats"] == pytest.approx(budgets.ends(of_flat).mean())
+    assert here["seeds"] == of_flat["seed"].nunique()
+
+
 def test_what_is_not_comparable_is_left_empty_and_the_rest_is_shown(tables):
     decaying = {"schedule": "linear"}
     curves = table(curve("flat", 2.0, **decaying), curve("llama-4", 1.9, seconds=0.02, flops=2000, **decaying))

@@ -127,6 +127,22 @@ def _claims(study: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> l
     return found
 
 
+def _inventory(study: str, figures: list[dict[str, Any]], tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the paper shows, each with what shows the same on this page: titles by anchor."""
+    anchors = {
+        item["name"]: {f"{kind}-{study}-{item['name']}": item["title"]}
+        for kind, items in (("table", tables), ("figure", figures))
+        for item in items
+    }
+    both = {item["name"] for item in figures} & {item["name"] for item in tables}
+    for name in both:
+        anchors[name] |= {f"table-{study}-{name}": next(item["title"] for item in tables if item["name"] == name)}
+    return [
+        {**row, "anchors": {at: title for name in row["here"] for at, title in anchors.get(name, {}).items()}}
+        for row in studies.inventory(study)
+    ]
+
+
 def _study(study: str, number: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> dict[str, Any]:
     """What the page shows of a study."""
     corpora, runs = selected["corpora"], _csv(TABLES / "runs.csv")
@@ -142,6 +158,7 @@ def _study(study: str, number: str, selected: dict[str, Any], verdicts: dict[str
         "notes": "",
         **studies.about(study),
         "errata": studies.ledger(study, "errata"),
+        "inventory": _inventory(study, figures, tables),
         "claims": [row for row in rows if not studies.is_own(row["id"])],
         "own": [row for row in rows if studies.is_own(row["id"])],
         "counts": {verdict: counts[verdict] for verdict in VERDICTS},

@@ -17,7 +17,10 @@ STAGES = Path("results/stages.json")
 def digests() -> dict[str, Any]:
     """stage -> digest; of `draw`, study -> digest."""
     claims = {study: studies.ledger(study) for study in studies.STUDIES}
-    words = {study: [studies.about(study), studies.ledger(study, "errata")] for study in studies.STUDIES}
+    words = {
+        study: [studies.about(study), studies.ledger(study, "errata"), studies.inventory(study)]
+        for study in studies.STUDIES
+    }
     numbers = {study: printed(study) for study in studies.STUDIES}
     measures = [studies.measure_module(study, name) for study in studies.STUDIES for name in studies.measures(study)]
     return {

@@ -1,8 +1,9 @@
 """The five papers' studies, one folder each, in the order of their numbers, and the crossover of all.
 
-A study's folder holds `claims.yaml`, `errata.yaml`, `runs` (its settings and its runs), `measures/` (a file each),
-`figures`, `tables` and `verdicts` (functions in one file, or in the files of a folder). All of these are found
-automatically. A new paper is a new folder and one name in STUDIES.
+A study's folder holds `claims.yaml`, `errata.yaml`, `inventory.yaml` (what the paper shows, and what shows it here),
+`runs` (its settings and its runs), `measures/` (a file each), `figures`, `tables` and `verdicts` (functions in one
+file, or in the files of a folder). All of these are found automatically. A new paper is a new folder and one name in
+STUDIES.
 """
 
 import importlib
@@ -137,11 +138,19 @@ def _refuse_other_keys(path: Path, key: str, found: Any, asked: tuple[str, ...])
 
 
 def ledger(study: str, kind: str = "claims") -> list[dict[str, Any]]:
-    """The rows of a study's claims.yaml or errata.yaml. UserError for what has not the form of `allmlp.ledgers`."""
+    """The rows of a study's claims.yaml, errata.yaml or inventory.yaml.
+
+    UserError for what has not the form of `allmlp.ledgers`.
+    """
     path = _folder(study) / f"{kind}.yaml"
     if not path.is_file():
         raise UserError(f"{_shown(path)}: is missing. It holds a list, `[]` if there is nothing to list.")
     return deepcopy(_ledger(study, kind, path.read_text(encoding="utf-8")))
+
+
+def inventory(study: str) -> list[dict[str, Any]]:
+    """The paper's figures and tables, in its order, and those here that show the same; none for a study of no paper."""
+    return ledger(study, "inventory") if (_folder(study) / "inventory.yaml").is_file() else []
 
 
 def _shown(path: Path) -> str:
@@ -156,7 +165,10 @@ def _ledger(study: str, kind: str, text: str) -> list[dict[str, Any]]:
 
     file = _shown(_folder(study) / f"{kind}.yaml")
     known = ledgers.Known(STUDIES[study])
-    if kind == "claims":
+    if kind == "inventory":
+        written = "\n".join(p.read_text("utf-8") for of in ("figures", "tables") for p in files(study, of).values())
+        known = ledgers.Known(STUDIES[study], exhibits=tuple(DEFINES.findall(written)))
+    elif kind == "claims":
         own, errata = [*measures(study), *SHARED, *FROM_LONG], [row["id"] for row in ledger(study, "errata")]
         verdicts = "\n".join(path.read_text("utf-8") for path in files(study, "verdicts").values())
         known = ledgers.Known(STUDIES[study], tuple(own), tuple(DEFINES.findall(verdicts)), tuple(errata))
@@ -164,9 +176,10 @@ def _ledger(study: str, kind: str, text: str) -> list[dict[str, Any]]:
 
 
 def check_ledgers() -> None:
-    """UserError if a study's claims.yaml or errata.yaml has not its form."""
+    """UserError if a study's claims.yaml, errata.yaml or inventory.yaml has not its form."""
     for study in STUDIES:
         ledger(study)  # reads the errata too, which claims name
+        inventory(study)
 
 
 def is_own(claim: str) -> bool:

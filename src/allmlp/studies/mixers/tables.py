@@ -1,5 +1,7 @@
 """Tables of study 001: trainings, retrieval, representation and generation, and what needs no training."""
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -45,6 +47,42 @@ def budgets(learning_curve: pd.DataFrame) -> pd.DataFrame:
             row |= {f"{name}_nats": interval.mean, f"{unit}_low": interval.low, f"{unit}_high": interval.high}
         found.append(row)
     return pd.DataFrame(found).replace([float("inf"), float("-inf")], float("nan"))
+
+
+IN_TABLES = {  # claim with a printed table -> its models: their name, and ours
+    "001-5": ("transformer, 16 heads", ["llama-16"]),
+    "001-6": ("flat mixer", [FLAT]),
+    "001-7": ("expanded mixer", ["expanded"]),
+    "001-15": ("transformer, by heads", ["llama-16", "llama-8", "llama-4", "llama-2"]),
+}
+OF_TABLE = re.compile(r"(train|validation)_loss_(\w+)_nats")
+
+
+@table(
+    "Losses by width and by heads",
+    where="tables of Scaling Properties and of the section on fewer heads",
+    claims=list(IN_TABLES),
+    parts=[TRAINING],
+)
+def losses(learning_curve: pd.DataFrame, paper: Paper) -> pd.DataFrame:
+    """The article's four tables of losses after 12 hours of one card, and the same models here at the end of training:
+    mean over seeds, in nats per token. d is the width, b the batch where the article has two, h the number of heads.
+    Models, texts and hours here are smaller, so only the order of models can be compared, not the numbers.
+    """
+    ours, found = of_part(learning_curve, TRAINING), []
+    for claim, (model, variants) in IN_TABLES.items():
+        printed: dict[str, dict[str, float]] = {}
+        for key, value in paper[claim].items():
+            if cell := OF_TABLE.fullmatch(key):
+                printed.setdefault(cell[2].replace("_", ", "), {})[f"{cell[1]}_nats"] = value
+        found += [{"model": model, "source": "paper", "size": size, **losses} for size, losses in printed.items()]
+        here = ours[ours["variant"].isin(variants) & ours["padding"].eq("right")]
+        for (variant, _), rows in here.groupby(["variant", "size"], sort=False):
+            size = f"{variant}, d{rows['d_model'].iloc[0]}, {rows['n_blocks'].iloc[0]} blocks"
+            means = {f"{name}_nats": ends(rows, f"{name}_nats").mean() for name in ("train", "validation")}
+            steps, seeds = int(rows["step"].max()), rows["seed"].nunique()
+            found.append({"model": model, "source": "here", "size": size, **means, "steps": steps, "seeds": seeds})
+    return pd.DataFrame(found).astype({"steps": "Int64", "seeds": "Int64"})
 
 
 def _at_end(rows: pd.DataFrame) -> dict[str, object]:
