@@ -1,12 +1,15 @@
-"""One finished small pipeline, made once and copied by every test that starts from one."""
+"""One finished small pipeline, made once and copied by every test that starts from one; and a browser with the page."""
 
 import fcntl
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.conftest import call, git, small_clone
+from tests.workflow.visiting import Visit, started, visits
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +24,16 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
             make(folder)
             (folder / "done").touch()
     return folder / "made" / "clone"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    yield from started()
+
+
+@pytest.fixture(scope="module")
+def visit(browser: Any) -> Iterator[Callable[..., Visit]]:
+    yield from visits(browser)
 
 
 def make(folder: Path) -> None:

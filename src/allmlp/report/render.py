@@ -16,6 +16,7 @@ from allmlp.paths import REPORT
 from allmlp.report import answer, claims, selection
 from allmlp.report.draw import FIGURES
 from allmlp.report.headings import shown
+from allmlp.report.interactive import curves, playground
 from allmlp.report.moved import before, moved
 from allmlp.report.planned_power import POWER
 from allmlp.report.saving import element
@@ -149,6 +150,9 @@ def _study(study: str, number: str, selected: dict[str, Any], verdicts: dict[str
     rows, scales = _claims(study, selected, verdicts), selected["studies"].get(study, {})
     ledger = [row["id"] for row in rows]
     figures, tables = (answer.ordered(found(study, corpora), ledger) for found in (_figures, _tables))
+    for item in figures:
+        item["curves"] = curves.of(study, corpora) if curves.enlarge(study, item["name"]) else []
+        item["networks"] = playground.of(study, item["name"])
     for row in rows:
         row["figures"] = [item for item in figures if row["id"] in item["claims"]]
     counts = Counter(row["verdict"]["verdict"] for row in rows if not studies.is_own(row["id"]))
@@ -253,6 +257,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     environment.filters |= {
         "duration": duration,
         "number": number,

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from allmlp.studies.quadrature.circuits import margin
 from allmlp.studies.quadrature.errors import trained_sum
-from allmlp.studies.quadrature.frequencies import Floats, two_phi
+from allmlp.studies.quadrature.frequencies import Floats, Rule, two_phi
 
 FITTED = range(5, 16, 2)  # odd numbers of angles that the law is fitted to (003-own-3)
 ROUNDING = 1e-9  # smaller values of a sum of widths of 2 pi, or of a turned angle, count as 0
@@ -117,8 +117,13 @@ def scores(p: int, phi_N: NDArray, width_N: NDArray) -> Scores:
 
     Another frequency k only permutes the tokens, as k has an inverse modulo p.
     """
+    return scores_of(p, two_phi(phi_N, width_N))
+
+
+def scores_of(p: int, rule: Rule) -> Scores:
+    """The same with output phases of its own, in place of 2 phi."""
     count, least, largest = _classes(p)
-    S = trained_sum("relu", np.pi * np.arange(2 * p) / p, two_phi(phi_N, width_N))
+    S = trained_sum("relu", np.pi * np.arange(2 * p) / p, rule)
     kz = 2 * np.pi * np.arange(p) / p
     logit = np.outer(S.real, np.cos(kz)) - np.outer(S.imag, np.sin(kz))
     found = margin(logit, np.arange(2 * p) % p)

@@ -1,0 +1,23 @@
+// A piece is built when it is first unfolded.
+function pieces() {
+  const builders = { curves, quadrature };
+  for (const details of document.querySelectorAll("details.explore")) {
+    details.hidden = false;
+    const build = () => builders[details.dataset.piece](details.querySelector(".piece"), JSON.parse(details.querySelector("script").textContent));
+    details.addEventListener("toggle", build, { once: true });
+  }
+}
+
+claims();
+crossover();
+pieces();
+goTo();
+addEventListener("hashchange", goTo);
+addEventListener("beforeprint", () => document.querySelectorAll("details:not([open])").forEach((details) => {
+  details.open = true;
+  details.dataset.folded = "";
+}));
+addEventListener("afterprint", () => document.querySelectorAll("details[data-folded]").forEach((details) => {
+  details.open = false;
+  delete details.dataset.folded;
+}));

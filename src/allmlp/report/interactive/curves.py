@@ -1,0 +1,181 @@
+"""Learning curves that a reader of the page can choose from: each model of each text, every seed, in four units.
+
+A series is one model on one text. Steps, tokens, counted operations and seconds of a model are in a fixed ratio, so a
+series holds its steps and the amount of each unit per step:
+
+    {"name": "flat", "colour": "#0072B2", "dash": 0, "shown": True, "per": {"steps": 1, "tokens": 1024.0, ...},
+     "losses": {"held-out": {"steps": [7, 15], "seeds": {"0": [6.8112, 5.9811], ...}}, "training": ...}}
+
+A loss that is not known, or is not finite, is null. A unit that is not known of a model is left out of its `per`.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from allmlp.report import answer, evidence, style
+from allmlp.report.evidence import Evidence
+from allmlp.report.sets import Unit
+from allmlp.studies.curves import kept_rows
+from allmlp.studies.language.named import NEURONS, VARIATION
+from allmlp.studies.language.parts import SETTINGS
+from allmlp.studies.mixers import budgets, drawing
+from allmlp.studies.mixers.named import TRAINING
+from allmlp.studies.mixers.parts import of_base
+from allmlp.studies.rules import of_part
+
+MOST = 90  # points of a curve, so that the page stays small
+DECIMALS = 4  # of a loss in nats
+Series = dict[str, Any]
+
+
+def _mixers(rows: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """The rows of the common size, each model a series."""
+    found = of_base(budgets.curves(of_part(rows, TRAINING), scale))
+    return found.assign(
+        series=found["variant"],
+        colour=[drawing.colour(name) if name in drawing.OF_MODEL else "" for name in found["variant"]],
+        shown=found["variant"].isin(drawing.HEADLINES),
+        per_second=found["seconds"] / found["step"],
+        per_operation=found["flops_per_step"],
+    )
+
+
+def _language(rows: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """The runs of the neurons and their variations, each setting a series that is named by what it varies."""
+    found = rows.assign(steps=rows.groupby("run")["step"].transform("max"))
+    seconds = found["seconds"] / found["steps_done"]
+    named = pd.Series([_varied({str(key): value for key, value in row.items()}) for row in found.to_dict("records")])
+    return found.assign(
+        series=named,
+        colour=[style.colour("mlp") if part == NEURONS else "" for part in found["part"]],
+        shown=found["part"].eq(NEURONS) | named.str.startswith("context"),
+        per_second=float("nan") if scale == budgets.BENCHMARKED else seconds,
+        per_operation=found["counted_flops"] / found["steps_done"],
+    )
+
+
+NAMES = {"d_mlp": "neurons", "weight_decay": "weight decay", "embedding_std": "embedding std"}
+
+
+def _varied(row: dict[str, Any]) -> str:
+    other = [] if row["part"] == NEURONS else [name for name in SETTINGS if row[name] != row[f"base_{name}"]]
+    varied = [f"{NAMES.get(name, name)} {row[name]:g}" for name in other]
+    return ", ".join(varied) or f"base, {row['steps']:,} steps"
+
+
+class Curves(NamedTuple):
+    """The learning curves of a study: the figure that they enlarge, and the rows that they are made of.
+
+    `losses`: what the page calls a loss -> its column. `read`: rows with the columns series, colour (empty: a neutral
+    one), shown (before a reader chooses), per_second and per_operation (their amounts per step).
+    """
+
+    figure: str
+    measure: str
+    losses: dict[str, str]
+    parts: tuple[str, ...]
+    also: tuple[str, ...]
+    read: Callable[[pd.DataFrame, str], pd.DataFrame]
+
+
+OF_STUDY = {
+    "language": Curves(
+        "loss",
+        "loss_curve",
+        {"held-out": "validation_nats", "training": "loss_nats"},
+        (NEURONS,),
+        (VARIATION,),
+        _language,
+    ),
+    "mixers": Curves(
+        "learning_curves",
+        "learning_curve",
+        {"held-out": "validation_nats", "training": "train_nats"},
+        (TRAINING,),
+        (),
+        _mixers,
+    ),
+}
+
+
+def enlarge(study: str, figure: str) -> bool:
+    """Do the curves of a study enlarge this figure?"""
+    return study in OF_STUDY and OF_STUDY[study].figure == figure
+
+
+def of(study: str, corpora: dict[str, Any]) -> list[dict[str, Any]]:
+    """The texts of a study with their series, the largest scale first; those of the trial scale are left out."""
+    curves, found = OF_STUDY[study], []
+    planned = [at for scale, at in evidence.by_scale(study).items() if scale != "smoke"]
+    for source in [*reversed(planned), *evidence.by_overlay(study).values()]:
+        at = source.whole_set(Unit((curves.measure,), curves.parts, curves.also))
+        if at is not None:
+            text = ", ".join(answer.texts(at.corpora([curves.measure]), corpora))
+            found.append({"text": f"{text}, {at.scale}", "series": series(curves, _rows(at, curves.measure), at.scale)})
+    return found
+
+
+def _rows(at: Evidence, measure: str) -> pd.DataFrame:
+    """The rows of the curves, each with what its run cost."""
+    rows, cost = at.table(measure), at.table("cost")
+    return rows.merge(cost[["run", *cost.columns.difference(rows.columns)]], on="run", how="left")
+
+
+def series(curves: Curves, rows: pd.DataFrame, scale: str) -> list[Series]:
+    """The series of one text: those that are shown first come first, then by name."""
+    read = curves.read(rows, scale)
+    read = read[read["step"].gt(0)].assign(per_token=read["supervised_tokens"] / read["steps_done"])
+    found: list[Series] = []
+    for (shown, name), of_series in read.groupby(["shown", "series"]):
+        per = {unit: _median(of_series[column]) for unit, column in UNITS.items()}
+        found.append(
+            {
+                "name": name,
+                "colour": of_series["colour"].iloc[0],
+                "shown": bool(shown),
+                "per": {"steps": 1, **{unit: amount for unit, amount in per.items() if amount is not None}},
+                "losses": {loss: _points(of_series, column) for loss, column in curves.losses.items()},
+            }
+        )
+    return _coloured(sorted(found, key=lambda one: (not one["shown"], not one["colour"], _natural(one["name"]))))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """A key that sorts `context 8` before `context 32`, and `heads-2` before `heads-16`."""
+    return [(int(word), "") if word.isdigit() else (0, word) for word in re.split(r"(\d+)", name)]
+
+
+def _coloured(found: list[Series]) -> list[Series]:
+    """Series without a colour of their own take the neutral ones in turn, and another `dash` each time round."""
+    without = [one for one in found if not one["colour"]]
+    turns = {one["name"]: divmod(n, len(style.NEUTRAL)) for n, one in enumerate(without)}
+    return [
+        {**one, "dash": 0}
+        if one["colour"]
+        else {**one, "colour": style.NEUTRAL[turns[one["name"]][1]], "dash": 1 + turns[one["name"]][0]}
+        for one in found
+    ]
+
+
+UNITS = {"tokens": "per_token", "operations": "per_operation", "seconds": "per_second"}
+
+
+def _median(values: pd.Series) -> float | None:
+    known = values[np.isfinite(values.astype(float))]
+    return float(f"{known.median():.6g}") if len(known) else None
+
+
+def _points(rows: pd.DataFrame, column: str) -> dict[str, Any]:
+    """Steps and the losses of each seed at them: at most `MOST`, half of them evenly in the logarithm."""
+    known = rows.dropna(subset=column)
+    table = known.pivot_table(index="step", columns="seed", values=column, aggfunc="last", sort=True)
+    table = table.iloc[kept_rows(len(table), MOST)]
+    losses = {
+        str(seed): [round(loss, DECIMALS) if np.isfinite(loss) else None for loss in of_seed.tolist()]
+        for seed, of_seed in table.items()
+    }
+    return {"steps": table.index.tolist(), "seeds": losses}
