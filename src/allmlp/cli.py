@@ -28,8 +28,8 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 
 def command(group: str, example: str) -> Callable[[Command], Command]:
-    """A command of this name in a group of the help, with an example in its own."""
-    return app.command(rich_help_panel=group, epilog=f"Example: {example}")
+    """A command in a group of the help, named as its example names it, with that in its own help."""
+    return app.command(example.split()[1], rich_help_panel=group, epilog=f"Example: {example}")
 
 
 START = Path.cwd()  # where the user typed it; commands then work in the project's folder
@@ -134,6 +134,22 @@ def measure(runs: list[str], params: Overlays = None, scale: ScaleOption = None,
     leave_if_passed(runs[0])
     current = _plan(params, scale, device)
     measure_runs([current.run(run) for run in runs])
+
+
+@command(EXTEND, "allmlp try my_mixer.py --minutes 5")
+def try_(
+    file: Annotated[Path, typer.Argument(help="A Python file with one torch.nn.Module: Mixer(d_model, context).")],
+    minutes: Annotated[float, typer.Option(min=0.01, help="Of all trainings; steps are cut to it.")] = 5,
+    task: Annotated[list[str] | None, typer.Option(help="A task; may be given more than once. All by default.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many; those of the scale by default.")] = None,
+    scale: Annotated[str, typer.Option(help="Sizes and budgets: smoke, laptop, workstation.")] = "laptop",
+) -> None:
+    """A mixer of your own on the crossover's tasks, beside the committed architectures. Runs the file's code."""
+    from allmlp import trying
+    from allmlp.plan import load_plan
+
+    asked = trying.Request(START / file, minutes, task or (), seeds)
+    print(trying.attempt(load_plan(changes={"scale": scale}), asked))
 
 
 @command(EXTEND, "allmlp audit transformer")

@@ -28,6 +28,7 @@ RUN = {  # command -> the words behind its own
     "make audit": ("-n",),
     "allmlp --help": (),
     "allmlp audit": ("--help",),
+    "allmlp try my_mixer.py": ("--help",),
     "allmlp plan": (),
     "allmlp plan --scale long": (),
     "allmlp plan --runs --study crossover": (),

@@ -39,7 +39,7 @@ FLOORS = [
     "report.ages",
     "compacting",
     "report",
-    "advancing bundles reproducing overview showing differing checking here",
+    "advancing bundles reproducing overview showing differing checking here trying",
     "states",
     "bare cli",
     "__main__",

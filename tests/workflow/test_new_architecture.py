@@ -12,7 +12,7 @@ from tests.workflow.asking import planned
 pytestmark = pytest.mark.slow
 
 PAGE = (PROJECT / "docs/architecture.md").read_text(encoding="utf-8")
-AVERAGE = PAGE.split("```python\n")[1].split("```")[0]
+AVERAGE = PAGE.split("## A whole one")[1].split("```python\n")[1].split("```")[0]
 LAST = '    "triangular": "allmlp.models.triangular:Triangular",\n'
 
 

@@ -57,7 +57,7 @@ def loud(model: SequenceModel) -> SequenceModel:
     """The same model in float64 and eval mode, with weights so large that every path through it matters."""
     torch.manual_seed(0)
     for weight in model.double().eval().parameters():
-        torch.nn.init.normal_(weight, std=weight.shape[-1] ** -0.5)
+        torch.nn.init.normal_(weight, std=(weight.shape[-1] if weight.ndim else 1) ** -0.5)
     return model
 
 

@@ -21,7 +21,7 @@ from allmlp.studies import SHARED
 from allmlp.studies.crossover.fits import all_fits, fits
 from allmlp.studies.crossover.settings import Row, Settings
 
-__all__ = ["Cell", "Settings", "cells", "columns", "runs"]
+__all__ = ["Cell", "Settings", "cells", "columns", "of_cell", "runs"]
 
 
 class Cell(NamedTuple):
@@ -33,6 +33,8 @@ class Cell(NamedTuple):
     hyperparameters: dict[str, Any]
     budget: float
     flops: int  # counted operations of a step
+    family: str
+    predicts: str  # which of the row's forms: "all" or "last"
 
     @property
     def steps(self) -> int:
@@ -44,9 +46,14 @@ def runs(settings: Settings, context: Context) -> list[Run]:
     """The run of the abilities, and for each cell the search of its learning rate and a run per seed."""
     found = [_abilities(settings)]
     for cell in cells(settings, context):
-        search = [_searching(settings, context, cell, rate) for rate in settings.search.learning_rates]
-        found += [*search, *(_trained(settings, context, cell, seed, search) for seed in settings.seeds)]
+        found += of_cell(settings, context, cell)
     return found
+
+
+def of_cell(settings: Settings, context: Context, cell: Cell) -> list[Run]:
+    """The runs of one architecture on one task: the search of its learning rate, and a run per seed."""
+    search = [_searching(settings, context, cell, rate) for rate in settings.search.learning_rates]
+    return [*search, *(_trained(settings, context, cell, seed, search) for seed in settings.seeds)]
 
 
 def columns(settings: Settings) -> dict[str, list[str]]:
@@ -65,7 +72,8 @@ def cells(settings: Settings, context: Context) -> Iterator[Cell]:
             if architecture := next((name for name in names if fits(name, task) is None), None):
                 sizes = _sizes(settings, row, architecture)
                 of_step = known.counts(architecture, sizes, row.batch_size).flops
-                cell = Cell(column, architecture, row, sizes, budget, of_step)
+                family, predicts = settings.family(architecture), known.of(architecture).predicts
+                cell = Cell(column, architecture, row, sizes, budget, of_step, family, predicts)
                 if not cell.steps:
                     raise UserError(
                         f"studies.crossover.budgets.{task}: {budget:g} operations buy no step of {architecture}, "
@@ -111,7 +119,7 @@ def _run(
     **more: Any,
 ) -> Run:
     row = cell.row
-    task, parameters = row.forms[known.of(cell.architecture).predicts]
+    task, parameters = row.forms[cell.predicts]
     optimiser = settings.optimiser.of(steps, rate).model_dump()
     if row.settings.weight_decay is not None:
         optimiser["weight_decay"] = row.settings.weight_decay
@@ -123,7 +131,7 @@ def _run(
     labels = {
         "part": part,
         "column": cell.column,
-        "family": settings.family(cell.architecture),
+        "family": cell.family,
         "model": cell.architecture,
     }
     return Run(

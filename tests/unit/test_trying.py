@@ -1,0 +1,98 @@
+"""`allmlp try`: a mixer of a user's own file beside the committed rows; errors of the file; git stays clean."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from allmlp import models
+from allmlp.errors import UserError
+from allmlp.trying import causal, loading
+from tests.conftest import PROJECT, call, git, small_clone
+
+PAGE = (PROJECT / "docs/architecture.md").read_text(encoding="utf-8")
+(EXAMPLE,) = (block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "class Mixer" in block)
+HEAD = "import torch\nfrom torch import nn\nclass Mixer(nn.Module):\n"
+BUILT = f"{HEAD}    def __init__(self, d, T):\n        super().__init__()\n        self.out = nn.Linear(d, d)\n"
+FORWARD = "    def forward(self, x):\n        return "
+
+
+def of(text: str) -> str:
+    """A mixer with this as what `forward` returns."""
+    return f"{BUILT}{FORWARD}{text}\n"
+
+
+WRONG = {
+    "no class": ("x = 1\n", r"has no torch.nn.Module. Write one: `class Mixer\(nn.Module\)`"),
+    "no Python": ("class\n", r"mixer.py:1: invalid syntax"),
+    "an import": ("import nothing_of_that_name\n", r"mixer.py:1: cannot be run: ModuleNotFoundError"),
+    "two classes": (
+        "from torch import nn\nclass A(nn.Module): ...\nclass B(nn.Module): ...\n",
+        r"several modules \(A, B\). Call the one to be tried `Mixer`",
+    ),
+    "an argument": (f"{HEAD}    def __init__(self, d, T, heads):\n        pass\n", r"Mixer\(8, 12\) failed: TypeError"),
+    "no parameters": (f"{HEAD}    def __init__(self, d, T):\n        super().__init__()\n", "has no parameters"),
+    "a wrong shape": (of("self.out(x)[:, -1]"), r"returns shape \(2, 8\) for x of shape \(2, 12, 8\)"),
+    "an error": (of("self.out(x.mT)"), r"mixer.py:8: Mixer failed on x of shape \(2, 12, 8\): RuntimeError"),
+    "no tensor": (of("None"), "returns a NoneType"),
+    "not a number": (of("self.out(x) / (x - x)"), "not finite"),
+    "the future": (of("self.out(x.mean(1, keepdim=True) + x)"), "not causal: position 0 changes with token"),
+    "the batch": (of("self.out(x + x.mean(0, keepdim=True))"), "the other rows of its batch"),
+    "a type": (of("torch.eye(x.shape[1]).float() @ self.out(x)"), r"mixer.py:8: cannot be checked for causality"),
+}
+
+
+def check(file: Path) -> None:
+    """All that is checked before a training."""
+    given = {
+        "file": str(file),
+        "digest": file.read_text(),
+        "vocabulary": 11,
+        "context": 12,
+        "d_model": 8,
+        "n_blocks": 1,
+    }
+    loading.check(file, given)
+    causal.check(file, given)
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_a_fault_of_the_file_is_one_message_with_the_way_out(fault: str, tmp_path: Path) -> None:
+    file = tmp_path / "mixer.py"
+    file.write_text(WRONG[fault][0])
+    with pytest.raises(UserError, match=WRONG[fault][1]) as error:
+        check(file)
+    assert str(file) in str(error.value)
+    assert list(tmp_path.iterdir()) == [file], "no cache beside a user's file"
+
+
+def test_constants_of_the_default_type_do_not_hinder_the_check(tmp_path: Path) -> None:
+    file = tmp_path / "mixer.py"
+    file.write_text(of("torch.ones(x.shape[1], x.shape[1]).tril() @ self.out(x)"))
+    check(file)
+
+
+def test_a_scalar_parameter_is_audited_too(tmp_path: Path) -> None:
+    file = tmp_path / "mixer.py"
+    text = of("self.out(x.cumsum(1)) * self.scale")
+    file.write_text(text.replace("self.out =", "self.scale = nn.Parameter(torch.ones(())); self.out ="))
+    check(file)
+
+
+def test_the_example_of_the_page_is_tried_and_git_stays_clean(tmp_path: Path) -> None:
+    clone = small_clone(tmp_path / "clone")
+    (tmp_path / "decaying_sum.py").write_text(EXAMPLE, encoding="utf-8")
+    done = call(clone, "allmlp", "try", "../decaying_sum.py", "--scale", "smoke", "--task", "copying", "--seeds", "3")
+    assert "decaying_sum.py: is run here, as your own code" in done.stdout
+    row = r"^copying  decaying-sum \*  -?0\.\d{3}  -?0\.\d{3} to -?0\.\d{3}      3 "
+    assert re.search(row, done.stdout, re.MULTILINE)
+    assert "copying: 3 steps, the whole budget of operations" in done.stdout
+    matrix = clone / "own/try/decaying-sum/matrix.svg"
+    assert done.stdout.splitlines()[-1] == str(matrix)
+    assert "decaying-sum" in matrix.read_text(encoding="utf-8")
+    assert git(clone, "status", "--porcelain") == ""
+    assert "decaying-sum" not in models.REGISTRY
+
+    failed = call(clone, "allmlp", "try", "transformer.py", "--scale", "smoke", ok=False)
+    assert failed.returncode == 2
+    assert "'transformer' is the name of an architecture of the registry" in failed.stderr
