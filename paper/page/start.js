@@ -1,6 +1,6 @@
 // A piece is built when it is first unfolded.
 function pieces() {
-  const builders = { curves, quadrature };
+  const builders = { curves, memory, neurons, quadrature };
   for (const details of document.querySelectorAll("details.explore")) {
     details.hidden = false;
     const build = () => builders[details.dataset.piece](details.querySelector(".piece"), JSON.parse(details.querySelector("script").textContent));

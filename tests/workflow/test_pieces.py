@@ -1,13 +1,19 @@
 """The pieces of the report that a reader steers, in a real browser: every control works, by keyboard too."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from allmlp import models
 from allmlp.models.angles import fill, place
+from allmlp.models.rows import Rows
+from allmlp.studies.language.neurons import to_frequencies
+from allmlp.studies.mixers.measures import memory
 from allmlp.studies.quadrature.bounds import angle_bound, box_bound, folded_bound, total_bound
 from allmlp.studies.quadrature.errors import largest_error, trained_sum
 from allmlp.studies.quadrature.frequencies import Rule, two_phi
@@ -148,6 +154,104 @@ def test_angles_and_widths_are_moved_and_a_trained_network_is_loaded(visit: Call
         piece.locator("select").first.select_option(option)
         assert piece.locator(".plot svg").inner_html() != before
         assert piece.locator("form input[type=range]").first.is_disabled()
+    assert at.complaints == []
+
+
+def test_neurons_are_chosen_by_click_by_arrow_keys_and_by_name(visit: Callable[..., Visit]) -> None:
+    at, piece = unfolded(visit, "figure-language-energy_map")
+    plot, detail = piece.locator(".plot"), piece.locator(".detail")
+    assert detail.locator(".heat").count() == 2
+    for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"):
+        seen = set()
+        plot.focus()
+        for _ in range(3):
+            at.page.keyboard.press(key)
+            seen.add(plot.get_attribute("aria-valuetext"))
+        assert len(seen) > 1
+    dots = piece.locator("circle.neuron")
+    names = {dots.nth(n).locator("title").text_content() for n in range(dots.count())}
+    dots.last.click(force=True)
+    assert plot.get_attribute("aria-valuetext") in names
+    text, seed, moment, neuron = (piece.locator("select").nth(n) for n in range(4))
+    for select in (moment, seed, text):
+        for option in select.locator("option").all_text_contents()[1:]:
+            before = piece.locator(".plot svg").inner_html()
+            select.select_option(option)
+            assert piece.locator(".plot svg").inner_html() != before
+    without = next(one for one in neuron.locator("option").all() if "," not in one.text_content())
+    neuron.select_option(without.get_attribute("value"))
+    assert "No weight map" in detail.inner_text()
+    with_words = next(one for one in neuron.locator("option").all() if "keywords" in one.text_content())
+    neuron.select_option(with_words.get_attribute("value"))
+    assert detail.locator("tbody").count() == 2
+    assert at.complaints == []
+
+
+def test_the_page_turns_weights_into_the_frequencies_of_the_study(visit: Callable[..., Visit]) -> None:
+    weights_TD = np.random.default_rng(0).normal(size=(15, 4))
+    found = visit().of(f"frequencies({json.dumps(weights_TD.tolist())})")
+    assert np.allclose(found, to_frequencies(weights_TD[None])[0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", memory.MODELS)
+@pytest.mark.parametrize(
+    ("width", "layers", "context", "vocabulary"), [(64, 1, 16, 512), (128, 3, 48, 96), (256, 2, 320, 64)]
+)
+def test_memory_is_counted_to_the_byte(
+    visit: Callable[..., Visit], model: str, width: int, layers: int, context: int, vocabulary: int
+) -> None:
+    architecture, own = memory.MODELS[model]
+    sizes: dict[str, Any] = {"d_model": width, "vocabulary": vocabulary, "context": context, **own}
+    expected = memory.of_depths(architecture, [layers], **sizes)[layers]
+    size = json.dumps({"d": width, "n": layers, "T": context, "V": vocabulary})
+    found = visit().of(f"memoryOf({json.dumps(model)}, {size})")
+    cache = found.pop("cache")
+    assert found == {**expected._asdict(), "total": expected.total}
+    assert cache == 4 * grown(models.build(architecture, n_blocks=layers, **sizes), context)
+
+
+def grown(model: Any, tokens: int) -> int:
+    """The numbers that a model keeps after generating so many tokens."""
+    state = model.start(1)
+    with torch.no_grad():
+        for _ in range(tokens):
+            _, state = model.step(torch.zeros(1, dtype=torch.int64), state)
+    return sum(rows.length * rows.like.shape[:-2].numel() * rows.like.shape[-1] for rows in kept_rows(state))
+
+
+def kept_rows(state: Any) -> Iterator[Rows]:
+    if isinstance(state, Rows):
+        yield state
+    elif is_dataclass(state):
+        yield from kept_rows([getattr(state, field.name) for field in fields(state)])
+    elif isinstance(state, list | tuple):
+        for one in state:
+            yield from kept_rows(one)
+
+
+def test_memory_is_shown_by_width_depth_context_and_model(visit: Callable[..., Visit]) -> None:
+    at, piece = unfolded(visit, "figure-mixers-memory")
+    assert piece.locator(".counted").count() > 5
+
+    def seen() -> str:
+        found: str = piece.locator(".plot svg").inner_html() + piece.locator("tbody").inner_text()
+        return found
+
+    for select in (piece.locator("select").nth(n) for n in range(2)):
+        for option in select.locator("option").all_text_contents()[::3]:
+            before, same = seen(), select.input_value() == option
+            select.select_option(option)
+            assert same or seen() != before
+    before = seen()
+    piece.locator("input[type=range]").focus()
+    at.page.keyboard.press("ArrowLeft")
+    assert seen() != before
+    for check in piece.locator(".chips input").all():
+        before = seen()
+        check.uncheck()
+        assert seen() != before
+        check.check()
+        assert seen() == before
     assert at.complaints == []
 
 

@@ -16,7 +16,7 @@ from allmlp.paths import REPORT
 from allmlp.report import answer, claims, selection
 from allmlp.report.draw import FIGURES
 from allmlp.report.headings import shown
-from allmlp.report.interactive import curves, playground
+from allmlp.report.interactive import curves, memory, neurons, playground
 from allmlp.report.moved import before, moved
 from allmlp.report.planned_power import POWER
 from allmlp.report.saving import element
@@ -153,6 +153,8 @@ def _study(study: str, number: str, selected: dict[str, Any], verdicts: dict[str
     for item in figures:
         item["curves"] = curves.of(study, corpora) if curves.enlarge(study, item["name"]) else []
         item["networks"] = playground.of(study, item["name"])
+        item["neurons"] = neurons.of(study, item["name"], corpora)
+        item["memory"] = memory.of(study, item["name"])
     for row in rows:
         row["figures"] = [item for item in figures if row["id"] in item["claims"]]
     counts = Counter(row["verdict"]["verdict"] for row in rows if not studies.is_own(row["id"]))
