@@ -2,12 +2,14 @@
 
 import errno
 import os
+import re
 import sys
 
 DISK = {
     getattr(errno, name)
     for name in ("EACCES", "EDQUOT", "EFBIG", "EIO", "ENOLCK", "ENOSPC", "ENOTDIR", "EPERM", "EROFS", "ESTALE")
 }
+CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
 
 
 class UserError(Exception):
@@ -31,6 +33,14 @@ def of_the_disk(error: OSError) -> UserError | None:
 def in_a_line(error: Exception) -> str:
     """What a library's error says, as part of a message: pyarrow's may have several lines."""
     return " ".join(str(error).split())
+
+
+def without_secrets(text: object, *secrets: str | None) -> str:
+    """The text, for a message or a log, without names and passwords in URLs and without these secrets."""
+    said = CREDENTIALS.sub("...@", str(text))
+    for secret in filter(None, secrets):
+        said = said.replace(secret, "...")
+    return said
 
 
 def warn(message: str) -> None:

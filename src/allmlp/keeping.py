@@ -11,9 +11,10 @@ from pathlib import Path
 
 import yaml
 
-from allmlp.errors import UserError
+from allmlp.errors import UserError, without_secrets
 
 CHECKPOINTS, TOKENS, LOCK = Path("results/checkpoints"), Path("results/tokens"), Path("dvc.lock")
+SUPPORT = "dvc.org/support"  # in the last line of DVC's faults
 
 
 def pointed_to() -> dict[Path, str]:
@@ -46,8 +47,15 @@ def dvc(*words: str) -> None:
     """Run DVC of this environment. Its output is shown only if it fails, warnings of its stages always."""
     done = subprocess.run([sys.executable, "-m", "dvc", *words], capture_output=True, text=True)
     if done.returncode:
-        raise UserError(f"dvc {' '.join(words[:1])} failed:\n{done.stderr.strip() or done.stdout.strip()}")
-    print(done.stderr, end="", file=sys.stderr)
+        raise UserError(f"dvc {' '.join(words[:1])} failed:\n{fault(done)}")
+    print(without_secrets(done.stderr), end="", file=sys.stderr)
+
+
+def fault(done: subprocess.CompletedProcess[str]) -> str:
+    """What DVC says of its failure, without passwords."""
+    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    said = "\n".join(line for line in lines if line and SUPPORT not in line)
+    return without_secrets(said) or f"it ended with {done.returncode}, without a word"
 
 
 def complete() -> list[Path]:
@@ -67,8 +75,8 @@ def keep(names: list[str] | None, push: bool) -> None:
             f"nothing to keep: {CHECKPOINTS} and {TOKENS} have nothing complete. "
             "Run snakemake or `make reproduce` first."
         )
-    dvc("add", "--quiet", *chosen)
+    dvc("add", *chosen)  # with --quiet it would not say why it fails
     if push:
-        dvc("push", "--quiet", *(f"{folder}.dvc" for folder in chosen))
+        dvc("push", *(f"{folder}.dvc" for folder in chosen))
     pushed = ", and pushed them" if push else "; `dvc push` sends them to the remote"
     print(f"kept {len(chosen)} folders, a pointer each{pushed}")

@@ -177,6 +177,9 @@ def test_the_key_is_sent_and_nowhere_else(server: Server, tmp_path: Path, capfd:
     assert KEY.encode() not in written
     assert KEY not in said
     assert KEY not in json.dumps(described(spec(server)))
+    server.faults = [(401, {}, "x" * 195 + KEY)]
+    with pytest.raises(UserError, match=r"x\.\.\.\)\. Correct"):
+        list(spec(server, max_tokens=8).pairs(tmp_path))
 
 
 def test_a_redirect_does_not_carry_the_key_away(server: Server, tmp_path: Path) -> None:

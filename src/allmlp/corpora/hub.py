@@ -19,7 +19,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from allmlp.corpora import reading
-from allmlp.errors import UserError
+from allmlp.errors import UserError, in_a_line, without_secrets
 from allmlp.strict import Strict
 
 RECIPE = 1
@@ -99,4 +99,7 @@ class HubCorpus(Strict):
 
 
 def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
+    """Its message in one line, without the token of the Hub, which a server may send back."""
+    from huggingface_hub import get_token
+
+    return without_secrets(in_a_line(error), get_token())[:300]

@@ -12,6 +12,7 @@ import pandas as pd
 from allmlp import paths, studies
 from allmlp.aligning import aligned
 from allmlp.errors import UserError
+from allmlp.keeping import fault
 from allmlp.plan import Plan
 from allmlp.report import claims
 from allmlp.report.tabulate import TABLES
@@ -64,7 +65,7 @@ def _not_in_the_remote() -> list[str]:
     command = [sys.executable, "-m", "dvc", "status", "--cloud", "--json"]
     done = subprocess.run(command, cwd=paths.project(), capture_output=True, text=True)
     if done.returncode:
-        return [f"the remote cannot be asked: {done.stderr.strip().splitlines()[-1]}"]
+        return [f"the remote cannot be asked: {fault(done).splitlines()[-1]}"]
     new = [file for file, state in json.loads(done.stdout or "{}").items() if state == "new"]
     return [f"{len(new)} kept files are not in the remote: `dvc push`"] if new else []
 

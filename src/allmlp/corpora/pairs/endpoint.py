@@ -12,7 +12,7 @@ from typing import Any
 
 import requests
 
-from allmlp.errors import UserError
+from allmlp.errors import UserError, without_secrets
 
 ATTEMPTS = 6
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0  # doubled from attempt to attempt, or as the server's Retry-After says
@@ -72,7 +72,7 @@ class Endpoint:
         try:  # a redirect would carry the key to another host
             answer = requests.post(self.url, json=body, headers=headers, timeout=TIMEOUT_S, allow_redirects=False)
         except requests.RequestException as error:  # refused, reset, timed out or cut off
-            raise _PassingError(f"no answer ({self._without_key(error)})") from None
+            raise _PassingError(f"no answer ({without_secrets(error, self._key)})") from None
         if answer.status_code != 200:
             raise self._refused(answer)
         try:
@@ -81,14 +81,11 @@ class Endpoint:
             raise _PassingError(f"an answer that is not a chat completion ({error!r})") from None
 
     def _refused(self, answer: requests.Response) -> Exception:
-        said = " ".join(answer.text.split())[:200]
-        what = f"status {answer.status_code} ({self._without_key(said or answer.reason)})"
+        said = without_secrets(" ".join(answer.text.split()) or answer.reason, self._key)[:200]
+        what = f"status {answer.status_code} ({said})"
         if answer.status_code == 429 or answer.status_code >= 500:
             return _PassingError(what, _seconds(answer.headers.get("Retry-After")))
         return UserError(f"{self.url}: {what}. Correct `base_url:`, `model:`, or the key that `key_variable:` names.")
-
-    def _without_key(self, text: object) -> str:
-        return str(text).replace(self._key, "...") if self._key else str(text)
 
 
 def _seconds(retry_after: str | None) -> float:
