@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as types
 
-MOST_BYTES = 1 << 29  # of rows in memory; the largest part in git takes 7 MB
+MOST_BYTES = 1 << 28  # of rows in memory; the largest part in git takes 7 MB
 AT_ONCE = 1 << 20  # values decoded at once
 AS_OBJECT = 64  # bytes of a text of Python beside its letters
 NUMBERS = (types.is_integer, types.is_floating, types.is_boolean, types.is_null)

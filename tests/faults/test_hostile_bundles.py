@@ -44,7 +44,7 @@ def packed(manifest: bytes, members: Members, change: Callable[[tarfile.TarInfo]
             about.size = len(content)
             if change and name != "manifest.json":
                 change(about)
-            tar.addfile(about, io.BytesIO(content) if about.isreg() else None)
+            tar.addfile(about, io.BytesIO(content) if about.type == tarfile.REGTYPE else None)
     return buffer.getvalue().to_pybytes()
 
 

@@ -9,6 +9,7 @@ import json
 import lzma
 import pickle
 import struct
+import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -168,6 +169,8 @@ def _tables() -> Iterator[Bad]:
     yield rows("a bomb in its pages", _parquet(bomb, compression="zstd", use_dictionary=False), "expands to more than")
     same = pa.table({"text": pa.array(["a" * (1 << 20)]).take(pa.array([0] * 40)).dictionary_encode()})
     yield rows("a bomb of one repeated text", _parquet(same), "expands to more than 200 times")
+    long = pa.DictionaryArray.from_arrays(pa.array([0] * 1000), ["a" * (10 << 20)])
+    yield rows("a text of 10 MiB in 1,000 rows", _parquet(pa.table({"text": long})), "expands to more than 200 times")
     whole = _parquet(pa.table({"text": ["a"] * 100}))()
     yield rows("a truncated file", whole[:-9], "truncated or corrupt")
     yield rows("a footer that claims 4 GB", b"PAR1" + b"\xff" * 100 + b"PAR1", "truncated or corrupt")
@@ -199,13 +202,13 @@ def _png(*size: int) -> bytes:
 
 
 def _images() -> Iterator[Bad]:
-    def image(what: str, value: Any, said: str, label: Any = 0, **keys: Any) -> Bad:
+    def image(what: str, value: Any, said: str, label: Any = 0, rows: int = 1, **keys: Any) -> Bad:
         keys = {"size": [8, 8, 1], "classes": 2, **keys}
 
         def read(path: Path) -> None:
             list(ImageFilesCorpus(files=[str(path)], **keys).pieces(path.parent))
 
-        made = _parquet(pa.table({"image": [value], "label": [label]}))
+        made = _parquet(pa.table({"image": [value] if rows == 1 else value, "label": [label] * rows}))
         return Bad(what, "corpus of images", "images.parquet", said, made, read)
 
     header = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sIIBBBBB", 13, b"IHDR", 60_000, 60_000, 8, 0, 0, 0, 0)
@@ -221,6 +224,10 @@ def _images() -> Iterator[Bad]:
     yield image("pixels above 255", [256] * 64, "from 0 to 255")
     yield image("pixels as fractions", [0.5] * 64, "from 0 to 255")
     yield image("lists of unequal length", [[1, 2], [3]], "holds no image that can be read")
+    once = pa.DictionaryArray.from_arrays(pa.array([0] * 800), [bytes(2 << 20)])
+    for what, value in (("bytes", once), ("a struct", pa.StructArray.from_arrays([once], ["bytes"]))):
+        yield image(f"2 MiB in 800 rows, as {what}", value, "holds no image that can be read", rows=800)
+    yield image("20 million equal pixels", np.zeros(20_000_000, np.uint8), "expands to more than 200 times")
     yield image("too few pixels", [1] * 63, "not 8 x 8 x 1")
     yield image("a label as a text", _png(8, 8), "not whole numbers", label="cat")
 
@@ -361,9 +368,20 @@ def _weights() -> Iterator[Bad]:
 
 
 def _bundles() -> Iterator[Bad]:
-    def tar(what: str, said: str, members: dict[str, bytes], manifest: bytes | None = None) -> Bad:
-        made = packed(true_manifest(members) if manifest is None else manifest, members)
-        return Bad(what, "bundle", "bundle", said, lambda: made, unpack)
+    def tar(what: str, said: str, members: dict[str, bytes], manifest: bytes | None = None, kind: bytes = b"") -> Bad:
+        def change(about: tarfile.TarInfo) -> None:
+            if kind:
+                about.type, about.size = kind, 4 << 30
+
+        def made() -> bytes:
+            return packed(true_manifest(members) if manifest is None else manifest, members, change)
+
+        return Bad(what, "bundle", "bundle", said, made, unpack)
+
+    def entry(what: str, said: str, **keys: Any) -> Bad:
+        entries = json.loads(true_manifest(good))
+        entries["members"]["work/timings/a-run.json"] |= keys
+        return tar(what, said, good, json.dumps(entries).encode())
 
     good = {"work/timings/a-run.json": b"{}"}
     for name in ("../outside.json", "/etc/outside.json", "work/runs/.hidden/log.jsonl", "src/allmlp/cli.py"):
@@ -378,6 +396,23 @@ def _bundles() -> Iterator[Bad]:
     yield tar("one of a newer release", "A newer release wrote it", {}, newer)
     yield tar("a manifest of 100,000 lists in one another", "nested too deeply", {}, b"[" * 100_000)
     yield tar("a manifest that is a list", "is damaged", {}, b"[]")
+    yield tar("a name of 100,000 letters", "bundles hold runs, tokens", {**good, "a" * 100_000: b""})
+    for what, kind in (
+        ("a long name", tarfile.GNUTYPE_LONGNAME),
+        ("an extended header", tarfile.XHDTYPE),
+        ("a sparse file", tarfile.GNUTYPE_SPARSE),
+        ("a symbolic link", tarfile.SYMTYPE),
+    ):
+        yield tar(f"{what} of 4 GiB", "which no bundle has", good, kind=kind)
+    yield entry("an entry of -1 byte", "is damaged", bytes=-1)
+    yield entry("an entry of 1 EB", "is damaged", bytes=1 << 60)
+    yield entry("an entry without a digest", "is damaged", sha256="")
+    yield entry("1 GiB in a bundle of some hundred bytes", "would unpack to 1,024 MiB", bytes=1 << 30)
+    numbers = _npy(np.zeros(3, np.uint8))
+    huge = _claiming(numbers, b"(3,), }", b"(1000000000000000,), }")
+    for what, array in (("a petabyte", huge), ("no end", numbers.replace(b"}", b"("))):
+        named = {**good, "results/tokens/a-0/train-images.npy": array}
+        yield tar(f"an .npy file whose header promises {what}", "is not what its name says", named)
 
 
 def _counting(table: pa.Table, rows: dict[int, int]) -> bytes:
@@ -414,14 +449,14 @@ def _made_up(columns: dict[str, Any]) -> Iterator[tuple[str, Callable[[], bytes]
         piece = pa.table({"x": np.zeros(1_000_000)})
         stream = io.BytesIO()
         with pq.ParquetWriter(stream, piece.schema) as writer:
-            for _ in range(70):
+            for _ in range(35):
                 writer.write_table(piece)
         return stream.getvalue()
 
-    yield "70 million equal numbers", numbers, "take more than 512 MiB"
-    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 600), ["a" * (1 << 20)])
-    same = pa.concat_tables([one] * 600).append_column("t", texts)
-    yield "a text of 1 MiB in 600 rows", _parquet(same), "take more than 512 MiB"
+    yield "35 million equal numbers", numbers, "take more than 256 MiB"
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 300), ["a" * (1 << 20)])
+    same = pa.concat_tables([one] * 300).append_column("t", texts)
+    yield "a text of 1 MiB in 300 rows", _parquet(same), "take more than 256 MiB"
     lists = one.append_column("t", [[["a"]]])
     yield "a column of lists", _parquet(lists), "not numbers or texts"
     yield "no columns", _parquet(pa.table({})), "0 rows of 0 columns"

@@ -62,10 +62,12 @@ def fuzz(parser: Parser, seconds: int, seed: int, folder: Path) -> None:
     for number, content in enumerate(parser.seeds()):
         (folder / "seeds" / str(number)).write_bytes(content)
 
+    kept = os.open(folder / "counts", os.O_WRONLY | os.O_CREAT)
+
     def one(data: bytes) -> None:
         counts["inputs"] += 1
         counts["read"] += tried(parser, data, folder / "input")
-        (folder / "counts").write_text(f"{counts['inputs']} {counts['read']}")
+        os.pwrite(kept, f"{counts['inputs']:12} {counts['read']:12}".encode(), 0)  # whole, whenever this is killed
 
     limits = (f"-max_total_time={seconds}", f"-seed={seed}", f"-max_len={LONGEST}", f"-rss_limit_mb={MEMORY}")
     crashes = f"-artifact_prefix={CRASHES}/{parser.name.replace(' ', '-')}-"
@@ -88,6 +90,7 @@ def apart(parser: Parser, seconds: int, seed: int) -> Fuzzed:
     """One parser fuzzed in a fork: what ends it does not end this process."""
     with tempfile.TemporaryDirectory(prefix="allmlp-fuzz-") as place:
         folder = Path(place)
+        (folder / "counts").touch()
         child = os.fork()
         if not child:
             to = os.open(folder / "said", os.O_WRONLY | os.O_CREAT)
@@ -100,7 +103,7 @@ def apart(parser: Parser, seconds: int, seed: int) -> Fuzzed:
                 sys.stderr.flush()
                 os._exit(1)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        inputs, read = map(int, (folder / "counts").read_text().split()) if (folder / "counts").is_file() else (0, 0)
+        inputs, read = map(int, (folder / "counts").read_text().split() or (0, 0))
         said = (folder / "said").read_text(encoding="utf-8", errors="replace")
     return Fuzzed(parser.name, seed, inputs, read, f"ended with {status}: {said[-2000:]}" if status else "")
 

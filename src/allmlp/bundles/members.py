@@ -49,7 +49,9 @@ def in_order(name: str) -> tuple[str, int, str]:
 def check_name(name: str) -> None:
     """UserError for a place outside those of bundles."""
     if not PLACES.fullmatch(name) or ".." in name.split("/"):
-        raise UserError(f"{name!r}: bundles hold runs, tokens, measurements and timings alone. Nothing was unpacked.")
+        raise UserError(
+            f"{name[:200]!r}: bundles hold runs, tokens, measurements and timings alone. Nothing was unpacked."
+        )
 
 
 def check_form(name: str, content: bytes) -> None:
@@ -80,7 +82,7 @@ def _well_formed(name: str, content: bytes) -> bool:
 def _is_numbers(content: bytes) -> bool:
     try:
         np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError):
+    except Exception:  # numpy reads headers as Python's literals, which fail in many ways
         return False
     return content.startswith(b"\x93NUMPY")  # np.load reads archives too
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 
@@ -18,8 +18,25 @@ from allmlp.errors import UserError
 from allmlp.locks import hold
 
 MOST_BYTES = 4 << 30  # bytes after unpacking
+UNQUESTIONED, EXPANSION = 1 << 26, 200  # bytes that any bundle may unpack to; times its size that a larger one may
+LONGEST_HEADER = 1 << 20  # bytes of a long name, which tarfile reads whole
+FILE, EXTENDED = (tarfile.REGTYPE, tarfile.AREGTYPE), (tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME)
 NOTHING = "Nothing was unpacked."
 AGAIN = "Copy it again, or pack it again."
+
+
+class _Header(tarfile.TarInfo):
+    """The header of a plain file, or of its long name. ValueError for any other, before tarfile reads what follows."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """The header in a block of 512 bytes."""
+        found = super().frombuf(buf, encoding, errors)
+        if found.type not in (*FILE, *EXTENDED) or (found.type in EXTENDED and found.size > LONGEST_HEADER):
+            raise ValueError(
+                f"{found.name[:200]!r} has {found.size:,} bytes of kind {found.type!r}, which no bundle has"
+            )
+        return found
 
 
 def unpack(file: Path) -> None:
@@ -46,13 +63,19 @@ def unpack(file: Path) -> None:
 def checked(file: Path) -> Iterator[tuple[str, dict[str, Any], bytes]]:
     """(name, manifest entry, content) of each member, in order and checked; that none is missing comes last."""
     try:
-        with pa.input_stream(str(file), compression="zstd") as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+        with (
+            pa.input_stream(str(file), compression="zstd") as stream,
+            tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header) as tar,
+        ):
             manifest = _manifest(tar)
+            _fits(manifest, file.stat().st_size)
             waiting = dict(manifest)
             while (about := tar.next()) is not None:
                 check_name(about.name)
                 if not about.isreg() or about.name not in waiting:
-                    raise UserError(f"{about.name!r}: is no file of the manifest, or stands twice. {NOTHING} {AGAIN}")
+                    raise UserError(
+                        f"{about.name[:200]!r}: is no file of the manifest, or stands twice. {NOTHING} {AGAIN}"
+                    )
                 entry = waiting.pop(about.name)
                 content = _content(tar, about, entry)
                 check_form(about.name, content)
@@ -68,7 +91,7 @@ def checked(file: Path) -> Iterator[tuple[str, dict[str, Any], bytes]]:
 def _manifest(tar: tarfile.TarFile) -> dict[str, dict[str, Any]]:
     """name -> {bytes, sha256}: the first member."""
     about = tar.next()
-    if about is None or about.name != MANIFEST or not about.isreg() or about.size > MOST_BYTES >> 6:
+    if about is None or about.name != MANIFEST or not about.isreg() or about.size > MOST_BYTES >> 8:
         raise UserError(
             f"the first member is not {MANIFEST}: this is no bundle. {NOTHING} Give a file that `allmlp pack` wrote."
         )
@@ -82,12 +105,21 @@ def _manifest(tar: tarfile.TarFile) -> dict[str, dict[str, Any]]:
                 "Use one commit on both machines."
             )
         entries: dict[str, dict[str, Any]] = found["members"]
-        total = sum(int(entry["bytes"]) for entry in entries.values() if re.fullmatch("[0-9a-f]{64}", entry["sha256"]))
-    except (KeyError, TypeError, AttributeError) as error:
+        for name, entry in entries.items():
+            if not re.fullmatch("[0-9a-f]{64}", entry["sha256"]) or not 0 <= entry["bytes"] <= MOST_BYTES:
+                raise ValueError(f"the entry of {name[:200]!r}")
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UserError(f"{MANIFEST}: is damaged ({error!r}). {NOTHING} {AGAIN}") from error
-    if total > MOST_BYTES:
-        raise UserError(f"it would unpack to {total / 2**30:.1f} GiB, which no bundle has. {NOTHING} {AGAIN}")
     return entries
+
+
+def _fits(manifest: dict[str, dict[str, Any]], size: int) -> None:
+    """UserError for what no bundle of this size unpacks to."""
+    total = sum(entry["bytes"] for entry in manifest.values())
+    if total > MOST_BYTES or total > max(UNQUESTIONED, EXPANSION * size):
+        raise UserError(
+            f"its {size:,} bytes would unpack to {total / 2**20:,.0f} MiB, which no bundle does. {NOTHING} {AGAIN}"
+        )
 
 
 def _content(tar: tarfile.TarFile, about: tarfile.TarInfo, entry: dict[str, Any]) -> bytes:

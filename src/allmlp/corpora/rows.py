@@ -95,7 +95,10 @@ def parquet_batches(path: Path, columns: dict[str, str], rows: int) -> Iterator[
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        about = pq.read_metadata(path)
+        leaves = {about.schema.column(number).path for number in range(about.num_columns)}
+        once = leaves & {name for column in columns.values() for name in (column, f"{column}.bytes")}
+        with pq.ParquetFile(path, metadata=about, read_dictionary=once) as file:  # a repeated text or image, once
             names = file.schema_arrow.names
             for key, column in columns.items():
                 if column not in names:
@@ -105,10 +108,26 @@ def parquet_batches(path: Path, columns: dict[str, str], rows: int) -> Iterator[
                 if names.count(column) > 1:
                     raise UserError(f"{path}: has {names.count(column)} columns {column!r}. Keep one of them.")
             expanding(path, _uncompressed(file.metadata))
-            yield from file.iter_batches(batch_size=rows, columns=list(columns.values()))
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            for batch in file.iter_batches(batch_size=rows, columns=list(columns.values())):
+                expanding(path, batch.nbytes)  # a row's list may hold a billion equal numbers
+                _check_codes(batch)
+                yield batch
+    except (pa.ArrowException, OSError, ValueError) as error:  # of letters and codes, too
         said = in_a_line(error)
         raise UserError(f"{path}: truncated or corrupt .parquet file ({said}). Fetch or write it again.") from error
+
+
+def _check_codes(batch: Any) -> None:
+    """ValueError if a text is encoded by a code that its dictionary has not: pyarrow does not look."""
+    import pyarrow.compute as pc
+    import pyarrow.types as types
+
+    inner = [child for column in batch.columns if types.is_struct(column.type) for child in column.flatten()]
+    for column in [*batch.columns, *inner]:
+        if types.is_dictionary(column.type) and len(column) > column.null_count:
+            ends = pc.min_max(column.indices)
+            if ends["min"].as_py() < 0 or ends["max"].as_py() >= len(column.dictionary):
+                raise ValueError("a code without a text")
 
 
 def _uncompressed(metadata: Any) -> int:

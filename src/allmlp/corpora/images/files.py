@@ -63,16 +63,14 @@ class ImageFilesCorpus(Form):
 
         row = 0
         for batch in parquet_batches(path, {"image": self.image, "label": self.label}, rows):
-            try:
-                images, labels = batch.column(self.image).to_pylist(), batch.column(self.label).to_pylist()
-            except ValueError as error:  # of texts, or of times and numbers that Python has not
-                raise UserError(f"{path}: a row from {row:,} on is damaged ({error}). Write the file again.") from error
-            if not types.is_integer(found := batch.schema.field(self.label).type):
+            found = batch.schema.field(self.label).type
+            if not types.is_integer(found):
+                found = found.value_type if types.is_dictionary(found) else found
                 raise UserError(f"{path}: column {self.label!r} holds {found}, not whole numbers. Correct `label:`.")
-            for number, (image, label) in enumerate(zip(images, labels, strict=True), row):
-                if image is None or label is None:
-                    raise UserError(f"{path}: row {number:,} has no image or no label. Fill or remove it.")
-            pixels = [self._pixels(image, f"{path}: row {n:,}") for n, image in enumerate(images, row)]
+            pixels, labels, columns = [], [], (batch.column(self.image), batch.column(self.label))
+            for number, (image, label) in enumerate(zip(*columns, strict=True), row):
+                pixels.append(self._pixels(_value(image, where := f"{path}: row {number:,}"), where))
+                labels.append(_value(label, where))
             yield Images(split, np.stack(pixels), np.array(labels, dtype=np.int64))
             row += len(labels)
 
@@ -103,3 +101,14 @@ class ImageFilesCorpus(Form):
         with Image.open(io.BytesIO(data), formats=FORMATS) as image:
             self.check_size((image.height, image.width, self.size[-1]), where)  # first: a bomb of a kB has billions
             return np.asarray(image.convert("L" if self.size[-1] == 1 else "RGB"))
+
+
+def _value(cell: Any, where: str) -> Any:
+    """What a cell holds, of Python's types. UserError for a damaged or empty one."""
+    try:
+        value = cell.as_py()
+    except ValueError as error:  # of texts, or of times and numbers that Python has not
+        raise UserError(f"{where} is damaged ({error}). Write the file again.") from error
+    if value is None:
+        raise UserError(f"{where} has no image or no label. Fill or remove it.")
+    return value
