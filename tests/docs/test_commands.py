@@ -25,6 +25,7 @@ RUN = {  # command -> the words behind its own
     "make mutants": ("-n",),
     "make mutants MODULE=loop": ("-n",),
     "make fuzz": ("-n",),
+    "make fuzz MINUTES=60": ("-n",),
     "make audit": ("-n",),
     "allmlp --help": (),
     "allmlp audit": ("--help",),
