@@ -60,7 +60,7 @@ function memory(box, { vocabulary, width: measuredWidth, rows }) {
     if (!names.length) return element("text", { x: 10, y: 40 }, svg, "Choose a model.");
     const x = scale(places[0], places.at(-1), frame.left, frame.right, true), y = scale(Math.min(...read.flat()), Math.max(...read.flat()), frame.bottom, frame.top, true);
     x.ticks = (most) => places.filter((_, number) => number % 4 === 0).filter((_, number) => number % Math.ceil(14 / most) === 0);
-    axes(svg, frame, x, y, { x: "context (tokens)", y: "MB of 2²⁰ bytes: weights, gradients, what is kept for the backward pass" });
+    axes(svg, frame, x, y, { x: "context (tokens)", y: "memory (MB of 2²⁰ bytes)" });
     read.forEach((values, number) => element("path", { d: path(values.map((value, place) => [x(places[place]), y(value)])), class: "mean", stroke: COLOURS_OF_MEMORY[names[number]], "stroke-dasharray": dash(names[number]) }, svg));
     for (const row of rows.filter((row) => row.n_blocks === Number(depth.value) && measuredWidth === Number(width.value) && names.includes(row.model)))
       element("circle", { cx: x(row.context), cy: y(row.total_bytes / MB), r: 4, class: "counted", stroke: COLOURS_OF_MEMORY[row.model] }, svg);

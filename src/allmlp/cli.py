@@ -262,7 +262,7 @@ def tabulate() -> None:
 
 @command(HOUSE, "allmlp render --pdf")
 def render(
-    pdf: Annotated[bool, typer.Option(help="Also write results/report.pdf (needs the weasyprint package).")] = False,
+    pdf: Annotated[bool, typer.Option(help="Also write results/report.pdf (needs Chromium or Chrome).")] = False,
 ) -> None:
     """Claims, figures, tables -> results/report.html."""
     from allmlp.report.render import render as write

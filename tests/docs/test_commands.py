@@ -65,7 +65,6 @@ PINS = "tests/workflow/test_pins.py runs it"
 WHY_NOT = {
     "dvc repro": "tests/workflow/test_nothing_to_do.py runs it where there is something to make",
     "source .venv/bin/activate": "the environment of `make`, not of the tests",
-    "pip install weasyprint": NETWORK,
     "pip install playwright axe-playwright-python": NETWORK,
     "pip install -e .[slurm]": NETWORK,
     "git checkout STATE && dvc pull --allow-missing": STATES,

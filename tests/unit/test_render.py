@@ -71,6 +71,14 @@ def test_a_figure_that_is_too_large_is_written_and_said(
     assert "bytes, more than 10; git keeps it for ever. Draw fewer points." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("inches", "most"), [(4.0, 374), (7.0, None)])
+def test_a_narrow_figure_is_not_stretched_to_the_width_of_its_column(
+    tmp_path: Path, inches: float, most: int | None
+) -> None:
+    saving.save(Figure(figsize=(inches, 2)), tmp_path / "points.svg", ["a-run"])
+    assert render.widest(saving.element(tmp_path / "points.svg", "f0", "points")) == most
+
+
 def test_a_report_of_an_overlay_names_its_file_and_leaves_moved_verdicts_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
     selected = render.selection.read()

@@ -1,6 +1,5 @@
 """The report: claims, figures and tables -> results/report.html, one self-contained page, from paper/'s templates."""
 
-import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -19,6 +18,7 @@ from allmlp.report.headings import shown
 from allmlp.report.interactive import curves, memory, neurons, playground
 from allmlp.report.moved import before, moved
 from allmlp.report.planned_power import POWER
+from allmlp.report.printing import print_page
 from allmlp.report.saving import element
 from allmlp.report.tabulate import TABLES
 from allmlp.studies.levelling import LIMIT
@@ -27,6 +27,8 @@ PDF = Path("results/report.pdf")
 LARGEST = 8_000_000  # bytes: a page that opens at once; git keeps every version, compressed to a sixth
 VERDICTS = ("reproduced", "partly", "contradicted", "undecided", "not testable at this scale", "not run")
 MEAN = re.compile(r"mean [-+.\de]+[^,;:]*, [\d.]+ % t interval [-+.\de]+ to [-+.\de]+, n = \d+")
+VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ')
+NARROW, ENLARGED = 460, 1.3  # units of a view box: a figure below is shown at most so much larger than it was drawn
 LONGEST = 20  # rows of a table that are shown before it is unfolded
 
 
@@ -43,8 +45,14 @@ def _figures(study: str, corpora: dict[str, Any]) -> list[dict[str, Any]]:
     place = list(studies.STUDIES).index(study)
     for number, (name, about) in enumerate(index.items()):
         svg = element(FIGURES / study / f"{name}.svg", f"f{place}-{number}", about["title"])
-        index[name] = {**about, "svg": Markup(svg)}
+        index[name] = {**about, "svg": Markup(svg), "widest": widest(svg)}
     return _by_text(index, corpora)
+
+
+def widest(svg: str) -> int | None:
+    """How wide the page shows a narrow figure at most, in pixels; None of one that may fill its column."""
+    drawn = VIEW_BOX.search(svg)
+    return round(ENLARGED * float(drawn[1])) if drawn and float(drawn[1]) < NARROW else None
 
 
 def _tables(study: str, corpora: dict[str, Any]) -> list[dict[str, Any]]:
@@ -283,14 +291,5 @@ def render(pdf: bool = False) -> Path:
         warn(f"{REPORT}: {size:,} bytes, more than {LARGEST:,}; git keeps every version. Draw fewer points.")
     paths.write_whole(REPORT, page)
     if pdf:
-        _write_pdf(page)
+        print_page(REPORT, PDF)
     return REPORT
-
-
-def _write_pdf(page: str) -> None:
-    try:
-        from weasyprint import HTML
-    except ImportError:
-        raise UserError("results/report.pdf: needs the weasyprint package: pip install weasyprint") from None
-    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
-    HTML(string=page).write_pdf(PDF)
