@@ -4,6 +4,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,13 +30,17 @@ def load(file: Path) -> type[nn.Module]:
 def of_digest(file: str, digest: str) -> Any:
     """The class in a file of these bytes; the file's code is run once."""
     name = f"allmlp_try_{Path(file).stem}_{digest[:8]}"
+    loader = SourceFileLoader(name, file)
     module = sys.modules[name] = ModuleType(name)
+    cache_too, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # nothing is written beside the user's file
     try:
-        exec(compile(Path(file).read_bytes(), file, "exec"), vars(module))  # an import would write a cache beside it
+        loader.exec_module(module)
     except SyntaxError as error:
         raise UserError(f"{file}:{error.lineno}: {error.msg}") from error
     except Exception as error:
         raise UserError(f"{line(file, error)}: cannot be run: {said(error)}") from error
+    finally:
+        sys.dont_write_bytecode = cache_too
     own = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == name]
     classes = [one for one in own if issubclass(one, nn.Module) and not issubclass(one, SequenceModel)]
     if not classes:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from allmlp.report import evidence, exhibits
-from allmlp.studies.mixers.measures.memory import SIZES
+from allmlp.studies.mixers.named import SIZES
 
 STUDY, FIGURE, MEASURE = "mixers", "memory", "memory"  # the figure that this enlarges
 

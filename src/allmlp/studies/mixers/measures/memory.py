@@ -20,6 +20,7 @@ from allmlp import models
 from allmlp.columns import exact, timing
 from allmlp.models.base import SequenceModel
 from allmlp.protocols import Trained
+from allmlp.studies.mixers.named import SIZES
 
 RECIPE = 1
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -29,7 +30,6 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 CONTEXTS = (512, 1024, 2048, 4096, 8192)
 LAYERS = (4, 8, 16)
-SIZES = {"d_model": 1024, "vocabulary": 4096}
 
 COLUMNS = {
     "model": exact("flat mixer, or the transformer with attention as the paper computed it, or fused"),
