@@ -36,6 +36,18 @@ def only(clone: Path, study: str) -> None:
             shutil.rmtree(folder)
 
 
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The tests' own parameters as a git repository has them."""
+    lay(tmp_path)
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "--quiet", "--message=parameters")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ALLMLP_PROJECT", str(tmp_path))
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def published() -> Path:
     """The project's params.yaml, for tests of the plans that it publishes; a user's own parameters are not tested."""

@@ -28,7 +28,7 @@ function short(value) {
     const raised = String(Number(exponent)).replace(/[-\d]/g, (digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)]);
     return Number(digits) === 1 ? `10${raised}` : `${Number(digits)}×10${raised}`;
   }
-  return Number(value.toPrecision(size >= 1000 ? 6 : 4)).toLocaleString("en", { maximumFractionDigits: 12 });
+  return (size >= 1000 ? Math.round(value) : Number(value.toPrecision(4))).toLocaleString("en", { maximumFractionDigits: 12 });
 }
 
 // A function from values to pixels, with its ticks and its inverse.

@@ -9,19 +9,7 @@ import typer
 
 from allmlp import cli, here, params
 from allmlp.plan import Plan
-from tests.conftest import PROJECT, environment, git, lay
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The tests' own parameters as a git repository has them."""
-    lay(tmp_path)
-    git(tmp_path, "init", "--quiet", "--initial-branch=main")
-    git(tmp_path, "add", "--all")
-    git(tmp_path, "commit", "--quiet", "--message=parameters")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ALLMLP_PROJECT", str(tmp_path))
-    return tmp_path
+from tests.conftest import PROJECT, environment
 
 
 def said(project: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:

@@ -12,21 +12,9 @@ import pytest
 from allmlp import differing, overview, params, showing
 from allmlp.errors import UserError
 from allmlp.plan import Plan
-from tests.conftest import PROJECT, git, lay
+from tests.conftest import PROJECT, git
 
 STUDY, SMOKE = "config/quadrature/study.yaml", "config/quadrature/smoke.yaml"
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The tests' own parameters as a git repository has them."""
-    lay(tmp_path)
-    git(tmp_path, "init", "--quiet", "--initial-branch=main")
-    git(tmp_path, "add", "--all")
-    git(tmp_path, "commit", "--quiet", "--message=parameters")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ALLMLP_PROJECT", str(tmp_path))
-    return tmp_path
 
 
 def plan(project: Path, overlay: str = "") -> Plan:

@@ -217,7 +217,7 @@ def test_the_figure_that_shows_probes_has_a_cell_of_each_with_its_mean(measured,
     assert {name for name in READERS if name.startswith("probe")} <= readers
     figure = exhibits.shown(exhibits.figure("mixers", "retrieval_accuracy"), measured)
     (axis,) = [axis for axis in figure.axes if TITLES[words] in axis.get_title(loc="left")]
-    named = [label.get_text() for label in figure.axes[-1].get_xticklabels()]
+    named = [label.get_text().replace("\n", " ") for label in figure.axes[-1].get_xticklabels()]
     assert {named[round(text.get_position()[0])] for text in axis.texts} == readers
     cell = next(text for text in axis.texts if named[round(text.get_position()[0])] == "matcher")
     embedding = axis.get_yticklabels()[round(cell.get_position()[1])].get_text()

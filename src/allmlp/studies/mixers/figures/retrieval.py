@@ -47,7 +47,7 @@ def retrieval_accuracy(retrieval: pd.DataFrame, distances: pd.DataFrame, embeddi
     for axis, ((position, words), of_block) in zip(axes[:, 0], embeddings.items(), strict=True):
         _accuracies(axis, of_block, readers)
         axis.set_title(f"{POSITIONS[position]}, {TITLES[words]}: chance {1 / rows['candidates'].iloc[0]:.2f}")
-    axes[-1, 0].set_xticks(range(len(readers)), readers, fontsize=7)
+    axes[-1, 0].set_xticks(range(len(readers)), [reader.replace(": ", ":\n") for reader in readers], fontsize=8)
     return figure
 
 
@@ -67,9 +67,9 @@ def _accuracies(axis: Axes, of_block: dict[str, pd.DataFrame], readers: list[str
     for y, of in enumerate(points.values()):
         for reader in of.index.intersection(readers):
             mean, half = of.loc[reader, "mean"], of.loc[reader, "high"] - of.loc[reader, "mean"]
-            text = f"{mean:.2f}" if math.isnan(half) else f"{mean:.2f} ± {half:.2f}"
+            text = f"{mean:.2f}" if math.isnan(half) else f"{mean:.2f}±{half:.2f}"
             colour = "white" if mean > DARK else "black"
-            axis.text(readers.index(reader), y, text, color=colour, fontsize=7, ha="center", va="center")
+            axis.text(readers.index(reader), y, text, color=colour, fontsize=7.8, ha="center", va="center")
     axis.set_yticks(range(len(points)), list(points), fontsize=8)
     axis.set_xticks([])
     axis.grid(visible=False)

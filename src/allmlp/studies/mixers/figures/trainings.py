@@ -140,6 +140,8 @@ def learning_rates(cost: pd.DataFrame) -> Figure:
         axis.set_xscale("log")
         axis.set_xticks(rates, ends if place + ACROSS >= len(models) else [""] * len(rates))
         axis.set_xticks([], minor=True)
+        for label, side in zip((axis.get_xticklabels()[0], axis.get_xticklabels()[-1]), ("left", "right"), strict=True):
+            label.set_horizontalalignment(side)  # of neighbouring panels, so that they stay apart
     for axis in axes.flat[len(models) :]:
         axis.set_axis_off()
     for axis in axes[:, 0]:
@@ -161,13 +163,14 @@ def _searched(axis: Axes, rows: pd.DataFrame, model: str) -> None:
         axis.annotate(
             f"{chosen['rate']:g}",
             (chosen["rate"], chosen["loss"]),
-            xytext=(0, 7),
+            xytext=(0, -7),
+            va="top",
             textcoords="offset points",
             ha="center",
             fontsize=7,
             color=shade,
         )
-    axis.set(title=EARLY_GPT.get(model, model), ylim=(0.97 * rows["loss"].min(), 1.03 * rows["loss"].max()))
+    axis.set(title=EARLY_GPT.get(model, model), ylim=(0.86 * rows["loss"].min(), 1.03 * rows["loss"].max()))
 
 
 SHOWN = ("flat", "kernel-4", "llama-4")
