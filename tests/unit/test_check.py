@@ -29,22 +29,36 @@ def of_recipes(*same: str) -> dict[str, bool]:
 
 
 def test_changed_sources_ask_for_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sources, numbers = {"first": "a", "second": "b"}, {"first": 1, "second": 1, "third": 1}
+    sources, numbers = {"json": "a", "html": "b"}, {"json": 1, "html": 1, "csv": 1}
     monkeypatch.setattr(paths, "project", lambda: tmp_path)
     monkeypatch.setattr(recipes, "modules", lambda: list(sources))
     monkeypatch.setattr(recipes, "fingerprint", lambda module: sources[module])
     monkeypatch.setattr(recipes, "of", lambda module: numbers[module])
-    assert of_recipes() == {"first second": False}
+    assert of_recipes() == {"json html": False}
     assert of_recipes() == {}
-    sources |= {"first": "c", "second": "d", "third": "e"}
-    numbers["second"] = 2
-    assert of_recipes() == {"second third": False, "first": True}
-    assert of_recipes() == {"first": True}, "it is never written alone"
-    assert of_recipes("first") == {"first": False}
-    del sources["second"]
-    assert of_recipes() == {"second": False}
+    sources |= {"json": "c", "html": "d", "csv": "e"}
+    numbers["html"] = 2
+    assert of_recipes() == {"html csv": False, "json": True}
+    assert of_recipes() == {"json": True}, "it is never written alone"
+    assert of_recipes("json") == {"json": False}
+    del sources["html"]
+    assert of_recipes() == {"html": False}
     lock = json.loads((tmp_path / "recipes.lock").read_text())
-    assert lock == {"first": {"recipe": 1, "sources": "c"}, "third": {"recipe": 1, "sources": "e"}}
+    assert lock == {"json": {"recipe": 1, "sources": "c"}, "csv": {"recipe": 1, "sources": "e"}}
+
+
+def test_a_module_that_does_not_import_is_named_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "project", lambda: tmp_path)
+    monkeypatch.setattr(recipes, "modules", lambda: ["json", "allmlp.nowhere"])
+    monkeypatch.setattr(recipes, "fingerprint", lambda _: "a")
+    monkeypatch.setattr(recipes, "of", lambda _: 1)
+    (found,) = recipe_lock(True, Decisions())
+    assert found.open
+    assert found.what == "cannot be imported"
+    assert found.names == ("allmlp.nowhere (ModuleNotFoundError: No module named 'allmlp.nowhere')",)
+    assert not (tmp_path / "recipes.lock").exists()
 
 
 def test_a_raised_recipe_brings_all_that_rests_on_it_in_line(clone: Path) -> None:

@@ -89,3 +89,8 @@ def test_a_report_of_an_overlay_names_its_file_and_leaves_moved_verdicts_out(mon
     own = page.render(render.content())
     assert "Results of my.yaml, at smoke." in own
     assert 'id="moved"' not in own
+
+
+def test_the_place_of_a_text_is_rounded_and_scales_are_not() -> None:
+    svg = '<svg><text transform="translate(263.533178 7.12678) rotate(-90) scale(0.015625)">a</text></svg>'
+    assert 'transform="translate(263.5 7.13) rotate(-90) scale(0.015625)"' in saving.compact(svg)

@@ -1,7 +1,8 @@
 """recipes.lock and rules.lock: the sources behind each RECIPE and each claim's rule, which the author decides about."""
 
+import importlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from allmlp import paths, recipes, rules
 from allmlp.checking.found import Decisions, Found
@@ -24,6 +25,9 @@ def recipe_lock(fix: bool, decisions: Decisions) -> Iterator[Found]:
         module: {"recipe": recipes.of(module), "sources": recipes.fingerprint(module)} for module in recipes.modules()
     }
     differ = [module for module in now if lock.get(module) != now[module]]
+    if broken := _broken(differ):  # else it would be noticed after a training
+        yield Found(RECIPES_LOCK, "cannot be imported", broken)
+        return
     raised = [module for module in differ if lock.get(module, {}).get("recipe") != now[module]["recipe"]]
     changed = [module for module in differ if module not in raised]
     same = [module for module in changed if decisions.same_behaviour & {module, "all"}]
@@ -40,6 +44,17 @@ def recipe_lock(fix: bool, decisions: Decisions) -> Iterator[Found]:
         yield Found(RECIPES_LOCK, CHANGED_SOURCES, asked)
     if gone:
         yield Found(RECIPES_LOCK, "no RECIPE any more", gone, open=not fix)
+
+
+def _broken(modules: Iterable[str]) -> tuple[str, ...]:
+    """Those of the modules that raise when they are imported, each with what it says."""
+    found = []
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except Exception as error:
+            found.append(f"{module} ({type(error).__name__}: {error})")
+    return tuple(found)
 
 
 CHANGED_RULE = (

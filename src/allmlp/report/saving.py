@@ -16,7 +16,7 @@ from allmlp.report.describing import described
 
 UNSAID = {"svg": ("Creator", "Date", "Format", "Type"), "png": ("Software",)}  # Matplotlib's own metadata
 LARGEST = 300_000  # bytes; git keeps every figure for ever
-GEOMETRY = re.compile(r' (?:d|x|y)="[^"]*"')
+GEOMETRY = re.compile(r' (?:d|x|y)="[^"]*"|translate\([^)]*\)')
 FINE = re.compile(r"-?\d+\.\d+")
 BESIDE = re.compile(r"(?<!^)\s*([MLCQz])\s*")  # a letter of a path with the blanks around it
 UNREAD = re.compile(  # unused ids, and rotations by zero
@@ -72,6 +72,8 @@ def _lay_out(figure: Figure) -> None:
 
 def compact(svg: str) -> str:
     """The same picture, shorter: coordinates to a tenth of a point (to a hundredth below 10), styles as classes.
+
+    The last digits of a coordinate differ from one CPU type to another; those that are kept do not.
 
     Matplotlib repeats its styles at every point. Definitions and classes are renamed f-0, f-1, ...; a selector is a
     class without an element, because inside a <use> a selector that names an element outside does not match.
