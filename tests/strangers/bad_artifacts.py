@@ -1,4 +1,4 @@
-"""Bad files of the project's own kinds that a stranger may bring: parameters, weights, bundles, measurements."""
+"""Bad files of the project's own kinds that a stranger may bring: parameters, weights, bundles, measurements, logs."""
 
 import io
 import json
@@ -20,6 +20,7 @@ from allmlp.bundles.members import FORMAT
 from allmlp.bundles.unpacking import unpack
 from allmlp.studies.quadrature import certify
 from allmlp.studies.quadrature.circuits import LAYOUT
+from allmlp.training.storage import read_log
 from tests.conftest import lay
 from tests.faults.test_hostile_bundles import packed, true_manifest
 from tests.strangers.bad import Bad, claiming, npy, parquet
@@ -253,4 +254,13 @@ def _parts() -> Iterator[Bad]:
     )
 
 
-BAD = [*_overlays(), *_weights(), *_bundles(), *_measurements(), *_parts()]
+def _logs() -> Iterator[Bad]:
+    def log(what: str, content: Callable[[], bytes] | bytes, said: str) -> Bad:
+        made = content if callable(content) else lambda: content
+        return Bad(what, "training log", "log.parquet", said, made, lambda path: read_log(path, "delete it."))
+
+    yield log("a pickle", pickle.dumps({}), "cannot be read as a training log")
+    yield from (log(*made) for made in _made_up({"loss": [1.0]}))
+
+
+BAD = [*_overlays(), *_weights(), *_bundles(), *_measurements(), *_parts(), *_logs()]

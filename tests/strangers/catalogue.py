@@ -30,7 +30,7 @@ def table() -> str:
         lines += [f"## {reader[0].upper()}{reader[1:]}", "", "| input | refused with |", "| --- | --- |"]
         lines += [f"| {_cell(bad.what)} | {_cell(bad.said)} |" for bad in BAD if bad.reader == reader]
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
 
 
 def _cell(text: str) -> str:

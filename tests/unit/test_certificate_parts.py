@@ -1,17 +1,19 @@
 """The parts of a certificate: each as sharp as its own arithmetic says it is, each identity against its formula."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from allmlp.studies.quadrature import circuits
-from allmlp.studies.quadrature.certificate import fourier, margins, operations
+from allmlp.studies.quadrature.certificate import fourier, in_order, margins, operations
 from allmlp.studies.quadrature.certificate.levels import certify
 from allmlp.studies.quadrature.certificate.margins import factors, hidden
 from allmlp.studies.quadrature.certificate.network import network
 from allmlp.studies.quadrature.certificate.residual import residual
-from allmlp.studies.quadrature.certificate.structure import angles_for, fit
+from allmlp.studies.quadrature.certificate.structure import angles_for, fit, wave
 from tests.unit.known_addition import adding, noisy, random_weights
 
 
@@ -182,6 +184,104 @@ def test_the_paper_s_story_knows_one_frequency_and_both_tokens_alike():
 def test_a_number_of_terms_starts_with_the_integral_s():
     assert [fourier.kept_terms(n, 12) for n in (1, 2, 3, 5)] == [[2], [0, 2], [0, 1, 2], [0, 1, 2, 3, 4]]
     assert fourier.kept_terms(81, 12) == [0, 1, 2, 3, 4, 5, 6]
+
+
+# The model is read off as least squares has it
+
+
+def of_model(rng, p, k, m, primary, double, constant):
+    """Tables of neurons amp_i P_k(x, y; phi_i), and per neuron (amp_i, phi_i, offset_i), as `structure` has them."""
+    amplitude, phi, offset = rng.uniform(0.5, 2, m), rng.uniform(0, 2 * np.pi, m), rng.normal(size=m)
+    t = 2 * np.pi * k * np.arange(p)[:, None] / p
+
+    def token(once, twice):
+        waves = once * np.exp(1j * (t + phi)) + twice * np.exp(2j * (t + phi))
+        return amplitude * waves.real
+
+    A = token(primary[0], double[0]) + offset
+    B = token(primary[1], double[1]) + amplitude * constant - offset
+    W = rng.uniform(0.5, 2, m) * np.cos(t + rng.uniform(0, 2 * np.pi, m))
+    return SimpleNamespace(p=p, A_float=A, B_float=B, W_float=W)
+
+
+def tables(net, model):
+    """What the model says A and B are."""
+    A, B = np.zeros_like(net.A_float), np.zeros_like(net.B_float)
+    for key in model.keys:
+        turn = 2 * np.pi * (key.k * np.arange(net.p)[:, None] / net.p + key.angle / model.angles)
+        for table, a, b in ((A, key.primary[0], key.double[0]), (B, key.primary[1], key.double[1])):
+            table[:, key.neurons] = key.amplitude * (a * np.exp(1j * turn) + b * np.exp(2j * turn)).real
+        A[:, key.neurons] += key.offset
+        B[:, key.neurons] += key.amplitude * key.constant - key.offset
+    return A, B
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_network_of_the_model_s_form_is_read_off_whole(seed):
+    rng = np.random.default_rng(seed)
+    one, two = (
+        of_model(rng, 13, 3, 8, (1, 0.8 - 0.3j), (0.2j, 0.1), 0.4),
+        of_model(rng, 13, 5, 6, (0.5j, 1), (0, 0.3), -1),
+    )
+    net = SimpleNamespace(
+        p=13,
+        **{name: np.hstack([getattr(one, name), getattr(two, name)]) for name in ("A_float", "B_float", "W_float")},
+    )
+    model = fit(net, at_least=10**7)  # rounded angles: 3e-7
+    assert [(key.k, key.neurons.tolist()) for key in model.keys] == [(3, [*range(8)]), (5, [*range(8, 14)])]
+    for made, given in zip(tables(net, model), (net.A_float, net.B_float), strict=True):
+        np.testing.assert_allclose(made, given, atol=1e-5)
+
+
+def test_what_neurons_share_is_weighted_by_their_part_in_the_output():
+    rng = np.random.default_rng(9)
+    net = of_model(rng, 13, 3, 8, (1, 0.8 - 0.3j), (0.2j, 0.1), 0.4)
+    net.A_float, net.B_float = (table + 0.3 * rng.normal(size=table.shape) for table in (net.A_float, net.B_float))
+    model = fit(net, at_least=10**7)
+    (key,) = model.keys
+    weight, phi = np.abs(wave(net.W_float, 3)), 2 * np.pi * key.angle / model.angles
+
+    def shared(values, harmonic):
+        basis = key.amplitude * np.exp(1j * harmonic * phi)
+        return np.linalg.lstsq((weight * basis)[:, None], weight * values, rcond=None)[0][0]
+
+    for found, table in zip(key.double, (net.A_float, net.B_float), strict=True):
+        assert found == pytest.approx(shared(wave(table, 6), 2))
+    means = net.A_float.mean(axis=0), net.B_float.mean(axis=0)
+    assert key.constant == pytest.approx(shared(sum(means) + 0j, 0).real)
+    misses = key.offset - means[0], key.amplitude * key.constant - key.offset - means[1]
+    np.testing.assert_allclose(*misses, atol=1e-12)  # both tokens miss the same
+
+
+def test_the_story_s_turn_is_the_mean_of_both_tokens_and_its_offset_halves_what_is_left():
+    net = of_model(np.random.default_rng(3), 13, 3, 8, (1, 0.8 - 0.3j), (0.2j, 0.1), 0.4)
+    model = fit(net, single_frequency=True, at_least=10**7)
+    (key,) = model.keys
+    turn = (wave(net.A_float, 3) + wave(net.B_float, 3)) / 2
+    np.testing.assert_allclose(key.amplitude, np.abs(turn))
+    np.testing.assert_allclose(np.exp(2j * np.pi * key.angle / model.angles), turn / np.abs(turn), atol=1e-6)
+    np.testing.assert_allclose(key.offset, (net.A_float.mean(axis=0) - net.B_float.mean(axis=0)) / 2)
+
+
+@pytest.mark.parametrize("table", ["A_float", "B_float"])
+def test_neurons_without_a_wave_of_their_own_have_a_model_of_none(table):
+    net = of_model(np.random.default_rng(4), 13, 3, 5, (1, 1), (0, 0), 0)
+    net.A_float, net.B_float = 0 * net.A_float, 0 * net.B_float
+    (key,) = fit(net).keys
+    assert key.primary == (1, 1)
+    assert not key.amplitude.any()
+    getattr(net, table)[:] = np.nan
+    (key,) = fit(net).keys
+    assert key.primary == (1, 1)
+    assert (key.double, key.constant) == ((0, 0), 0)
+    assert not key.amplitude.any()
+    assert not key.offset.any()
+
+
+def test_levels_come_in_the_order_of_their_strength():
+    rows = in_order(pd.DataFrame({"level": ["story", "truth", "structured"], "margin": [1, 2, 3]}))
+    assert rows.sort_values("level").margin.tolist() == [2, 3, 1]
+    assert rows.groupby("level", observed=True).margin.first().index.tolist() == ["truth", "structured", "story"]
 
 
 # Cost

@@ -253,3 +253,24 @@ def test_a_model_has_its_weights_and_is_in_eval_mode() -> None:
     published(run, 12)
     with pytest.raises(UserError, match=r"has not the weights of the run \(Error.+\); delete .* `dvc checkout"):
         Trained(run).model()
+
+
+def test_a_model_of_a_kept_step_has_that_step_s_weights() -> None:
+    run = tiny.run("transformer", keep=(3,))
+    torch.manual_seed(4)
+    expected = models.build(run.architecture, **run.hyperparameters).state_dict()
+    published(run, 12)
+    files = read_manifest(run.folder)
+    files["step-3.safetensors"] = write_tensors(run.folder / "step-3.safetensors", expected)
+    write_json(run.folder / "manifest.json", files)
+    assert all(torch.equal(value, expected[name]) for name, value in Trained(run).model(3).state_dict().items())
+
+
+def test_the_task_of_a_run_has_what_its_search_chose_and_reads_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    parent = tiny.run("causal-rn")
+    run = tiny.run("transformer", search=(parent.id,), parent=parent.id, relatives={parent.id: parent})
+    trained = published(run, 12, chosen={"string_length": 5})
+    taken: list[tuple[object, ...]] = []
+    monkeypatch.setattr("allmlp.training.trained.build_task", lambda *given: taken.append(given))
+    trained.task()
+    assert taken == [(run, trained.parent, {"string_length": 5})]

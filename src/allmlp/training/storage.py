@@ -1,14 +1,16 @@
-"""Files of weights: written whole or not at all; every reader checks their sha256."""
+"""The files of a checkpoint: written whole or not at all, and read with their sha256 checked."""
 
 import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from allmlp import artifacts, paths
+from allmlp import artifacts, bounded, paths
 from allmlp.errors import UserError
 
 MANIFEST = "manifest.json"
@@ -33,6 +35,15 @@ def read_manifest(folder: Path, way_out: str = "Delete it and run again.") -> di
     if not isinstance(found, dict) or any(Path(name).name != name for name in found):
         raise UserError(f"{path}: holds no names of files with their sha256. {way_out}")
     return found
+
+
+def read_log(path: Path, way_out: str) -> pd.DataFrame:
+    """A training log, a row per update. UserError, which ends with `way_out`, if it is damaged or far too large."""
+    try:
+        log: pd.DataFrame = bounded.read(path).to_pandas()
+    except (ValueError, pa.ArrowException) as error:
+        raise UserError(f"{path}: cannot be read as a training log ({error}); {way_out}") from None
+    return log
 
 
 def read_tensors(path: Path, expected_sha256: str, way_out: str) -> dict[str, torch.Tensor]:

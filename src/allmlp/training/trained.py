@@ -13,7 +13,7 @@ from allmlp.models.base import SequenceModel
 from allmlp.run import Run
 from allmlp.tasks.task import Task
 from allmlp.training.building import build_task
-from allmlp.training.storage import read_manifest, read_tensors
+from allmlp.training.storage import read_log, read_manifest, read_tensors
 
 TIMINGS = Path("work/timings")
 
@@ -68,7 +68,7 @@ class Trained:
     @property
     def log(self) -> pd.DataFrame:
         """The training log: step, loss, learning_rate, gradient_norm, scores, validation_loss; a row per update."""
-        return pd.read_parquet(self._checked("log.parquet"))
+        return read_log(self._checked("log.parquet"), self._way_out)
 
     @property
     def steps(self) -> list[int]:

@@ -15,7 +15,7 @@ from allmlp import artifacts, paths
 from allmlp.errors import UserError
 from allmlp.run import Run
 from allmlp.training.saved import LOG, described
-from allmlp.training.storage import read_manifest, write_json
+from allmlp.training.storage import read_log, read_manifest, write_json
 from allmlp.whole import copy_whole
 
 STATE = "final-state.safetensors"
@@ -35,7 +35,7 @@ def begin_where_twin_ended(run: Run, work: Path, timings: Path) -> None:
         for name in (STATE, "log.parquet", *kept):
             if name not in manifest or paths.file_sha256(twin / name) != manifest[name]:
                 raise UserError(f"{twin / name}: is missing or damaged")
-        rows = _rows(pd.read_parquet(twin / "log.parquet"))
+        rows = _rows(read_log(twin / "log.parquet", "delete it."))
     except (UserError, OSError) as error:
         print(f"{run.id}: begins at step 0, because its shorter twin cannot be used: {error}", flush=True)
         return
