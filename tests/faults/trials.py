@@ -233,7 +233,7 @@ def _harmed(trial: Trial, before: dict[str, bytes], after: dict[str, bytes]) -> 
     wrong = [
         name
         for name, content in now.items()
-        if "/." not in name and not name.startswith(UNFINISHED)
+        if "/." not in f"/{name}" and not name.startswith(UNFINISHED)  # hidden names are no finished files
         if content not in (before.get(name), after.get(name))
     ]
     gone = [name for name in before.keys() & after.keys() - now.keys() if not trial.damaged]
