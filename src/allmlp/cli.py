@@ -192,6 +192,46 @@ def certify(
     show(run, START, attention)
 
 
+@command(LOOK, 'allmlp generate RUN --prompt "Once upon a time"')
+def generate(
+    run: Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.")],
+    prompt: Annotated[str, typer.Option(help="The beginning of a document.")] = "",
+    tokens: Annotated[int, typer.Option(min=0, help="At most so many after the prompt.")] = 100,
+    temperature: Annotated[float, typer.Option(help="0 takes the likeliest token.")] = 0.7,
+    seed: Annotated[int, typer.Option(help="Of the first text; the others have the next ones.")] = 0,
+    count: Annotated[int, typer.Option(min=1, help="How many texts.")] = 1,
+    step: Annotated[int | None, typer.Option(help="A step with kept weights; the last one by default.")] = None,
+    params: Overlays = None,
+    scale: ScaleOption = None,
+) -> None:
+    """What a trained language model writes after a prompt."""
+    from allmlp import generating
+    from allmlp.training.trained import at_hand
+
+    trained, seeds = at_hand(_plan(params, scale, None).find(run)), range(seed, seed + count)
+    for text in generating.texts(trained, prompt, tokens=tokens, temperature=temperature, seeds=seeds, step=step):
+        print(f"{prompt}{text}\n")
+
+
+@command(EXTEND, "allmlp export RUN --format hf")
+def export(
+    run: Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.")],
+    format: Annotated[Literal["hf"], typer.Option(help="hf: a folder that transformers loads.")] = "hf",
+    to: Annotated[Path | None, typer.Option(help="The folder; by default named after the run, here.")] = None,
+    params: Overlays = None,
+    scale: ScaleOption = None,
+) -> None:
+    """A trained language model for other tools: weights, code, tokenizer, and a card from what was measured."""
+    from allmlp import exporting
+    from allmlp.training.trained import at_hand
+
+    trained = at_hand(_plan(params, scale, None).find(run))
+    folder = START / (to or trained.run.id)
+    for file in exporting.export(trained, folder):
+        print(file)
+    print("transformers runs the .py files there: AutoModelForCausalLM.from_pretrained(..., trust_remote_code=True)")
+
+
 @command(HOUSE, "allmlp select")
 def select(params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Plan -> results/selected.json: the measurements that the last mile reads."""

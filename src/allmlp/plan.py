@@ -152,6 +152,18 @@ class Plan:
             )
         return found
 
+    def find(self, named: str) -> Run:
+        """The run of any scale or recorded overlay with this id, or the only one whose id begins or ends like it.
+
+        UserError if the name fits no run or several.
+        """
+        known = {run.id: run for run in self.every} | {run.id: run for run in self.runs}
+        fitting = [named] if named in known else [run for run in known if run.startswith(named) or run.endswith(named)]
+        if len(fitting) == 1:
+            return known[fitting[0]]
+        fits = f"fits {len(fitting)} runs, such as {', '.join(fitting[:3])}" if fitting else "fits no run of the plan"
+        raise UserError(f"{named!r} {fits}. `allmlp plan --runs --scale SCALE` lists the ids of a scale.")
+
     def tokenizer_file(self, spec: CorpusSpec) -> Path | None:
         """The `meta.json` of the tokens whose tokenizer a corpus shares; None for one with a tokenizer of its own."""
         if spec.teacher is None:

@@ -5,32 +5,22 @@ from pathlib import Path
 from typing import Any
 
 from allmlp import costs, store
-from allmlp.errors import UserError
 from allmlp.outlook import step_of
 from allmlp.paths import CLAIMS
 from allmlp.plan import Plan
 from allmlp.report import claims
 from allmlp.run import Run
+from allmlp.training.trained import way_to
 
 Lines = Iterator[tuple[str, str]]  # a name, and its value
 
 
 def show(plan: Plan, named: str) -> None:
     """Print the run with this id, or with the only id that begins or ends like it."""
-    run = find(plan, named)
-    lines = [*_settings(plan, run), *_files(run), *_measurements(run), *_claims(run)]
+    run = plan.find(named)
+    lines = [*_settings(plan, run), *_files(run), *_measurements(run), *(("claim", said) for said in claims_of(run))]
     width = max(len(name) for name, _ in lines)
     print("\n".join(f"{name:<{width}}  {value}" for name, value in lines))
-
-
-def find(plan: Plan, named: str) -> Run:
-    """The run. UserError if the name fits no run or several."""
-    known = {run.id: run for run in plan.every} | {run.id: run for run in plan.runs}
-    fitting = [named] if named in known else [run for run in known if run.startswith(named) or run.endswith(named)]
-    if len(fitting) == 1:
-        return known[fitting[0]]
-    fits = f"fits {len(fitting)} runs, such as {', '.join(fitting[:3])}" if fitting else "fits no run of the plan"
-    raise UserError(f"{named!r} {fits}. `allmlp plan --runs --scale SCALE` lists the ids of a scale.")
 
 
 def _settings(plan: Plan, run: Run) -> Lines:
@@ -66,10 +56,7 @@ def _files(run: Run) -> Lines:
 
 def _place(folder: Path, way: str) -> str:
     """The folder, or how to get it."""
-    if folder.is_dir():
-        return str(folder)
-    kept = f"`dvc pull {folder}` fetches them" if Path(f"{folder}.dvc").is_file() else way
-    return f"{folder} is not here; {kept}"
+    return str(folder) if folder.is_dir() else f"{folder} is not here; {way_to(folder, way)}"
 
 
 def _measurements(run: Run) -> Lines:
@@ -82,8 +69,9 @@ def _measurements(run: Run) -> Lines:
         yield "measurement", f"{measure}: {where}"
 
 
-def _claims(run: Run) -> Lines:
+def claims_of(run: Run) -> Iterator[str]:
+    """The claims that rest on a run, with their verdicts."""
     for claim in claims.read()["claims"] if CLAIMS.is_file() else ():
         for scale, verdict in claim["at"].items():
             if run.id in verdict.get("runs", ()):
-                yield "claim", f"{claim['id']} at {scale}: {verdict['verdict']}"
+                yield f"{claim['id']} at {scale}: {verdict['verdict']}"

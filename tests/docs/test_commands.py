@@ -36,6 +36,8 @@ RUN = {  # command -> the words behind its own
     "allmlp plan --diff": (),
     "allmlp plan --diff --params my.yaml": (),
     "allmlp show RUN": ("--help",),
+    'allmlp generate RUN --prompt "Once upon a time"': ("--help",),
+    "allmlp export RUN --format hf": ("--help",),
     "allmlp power --scale long": ("--help",),
     "allmlp advance --minutes 60": ("--help",),
     "allmlp advance --minutes M": ("--help",),

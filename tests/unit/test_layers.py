@@ -31,7 +31,7 @@ FLOORS = [
     "context batches priorities",
     "plan protocols resolved",
     "training audit own tokenizing",
-    "known measuring in_turn report.deciding",
+    "generating known measuring in_turn report.deciding",
     "report.statistics report.style report.exhibits",
     "costs report.multiplicity report.plots",
     "studies",
@@ -39,7 +39,9 @@ FLOORS = [
     "report.ages",
     "compacting",
     "report",
-    "advancing bundles reproducing overview showing differing checking here trying",
+    "notebook",
+    "__init__ advancing bundles reproducing overview showing differing checking here trying",
+    "exporting",
     "states",
     "bare cli",
     "__main__",
@@ -92,7 +94,7 @@ def unit(module: str) -> str:
 
 
 def test_every_module_has_a_floor():
-    assert [module for module in MODULES if unit(module) not in FLOOR_OF] == ["__init__"]
+    assert [module for module in MODULES if unit(module) not in FLOOR_OF] == []
 
 
 def test_arrows_lead_down():

@@ -141,6 +141,6 @@ def test_a_run_is_shown_from_its_settings_to_its_files(project: Path, capsys: py
 
 def test_a_name_that_fits_no_run_or_several_is_refused_with_candidates(project: Path) -> None:
     with pytest.raises(UserError, match="'nothing' fits no run of the plan"):
-        showing.find(plan(project), "nothing")
+        plan(project).find("nothing")
     with pytest.raises(UserError, match=r"'' fits \d+ runs, such as .*-seed"):
-        showing.find(plan(project), "")
+        plan(project).find("")

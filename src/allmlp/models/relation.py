@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.flop_counter import register_flop_formula
 
 ACTIVATIONS = ("exp", "relu", "elu")
-HAS_TRITON = find_spec("triton") is not None
+HAS_KERNELS = find_spec("triton") is not None and find_spec(f"{__package__}.relation_triton") is not None
 
 # Element-wise operations per pair and feature in the forward pass: add, scale, activate, accumulate. Forward
 # and backward together count three times as much, as they do for matrix products: the backward pass makes the
@@ -117,7 +117,7 @@ def _spans(p_TBD: Tensor, q_TBD: Tensor, r_jiB1: Tensor | None, *others: Tensor)
 
 
 def _takes_kernels(x: Tensor) -> bool:
-    return HAS_TRITON and x.is_cuda and x.dtype == torch.float32
+    return HAS_KERNELS and x.is_cuda and x.dtype == torch.float32
 
 
 def _kernels() -> ModuleType:

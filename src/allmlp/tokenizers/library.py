@@ -54,7 +54,8 @@ class LibraryTokenizer(Tokenizer):
         return path
 
 
-def _byte_level(model: Any) -> "tokenizers.Tokenizer":
+def byte_level(model: Any) -> "tokenizers.Tokenizer":
+    """A tokenizer of the library that turns each byte of a text into a letter before `model` reads it."""
     from tokenizers import Tokenizer as Library
     from tokenizers import decoders, pre_tokenizers
 
@@ -73,7 +74,7 @@ def train(documents: Iterable[str], vocabulary: int, sample_documents: int) -> L
     """
     from tokenizers import models, pre_tokenizers, trainers
 
-    inner = _byte_level(models.BPE())
+    inner = byte_level(models.BPE())
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
         special_tokens=[EOD],
@@ -95,7 +96,7 @@ def from_gpt2(vocab_file: Path, merges_file: Path) -> LibraryTokenizer:
     from tokenizers import models
 
     try:
-        inner = _byte_level(models.BPE.from_file(str(vocab_file), str(merges_file)))
+        inner = byte_level(models.BPE.from_file(str(vocab_file), str(merges_file)))
     except Exception as error:  # the library raises bare Exception
         raise UserError(f"{vocab_file}, {merges_file}: not GPT-2's vocab.json and merges.txt ({error}).") from error
     if inner.token_to_id(EOD) is not None:

@@ -18,6 +18,18 @@ from allmlp.training.storage import read_log, read_manifest, read_tensors
 TIMINGS = Path("work/timings")
 
 
+def way_to(folder: Path, otherwise: str) -> str:
+    """How to get a folder of results that is not here: from the remote of DVC, or `otherwise`."""
+    return f"`dvc pull {folder}` fetches them" if Path(f"{folder}.dvc").is_file() else otherwise
+
+
+def at_hand(run: Run) -> "Trained":
+    """A run's checkpoints. UserError, with the way to get them, if they are not here."""
+    if not run.folder.is_dir():
+        raise UserError(f"{run.folder}: is not here; {way_to(run.folder, f'`allmlp train {run.id}` makes them')}.")
+    return Trained(run)
+
+
 class Trained:
     """One run's published checkpoints, as measures see them. Every file is checked against the manifest when read."""
 

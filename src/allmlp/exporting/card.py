@@ -1,0 +1,55 @@
+"""The card of an exported model: what it is, what it was trained on, what was measured of it, how to use it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from allmlp import store, studies
+from allmlp.columns import Column
+from allmlp.generating import TEMPERATURE, TOKENS
+from allmlp.report import answer, selection
+from allmlp.report.headings import heading
+from allmlp.report.render import templates
+from allmlp.run import Run
+from allmlp.showing import claims_of
+from allmlp.training.trained import Trained
+
+TEMPLATE = "card.md.j2"
+
+
+def text(trained: Trained, folder: Path, sources: list[str], has_tokenizer: bool) -> str:
+    """README.md of the folder; `sources`: the Python files in it."""
+    run, corpora = trained.run, selection.read()["corpora"]
+    return (
+        templates()
+        .get_template(TEMPLATE)
+        .render(
+            run=run,
+            folder=folder.name,
+            paper=studies.about(run.study)["paper"],
+            parameters=sum(weight.numel() for weight in trained.model().parameters()),
+            rate=trained.learning_rate,
+            ending=trained.ending,
+            text=answer.text(run.corpus or "", corpora),
+            measured=list(_measured(run)),
+            claims=list(claims_of(run)),
+            sources=sources,
+            has_tokenizer=has_tokenizer,
+            tokens=TOKENS,
+            temperature=TEMPERATURE,
+        )
+    )
+
+
+def _measured(run: Run) -> Iterator[dict[str, Any]]:
+    """The numbers of its measures that have a single row."""
+    for measure in run.measures:
+        stored, key = store.of(run.study, measure), (run.id, run.recipe(measure))
+        if key in stored.places and stored.count(key) == 1:
+            columns: dict[str, Column] = studies.measure(run.study, measure).COLUMNS
+            row = stored.rows(key).to_pandas().iloc[0]
+            for name, column in columns.items():
+                if column.kind == "numeric" and pd.notna(row[name]):
+                    yield {"name": heading(name), "value": f"{row[name]:.4g}", "meaning": column.meaning}

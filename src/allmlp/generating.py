@@ -1,0 +1,64 @@
+"""`allmlp generate RUN`: what a trained language model writes after a prompt."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from allmlp.errors import UserError
+from allmlp.models.base import SequenceModel
+from allmlp.run import Run
+from allmlp.sampling import generate
+from allmlp.tokens import TokenFile
+from allmlp.training.trained import Trained
+
+TOKENS, TEMPERATURE = 100, 0.7  # unless asked otherwise
+
+
+def texts(
+    trained: Trained,
+    prompt: str,
+    *,
+    tokens: int = TOKENS,
+    temperature: float = TEMPERATURE,
+    seeds: Sequence[int] = (0,),
+    step: int | None = None,
+) -> list[str]:
+    """What the weights of a step (None: the last) write after `prompt`, a text for each seed, without the prompt.
+
+    The prompt is the beginning of a document; an empty one leaves that to the model. The text ends with the document
+    or after `tokens` tokens. Temperature 0 takes the likeliest token. UserError for a run that reads no text or does
+    not predict it token by token, and as of `sampling.generate`.
+    """
+    file, model = text_of(trained.run), trained.model(step)
+    check(trained.run, model, file)
+    drawn = generate(
+        model, begun(trained.run, file, prompt), tokens, temperature=temperature, seeds=seeds, pad=file.eod
+    ).tolist()
+    return [file.decode(row[: row.index(file.eod)] if file.eod in row else row) for row in drawn]
+
+
+def begun(run: Run, file: TokenFile, prompt: str) -> list[int]:
+    """The tokens of a prompt as the beginning of a document."""
+    ids: list[int] = file.tokenizer.encode_batch([prompt])[0].tolist()
+    return [file.eod, *ids] if begins_with_end(run) or not ids else ids
+
+
+def begins_with_end(run: Run) -> bool:
+    """Did the run see a document after the end of the one before? The task "documents" shows each alone."""
+    return run.task != "documents"
+
+
+def text_of(run: Run) -> TokenFile:
+    """The tokens that a run was trained on. UserError for a run without a corpus."""
+    if run.tokens is None:
+        raise UserError(f"{run.id}: reads no text: its task is {run.task!r}, without a corpus.")
+    return TokenFile(Path("results/tokens") / run.tokens)
+
+
+def check(run: Run, model: SequenceModel, file: TokenFile) -> None:
+    """UserError unless the model predicts the next token of the text."""
+    writes = model.causal or model.predicts == "last"
+    if model.features is not None or not writes or file.vocabulary != model.vocabulary:
+        raise UserError(
+            f"{run.id}: does not write text: {run.architecture!r} trained on {run.task!r} predicts no next token of a "
+            f"corpus. `allmlp plan --runs` lists others."
+        )

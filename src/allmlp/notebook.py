@@ -1,0 +1,47 @@
+"""For notebooks: a trained run, and the measurements behind the figures. Works in the project's folder.
+
+import allmlp
+trained = allmlp.load("mlp-d64-w512-stories-seed1-0a1b2c3d")
+trained.model()(tokens), trained.log, trained.weights(step)
+allmlp.measurements("language", "loss_curve")
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from allmlp import paths, studies
+from allmlp.errors import UserError
+from allmlp.plan import load_plan
+from allmlp.report.evidence import by_overlay, by_scale
+from allmlp.training.trained import Trained, at_hand
+
+
+def load(run: str) -> Trained:
+    """The checkpoints of a trained run, by its id or the beginning or end of it.
+
+    UserError if no run or several have such an id, and if its checkpoints are not here, with what fetches them.
+    """
+    _at_home()
+    return at_hand(load_plan().find(run))
+
+
+def measurements(study: str, measure: str) -> pd.DataFrame:
+    """All selected rows of a measure, with the labels of their runs, `scale` and `recorded`, an overlay's name or "".
+
+    UserError for a study or a measure that there is not.
+    """
+    _at_home()
+    if study not in studies.STUDIES:
+        raise UserError(studies.unknown(study, list(studies.STUDIES)))
+    found = [*by_scale(study).values(), *by_overlay(study).values()]
+    if not (held := [of for of in found if of.measured(measure)]):
+        known = sorted({name for of in found for name in of.content["measurements"]})
+        raise UserError(f"{study}: no measurements {measure!r}. There are: {', '.join(known)}.")
+    return pd.concat([of.table(measure).assign(scale=of.scale, recorded=of.recorded) for of in held], ignore_index=True)
+
+
+def _at_home() -> None:
+    """UserError outside the project's folder: what a run has is read later, by paths from there."""
+    if (home := paths.directory().resolve()) != Path.cwd().resolve():
+        raise UserError(f"{Path.cwd()}: is not the folder of the results. First `os.chdir({str(home)!r})`.")

@@ -1,0 +1,213 @@
+"""Text from a trained run, and its folder for `transformers`: the same tokens and the same numbers as here."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from allmlp import exporting, generating, models, paths, tokenizers
+from allmlp import tokens as writing
+from allmlp.errors import UserError
+from allmlp.exporting import tokenizer as exported_tokenizer
+from allmlp.run import Run
+from allmlp.tokenizers.specs import BPE, Bytes, Chunks
+from allmlp.training.storage import write_json, write_tensors
+from allmlp.training.trained import Trained, at_hand
+from tests import tiny
+from tests.conftest import PROJECT
+
+TEXTS = [f"Story {number}: the cat sat on mat <|endoftext|> number {number * number}.\n" for number in range(200)]
+KINDS = {"bytes": Bytes(), "bpe": BPE(vocabulary=300), "chunks": Chunks(length=1)}
+WRITERS = sorted(name for name in models.REGISTRY if models.load(name).causal or name in ("mlp", "gpt2-last"))
+WRITERS = [name for name in WRITERS if name != "hand-coded-addition" and name != "constant-attention"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(paths.PROJECT, str(PROJECT))
+    monkeypatch.setenv(paths.DIRECTORY, str(tmp_path))
+    monkeypatch.setattr("allmlp.report.selection.read", lambda: {"corpora": {}, "studies": {}})
+    return tmp_path
+
+
+def trained(architecture: str, kind: str = "bytes", task: str = "next-token", **changes: object) -> Trained:
+    """A published run with random weights on a text."""
+    writing.write_tokens(TEXTS, tokenizers.fit(KINDS[kind], TEXTS), Path(f"results/tokens/{kind}-0"), describe={})
+    vocabulary = writing.TokenFile(Path(f"results/tokens/{kind}-0")).vocabulary
+    sizes = {**tiny.SIZES.get(architecture, tiny.COPYING), "vocabulary": vocabulary}
+    run = replace(
+        tiny.run(architecture), hyperparameters=sizes, task=task, tokens=f"{kind}-0", corpus="own-stories", **changes
+    )  # type: ignore[arg-type]
+    torch.manual_seed(5)
+    publish(run, models.build(architecture, **sizes).state_dict())
+    return Trained(run)
+
+
+def publish(run: Run, weights: dict[str, torch.Tensor]) -> None:
+    files = {"final.safetensors": write_tensors(run.folder / "final.safetensors", weights)}
+    ending = {"steps_done": 12, "diverged": False, "validation_loss": 5.4321}
+    write_json(run.folder / "run.json", {"ending": ending})
+    files["run.json"] = paths.file_sha256(run.folder / "run.json")
+    write_json(run.folder / "manifest.json", files)
+
+
+# --- allmlp generate
+
+
+def test_a_text_goes_on_after_its_prompt_and_each_seed_has_its_own() -> None:
+    made = trained("llama")
+    texts = generating.texts(made, "Story 7", tokens=30, temperature=1.0, seeds=[3, 4, 3])
+    assert texts[0] == texts[2] != texts[1]
+    assert generating.texts(made, "Story 8", tokens=30, temperature=1.0, seeds=[3]) != texts[:1]
+    assert generating.texts(made, "Story 7", tokens=0) == [""]
+
+
+def test_a_text_ends_with_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = torch.tensor([[104, 105, 256, 106], [104, 105, 106, 107]])
+    monkeypatch.setattr(generating, "generate", lambda *_, **__: ids)
+    assert generating.texts(trained("llama"), "a") == ["hi", "hijk"]
+
+
+@pytest.mark.parametrize(("task", "expected"), [("documents", [97]), ("next-token", [256, 97])])
+def test_a_prompt_begins_a_document_as_in_training(task: str, expected: list[int]) -> None:
+    run = trained("llama", task=task).run
+    file = generating.text_of(run)
+    assert generating.begun(run, file, "a") == expected
+    assert generating.begun(run, file, "") == [256], "the model needs at least one token"
+
+
+def test_a_run_that_writes_no_text_says_so() -> None:
+    with pytest.raises(UserError, match=r"reads no text: its task is 'copying', without a corpus"):
+        generating.text_of(tiny.run("llama"))
+    with pytest.raises(UserError, match=r"does not write text: 'mixer-autoencoder' trained on 'autoencode'"):
+        generating.texts(trained("mixer-autoencoder", task="autoencode"), "a")
+
+
+def test_checkpoints_that_are_not_here_name_what_brings_them() -> None:
+    run = tiny.run("llama")
+    with pytest.raises(UserError) as refused:
+        at_hand(run)
+    assert str(refused.value) == f"{run.folder}: is not here; `allmlp train {run.id}` makes them."
+    Path(f"{run.folder}.dvc").parent.mkdir(parents=True)
+    Path(f"{run.folder}.dvc").write_text("")
+    with pytest.raises(UserError, match=rf"is not here; `dvc pull {run.folder}` fetches them\.$"):
+        at_hand(run)
+
+
+# --- allmlp export
+
+
+ALONE = """
+import importlib, json, sys
+assert "allmlp" not in sys.modules
+import torch
+from safetensors.torch import load_file
+module = importlib.import_module(sys.argv[1])
+config = json.load(open("exported/config.json"))
+torch.manual_seed(0)
+model = getattr(module, sys.argv[2])(**config["hyperparameters"]).eval()
+weights = load_file("exported/model.safetensors")
+weights = {name.removeprefix("model."): value for name, value in weights.items()}
+assert not model.load_state_dict(weights, strict=False).missing_keys
+tokens = torch.arange(model.context)[None]
+print(json.dumps(model(tokens).tolist()))
+assert not any(name == "allmlp" or name.startswith("allmlp.") for name in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("architecture", WRITERS)
+def test_the_sources_of_a_folder_are_the_model_without_allmlp(architecture: str, here: Path) -> None:
+    made = trained(architecture)
+    exporting.export(made, here / "exported")
+    module, _, name = models.REGISTRY[architecture].partition(":")
+    words = [sys.executable, "-c", ALONE, f"exported.{module.rpartition('.')[2]}", name]
+    done = subprocess.run(words, cwd=here, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(here)})
+    assert not done.returncode, done.stderr
+    model = made.model()
+    expected = model(torch.arange(model.context)[None])
+    torch.testing.assert_close(torch.tensor(json.loads(done.stdout)), expected.detach())
+    for file in (here / "exported").glob("*.py"):
+        assert not re.search(r"^\s*(from|import) allmlp", file.read_text(), re.MULTILINE), file
+
+
+def test_the_card_says_what_the_model_is_and_how_to_use_it(here: Path) -> None:
+    made = trained("llama")
+    files = exporting.export(made, here / "exported")
+    card = (here / "exported/README.md").read_text()
+    for said in (made.run.id, "`llama`: vocabulary 257, context 10", "12 steps, seed 1", "5.4321 nats", "llama.py"):
+        assert said in card, said
+    assert "AutoTokenizer" in card
+    assert {file.name for file in files} >= {"config.json", "model.safetensors", "tokenizer.json", "modeling_allmlp.py"}
+    exporting.export(trained("llama", "chunks"), here / "other")
+    assert f"`allmlp generate {made.run.id.rpartition('-')[0]}" in (here / "other/README.md").read_text()
+    assert not (here / "other/tokenizer.json").exists(), "transformers has no such kind"
+
+
+def test_a_folder_that_is_there_is_not_touched(here: Path) -> None:
+    (here / "exported").mkdir()
+    with pytest.raises(UserError, match=r"exported: is there already\. Remove it"):
+        exporting.export(trained("llama"), here / "exported")
+    assert not list((here / "exported").iterdir())
+
+
+@pytest.mark.parametrize("kind", ["bytes", "bpe"])
+@pytest.mark.parametrize("task", ["documents", "next-token"])
+def test_an_exported_tokenizer_gives_the_run_s_own_ids(kind: str, task: str, here: Path) -> None:
+    library = pytest.importorskip("tokenizers")
+    made = trained("llama", kind, task)
+    file = generating.text_of(made.run)
+    assert exported_tokenizer.write(made.run, file, here)
+    read = library.Tokenizer.from_file(str(here / "tokenizer.json"))
+    read.encode_special_tokens = True
+    for text in ("Story 1", "größer 部屋 \x00\x7f\r\n\t ", "the <|endoftext|> of it", "  two  blanks "):
+        assert read.encode(text).ids == generating.begun(made.run, file, text)
+        assert read.decode(read.encode(text).ids, skip_special_tokens=True).endswith(text)
+
+
+TRANSFORMERS = """
+import json, sys
+from transformers import AutoModelForCausalLM, AutoTokenizer
+read = {}
+for name in sys.argv[1:]:
+    model = AutoModelForCausalLM.from_pretrained(name, trust_remote_code=True).eval()
+    given = AutoTokenizer.from_pretrained(name, trust_remote_code=True)
+    given = given("Story <|endoftext|>", return_tensors="pt").input_ids
+    written = model.generate(given, max_new_tokens=12, do_sample=False, eos_token_id=None)[0, given.shape[1] :]
+    read[name] = {"given": given[0].tolist(), "written": written.tolist()}
+    if model.config.predicts == "all":
+        ids = given[:, : model.model.context]
+        read[name]["loss"] = model(ids, labels=ids).loss.item()
+assert not any(module.split(".")[0] == "allmlp" for module in sys.modules)
+print(json.dumps(read))
+"""
+
+
+@pytest.mark.slow
+def test_transformers_loads_every_architecture_and_writes_the_same(here: Path) -> None:
+    made = {name: trained(name, "bpe") for name in WRITERS}
+    for name, one in made.items():
+        exporting.export(one, here / "exported" / name)
+    environment = {"HOME": str(here), "HF_HUB_OFFLINE": "1", "PATH": ""}
+    words = [sys.executable, "-I", "-c", TRANSFORMERS, *(f"exported/{name}" for name in made)]
+    done = subprocess.run(words, cwd=here, capture_output=True, text=True, check=False, env=environment)
+    assert not done.returncode, done.stderr
+    assert "[transformers]" not in done.stderr, "it warns"
+    for name, one in made.items():
+        read = json.loads(done.stdout)[f"exported/{name}"]
+        file, model = generating.text_of(one.run), one.model()
+        ids = generating.begun(one.run, file, "Story <|endoftext|>")
+        assert read["given"] == ids
+        written = generating.generate(model, ids, 12, temperature=0, pad=file.eod)[0].tolist()
+        # a model with a memory reads half a context again when it is full, the folder's each time a whole one
+        same = 12 if not hasattr(model, "step") else model.context - len(ids) + 1
+        assert read["written"][:same] == written[:same], name
+        if "loss" in read:
+            rows = torch.tensor([ids[: model.context]])
+            loss = torch.nn.functional.cross_entropy(model(rows)[0, :-1], rows[0, 1:])
+            assert read["loss"] == pytest.approx(loss.item(), rel=1e-5)
