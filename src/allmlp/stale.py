@@ -21,7 +21,7 @@ _held: list[int] = []  # open until this process ends
 def lift() -> None:
     """Lift the lock of a dead Snakemake of this host and folder, and hold this process's lock until it ends.
 
-    Locks of other hosts, or on a file system without locks, stay: `snakemake --unlock --cores 1` lifts it.
+    Locks of other hosts, or on a file system without locks, stay: `snakemake --unlock` lifts it.
     """
     with suppress(OSError):
         NOTE.parent.mkdir(exist_ok=True)

@@ -1,10 +1,12 @@
 """The Snakefile's interface to the package: the plan, with Snakemake's own --configfile and --config."""
 
 import os
+import re
 import sys
+from pathlib import Path
 from typing import Any
 
-from allmlp import own, paths, stale, studies
+from allmlp import artifacts, own, paths, stale, studies
 from allmlp.errors import UserError
 from allmlp.plan import Plan, load_plan
 
@@ -26,3 +28,24 @@ def plan_of(workflow: Any) -> Plan:
         stale.lift()
     os.environ[paths.DIRECTORY] = os.getcwd()  # jobs work where Snakemake works: `--directory` moves all results
     return plan
+
+
+def pictures(plan: Plan) -> dict[str, dict[str, str]]:
+    """figure -> its paper, title and caption, for `snakemake --report`; nothing where no such report is asked for.
+
+    In other calls the figures are no part of Snakemake's graph: it would say each time that it has not made them.
+    """
+    if not any(word.partition("=")[0] == "--report" for word in sys.argv):
+        return {}
+    if plan.unstored or plan.unreported():
+        print("error: results/ is not up to date with the plan. First `snakemake --cores all`.", file=sys.stderr)
+        raise SystemExit(2)
+    return {
+        str(index.with_name(f"{name}.svg")): {
+            "paper": studies.about(index.parent.name)["paper"],
+            "title": about["title"] + (f" ({about['recorded']})" if about["recorded"] else ""),
+            "caption": re.sub(r"([\\*`|_])", r"\\\1", about["caption"]),  # as reStructuredText
+        }
+        for index in sorted(Path("results/figures").glob("*/index.json"))
+        for name, about in artifacts.read("exhibits", index).items()
+    }

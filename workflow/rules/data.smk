@@ -3,6 +3,6 @@ rule tokenize:
     output:    "results/tokens/{corpus}-{digest}/meta.json"
     log:       "logs/tokenize/{corpus}-{digest}.log"
     wildcard_constraints: digest="[0-9a-f]{8}"
-    threads:   workflow.cores
+    threads:   lambda w: workflow.cores  # asked only where the rule runs: --report and --unlock have none
     message:   "tokenize {wildcards.corpus}"
     shell:     "allmlp tokenize {wildcards.corpus} {plan.arguments} > {log} 2>&1 || {{ tail -n 3 {log} >&2; false; }}"
