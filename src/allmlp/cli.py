@@ -23,7 +23,7 @@ class _InGroups(TyperGroup):
         return sorted(super().list_commands(ctx), key=places.__getitem__)
 
 
-app = typer.Typer(cls=_InGroups, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(cls=_InGroups, pretty_exceptions_enable=False)
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
@@ -216,20 +216,23 @@ def generate(
 @command(EXTEND, "allmlp export RUN --format hf")
 def export(
     run: Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.")],
-    format: Annotated[Literal["hf"], typer.Option(help="hf: a folder that transformers loads.")] = "hf",
-    to: Annotated[Path | None, typer.Option(help="The folder; by default named after the run, here.")] = None,
+    format: Annotated[Literal["hf", "tensorboard"], typer.Option(help="hf: a folder that transformers loads.")] = "hf",
+    to: Annotated[Path | None, typer.Option(help="The folder; work/<format>/<run> by default.")] = None,
     params: Overlays = None,
     scale: ScaleOption = None,
 ) -> None:
-    """A trained language model for other tools: weights, code, tokenizer, and a card from what was measured."""
-    from allmlp import exporting
+    """A run for other tools: a trained language model for transformers, or a training log for TensorBoard.
+
+    hf writes weights, the architecture's source files, tokenizer, and a card from what was measured. transformers runs
+    these files: AutoModelForCausalLM.from_pretrained(FOLDER, trust_remote_code=True).
+    """
+    from allmlp.exporting import hf, tensorboard
     from allmlp.training.trained import at_hand
 
-    trained = at_hand(_plan(params, scale, None).find(run))
-    folder = START / (to or trained.run.id)
-    for file in exporting.export(trained, folder):
+    found = _plan(params, scale, None).find(run)
+    folder = START / to if to else Path.cwd() / "work" / format / found.id
+    for file in hf.write(at_hand(found), folder) if format == "hf" else tensorboard.write(found, folder):
         print(file)
-    print("transformers runs the .py files there: AutoModelForCausalLM.from_pretrained(..., trust_remote_code=True)")
 
 
 @command(HOUSE, "allmlp select")

@@ -38,6 +38,8 @@ RUN = {  # command -> the words behind its own
     "allmlp show RUN": ("--help",),
     'allmlp generate RUN --prompt "Once upon a time"': ("--help",),
     "allmlp export RUN --format hf": ("--help",),
+    "allmlp export RUN --format tensorboard": ("--help",),
+    "allmlp --install-completion": ("--help",),
     "allmlp power --scale long": ("--help",),
     "allmlp advance --minutes 60": ("--help",),
     "allmlp advance --minutes M": ("--help",),

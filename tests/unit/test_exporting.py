@@ -2,17 +2,20 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 
-from allmlp import exporting, generating, models, paths, tokenizers
+from allmlp import generating, models, paths, tokenizers
 from allmlp import tokens as writing
 from allmlp.errors import UserError
+from allmlp.exporting import hf, tensorboard
 from allmlp.exporting import tokenizer as exported_tokenizer
 from allmlp.run import Run
 from allmlp.tokenizers.specs import BPE, Bytes, Chunks
@@ -124,7 +127,7 @@ assert not any(name == "allmlp" or name.startswith("allmlp.") for name in sys.mo
 @pytest.mark.parametrize("architecture", WRITERS)
 def test_the_sources_of_a_folder_are_the_model_without_allmlp(architecture: str, here: Path) -> None:
     made = trained(architecture)
-    exporting.export(made, here / "exported")
+    hf.write(made, here / "exported")
     module, _, name = models.REGISTRY[architecture].partition(":")
     words = [sys.executable, "-c", ALONE, f"exported.{module.rpartition('.')[2]}", name]
     done = subprocess.run(words, cwd=here, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(here)})
@@ -138,13 +141,13 @@ def test_the_sources_of_a_folder_are_the_model_without_allmlp(architecture: str,
 
 def test_the_card_says_what_the_model_is_and_how_to_use_it(here: Path) -> None:
     made = trained("llama")
-    files = exporting.export(made, here / "exported")
+    files = hf.write(made, here / "exported")
     card = (here / "exported/README.md").read_text()
     for said in (made.run.id, "`llama`: vocabulary 257, context 10", "12 steps, seed 1", "5.4321 nats", "llama.py"):
         assert said in card, said
     assert "AutoTokenizer" in card
     assert {file.name for file in files} >= {"config.json", "model.safetensors", "tokenizer.json", "modeling_allmlp.py"}
-    exporting.export(trained("llama", "chunks"), here / "other")
+    hf.write(trained("llama", "chunks"), here / "other")
     assert f"`allmlp generate {made.run.id.rpartition('-')[0]}" in (here / "other/README.md").read_text()
     assert not (here / "other/tokenizer.json").exists(), "transformers has no such kind"
 
@@ -152,7 +155,7 @@ def test_the_card_says_what_the_model_is_and_how_to_use_it(here: Path) -> None:
 def test_a_folder_that_is_there_is_not_touched(here: Path) -> None:
     (here / "exported").mkdir()
     with pytest.raises(UserError, match=r"exported: is there already\. Remove it"):
-        exporting.export(trained("llama"), here / "exported")
+        hf.write(trained("llama"), here / "exported")
     assert not list((here / "exported").iterdir())
 
 
@@ -192,7 +195,7 @@ print(json.dumps(read))
 def test_transformers_loads_every_architecture_and_writes_the_same(here: Path) -> None:
     made = {name: trained(name, "bpe") for name in WRITERS}
     for name, one in made.items():
-        exporting.export(one, here / "exported" / name)
+        hf.write(one, here / "exported" / name)
     environment = {"HOME": str(here), "HF_HUB_OFFLINE": "1", "PATH": ""}
     words = [sys.executable, "-I", "-c", TRANSFORMERS, *(f"exported/{name}" for name in made)]
     done = subprocess.run(words, cwd=here, capture_output=True, text=True, check=False, env=environment)
@@ -211,3 +214,50 @@ def test_transformers_loads_every_architecture_and_writes_the_same(here: Path) -
             rows = torch.tensor([ids[: model.context]])
             loss = torch.nn.functional.cross_entropy(model(rows)[0, :-1], rows[0, 1:])
             assert read["loss"] == pytest.approx(loss.item(), rel=1e-5)
+
+
+# --- training logs for TensorBoard
+
+LOG = [
+    {"step": 0, "loss": 3.0, "learning_rate": 0.1, "gradient_norm": 1.5, "validation_loss": None},
+    {"step": 1, "loss": 2.5, "learning_rate": 0.2, "gradient_norm": 1.25, "validation_loss": 2.75},
+]
+
+
+def read(folder: Path) -> dict[str, list[tuple[int, float]]]:
+    """What TensorBoard shows of a folder."""
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    events = accumulator.EventAccumulator(str(folder)).Reload()
+    return {tag: [(one.step, one.value) for one in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+
+
+def test_tensorboard_reads_the_log_of_a_training_under_way_and_of_one_that_ended(here: Path) -> None:
+    run = trained("llama").run
+    expected = {
+        "loss/training": [(0, 3.0), (1, 2.5)],
+        "loss/held out": [(1, 2.75)],
+        "learning_rate": [(0, pytest.approx(0.1)), (1, pytest.approx(0.2))],
+        "gradient_norm": [(0, 1.5), (1, 1.25)],
+    }
+    pd.DataFrame(LOG).to_parquet(run.folder / "log.parquet")
+    sealed = json.loads((run.folder / "manifest.json").read_text())
+    write_json(run.folder / "manifest.json", {**sealed, "log.parquet": paths.file_sha256(run.folder / "log.parquet")})
+    tensorboard.write(run, here / "ended")
+    assert read(here / "ended") == expected
+    shutil.rmtree(run.folder)
+    with pytest.raises(UserError, match=f"{run.id}: has no log yet"):
+        tensorboard.write(run, here / "none")
+    running = here / "work/runs" / run.id / "log.jsonl"
+    running.parent.mkdir(parents=True)
+    running.write_text("".join(json.dumps(row) + "\n" for row in LOG) + '{"step": 2, "lo')
+    tensorboard.write(run, here / "running")
+    assert read(here / "running") == expected
+    running.write_text(json.dumps(LOG[0]) + "\n")
+    assert len(tensorboard.write(run, here / "running")) == 1
+    assert read(here / "running")["loss/training"] == [(0, 3.0)], "older events are replaced"
+
+
+def test_without_the_package_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(UserError, match=r"needs the package: `pip install tensorboard`"):
+        tensorboard.write(tiny.run("llama"), Path("there"))
