@@ -33,7 +33,7 @@ FLOORS = [
     "training audit own tokenizing",
     "generating known measuring in_turn report.deciding",
     "report.statistics report.style report.exhibits",
-    "costs report.multiplicity report.plots",
+    "costs report.multiplicity report.plots report.diagrams",
     "studies",
     "outlook rules keeping workflow jobs",
     "report.ages",

@@ -142,17 +142,19 @@ def here(runs: pd.DataFrame, corpora: Mapping[str, Any]) -> dict[str, str]:
 
 
 def ordered(found: list[dict[str, Any]], ledger: list[str]) -> list[dict[str, Any]]:
-    """Figures or tables in the order of the paper: by the first of the paper's claims that they show, then by the
-    number in the paper. Those of own claims come last.
+    """Figures or tables in the order of the paper: diagrams of models by their number in the paper, then the others by
+    the first of the paper's claims that they show, then by their number. Those of own claims come last.
 
     ledger: the ids of the study's claims, in order.
     """
     place = {claim: number for number, claim in enumerate(ledger)}
 
-    def key(item: dict[str, Any]) -> tuple[bool, int, int, str]:
+    def key(item: dict[str, Any]) -> tuple[bool, bool, int, int, str]:
+        measured = item.get("runs") != 0  # a diagram needs no run
         of_paper = [place[claim] for claim in item["claims"] if claim in place and not studies.is_own(claim)]
         number = NUMBERED.search(item["paper"])
         nth = int(number[1]) if number and number[1].isdigit() else len(ledger)
-        return not item["paper"], min(of_paper, default=len(ledger)), nth, item["name"]
+        first = min(of_paper, default=len(ledger)) if measured else 0
+        return not item["paper"], measured, first, nth, item["name"]
 
     return sorted(found, key=key)

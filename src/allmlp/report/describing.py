@@ -23,6 +23,9 @@ def described(figure: Figure) -> str:
 def _panel(axis: Axes, number: int, of: int) -> str:
     name = next(filter(None, (axis.get_title(loc=place) for place in ("left", "center", "right"))), "")
     panel = f"Panel {number} of {of}{f' ({name})' if name else ''}: " if of > 1 else f"{name}: " if name else ""
+    said = str(axis.get_label())
+    if said and not said.startswith("<"):  # a diagram says itself what it shows; <colorbar> is Matplotlib's
+        return f"{panel}{said}"
     y, x = axis.get_ylabel() or "values", axis.get_xlabel()
     lines = [line for line in axis.lines if not str(line.get_label()).startswith("_")]
     series = [said for line in lines if (said := _series(line))]

@@ -42,7 +42,7 @@ def _entry(exhibit: Exhibit, found: Evidence) -> dict[str, Any]:
         "runs": len(_runs(exhibit, found)),
         "corpora": found.corpora(exhibit.measures),
         "levelled": levels.of_measures(found, list(exhibit.measures)),
-        "seeds": found.seeds_of(exhibit.measures[0]),
+        "seeds": found.seeds_of(exhibit.measures[0]) if exhibit.measures else 0,
         "digest": _digest(exhibit, found),
         **evidence.extension(found),
     }

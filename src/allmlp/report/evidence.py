@@ -168,7 +168,9 @@ def by_overlay(study: str, content: dict[str, Any] | None = None) -> dict[str, E
 
 def sources(study: str, exhibit: Exhibit, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
     """name suffix -> the evidence of a figure or table: "" for the plan's own (`largest`), "-<overlay>" for recorded
-    ones."""
+    ones. A diagram shows a model and no measurement: its evidence is empty."""
+    if not exhibit.measures:
+        return {"": Evidence(study, "", {"planned": {}, "measurements": {}, "runs": {}})}
     content = content or selection.read()
     own = largest(study, exhibit, content)
     found = {"": own} if own is not None else {}

@@ -6,7 +6,8 @@
         return parameter_counts[["model", "total"]]
 
 Each parameter is named like a measure. It receives the rows of that measure, with the labels of their runs as columns.
-A parameter `paper` receives the numbers that the paper prints. The name of the function names the figure or table, and
+A parameter `paper` receives the numbers that the paper prints. A figure that names no measure is a diagram of a model,
+see `allmlp.report.diagrams`: it needs no run. The name of the function names the figure or table, and
 its docstring is the caption.
 """
 

@@ -50,8 +50,8 @@ class Unit(NamedTuple):
 def units(study: str) -> Iterator[Unit]:
     """A unit for each claim, figure and table of a study."""
     yield from (Unit.of_claim(claim) for claim in studies.ledger(study) if claim["test"])
-    yield from map(Unit.of_exhibit, exhibits.of(study, "figures").values())
-    yield from map(Unit.of_exhibit, exhibits.of(study, "tables").values())
+    of_kinds = (exhibits.of(study, "figures"), exhibits.of(study, "tables"))
+    yield from (Unit.of_exhibit(one) for of_kind in of_kinds for one in of_kind.values() if one.measures)
 
 
 def lasting(run: Run) -> str:

@@ -18,6 +18,7 @@ from allmlp.studies.rules import of_part
 from allmlp.studies.seeds import curve, over_seeds
 
 ROWS = {"loss_nats": "loss (nats per token)"} | {f"{of}_accuracy_1": f"{of} accuracy" for of in ("token", "string")}
+ZOOM = 0.25  # of the steps: the paper's zoom leaves out 500 of 2,000
 POINTS = 160  # steps drawn per metric, shared by the string lengths: the file stays small
 
 
@@ -25,25 +26,39 @@ POINTS = 160  # steps drawn per metric, shared by the string lengths: the file s
 def learning_curves(learning_curve: pd.DataFrame) -> Figure:
     """Loss, accuracy over tokens and accuracy over whole strings on each training batch before its update, which is on
     strings never seen before, against iterations; one column per string length; mean over seeds and 95 % t interval.
-    Black dotted: the plateau, the loss of guessing the letters. A line ends where one of its seeds diverged. The paper
-    shows strings of 128 as a drawing without numbers, so there is no grey mark.
+    Black dotted: the plateau, the loss of guessing the letters. Bottom row: the loss after the first quarter, enlarged,
+    as the paper's zoom. A line ends where one of its seeds diverged. The paper shows strings of 128 as a drawing
+    without numbers, so there is no grey mark.
     """
     lengths = sorted(learning_curve["string_length"].unique())
-    figure, axes = style.canvas(columns=len(lengths), rows=len(ROWS), height=1.9)
+    figure, axes = style.canvas(columns=len(lengths), rows=len(ROWS) + 1, height=1.9)
     for across, length in enumerate(lengths):
         of_length, height = learning_curve[learning_curve["string_length"] == length], plateau(int(length))
-        for axis, (column, label) in zip(axes[:, across], ROWS.items(), strict=True):
+        for axis, (column, label) in zip(axes[:-1, across], ROWS.items(), strict=True):
             for model, colour, rows in plots.by_model(of_length):
-                line = curve(rows, column)
-                kept = np.linspace(0, len(line) - 1, POINTS // len(lengths)).round().astype(int)
-                plots.band(axis, line.iloc[np.unique(kept)], color=colour, label=model)
+                plots.band(axis, _thinned(curve(rows, column), len(lengths)), color=colour, label=model)
             axis.set_ylim(*((0, 1.25 * height) if column == "loss_nats" else (-0.02, 1.02)))
             axis.set_ylabel(label if across == 0 else "")
         axes[0, across].axhline(height, color="black", linestyle=":", linewidth=1.0, label="plateau")
         axes[0, across].set_title(f"{length} letters")
+        _enlarged(axes[-1, across], of_length, len(lengths))
         axes[-1, across].set_xlabel("iteration")
+    axes[-1, 0].set_ylabel("loss, enlarged")
     plots.legend_below(figure, [axes[0, 0]], ncols=3)
     return figure
+
+
+def _thinned(line: pd.DataFrame, lengths: int) -> pd.DataFrame:
+    kept = np.linspace(0, len(line) - 1, POINTS // lengths).round().astype(int)
+    return line.iloc[np.unique(kept)]
+
+
+def _enlarged(axis: Axes, rows: pd.DataFrame, lengths: int) -> None:
+    """The loss of each model after the first quarter of the steps."""
+    late = rows[rows["step"] >= ZOOM * rows["step"].max()]
+    for _, colour, of_model in plots.by_model(late):
+        plots.band(axis, _thinned(curve(of_model, "loss_nats"), lengths), color=colour)
+    axis.set_ylim(0, None)
 
 
 DODGE = 0.04  # the factor that sets models at one string length side by side

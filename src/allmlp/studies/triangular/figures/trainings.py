@@ -1,4 +1,4 @@
-"""Figures of study 004: variants, pre-training and fine-tuning, reach."""
+"""Figures of measurements: variants, pre-training and fine-tuning, reach."""
 
 from typing import Any
 

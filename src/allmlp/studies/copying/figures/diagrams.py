@@ -1,0 +1,64 @@
+"""The paper's drawing of a block and its linear form, drawn from the models here."""
+
+from matplotlib.figure import Figure
+
+from allmlp.report.diagrams import REACHING, READING
+from allmlp.report.exhibits import figure
+
+VALUES = {"reading": READING, "reaching": REACHING}
+
+
+@figure("The causal relation network, as it runs here", where="Figure 1", claims=["002-10"], values=VALUES)
+def causal_rn_diagram() -> Figure:
+    """Left: {reading} The mixer makes two vectors of each token, p (left) and q (right), and subtracts their means. For
+    every pair of a token j and an earlier token i it takes exp of the normalised p_i + q_j, and sums over i; that is
+    one step, since no pair is kept. The sum is divided by the number of its pairs. Right: the pairs (i, j) of a smaller
+    mixer. {reaching}
+    """
+    from allmlp.models.causal_rn import CausalRelation, CausalRN
+    from allmlp.report.diagrams.board import Squares, board, sizes_of
+    from allmlp.report.diagrams.column import Column
+    from allmlp.report.diagrams.reach import reach
+    from allmlp.report.diagrams.sizes import Letter
+    from allmlp.report.diagrams.subject import subject, tokens
+
+    letters = {
+        "B": Letter("sequences", 17),
+        "T": Letter("tokens", 5, 34),
+        "D": Letter("features", 7, 192),
+        "V": Letter("tokens of the vocabulary", 13, 29),
+    }
+    named = {"vocabulary": "V", "context": "T", "d_model": "D", "n_blocks": 12}
+    drawn = Column(subject(CausalRN, named, letters, tokens), "causal-rn", "tokens")
+    found = reach(CausalRelation(8, 8), 8, 8)
+    pairs = Squares(found, "pairs of tokens\nthat are summed", down="token j ↓", across="token i →")
+    return board(drawn, pairs, notes=sizes_of(drawn))
+
+
+@figure(
+    "The linear causal relation network, as it runs here", where="Figure 5", claims=["002-6", "002-11"], values=VALUES
+)
+def linear_causal_rn_diagram() -> Figure:
+    """Left: {reading} In place of a sum over pairs there is one running sum of exp(p) over the tokens, since exp(p + q)
+    is a product. Its logarithm and q are added, and exp is taken relative to the largest feature, as in the paper's
+    code, so that nothing overflows; the norm behind it takes that divisor out again. Right: which tokens reach which
+    in a smaller mixer. {reaching} It is the same triangle as with pairs.
+    """
+    from allmlp.models.causal_rn import CausalRelation
+    from allmlp.models.linear_causal_rn import LinearCausalRN
+    from allmlp.report.diagrams.board import Squares, board, sizes_of
+    from allmlp.report.diagrams.column import Column
+    from allmlp.report.diagrams.reach import reach
+    from allmlp.report.diagrams.sizes import Letter
+    from allmlp.report.diagrams.subject import subject, tokens
+
+    letters = {
+        "B": Letter("sequences", 17),
+        "T": Letter("tokens", 5, 34),
+        "D": Letter("features", 7, 192),
+        "V": Letter("tokens of the vocabulary", 13, 29),
+    }
+    named = {"vocabulary": "V", "context": "T", "d_model": "D", "n_blocks": 12}
+    drawn = Column(subject(LinearCausalRN, named, letters, tokens), "linear-causal-rn", "tokens")
+    seen = reach(CausalRelation(8, 8, pre_norm="approximate"), 8, 8)
+    return board(drawn, Squares(seen, "tokens that reach\na token"), notes=sizes_of(drawn))

@@ -1,0 +1,1 @@
+"""Figures of study 004."""
