@@ -246,4 +246,6 @@ def test_diagrams_come_first_in_the_order_of_the_paper() -> None:
     measured = {"runs": 3, "paper": "Figure 1", "claims": ["000-1"], "name": "a"}
     second = {"runs": 0, "paper": "Figure 2", "claims": ["000-14"], "name": "c"}
     eighth = {"runs": 0, "paper": "Figure 8", "claims": ["000-13"], "name": "b"}
-    assert answer.ordered([measured, eighth, second], ["000-1", "000-13", "000-14"]) == [second, eighth, measured]
+    unnumbered = {"runs": 0, "paper": "Drawing", "claims": ["000-1"], "name": "d"}
+    found = answer.ordered([measured, unnumbered, eighth, second], ["000-1", "000-13", "000-14"])
+    assert found == [second, eighth, unnumbered, measured]

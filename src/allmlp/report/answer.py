@@ -1,6 +1,7 @@
 """The first screen of the report: a sentence for each paper, what the verdicts stand on, what the papers ran and what
 was run here."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -149,12 +150,12 @@ def ordered(found: list[dict[str, Any]], ledger: list[str]) -> list[dict[str, An
     """
     place = {claim: number for number, claim in enumerate(ledger)}
 
-    def key(item: dict[str, Any]) -> tuple[bool, bool, int, int, str]:
+    def key(item: dict[str, Any]) -> tuple[bool, bool, float, float, str]:
         measured = item.get("runs") != 0  # a diagram needs no run
         of_paper = [place[claim] for claim in item["claims"] if claim in place and not studies.is_own(claim)]
         number = NUMBERED.search(item["paper"])
-        nth = int(number[1]) if number and number[1].isdigit() else len(ledger)
-        first = min(of_paper, default=len(ledger)) if measured else 0
-        return not item["paper"], measured, first, nth, item["name"]
+        nth = int(number[1]) if number and number[1].isdigit() else math.inf
+        first = min(of_paper, default=len(ledger))
+        return not item["paper"], measured, *((first, nth) if measured else (nth, first)), item["name"]
 
     return sorted(found, key=key)

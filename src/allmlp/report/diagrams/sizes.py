@@ -9,6 +9,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 MULTIPLES = (2, 3, 4)
+RANDOM = ("kaiming_uniform_", "normal_", "uniform_", "xavier_uniform_")  # functions that fill a tensor
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class _Unset(TorchFunctionMode):
     """Leaves large weights without values, so that they take neither time nor memory."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(function, "__name__", "") in ("normal_", "uniform_"):
+        if getattr(function, "__name__", "") in RANDOM:
             return args[0] if args else (kwargs or {})["tensor"]
         return function(*args, **(kwargs or {}))
 
