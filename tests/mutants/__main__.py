@@ -11,8 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
-import venv
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +18,7 @@ from typing import NamedTuple
 import yaml
 
 from tests.conftest import PROJECT
+from tests.environments import behind
 
 MUTMUT = "mutmut==3.8.1"
 WORK = PROJECT / "work/mutants"
@@ -64,30 +63,11 @@ def main() -> None:
     names = sys.argv[1:] or list(GROUPS)
     if unknown := set(names) - set(GROUPS):
         raise SystemExit(f"no group {', '.join(unknown)} in tests/mutants/modules.yaml: {', '.join(GROUPS)}")
-    tool = _environment()
+    tool = behind(WORK / "environment", f"{MUTMUT}\n") / "mutmut"
     found = {name: _tried(tool, name) for name in names}
     rows = [row for name in names for row in found[name]]
     print(HEAD.rpartition("\n\n")[2] + "".join(row.line() for row in rows))
     _write(rows)
-
-
-def _environment() -> Path:
-    """The command mutmut, installed if it is not there."""
-    folder = WORK / "environment"
-    tool = folder / "bin/mutmut"
-    if not tool.is_file():
-        print(f"installing {MUTMUT} in {folder}", flush=True)
-        venv.create(folder, with_pip=True, clear=True)
-        pip = [folder / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "--constraint", PROJECT / "requirements.lock", MUTMUT], check=True)
-        own = subprocess.run(
-            [folder / "bin/python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
-        Path(own, "behind.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return tool
 
 
 def _tried(tool: Path, name: str) -> list[Row]:

@@ -1,0 +1,32 @@
+"""Environments for tools that the project itself does not depend on, each made when the tool is first asked for."""
+
+import subprocess
+import sysconfig
+import venv
+from pathlib import Path
+
+from tests.conftest import PROJECT
+
+DONE = "installed.txt"  # what was asked for, written when it is there
+
+
+def behind(folder: Path, packages: str) -> Path:
+    """An environment with these packages, a requirement a line, and those of this one behind it. Returns its programs.
+
+    It is made again when the packages change. CalledProcessError if they cannot be had.
+    """
+    programs = folder / "bin"
+    if not (folder / DONE).is_file() or (folder / DONE).read_text(encoding="utf-8") != packages:
+        print(f"installing {' '.join(packages.split())} in {folder}", flush=True)
+        venv.create(folder, with_pip=True, clear=True)
+        wanted = folder / "wanted.txt"
+        wanted.write_text(packages, encoding="utf-8")
+        python = str(programs / "python")
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        constraint = str(PROJECT / "requirements.lock")
+        subprocess.run([*pip, "--constraint", constraint, "--requirement", str(wanted)], check=True)
+        where = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+        own = subprocess.run(where, check=True, capture_output=True, text=True).stdout.strip()
+        Path(own, "behind.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+        wanted.rename(folder / DONE)
+    return programs
