@@ -1,3 +1,4 @@
+# install: the environment in .venv, which all others make too if it is not there
 # reproduce: every run of `scale: laptop` again, the comparison, the report     test: in 10 minutes     test-all: adds real
 # kills, faults and whole pipelines     bench: speed and memory beside what a user would pick instead
 # faults: hundreds of faults, and docs/faults.md from what they did     mutants: wrong edits, and docs/mutants.md from them
@@ -12,7 +13,9 @@ BIN    := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 
-.PHONY: reproduce test test-all bench faults mutants fuzz audit
+.PHONY: install reproduce test test-all bench faults mutants fuzz audit
+
+install: $(BIN)/ready
 
 reproduce: $(BIN)/ready
 	@allmlp reproduce --cores $(CORES) $(foreach file,$(PARAMS),--params $(file))

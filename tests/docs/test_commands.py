@@ -27,6 +27,9 @@ RUN = {  # command -> the words behind its own
     "make fuzz": ("-n",),
     "make fuzz MINUTES=60": ("-n",),
     "make audit": ("-n",),
+    "make install": ("-n",),
+    "git status --short": (),
+    "git checkout .": (),
     "allmlp --help": (),
     "allmlp audit": ("--help",),
     "allmlp try my_mixer.py": ("--help",),
@@ -40,11 +43,11 @@ RUN = {  # command -> the words behind its own
     "allmlp export RUN --format hf": ("--help",),
     "allmlp export RUN --format tensorboard": ("--help",),
     "allmlp --install-completion": ("--help",),
+    "allmlp report": ("--help",),
     "allmlp power --scale long": ("--help",),
     "allmlp advance --minutes 60": ("--help",),
     "allmlp advance --minutes M": ("--help",),
     "allmlp pack open.bundle": ("--help",),
-    "allmlp certify RUN": ("--help",),
     "allmlp keep --push": ("--help",),
     "allmlp compact": ("--help",),
     "allmlp select": ("--help",),
@@ -68,6 +71,7 @@ STATES = "tests/workflow/test_states.py walks states"
 REMOTES = "tests/workflow/test_remotes.py does it"
 PINS = "tests/workflow/test_pins.py runs it"
 WHY_NOT = {
+    "git clone ADDRESS allmlp": "all of these run in a clone",
     "dvc repro": "tests/workflow/test_nothing_to_do.py runs it where there is something to make",
     "source .venv/bin/activate": "the environment of `make`, not of the tests",
     "pip install playwright axe-playwright-python": NETWORK,

@@ -10,7 +10,7 @@ from allmlp.errors import UserError
 from allmlp.trying import causal, loading
 from tests.conftest import PROJECT, call, git, small_clone
 
-PAGE = (PROJECT / "docs/architecture.md").read_text(encoding="utf-8")
+PAGE = (PROJECT / "docs/tutorial.md").read_text(encoding="utf-8")
 (EXAMPLE,) = (block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "class Mixer" in block)
 HEAD = "import torch\nfrom torch import nn\nclass Mixer(nn.Module):\n"
 BUILT = f"{HEAD}    def __init__(self, d, T):\n        super().__init__()\n        self.out = nn.Linear(d, d)\n"
