@@ -3,6 +3,7 @@
 # kills, faults and whole pipelines     bench: speed and memory beside what a user would pick instead
 # faults: hundreds of faults, and docs/faults.md from what they did     mutants: wrong edits, and docs/mutants.md from them
 # fuzz: damaged inputs for the parsers of outside files, MINUTES in all, and docs/strangers.md from them
+# docs: the documentation as pages in work/docs, searchable without a server and a network
 # audit: known vulnerabilities of the packages in requirements.lock; an error too if they could not be looked up
 PYTHON ?= python3
 PARAMS ?=
@@ -13,7 +14,7 @@ BIN    := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 
-.PHONY: install reproduce test test-all bench faults mutants fuzz audit
+.PHONY: install reproduce test test-all bench faults mutants fuzz audit docs
 
 install: $(BIN)/ready
 
@@ -38,6 +39,9 @@ mutants: $(BIN)/ready
 fuzz: $(BIN)/ready
 	@python -c "import atheris" 2> /dev/null || $(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock atheris==3.0.0
 	@python -m tests.strangers.fuzzing $(MINUTES)
+
+docs: $(BIN)/ready
+	@python -m tests.pages
 
 audit: $(BIN)/ready
 	@test -x $(BIN)/pip-audit || $(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock pip-audit==2.10.1

@@ -27,6 +27,7 @@ RUN = {  # command -> the words behind its own
     "make fuzz": ("-n",),
     "make fuzz MINUTES=60": ("-n",),
     "make audit": ("-n",),
+    "make docs": ("-n",),
     "make install": ("-n",),
     "git status --short": (),
     "git checkout .": (),

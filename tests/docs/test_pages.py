@@ -1,0 +1,136 @@
+"""The pages of `make docs`: each has its place, links lead somewhere, and they ask no other host for anything."""
+
+import doctest
+import importlib
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from allmlp import artifacts, cli, models, studies
+from allmlp.params import Params
+from tests.conftest import PROJECT
+from tests.pages import __main__ as making
+from tests.pages import columns, commands, errata, files, interface, parameters, sources
+from tests.workflow.visiting import BROWSER
+
+DOCS = sorted((PROJECT / "docs").glob("*.md"))
+PAGES = {"README.md": PROJECT / "README.md", **{path.name: path for path in DOCS}}
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+LOADED = re.compile(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"([^\"]*)\"|<link\b[^>]*\bhref=\"([^\"]*)\"")
+OF_STYLES = re.compile(r"url\(\s*['\"]?([^)'\"]*)|@import\s+['\"]([^'\"]*)")
+ELSEWHERE = re.compile(r"(?:https?:)?//")
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+
+
+def anchors(text: str) -> set[str]:
+    """Those of the headings, as GitHub and the generator make them."""
+    heads = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-") for head in heads}
+
+
+def test_every_page_has_one_place_in_the_navigation() -> None:
+    listed = [name for names in sources.NAVIGATION.values() for name in names]
+    assert sorted(listed) == sorted([*(path.stem for path in DOCS), *sources.MADE, sources.INTERFACE])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_somewhere(name: str) -> None:
+    for link in LINK.findall(without_code(PAGES[name].read_text(encoding="utf-8"))):
+        file, _, anchor = link.partition("#")
+        target = PAGES[name].parent / file if file else PAGES[name]
+        assert ELSEWHERE.match(link) or target.is_file(), link
+        if anchor:
+            assert anchor in anchors(target.read_text(encoding="utf-8")), link
+
+
+def test_links_within_the_reference_lead_somewhere() -> None:
+    page = parameters.page()
+    asked = set(re.findall(r"\]\(#([^)]+)\)", page))
+    assert asked
+    assert asked <= set(re.findall(r"^\(([\w-]+)\)=$", page, re.MULTILINE))
+
+
+def test_the_reference_has_every_command_and_option() -> None:
+    page = commands.page()
+    assert set(re.findall(r"^### allmlp (\S+)$", page, re.MULTILINE)) == {
+        command.name for command in cli.app.registered_commands
+    }
+    assert re.search(r"^\| `--minutes` \| number from 0.01 \| 5 \| Of all trainings", page, re.MULTILINE)
+    assert re.search(r"^\| `RUN` \| text \| required \| A run's id", page, re.MULTILINE)
+
+
+def test_the_reference_has_every_parameter(published: Path) -> None:
+    page = parameters.page()
+    for study in filter(studies.has_runs, studies.STUDIES):
+        for key in studies.module(study, "runs").Settings.model_fields:
+            assert f"| `{key}` |" in page, f"{study}: {key}"
+    assert all(f"| `{name}` |" in page for name in models.REGISTRY)
+    assert str(Params.__doc__).splitlines()[0] in page
+
+
+def test_the_reference_has_every_form_measure_and_erratum() -> None:
+    assert files.KINDS.keys() == artifacts.FORMATS.keys()
+    known = {command.name for command in cli.app.registered_commands}
+    assert {maker.split()[1] for about in files.KINDS.values() for maker in about["by"].split(", ")} <= known
+    assert "work/runs/RUN/" in files.page()
+    measures, changed = columns.page(), errata.page()
+    for study in studies.STUDIES:
+        for name in studies.measures(study):
+            assert all(f"| `{column}` |" in measures for column in studies.measure(study, name).COLUMNS)
+        assert all(f"### {row['id']}\n" in changed for row in studies.ledger(study, "errata"))
+
+
+def test_the_interface_has_every_module_once() -> None:
+    named = re.findall(r"automodule:: (\S+)", "\n".join(interface.pages().values()))
+    assert len(named) == len(set(named)) > 200
+    assert {"allmlp.models", "allmlp.training.loop", "allmlp.studies.mixers.measures.retrieval"} <= set(named)
+
+
+@pytest.mark.parametrize("module", ["described", "docstrings", "markdown"])
+def test_examples_of_the_tools(module: str) -> None:
+    tried = doctest.testmod(importlib.import_module(f"tests.pages.{module}"))
+    assert tried.attempted > 0
+    assert tried.failed == 0
+
+
+def test_the_project_does_not_depend_on_the_generator() -> None:
+    asked = (Path(making.HERE) / "requirements.txt").read_text(encoding="utf-8")
+    names = {line.partition("==")[0].lower() for line in asked.splitlines()}
+    locked = (PROJECT / "requirements.lock").read_text(encoding="utf-8")
+    assert names.isdisjoint(line.partition("==")[0].lower() for line in locked.splitlines())
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in asked.splitlines())
+
+
+@pytest.mark.slow
+def test_the_pages_are_made_and_need_no_network(tmp_path: Path) -> None:
+    try:
+        programs = making.environment()
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"the packages of tests/pages/requirements.txt cannot be had: {error}")
+    pages = tmp_path / "pages"
+    making.build(programs, tmp_path / "source", pages)  # a warning ends it
+    made = {path.relative_to(pages).with_suffix("").as_posix() for path in pages.rglob("*.html")}
+    assert made >= {"index", "search", *(name for names in sources.NAVIGATION.values() for name in names)}
+    for path in pages.rglob("*.html"):
+        assert not [one for one in loaded(LOADED, path) if ELSEWHERE.match(one)], path
+    for path in pages.rglob("*.css"):
+        assert not [one for one in loaded(OF_STYLES, path) if ELSEWHERE.match(one)], path
+    index = (pages / "searchindex.js").read_text(encoding="utf-8")
+    assert index.startswith("Search.setIndex(")
+    assert "tournament_search" in index, "a measure, which the reference alone has"
+    if BROWSER:
+        words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=60000", "--dump-dom"]
+        page = f"file://{pages}/search.html?q=quadrature"
+        shown = subprocess.run([*words, page], capture_output=True, text=True, timeout=300).stdout
+        assert re.search(r'<a href="made/columns.html[^>]*>', shown.split('id="search-results"')[1]), "no result"
+
+
+def loaded(places: re.Pattern[str], path: Path) -> list[str]:
+    """What a page or a style asks for when it is shown."""
+    found = places.findall(path.read_text(encoding="utf-8"))
+    return [one for of in found for one in of if one]

@@ -1,0 +1,29 @@
+"""What each paper prints otherwise than it is run here, from the errata.yaml of the studies."""
+
+from allmlp import studies
+from tests.pages.markdown import plain
+
+HEAD = """# What was changed in each paper
+
+A paper leaves something open, or prints what its own code or arithmetic contradicts. Each such place is an erratum:
+what is printed, what is right and is run here, and how that was checked. Claims name the errata that concern them.
+
+"""
+
+
+def page() -> str:
+    """A section for each paper, an erratum each below."""
+    return HEAD + "".join(map(_study, (study for study in studies.STUDIES if studies.ledger(study, "errata"))))
+
+
+def _study(study: str) -> str:
+    about = studies.about(study)
+    number = studies.STUDIES[study]
+    head = f"## {number} {plain(about['paper'])}\n\n{plain(about['authors'])}\n\n{plain(about['slice'])}\n\n"
+    return head + "".join(map(_erratum, studies.ledger(study, "errata")))
+
+
+def _erratum(row: dict[str, str]) -> str:
+    said = {"Printed": row["printed"], "Right": row["right"], "Checked": row["how"]}
+    lines = [f"**{name}.** {plain(' '.join(text.split()))}" for name, text in said.items()]
+    return f"### {row['id']}\n\n" + "\n\n".join(lines) + "\n\n"
