@@ -23,7 +23,7 @@ def pages() -> dict[str, str]:
     """File -> content: the overview, and a page for each package."""
     grouped = defaultdict(list)
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.stem not in LEFT_OUT:
+        if path.stem not in LEFT_OUT and path.stat().st_size:
             grouped[_page(path)].append(path)
     listed = "".join(f"{name} <interface/{name}>\n" for name in grouped)
     lines = "".join(f"- [{name}](interface/{name}.rst): {_about(name)}\n" for name in grouped)

@@ -45,7 +45,8 @@ def _front(folder: Path, pages: Path) -> str:
             shutil.copy2(PROJECT / file, folder)
             return f"![{text}]({Path(file).name})"
         if file.startswith("docs/"):
-            return f"[{text}]({file.removeprefix('docs/')}{anchor})"
+            shown = "" if text == file else text  # without a text the generator shows the page's title
+            return f"[{shown}]({file.removeprefix('docs/')}{anchor})"
         return f'<a href="{os.path.relpath(PROJECT / file, pages)}">{text}</a>'  # a file of the clone
 
     text = LINK.sub(linked, (PROJECT / "README.md").read_text(encoding="utf-8"))
