@@ -124,7 +124,16 @@ def test_the_pages_are_made_and_need_no_network(tmp_path: Path) -> None:
     assert index.startswith("Search.setIndex(")
     assert "tournament_search" in index, "a measure, which the reference alone has"
     if BROWSER:
-        words = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom"]
+        own = f"--user-data-dir={tmp_path / 'profile'}"  # another browser may hold the common one
+        words = [
+            BROWSER,
+            own,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--virtual-time-budget=10000",
+            "--dump-dom",
+        ]
         page = f"file://{pages}/search.html?q=quadrature"
         shown = subprocess.run([*words, page], capture_output=True, text=True, timeout=300).stdout
         assert re.search(r'<a href="made/columns.html[^>]*>', shown.split('id="search-results"')[1]), "no result"
