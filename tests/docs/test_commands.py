@@ -42,7 +42,6 @@ RUN = {  # command -> the words behind its own
     'allmlp generate RUN --prompt "Once upon a time"': ("--help",),
     "allmlp export RUN --format hf": ("--help",),
     "allmlp export RUN --format tensorboard": ("--help",),
-    "allmlp --install-completion": ("--help",),
     "allmlp report": ("--help",),
     "allmlp power --scale long": ("--help",),
     "allmlp advance --minutes 60": ("--help",),
