@@ -18,7 +18,7 @@ PACKAGE = Path(allmlp.__file__).parent
 NAMES = ("columns", "errors", "models", "paths", "protocols", "recipes", "run", "strict", "studies", "tasks", "whole")
 BLIND = frozenset(f"allmlp.{name}" for name in NAMES)  # cannot change a result: names, registries, descriptions
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)  # nodes that may have a docstring
-LEDGERS = {"about.yaml", "claims.yaml", "errata.yaml", "known.json"}  # files that are derived from sources
+LEDGERS = {"about.yaml", "claims.yaml", "errata.yaml", "inventory.yaml", "known.json"}  # no result reads them
 
 
 def source(module: str) -> Path:
