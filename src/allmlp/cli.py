@@ -91,6 +91,14 @@ def plan(
         overview.show(current, runs, format)
 
 
+@command(LOOK, "allmlp doctor")
+def doctor() -> None:
+    """Is this machine fit for the work? Status 1, and the one next step, if not."""
+    from allmlp import doctor as examining
+
+    raise typer.Exit(examining.show())
+
+
 @command(LOOK, "allmlp show RUN")
 def show(
     run: Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.")],

@@ -59,9 +59,9 @@ def hold(path: Path, what: str) -> Iterator[None]:
     """
     deadline = time.monotonic() + PATIENCE_S
     while not (lock := take(path)):
-        holder = _holder(path)
-        if holder or time.monotonic() > deadline:
-            name = "pid {pid} on {host} since {since}".format(**holder) if holder else "another process"
+        found = holder(path)
+        if found or time.monotonic() > deadline:
+            name = "pid {pid} on {host} since {since}".format(**found) if found else "another process"
             raise UserError(f"{what} is already being worked on by {name}: wait for it, or stop it.")
         time.sleep(0.02)
     mine = os.getpid()
@@ -81,8 +81,8 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def _holder(path: Path) -> dict[str, Any] | None:
-    """The holder by the file; None until a new holder has written its name."""
+def holder(path: Path) -> dict[str, Any] | None:
+    """The living holder: pid, host, since. None for a free lock, and until a new holder has written its name."""
     try:
         named = json.loads(path.read_text(encoding="utf-8"))
         named = {"pid": int(named["pid"]), "host": named["host"], "since": named["since"]}

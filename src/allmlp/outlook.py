@@ -17,7 +17,12 @@ NAMED = 4  # claims of a run
 
 def step_of(run: Run) -> int | None:
     """The last saved step of a training; None where none has begun."""
-    files = (Path("work/runs") / run.id).glob("state-*.json")
+    return last_step(Path("work/runs") / run.id)
+
+
+def last_step(folder: Path) -> int | None:
+    """The last saved step in the folder of a begun run."""
+    files = folder.glob("state-*.json")
     return max((int(path.stem.removeprefix("state-")) for path in files), default=None)
 
 

@@ -38,6 +38,7 @@ RUN = {  # command -> the words behind its own
     "allmlp plan --runs --study crossover": (),
     "allmlp plan --diff": (),
     "allmlp plan --diff --params my.yaml": (),
+    "allmlp doctor": ("--help",),
     "allmlp show RUN": ("--help",),
     'allmlp generate RUN --prompt "Once upon a time"': ("--help",),
     "allmlp export RUN --format hf": ("--help",),

@@ -40,7 +40,7 @@ FLOORS = [
     "compacting",
     "report",
     "notebook",
-    "__init__ advancing bundles reproducing overview showing differing checking here trying",
+    "__init__ advancing bundles reproducing overview showing differing checking doctor here trying",
     "exporting",
     "states",
     "bare cli",
