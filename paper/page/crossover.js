@@ -25,7 +25,10 @@ function crossover() {
       const y = place * line + 10, { skills, learnt } = series.get(column);
       const group = element("g", { class: `${learnt ? "learnt" : "dull"} ${column === "attention" ? "of-attention" : ""}` }, svg);
       element("text", { x: 0, y: y + 4 }, group, column);
-      for (const skill of skills) element("circle", { cx: x(skill), cy: y, r: 3 }, group);
+      for (const skill of skills) {
+        if (skill >= low) element("circle", { cx: x(skill), cy: y, r: 3 }, group);
+        else element("path", { d: `M${x(low)} ${y} l6 -4 v8 z` }, group);  // it lies beyond the axis
+      }
       element("line", { x1: x(mean(skills)), x2: x(mean(skills)), y1: y - 6, y2: y + 6, class: "mean" }, group);
     });
     return svg;
