@@ -60,7 +60,6 @@ RUN = {  # command -> the words behind its own
     "allmlp tokenize tinystories": ("--help",),
     "snakemake": ("-n",),
     "snakemake --unlock": (),
-    "snakemake --report figures.html": ("-n",),
     "snakemake --cores all --resources gpu=4": ("-n",),
     "snakemake --cores all --config scale=workstation": ("-n",),
     "snakemake --cores all --config study=language": ("-n",),
@@ -71,6 +70,7 @@ STATES = "tests/workflow/test_states.py walks states"
 REMOTES = "tests/workflow/test_remotes.py does it"
 PINS = "tests/workflow/test_pins.py runs it"
 WHY_NOT = {
+    "snakemake --report figures.html": "tests/workflow/test_snakemake_report.py runs it where results are",
     "git status --short": "prints nothing in a clean clone; tests/docs/test_tutorial.py compares the list",
     "git clone ADDRESS allmlp": "all of these run in a clone",
     "dvc repro": "tests/workflow/test_nothing_to_do.py runs it where there is something to make",
