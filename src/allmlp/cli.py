@@ -225,7 +225,7 @@ def generate(
 def export(
     run: Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.")],
     format: Annotated[Literal["hf", "tensorboard"], typer.Option(help="hf: a folder that transformers loads.")] = "hf",
-    to: Annotated[Path | None, typer.Option(help="The folder; work/<format>/<run> by default.")] = None,
+    to: Annotated[Path | None, typer.Option(help="The folder; of hf a new one, by default in work/.")] = None,
     params: Overlays = None,
     scale: ScaleOption = None,
 ) -> None:
@@ -238,9 +238,14 @@ def export(
     from allmlp.training.trained import at_hand
 
     found = _plan(params, scale, None).find(run)
-    folder = START / to if to else Path.cwd() / "work" / format / found.id
-    for file in hf.write(at_hand(found), folder) if format == "hf" else tensorboard.write(found, folder):
-        print(file)
+    if format == "hf":
+        folder = START / to if to else Path.cwd() / "work/hf" / found.id
+        hf.write(at_hand(found), folder)
+        print(f'AutoModelForCausalLM.from_pretrained("{folder}", trust_remote_code=True)')
+    else:
+        folder = START / to if to else Path.cwd() / "work/tensorboard"
+        tensorboard.write(found, folder / found.id)  # a folder per run: older events there are replaced
+        print(f"tensorboard --logdir {folder}")
 
 
 @command(HOUSE, "allmlp select")

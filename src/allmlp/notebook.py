@@ -27,7 +27,9 @@ def load(run: str) -> Trained:
 
 
 def measurements(study: str, measure: str) -> pd.DataFrame:
-    """All selected rows of a measure, with the labels of their runs, `scale` and `recorded`, an overlay's name or "".
+    """The selected rows of a measure, with the labels of their runs, `scale` and `recorded`, an overlay's name or "".
+
+    A run that several scales share is there once, with the smallest of them.
 
     UserError for a study or a measure that there is not.
     """
@@ -38,7 +40,12 @@ def measurements(study: str, measure: str) -> pd.DataFrame:
     if not (held := [of for of in found if of.measured(measure)]):
         known = sorted({name for of in found for name in of.content["measurements"]})
         raise UserError(f"{study}: no measurements {measure!r}. There are: {', '.join(known)}.")
-    return pd.concat([of.table(measure).assign(scale=of.scale, recorded=of.recorded) for of in held], ignore_index=True)
+    tables, seen = [], set[str]()
+    for of in held:
+        rows = of.table(measure).assign(scale=of.scale, recorded=of.recorded)
+        tables.append(rows[~rows.run.isin(seen)])
+        seen |= {*rows.run}
+    return pd.concat(tables, ignore_index=True)
 
 
 def _at_home() -> None:

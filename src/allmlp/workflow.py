@@ -38,7 +38,8 @@ def pictures(plan: Plan) -> dict[str, dict[str, str]]:
     if not any(word.partition("=")[0] == "--report" for word in sys.argv):
         return {}
     if plan.unstored or plan.unreported():
-        print("error: results/ is not up to date with the plan. First `snakemake --cores all`.", file=sys.stderr)
+        way = "First the same call with `--cores all` in place of `--report`."
+        print(f"error: results/ is not up to date with the plan. {way}", file=sys.stderr)
         raise SystemExit(2)
     return {
         str(index.with_name(f"{name}.svg")): {

@@ -29,7 +29,7 @@ RUN = {  # command -> the words behind its own
     "make audit": ("-n",),
     "make docs": ("-n",),
     "make install": ("-n",),
-    "git checkout .": (),
+    "git checkout src results dvc.lock": (),
     "allmlp --help": (),
     "allmlp audit": ("--help",),
     "allmlp try my_mixer.py": ("--help",),
@@ -70,7 +70,7 @@ STATES = "tests/workflow/test_states.py walks states"
 REMOTES = "tests/workflow/test_remotes.py does it"
 PINS = "tests/workflow/test_pins.py runs it"
 WHY_NOT = {
-    "snakemake --report figures.html": "tests/workflow/test_snakemake_report.py runs it where results are",
+    "snakemake --report work/figures.html": "tests/workflow/test_snakemake_report.py runs it where results are",
     "git status --short": "prints nothing in a clean clone; tests/docs/test_tutorial.py compares the list",
     "git clone ADDRESS allmlp": "all of these run in a clone",
     "dvc repro": "tests/workflow/test_nothing_to_do.py runs it where there is something to make",

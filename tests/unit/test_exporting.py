@@ -35,7 +35,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(paths.PROJECT, str(PROJECT))
     monkeypatch.setenv(paths.DIRECTORY, str(tmp_path))
-    monkeypatch.setattr("allmlp.report.selection.read", lambda: {"corpora": {}, "studies": {}})
     return tmp_path
 
 
@@ -99,7 +98,9 @@ def test_checkpoints_that_are_not_here_name_what_brings_them() -> None:
     assert str(refused.value) == f"{run.folder}: is not here; `allmlp train {run.id}` makes them."
     Path(f"{run.folder}.dvc").parent.mkdir(parents=True)
     Path(f"{run.folder}.dvc").write_text("")
-    with pytest.raises(UserError, match=rf"is not here; `dvc pull {run.folder}` fetches them\.$"):
+    with pytest.raises(
+        UserError, match=rf"`dvc pull {run.folder}` fetches .*, or `allmlp train {run.id}` makes them\.$"
+    ):
         at_hand(run)
 
 
@@ -174,14 +175,23 @@ def test_an_exported_tokenizer_gives_the_run_s_own_ids(kind: str, task: str, her
 
 
 TRANSFORMERS = """
-import json, sys
+import json, sys, torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 read = {}
 for name in sys.argv[1:]:
     model = AutoModelForCausalLM.from_pretrained(name, trust_remote_code=True).eval()
-    given = AutoTokenizer.from_pretrained(name, trust_remote_code=True)
-    given = given("Story <|endoftext|>", return_tensors="pt").input_ids
-    written = model.generate(given, max_new_tokens=12, do_sample=False, eos_token_id=None)[0, given.shape[1] :]
+    tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=True)
+    whole = tokenizer("Story <|endoftext|>", return_tensors="pt")
+    given = whole.input_ids
+    how = {"max_new_tokens": 12, "do_sample": False, "eos_token_id": None}
+    written = model.generate(given, **how)[0, given.shape[1] :]
+    assert torch.equal(model.generate(**whole, **how)[0, given.shape[1] :], written)
+    padded = tokenizer(["a", "a b c"], return_tensors="pt", padding=True, padding_side="left")
+    try:
+        model.generate(**padded, **how)
+        raise SystemExit("padding was read as text")
+    except ValueError as error:
+        assert "knows no padding" in str(error)
     read[name] = {"given": given[0].tolist(), "written": written.tolist()}
     if model.config.predicts == "all":
         ids = given[:, : model.model.context]

@@ -129,7 +129,7 @@ def test_damage_is_named_with_both_digests_and_the_way_out(tokens: Path) -> None
     (tokens / "meta.json").write_text("{}")
     with pytest.raises(UserError, match="damaged"):
         TokenFile(tokens)
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="none-0000: is not here, or not whole"):
         TokenFile(tokens.parent / "none-0000")
 
 

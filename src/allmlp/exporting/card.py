@@ -9,19 +9,20 @@ import pandas as pd
 from allmlp import store, studies
 from allmlp.columns import Column
 from allmlp.generating import TEMPERATURE, TOKENS
-from allmlp.report import answer, selection
+from allmlp.report import answer
 from allmlp.report.headings import heading
 from allmlp.report.render import templates
 from allmlp.run import Run
 from allmlp.showing import claims_of
+from allmlp.tokens import TokenFile
 from allmlp.training.trained import Trained
 
 TEMPLATE = "card.md.j2"
 
 
-def text(trained: Trained, folder: Path, sources: list[str], has_tokenizer: bool) -> str:
-    """README.md of the folder; `sources`: the Python files in it."""
-    run, corpora = trained.run, selection.read()["corpora"]
+def text(trained: Trained, file: TokenFile, folder: Path, sources: list[str], has_tokenizer: bool) -> str:
+    """README.md of the folder; `file`: the run's tokens, `sources`: the Python files in the folder."""
+    run, corpora = trained.run, {trained.run.corpus or "": {"spec": file.meta.get("source", {})}}
     return (
         templates()
         .get_template(TEMPLATE)
@@ -52,4 +53,9 @@ def _measured(run: Run) -> Iterator[dict[str, Any]]:
             row = stored.rows(key).to_pandas().iloc[0]
             for name, column in columns.items():
                 if column.kind == "numeric" and pd.notna(row[name]):
-                    yield {"name": heading(name), "value": f"{row[name]:.4g}", "meaning": column.meaning}
+                    yield {
+                        "measure": measure,
+                        "name": heading(name),
+                        "value": f"{row[name]:.4g}",
+                        "meaning": column.meaning,
+                    }

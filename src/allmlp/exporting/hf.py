@@ -7,9 +7,10 @@ tokenizer, where `transformers` has one of its kind (`tokenizer`); and a card ma
 """
 
 import json
+import shutil
 from pathlib import Path
 
-from allmlp import models
+from allmlp import models, paths
 from allmlp.errors import UserError
 from allmlp.exporting import card, sources, tokenizer
 from allmlp.generating import check, text_of
@@ -34,7 +35,8 @@ def write(trained: Trained, folder: Path) -> list[Path]:
         write_tensors(partial / "model.safetensors", {f"model.{name}": value for name, value in tensors.items()})
         _write_json(partial / "config.json", _config(trained, model.predicts, file.eod))
         _write_json(partial / "generation_config.json", {"eos_token_id": file.eod, "use_cache": False})
-        (partial / "README.md").write_text(card.text(trained, folder, names, has_tokenizer), encoding="utf-8")
+        (partial / "README.md").write_text(card.text(trained, file, folder, names, has_tokenizer), encoding="utf-8")
+        shutil.copyfile(paths.project() / "LICENSE", partial / "LICENSE")  # of the source files
         partial.rename(folder)
     return sorted(folder.iterdir())
 

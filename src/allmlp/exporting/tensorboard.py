@@ -10,7 +10,7 @@ from allmlp.errors import UserError
 from allmlp.run import Run
 from allmlp.training.checkpoint import WORK
 from allmlp.training.saved import LOG
-from allmlp.training.trained import Trained
+from allmlp.training.trained import Trained, at_hand, pulls
 
 NAMES = {"loss": "loss/training", "validation_loss": "loss/held out"}  # of one panel; the others have their own
 
@@ -43,5 +43,7 @@ def _rows(run: Run) -> Iterator[Mapping[Any, Any]]:
     elif running.is_file():
         lines = running.read_bytes().splitlines(keepends=True)
         yield from (json.loads(line) for line in lines if line.endswith(b"\n"))
+    elif pulls(run.folder):
+        at_hand(run)  # raises: it says how to get them
     else:
         raise UserError(f"{run.id}: has no log yet. `allmlp train {run.id}` begins it.")

@@ -78,6 +78,9 @@ class Folder:
             self.meta: dict[str, Any] = artifacts.known("tokens", path, content)
             self._read_meta()
             expected = {name: (self.meta["sizes"][name], digest) for name, digest in self.meta["sha256"].items()}
+        except FileNotFoundError:
+            corpus = self.folder.name.rpartition("-")[0] or self.folder.name
+            raise UserError(f"{self.folder}: is not here, or not whole. `allmlp tokenize {corpus}` makes it.") from None
         except OSError as error:
             raise UserError(f"{path}: cannot be read ({error.strerror}). {self._way_out()}") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:

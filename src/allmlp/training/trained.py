@@ -19,8 +19,13 @@ TIMINGS = Path("work/timings")
 
 
 def way_to(folder: Path, otherwise: str) -> str:
-    """How to get a folder of results that is not here: from the remote of DVC, or `otherwise`."""
-    return f"`dvc pull {folder}` fetches them" if Path(f"{folder}.dvc").is_file() else otherwise
+    """How to get a folder of results that is not here: `otherwise`, or from a remote of DVC."""
+    return f"`dvc pull {folder}` fetches them from your remote, or {otherwise}" if pulls(folder) else otherwise
+
+
+def pulls(folder: Path) -> bool:
+    """Has DVC a pointer to this folder of results?"""
+    return Path(f"{folder}.dvc").is_file()
 
 
 def at_hand(run: Run) -> "Trained":
