@@ -232,7 +232,7 @@ def export(
     """A run for other tools: a trained language model for transformers, or a training log for TensorBoard.
 
     hf writes weights, the architecture's source files, tokenizer, and a card from what was measured. transformers runs
-    these files: AutoModelForCausalLM.from_pretrained(FOLDER, trust_remote_code=True).
+    these files; the card shows how.
     """
     from allmlp.exporting import hf, tensorboard
     from allmlp.training.trained import at_hand
@@ -241,7 +241,7 @@ def export(
     if format == "hf":
         folder = START / to if to else Path.cwd() / "work/hf" / found.id
         hf.write(at_hand(found), folder)
-        print(f'AutoModelForCausalLM.from_pretrained("{folder}", trust_remote_code=True)')
+        print(f"{folder}: README.md there shows how to load it")
     else:
         folder = START / to if to else Path.cwd() / "work/tensorboard"
         tensorboard.write(found, folder / found.id)  # a folder per run: older events there are replaced

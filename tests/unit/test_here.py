@@ -1,5 +1,6 @@
 """`allmlp` alone: where one is and the one next thing; and a help in groups whose examples are right."""
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,6 @@ def test_help_lists_the_groups_in_their_order() -> None:
 def test_every_command_has_a_group_and_an_example_that_can_be_typed(name: str) -> None:
     command = COMMANDS[name]
     assert command.rich_help_panel in cli.GROUPS
-    program, verb, *words = command.epilog.removeprefix("Example: ").split()
+    program, verb, *words = shlex.split(command.epilog.removeprefix("Example: "))
     assert (program, verb) == ("allmlp", name)
     command.make_context(name, words)

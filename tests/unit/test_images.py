@@ -255,7 +255,7 @@ def test_images_that_cannot_be_trained_on_are_reported(tmp_path: Path) -> None:
         task(tmp_path / "a", patch=3)
     with pytest.raises(UserError, match=r"training images are fewer than one batch of 999"):
         task(tmp_path / "a", batch_size=999)
-    with pytest.raises(UserError, match=r"cannot be read .*Delete the folder .* run `allmlp tokenize none`"):
+    with pytest.raises(UserError, match=r"is not here, or not whole\. `allmlp tokenize none` makes it"):
         ImageFile(tmp_path / "none-00000000")
     with pytest.raises(UserError, match="images of 7 x 8 cannot be cut"):
         patches_of([7, 8, 1], 2)
