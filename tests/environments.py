@@ -13,14 +13,14 @@ DONE = "installed.txt"  # what was asked for, written when it is there
 def behind(folder: Path, packages: str) -> Path:
     """An environment with these packages, a requirement a line, and those of this one behind it. Returns its programs.
 
-    It is made again when the packages change. CalledProcessError if they cannot be had.
+    It is made again when the packages or the project's environment change. CalledProcessError if they cannot be had.
     """
-    programs = folder / "bin"
-    if not (folder / DONE).is_file() or (folder / DONE).read_text(encoding="utf-8") != packages:
+    programs, asked = folder / "bin", f"{packages.rstrip()}\n# before those of {sysconfig.get_path('purelib')}\n"
+    if not (folder / DONE).is_file() or (folder / DONE).read_text(encoding="utf-8") != asked:
         print(f"installing {' '.join(packages.split())} in {folder}", flush=True)
         venv.create(folder, with_pip=True, clear=True)
         wanted = folder / "wanted.txt"
-        wanted.write_text(packages, encoding="utf-8")
+        wanted.write_text(asked, encoding="utf-8")
         python = str(programs / "python")
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         constraint = str(PROJECT / "requirements.lock")

@@ -17,7 +17,7 @@ from allmlp.errors import UserError
 from allmlp.outlook import last_step
 from allmlp.training.gpus import machine
 
-GB = 1e9
+GB, MEMORY = 1e9, Path("/proc/meminfo")
 LEAST_MEMORY, LEAST_DISK = 4 * GB, 5 * GB  # for two trainings of scale long, and for the checkpoints of its runs
 WORKFLOW = ("snakemake", "dvc", "pydantic")  # what a machine that only trains does without
 LOCAL = "move the project to a local disk, or to a file system with locks"
@@ -89,18 +89,14 @@ def _torch() -> Iterator[Line]:
 
 
 def _room() -> Iterator[Line]:
-    try:
-        said = Path("/proc/meminfo").read_text(encoding="utf-8")
-        free = 1024 * int(re.findall(r"MemAvailable: +(\d+)", said)[0])
-        few = (
-            f"end other programs, or `--cores 1`: {LEAST_MEMORY / GB:.0f} GB are needed" if free < LEAST_MEMORY else ""
-        )
-        yield Line("memory", f"{free / GB:.1f} GB free", few)
-    except (OSError, IndexError):
-        pass  # not Linux
-    left = shutil.disk_usage(Path.cwd()).free
-    few = f"make room in {Path.cwd()}: {LEAST_DISK / GB:.0f} GB are needed" if left < LEAST_DISK else ""
-    yield Line("disk", f"{left / GB:.1f} GB free", few)
+    if MEMORY.is_file():  # on Linux
+        (free,) = re.findall(r"MemAvailable: +(\d+) kB", MEMORY.read_text(encoding="utf-8"))
+        yield _enough("memory", 1024 * int(free), LEAST_MEMORY, "end other programs, or take `--cores 1`")
+    yield _enough("disk", shutil.disk_usage(Path.cwd()).free, LEAST_DISK, f"make room in {Path.cwd()}")
+
+
+def _enough(about: str, free: float, least: float, mend: str) -> Line:
+    return Line(about, f"{free / GB:.1f} GB free", "" if free >= least else f"{mend}: {least / GB:.0f} GB are needed")
 
 
 def _locks() -> Iterator[Line]:

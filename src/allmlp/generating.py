@@ -10,16 +10,14 @@ from allmlp.sampling import generate
 from allmlp.tokens import TokenFile
 from allmlp.training.trained import Trained
 
-TOKENS, TEMPERATURE = 100, 0.7  # unless asked otherwise
-
 
 def texts(
     trained: Trained,
     prompt: str,
     *,
-    tokens: int = TOKENS,
-    temperature: float = TEMPERATURE,
-    seeds: Sequence[int] = (0,),
+    tokens: int,
+    temperature: float,
+    seeds: Sequence[int],
     step: int | None = None,
 ) -> list[str]:
     """What the weights of a step (None: the last) write after `prompt`, a text for each seed, without the prompt.

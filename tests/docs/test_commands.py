@@ -29,7 +29,6 @@ RUN = {  # command -> the words behind its own
     "make audit": ("-n",),
     "make docs": ("-n",),
     "make install": ("-n",),
-    "git checkout src results dvc.lock": (),
     "allmlp --help": (),
     "allmlp audit": ("--help",),
     "allmlp try my_mixer.py": ("--help",),
@@ -72,6 +71,7 @@ PINS = "tests/workflow/test_pins.py runs it"
 WHY_NOT = {
     "snakemake --report work/figures.html": "tests/workflow/test_snakemake_report.py runs it where results are",
     "git status --short": "prints nothing in a clean clone; tests/docs/test_tutorial.py compares the list",
+    "git checkout src results dvc.lock": "tests/docs/test_tutorial.py runs it where results are",
     "git clone ADDRESS allmlp": "all of these run in a clone",
     "dvc repro": "tests/workflow/test_nothing_to_do.py runs it where there is something to make",
     "source .venv/bin/activate": "the environment of `make`, not of the tests",

@@ -18,7 +18,13 @@ WORK, PAGES = PROJECT / "work/pages", PROJECT / "work/docs"
 
 def main() -> None:
     """Make the pages and say where they are."""
-    build(environment(), WORK / "source", PAGES)
+    try:
+        programs = environment()
+    except subprocess.CalledProcessError:
+        raise SystemExit(
+            "error: make docs: the generator's packages cannot be had; the first time needs a network"
+        ) from None
+    build(programs, WORK / "source", PAGES)
     print(f"pages: {PAGES / 'index.html'}")
 
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from allmlp import models, recipes, studies
 from allmlp.models.backbone import Block
 from allmlp.models.causal_rn import CausalRelation
+from allmlp.models.constant_attention import ConstantAttention
 from allmlp.models.dct import DCTHeads
 from allmlp.models.layers import FeedForward
 from allmlp.models.masked_mixing import Mixing
@@ -104,6 +105,20 @@ def test_the_weights_of_its_steps_are_all_weights_of_the_model_at_the_papers_siz
     real = {"vocabulary": 29, "context": 34, "d_model": 192, **SMALL[name]}
     assert found.unused() == []
     assert sum(map(found.count, found.step.leaves())) == sum(w.numel() for w in models.build(name, **real).parameters())
+
+
+def test_weights_that_two_boxes_share_have_their_number_at_the_first() -> None:
+    letters = {**LETTERS, "T": Letter("tokens", 2, 2), "D": Letter("features", 20, 192), "M": Letter("neurons", 11, 64)}
+    named = {**NAMED, "n_heads": 4, "d_mlp": "M"}
+
+    def logits(model: Any) -> Any:
+        return lambda pairs_B2: model.hidden(pairs_B2) @ model.W_U
+
+    column = Column(subject(ConstantAttention, named, letters, tokens, run=logits), "constant-attention", "x and y")
+    assert column.counts.count("the same") == 1
+    numbers = [int(count.replace(",", "")) for count in column.counts if count not in ("", "the same")]
+    unused = sum(column.subject.weights[name] for name in column.subject.unused())
+    assert sum(numbers) + unused == sum(column.subject.weights.values())
 
 
 def test_known_numbers_of_weights_and_known_shapes() -> None:

@@ -62,18 +62,22 @@ def publish(run: Run, weights: dict[str, torch.Tensor]) -> None:
 # --- allmlp generate
 
 
+def write(made: Trained, prompt: str, seeds: list[int]) -> list[str]:
+    return generating.texts(made, prompt, tokens=30, temperature=1.0, seeds=seeds)
+
+
 def test_a_text_goes_on_after_its_prompt_and_each_seed_has_its_own() -> None:
     made = trained("llama")
-    texts = generating.texts(made, "Story 7", tokens=30, temperature=1.0, seeds=[3, 4, 3])
+    texts = write(made, "Story 7", [3, 4, 3])
     assert texts[0] == texts[2] != texts[1]
-    assert generating.texts(made, "Story 8", tokens=30, temperature=1.0, seeds=[3]) != texts[:1]
-    assert generating.texts(made, "Story 7", tokens=0) == [""]
+    assert write(made, "Story 8", [3]) != texts[:1]
+    assert generating.texts(made, "Story 7", tokens=0, temperature=1.0, seeds=[0]) == [""]
 
 
 def test_a_text_ends_with_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = torch.tensor([[104, 105, 256, 106], [104, 105, 106, 107]])
     monkeypatch.setattr(generating, "generate", lambda *_, **__: ids)
-    assert generating.texts(trained("llama"), "a") == ["hi", "hijk"]
+    assert write(trained("llama"), "a", [0, 1]) == ["hi", "hijk"]
 
 
 @pytest.mark.parametrize(("task", "expected"), [("documents", [97]), ("next-token", [256, 97])])
@@ -88,7 +92,7 @@ def test_a_run_that_writes_no_text_says_so() -> None:
     with pytest.raises(UserError, match=r"reads no text: its task is 'copying', without a corpus"):
         generating.text_of(tiny.run("llama"))
     with pytest.raises(UserError, match=r"does not write text: 'mixer-autoencoder' trained on 'autoencode'"):
-        generating.texts(trained("mixer-autoencoder", task="autoencode"), "a")
+        write(trained("mixer-autoencoder", task="autoencode"), "a", [0])
 
 
 def test_checkpoints_that_are_not_here_name_what_brings_them() -> None:

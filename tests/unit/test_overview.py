@@ -11,6 +11,7 @@ import pytest
 
 from allmlp import differing, overview, params, showing
 from allmlp.errors import UserError
+from allmlp.layered import SCALES
 from allmlp.plan import Plan
 from tests.conftest import PROJECT, git
 
@@ -119,7 +120,11 @@ def test_the_plan_of_every_scale_is_shown_without_torch() -> None:
         "for scale in SCALES: overview.show(load_plan(changes={'scale': scale}), False, 'table')\n"
         "assert 'torch' not in sys.modules, 'run `allmlp check --fix`'"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=PROJECT, capture_output=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+    assert [line for line in done.stdout.splitlines() if line.startswith("scale ")] == [
+        f"scale {scale}" for scale in SCALES
+    ]
 
 
 def test_a_run_is_shown_from_its_settings_to_its_files(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

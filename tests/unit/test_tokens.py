@@ -188,8 +188,10 @@ def test_a_killed_writer_is_cleaned_up_and_a_running_one_left_alone(tmp_path: Pa
 
 def test_opening_is_verified_once_per_process(tokens: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     TokenFile(tokens)
-    monkeypatch.setattr("allmlp.paths.file_sha256", lambda path: pytest.fail(f"{path} is read again"))
+    read: list[Path] = []
+    monkeypatch.setattr("allmlp.paths.file_sha256", read.append)
     TokenFile(tokens)
+    assert read == []
 
 
 def test_meta_names_the_type_and_every_file(tokens: Path) -> None:

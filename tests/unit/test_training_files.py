@@ -239,14 +239,20 @@ def test_a_log_or_weights_that_are_damaged_name_the_way_out(damage) -> None:  # 
     assert str(refused.value).endswith(way_out)
 
 
-def test_a_model_has_its_weights_and_is_in_eval_mode() -> None:
-    run = tiny.run("transformer", keep=())
+def with_weights(run: Run, name: str) -> dict[str, torch.Tensor]:
+    """Publish the run with true weights in one file; returns them."""
     torch.manual_seed(3)
-    expected = models.build(run.architecture, **run.hyperparameters).state_dict()
+    weights = models.build(run.architecture, **run.hyperparameters).state_dict()
     published(run, 12)
     files = read_manifest(run.folder)
-    files["final.safetensors"] = write_tensors(run.folder / "final.safetensors", expected)
+    files[f"{name}.safetensors"] = write_tensors(run.folder / f"{name}.safetensors", weights)
     write_json(run.folder / "manifest.json", files)
+    return weights
+
+
+def test_a_model_has_its_weights_and_is_in_eval_mode() -> None:
+    run = tiny.run("transformer", keep=())
+    expected = with_weights(run, "final")
     model = Trained(run).model()
     assert not model.training
     assert all(torch.equal(value, expected[name]) for name, value in model.state_dict().items())
@@ -257,12 +263,7 @@ def test_a_model_has_its_weights_and_is_in_eval_mode() -> None:
 
 def test_a_model_of_a_kept_step_has_that_step_s_weights() -> None:
     run = tiny.run("transformer", keep=(3,))
-    torch.manual_seed(4)
-    expected = models.build(run.architecture, **run.hyperparameters).state_dict()
-    published(run, 12)
-    files = read_manifest(run.folder)
-    files["step-3.safetensors"] = write_tensors(run.folder / "step-3.safetensors", expected)
-    write_json(run.folder / "manifest.json", files)
+    expected = with_weights(run, "step-3")
     assert all(torch.equal(value, expected[name]) for name, value in Trained(run).model(3).state_dict().items())
 
 

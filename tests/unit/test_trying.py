@@ -70,13 +70,19 @@ def test_constants_of_the_default_type_do_not_hinder_the_check(tmp_path: Path) -
     file = tmp_path / "mixer.py"
     file.write_text(of("torch.ones(x.shape[1], x.shape[1]).tril() @ self.out(x)"))
     check(file)
+    file.write_text(of("torch.ones(x.shape[1], x.shape[1]) @ self.out(x)"))
+    with pytest.raises(UserError, match="not causal"):
+        check(file)
 
 
 def test_a_scalar_parameter_is_audited_too(tmp_path: Path) -> None:
     file = tmp_path / "mixer.py"
-    text = of("self.out(x.cumsum(1)) * self.scale")
-    file.write_text(text.replace("self.out =", "self.scale = nn.Parameter(torch.ones(())); self.out ="))
+    scaled = BUILT.replace("self.out =", "self.scale = nn.Parameter(torch.zeros(())); self.out =") + FORWARD
+    file.write_text(f"{scaled}self.out(x.cumsum(1)) * self.scale\n")
     check(file)
+    file.write_text(f"{scaled}self.out(x) + self.scale * x.flip(1)\n")  # as it begins, it multiplies the leak by zero
+    with pytest.raises(UserError, match="not causal"):
+        check(file)
 
 
 def test_the_example_of_the_page_is_tried_and_git_stays_clean(tmp_path: Path) -> None:

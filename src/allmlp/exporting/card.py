@@ -8,7 +8,6 @@ import pandas as pd
 
 from allmlp import store, studies
 from allmlp.columns import Column
-from allmlp.generating import TEMPERATURE, TOKENS
 from allmlp.report import answer
 from allmlp.report.headings import heading
 from allmlp.report.render import templates
@@ -17,30 +16,23 @@ from allmlp.showing import claims_of
 from allmlp.tokens import TokenFile
 from allmlp.training.trained import Trained
 
-TEMPLATE = "card.md.j2"
-
 
 def text(trained: Trained, file: TokenFile, folder: Path, sources: list[str], has_tokenizer: bool) -> str:
     """README.md of the folder; `file`: the run's tokens, `sources`: the Python files in the folder."""
     run, corpora = trained.run, {trained.run.corpus or "": {"spec": file.meta.get("source", {})}}
-    return (
-        templates()
-        .get_template(TEMPLATE)
-        .render(
-            run=run,
-            folder=folder.name,
-            paper=studies.about(run.study)["paper"],
-            parameters=sum(weight.numel() for weight in trained.model().parameters()),
-            rate=trained.learning_rate,
-            ending=trained.ending,
-            text=answer.text(run.corpus or "", corpora),
-            measured=list(_measured(run)),
-            claims=list(claims_of(run)),
-            sources=sources,
-            has_tokenizer=has_tokenizer,
-            tokens=TOKENS,
-            temperature=TEMPERATURE,
-        )
+    template = templates().get_template("card.md.j2")
+    return template.render(
+        run=run,
+        folder=folder.name,
+        paper=studies.about(run.study)["paper"],
+        parameters=sum(weight.numel() for weight in trained.model().parameters()),
+        rate=trained.learning_rate,
+        ending=trained.ending,
+        text=answer.text(run.corpus or "", corpora),
+        measured=list(_measured(run)),
+        claims=list(claims_of(run)),
+        sources=sources,
+        has_tokenizer=has_tokenizer,
     )
 
 
@@ -53,9 +45,5 @@ def _measured(run: Run) -> Iterator[dict[str, Any]]:
             row = stored.rows(key).to_pandas().iloc[0]
             for name, column in columns.items():
                 if column.kind == "numeric" and pd.notna(row[name]):
-                    yield {
-                        "measure": measure,
-                        "name": heading(name),
-                        "value": f"{row[name]:.4g}",
-                        "meaning": column.meaning,
-                    }
+                    value = f"{row[name]:.4g}"
+                    yield {"measure": measure, "name": heading(name), "value": value, "meaning": column.meaning}

@@ -1,7 +1,5 @@
 """`--format hf`: a trained language model as a folder that `transformers` loads.
 
-    README.md there shows the call.
-
 The folder holds the architecture's own source files (`sources`), so it works where allmlp is not installed; the
 tokenizer, where `transformers` has one of its kind (`tokenizer`); and a card made from what was measured (`card`).
 """

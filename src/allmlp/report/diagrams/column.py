@@ -1,6 +1,6 @@
 """A model as a column: a box for each step, arrows with shapes between them, frames around open modules."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from allmlp.report.diagrams.folding import Frame, Rows
@@ -41,7 +41,7 @@ class Column:
         self.rows = Rows.of(subject.step)
         self.jumps = jumps(self.rows)
         self.labels = [label(step, subject.sizes) for step in self.rows.steps]
-        self.counts = [f"{count:,}" if (count := subject.count(step)) else "" for step in self.rows.steps]
+        self.counts = list(_counted(subject, self.rows.steps))
         deepest = max((frame.depth + 1 for frame in self.rows.frames), default=0)
         self.inset = deepest * INDENT
         self.lanes = (1 + max((jump.lane for jump in self.jumps), default=-1)) * LANE
@@ -131,6 +131,15 @@ class Column:
         end = self.tops[jump.end] + BOX / 2
         start = begin + GAP / 2
         pen.arrow((middle, top + start), (x, top + start), (x, top + end), (middle - self.box / 2, top + end))
+
+
+def _counted(subject: Subject, steps: Sequence[Step]) -> Iterator[str]:
+    """Beside each step the numbers in its weights; those of an earlier step are not counted again."""
+    counted: set[str] = set()
+    for step in steps:
+        new = subject.count(step, counted)
+        counted.update(weight for leaf in step.leaves() for weight in leaf.weights)
+        yield f"{new:,}" if new else "the same" if step.weights else ""
 
 
 def _turned(made: str, read: str) -> str:

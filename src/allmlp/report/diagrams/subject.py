@@ -1,6 +1,6 @@
 """A model to be drawn: traced at small sizes, its weights counted at the paper's."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,10 @@ class Subject:
     sizes: Sizes
     weights: dict[str, int]
 
-    def count(self, step: Step) -> int:
-        """Numbers in the parameters of a step."""
-        return sum(self.weights[name] for leaf in step.leaves() for name in dict.fromkeys(leaf.weights))
+    def count(self, step: Step, but: Collection[str] = ()) -> int:
+        """Numbers in the parameters of a step, but those named."""
+        names = {name for leaf in step.leaves() for name in leaf.weights}
+        return sum(self.weights[name] for name in names.difference(but))
 
     def unused(self) -> list[str]:
         """Parameters that no step uses."""

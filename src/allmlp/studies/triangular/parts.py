@@ -1,5 +1,7 @@
 """Rows of a measurement that belong together: the study's parts, and its variants."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -11,7 +13,11 @@ RATES = (  # for captions: true of every scale
     "Learning rates: where the scale searches, each one's own, chosen on a seed that nothing else uses with one budget "
     "for all; else one that is set for all, at the paper's scale the printed one."
 )
-RATES_OF_VARIANTS = f"{RATES} The discounted mask takes the averaging one's."
+OF_VARIANTS: dict[str, Any] = {  # of what shows the comparison of all variants
+    "claims": ["004-2", "004-3", "004-4", "004-5", "004-own-1", "004-own-2"],
+    "parts": [COMPARISON],
+    "values": {"rates": f"{RATES} The discounted mask takes the averaging one's."},
+}
 
 
 def variants(rows: pd.DataFrame, *names: str) -> pd.DataFrame:

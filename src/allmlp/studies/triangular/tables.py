@@ -5,7 +5,7 @@ import pandas as pd
 from allmlp.report.exhibits import Paper, table
 from allmlp.studies.overlap import one_line
 from allmlp.studies.seeds import summary
-from allmlp.studies.triangular.parts import COMPARISON, RATES_OF_VARIANTS, SEARCH, searched
+from allmlp.studies.triangular.parts import OF_VARIANTS, SEARCH, searched
 from allmlp.studies.triangular.printed import OF_THE_PAPER
 
 
@@ -85,9 +85,7 @@ def marked(text: str, start: int, stop: int) -> str:
 @table(
     "Variants of the model in numbers",
     where="Sections 2 and 3, which print no loss",
-    claims=["004-2", "004-3", "004-4", "004-5", "004-own-1", "004-own-2"],
-    parts=[COMPARISON],
-    values={"rates": RATES_OF_VARIANTS},
+    **OF_VARIANTS,
 )
 def variants(learning: pd.DataFrame) -> pd.DataFrame:
     """Mean over seeds with 95 % t intervals (empty for one seed): held-out loss in nats per token early (over the

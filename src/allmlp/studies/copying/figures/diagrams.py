@@ -1,11 +1,15 @@
 """The paper's drawing of a block and its linear form, drawn from the models here."""
 
+from typing import Any
+
 from matplotlib.figure import Figure
 
 from allmlp.report.diagrams import REACHING, READING
 from allmlp.report.exhibits import figure
 
 VALUES = {"reading": READING, "reaching": REACHING}
+# of the paper, for strings of 16
+SIZES: dict[str, Any] = {"vocabulary": 29, "context": 34, "d_model": 192, "n_blocks": 12}
 
 
 @figure("The causal relation network, as it runs here", where="Figure 1", claims=["002-10"], values=VALUES)
@@ -17,19 +21,10 @@ def causal_rn_diagram() -> Figure:
     """
     from allmlp.models.causal_rn import CausalRelation, CausalRN
     from allmlp.report.diagrams.board import Squares, board, sizes_of
-    from allmlp.report.diagrams.column import Column
+    from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.reach import reach
-    from allmlp.report.diagrams.sizes import Letter
-    from allmlp.report.diagrams.subject import subject, tokens
 
-    letters = {
-        "B": Letter("sequences", 17),
-        "T": Letter("tokens", 5, 34),
-        "D": Letter("features", 7, 192),
-        "V": Letter("tokens of the vocabulary", 13, 29),
-    }
-    named = {"vocabulary": "V", "context": "T", "d_model": "D", "n_blocks": 12}
-    drawn = Column(subject(CausalRN, named, letters, tokens), "causal-rn", "tokens")
+    drawn = language_model(CausalRN, "causal-rn", **SIZES)
     found = reach(CausalRelation(8, 8), 8, 8)
     pairs = Squares(found, "pairs of tokens\nthat are summed", down="token j ↓", across="token i →")
     return board(drawn, pairs, notes=sizes_of(drawn))
@@ -47,18 +42,9 @@ def linear_causal_rn_diagram() -> Figure:
     from allmlp.models.causal_rn import CausalRelation
     from allmlp.models.linear_causal_rn import LinearCausalRN
     from allmlp.report.diagrams.board import Squares, board, sizes_of
-    from allmlp.report.diagrams.column import Column
+    from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.reach import reach
-    from allmlp.report.diagrams.sizes import Letter
-    from allmlp.report.diagrams.subject import subject, tokens
 
-    letters = {
-        "B": Letter("sequences", 17),
-        "T": Letter("tokens", 5, 34),
-        "D": Letter("features", 7, 192),
-        "V": Letter("tokens of the vocabulary", 13, 29),
-    }
-    named = {"vocabulary": "V", "context": "T", "d_model": "D", "n_blocks": 12}
-    drawn = Column(subject(LinearCausalRN, named, letters, tokens), "linear-causal-rn", "tokens")
+    drawn = language_model(LinearCausalRN, "linear-causal-rn", **SIZES)
     seen = reach(CausalRelation(8, 8, pre_norm="approximate"), 8, 8)
     return board(drawn, Squares(seen, "tokens that reach\na token"), notes=sizes_of(drawn))

@@ -1,9 +1,13 @@
 """The paper's drawings of its models, drawn from the models here."""
 
+from typing import Any
+
 from matplotlib.figure import Figure
 
 from allmlp.report.diagrams import READING
 from allmlp.report.exhibits import figure
+
+SIZES: dict[str, Any] = {"vocabulary": 50257, "d_model": 512}  # of the paper's models
 
 
 @figure("The MLP, as it runs here", where="Figure 2", claims=["000-14"], values={"reading": READING})
@@ -13,19 +17,11 @@ def mlp_diagram() -> Figure:
     """
     from allmlp.models.mlp import LastTokenMLP
     from allmlp.report.diagrams.board import board, sizes_of
-    from allmlp.report.diagrams.column import Column
+    from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.sizes import Letter
-    from allmlp.report.diagrams.subject import subject, tokens
 
-    letters = {
-        "B": Letter("sequences", 17),
-        "T": Letter("tokens", 5, 15),
-        "D": Letter("features", 7, 512),
-        "M": Letter("neurons of a block", 11, 16384),
-        "V": Letter("tokens of the vocabulary", 13, 50257),
-    }
-    named = {"vocabulary": "V", "context": "T", "d_model": "D", "d_mlp": "M", "n_blocks": 2}
-    drawn = Column(subject(LastTokenMLP, named, letters, tokens), "mlp", "tokens")
+    neurons = {"M": Letter("neurons of a block", 11, 16384)}
+    drawn = language_model(LastTokenMLP, "mlp", letters=neurons, d_mlp="M", context=15, n_blocks=2, **SIZES)
     return board(drawn, notes=sizes_of(drawn))
 
 
@@ -40,21 +36,13 @@ def dct_mlp_diagram() -> Figure:
     from allmlp.models.dct import DCTMLP, DCTHeads
     from allmlp.models.sliding_dct import SlidingDCT
     from allmlp.report.diagrams.board import Squares, board, sizes_of
-    from allmlp.report.diagrams.column import Column
+    from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.reach import reach
     from allmlp.report.diagrams.sizes import Letter
-    from allmlp.report.diagrams.subject import subject, tokens
 
-    letters = {
-        "B": Letter("sequences", 17),
-        "T": Letter("tokens", 5, 2048),
-        "H": Letter("heads", 2, 16),
-        "K": Letter("features of a head", 7, 32),
-        "D": Letter("features", 14, 512),
-        "V": Letter("tokens of the vocabulary", 13, 50257),
-    }
-    named = {"vocabulary": "V", "context": "T", "d_model": "D", "n_heads": "H", "n_blocks": 6, "frequencies": 4}
-    drawn = Column(subject(DCTMLP, named, letters, tokens, closed=(SlidingDCT,)), "dct-mlp", "tokens")
+    of_heads = {"H": Letter("heads", 2, 16), "K": Letter("features of a head", 7, 32)}
+    sizes = {**SIZES, "context": 2048, "n_blocks": 6, "frequencies": 4, "n_heads": "H"}
+    drawn = language_model(DCTMLP, "dct-mlp", letters=of_heads, traced_width=14, closed=(SlidingDCT,), **sizes)
     heads = DCTHeads(16, 12, n_heads=8, frequencies=2)
 
     def last(x_BTD: torch.Tensor) -> torch.Tensor:

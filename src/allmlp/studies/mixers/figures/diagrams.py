@@ -8,6 +8,8 @@ from allmlp.report.diagrams import REACHING, READING
 from allmlp.report.exhibits import figure
 
 VALUES = {"reading": READING, "reaching": REACHING}
+# of the article's language models
+SIZES: dict[str, Any] = {"vocabulary": 4096, "context": 512, "d_model": 1024, "n_blocks": 8}
 
 
 @figure(
@@ -26,19 +28,10 @@ def mixer_diagram() -> Figure:
     from allmlp.models.masked_mixer import MaskedMixer
     from allmlp.models.masked_mixing import Mixing
     from allmlp.report.diagrams.board import Squares, Stack, board, sizes_of
-    from allmlp.report.diagrams.column import Column
+    from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.reach import reach
-    from allmlp.report.diagrams.sizes import Letter
-    from allmlp.report.diagrams.subject import subject, tokens
 
-    letters = {
-        "B": Letter("sequences", 17),
-        "T": Letter("tokens", 5, 512),
-        "D": Letter("features", 7, 1024),
-        "V": Letter("tokens of the vocabulary", 13, 4096),
-    }
-    named = {"vocabulary": "V", "context": "T", "d_model": "D", "n_blocks": 8, "kernel": 4}
-    drawn = Column(subject(MaskedMixer, named, letters, tokens), "masked-mixer, kernel 4", "tokens")
+    drawn = language_model(MaskedMixer, "masked-mixer, kernel 4", kernel=4, **SIZES)
     mixing = Mixing(8, 8, kernel=4)
 
     def over_features(x_BFT: torch.Tensor) -> torch.Tensor:
@@ -99,19 +92,10 @@ def hybrid_diagram() -> Figure:
     from allmlp.models.hybrid import Hybrid
     from allmlp.models.llama import RopeAttention
     from allmlp.report.diagrams.board import Squares, board, sizes_of
-    from allmlp.report.diagrams.column import Column
+    from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.reach import reach
-    from allmlp.report.diagrams.sizes import Letter
-    from allmlp.report.diagrams.subject import subject, tokens
 
-    letters = {
-        "B": Letter("sequences", 17),
-        "T": Letter("tokens", 5, 512),
-        "D": Letter("features", 8, 1024),
-        "V": Letter("tokens of the vocabulary", 13, 4096),
-    }
-    named = {"vocabulary": "V", "context": "T", "d_model": "D", "n_blocks": 8}
-    drawn = Column(subject(Hybrid, named, letters, tokens, closed=(RopeAttention,)), "hybrid", "tokens")
+    drawn = language_model(Hybrid, "hybrid", traced_width=8, closed=(RopeAttention,), **SIZES)
     (block,) = Hybrid(vocabulary=8, context=8, d_model=8, n_blocks=1).blocks
     return board(drawn, Squares(reach(block, 8, 8), "tokens that reach\na token"), notes=sizes_of(drawn))
 

@@ -8,10 +8,11 @@ from allmlp.report.exhibits import figure
 
 @figure("The network, as it runs here", where="Figure 1", claims=["003-8"], values={"reading": READING})
 def network_diagram() -> Figure:
-    """{reading} Every attention weight is one half. So the residual stream is a row of one table, chosen by the first
-    token, plus a row of another, chosen by the second. The tables are made first, without the tokens: from the
-    embeddings, and from the product of the values' and outputs' matrices over all heads. The paper's drawing adds what
-    is known of each part; here that is in the figures of angles, sums and errors.
+    """{reading} `the same`: the weights of the box above. Every attention weight is one half. So the residual
+    stream is a row of one table, chosen by the first token, plus a row of another, chosen by the second. The tables
+    are made first, without the tokens: from the embeddings, and from the product of the values' and outputs'
+    matrices over all heads. The paper's drawing adds what is known of each part; here that is in the figures of
+    angles, sums and errors.
     """
     from collections.abc import Callable
 

@@ -1,6 +1,7 @@
 """The paper's drawings of its mask and its model, drawn from the model here."""
 
 from fractions import Fraction
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -13,9 +14,9 @@ SHOWN = 5  # tokens of the paper's drawing of the mask
 @figure("The averaging mask", where="Figure 1", claims=["004-2", "004-8"])
 def averaging_mask_diagram() -> Figure:
     """The first rows of the mask by which the weights over time are multiplied, as the model holds it. Output token t
-    (down) reads input tokens up to t (across), each with the same share; above the diagonal is nothing. Left: without a
-    discount, as the model is trained. Right: with a discount of one half, far stronger than the paper's 0.9999, so that
-    it can be seen.
+    (down) reads input tokens up to t (across); above the diagonal is nothing. Left: without a discount, as the model is
+    trained: all tokens have the same share. Right: with a discount of one half, far stronger than the paper's 0.9999,
+    so that it can be seen.
     """
     import numpy as np
 
@@ -44,20 +45,13 @@ def model_diagram() -> Figure:
     """
     from allmlp.models.triangular import Triangular, TriangularMixing
     from allmlp.report.diagrams.board import Squares, Stack, board, sizes_of
-    from allmlp.report.diagrams.column import Column
+    from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.reach import reach
     from allmlp.report.diagrams.sizes import Letter
-    from allmlp.report.diagrams.subject import subject, tokens
 
-    letters = {
-        "B": Letter("sequences", 17),
-        "T": Letter("tokens", 5, 430),
-        "D": Letter("features", 7, 768),
-        "E": Letter("features of an embedding", 11, 1024),
-        "V": Letter("tokens of the vocabulary", 13, 1092),
-    }
-    named = {"vocabulary": "V", "context": "T", "d_model": "D", "n_blocks": 17, "d_vocabulary": "E"}
-    drawn = Column(subject(Triangular, named, letters, tokens), "triangular", "tokens")
+    wide = {"E": Letter("features of an embedding", 11, 1024)}
+    sizes: dict[str, Any] = {"vocabulary": 1092, "context": 430, "d_model": 768, "n_blocks": 17}
+    drawn = language_model(Triangular, "triangular", letters=wide, d_vocabulary="E", **sizes)
     found = {"one triangle": TriangularMixing(8, 8, layers=1), "two triangles": TriangularMixing(8, 8, layers=2)}
     seen = [Squares(reach(mixing, 8, 8), f"{name}: tokens\nthat reach a token") for name, mixing in found.items()]
     return board(drawn, Stack(*seen), notes=sizes_of(drawn))

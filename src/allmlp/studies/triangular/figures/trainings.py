@@ -10,7 +10,7 @@ from allmlp.report import plots, style
 from allmlp.report.exhibits import Paper, figure
 from allmlp.report.statistics import t_interval
 from allmlp.studies.seeds import curve
-from allmlp.studies.triangular.parts import ALONE, COMPARISON, FINE_TUNING, RATES, RATES_OF_VARIANTS
+from allmlp.studies.triangular.parts import ALONE, FINE_TUNING, OF_VARIANTS, RATES
 from allmlp.studies.triangular.printed import MULTIPLE, PRINTED
 from allmlp.studies.triangular.runs import PUBLISHED
 
@@ -35,9 +35,7 @@ FINE: dict[str, Any] = {"markersize": 2.5, "linewidth": 1.0, "capsize": 1.5}
 @figure(
     "Masks, triangles, activations and forms",
     where="Figures 1, 4 and 5, which show the variants and no loss",
-    claims=["004-2", "004-3", "004-4", "004-5", "004-own-1", "004-own-2"],
-    parts=[COMPARISON],
-    values={"rates": RATES_OF_VARIANTS},
+    **OF_VARIANTS,
 )
 def loss_curves(loss_curve: pd.DataFrame) -> Figure:
     """Loss on held-out documents in nats per token against training steps, mean over seeds and 95 % t interval; with
@@ -67,9 +65,7 @@ COLUMNS = {"early_nats": "early (mean over the first quarter)", "end_nats": "at 
 @figure(
     "What each variant costs",
     where="Sections 2 and 3",
-    claims=["004-2", "004-3", "004-4", "004-5", "004-own-1", "004-own-2"],
-    parts=[COMPARISON],
-    values={"rates": RATES_OF_VARIANTS},
+    **OF_VARIANTS,
 )
 def differences(learning: pd.DataFrame) -> Figure:
     """Held-out loss of each variant minus that of the model as published (two triangles, averaging mask, sine) of the
