@@ -61,9 +61,14 @@ class Batch:
         return max(run.gpus for run in self.runs)
 
     @property
+    def cores(self) -> int:
+        """CPU cores that the process needs."""
+        return max(run.processes * run.threads for run in self.runs)
+
+    @property
     def memory_mb(self) -> int:
         """A generous guess for a batch system: a GPU job stages its data in host memory."""
-        return 16000 if self.gpus else 4000
+        return 16000 * self.gpus or 4000 * self.cores
 
 
 def cut(runs: Iterable[Run], wanted: Container[str]) -> list[Batch]:

@@ -14,14 +14,15 @@ def train_runs(runs: list[Run]) -> None:
     runs = sorted(runs, key=lambda run: run.depth)  # parents first
     kind = "cuda" if any(run.device == "cuda" for run in runs) else "cpu"
     keep_freed_blocks()
-    with lease(kind):
-        from allmlp.training import checkpoint, environment, relatives  # import torch: only once the device is chosen
+    with lease(kind, count=max(run.processes for run in runs)):
+        # they import torch: only once the device is chosen
+        from allmlp.training import checkpoint, environment, launching, relatives
 
         relatives.require_relatives(runs)
         print("; ".join(environment.provenance(kind).values()), flush=True)
         for run in runs:
             deadline.leave_if_passed(run.id)
-            checkpoint.produce(run)
+            launching.train(run)
         for run in runs:
             checkpoint.forget(run)
 

@@ -22,6 +22,8 @@ class Run:
     `search` are runs that differ in learning rate: the rate of the one with the lowest last held-out loss replaces
     `optimiser["learning_rate"]`. `tested` are steps at which the held-out loss is taken besides those of `keep`.
 
+    `processes` train the run together, each with a device of its own on CUDA. `threads` are those of one process.
+
     `keeps_state` publishes the last state of the optimiser too, for a longer twin: a run with the same settings except
     `steps` and `keep`, which names this one as `shorter` and continues it. Its bits are those of a training from the
     beginning. Without the shorter twin it is trained from the beginning, so no id depends on `shorter`.
@@ -47,6 +49,7 @@ class Run:
     compile: bool = False
     device: str = "cpu"
     threads: int = 1
+    processes: int = 1
     parent: str | None = None
     continues: bool = False
     search: tuple[str, ...] = ()
@@ -88,6 +91,7 @@ class Run:
             "search": list(self.search),
             "tested": list(self.tested),
             "keeps_state": self.keeps_state,
+            "processes": self.processes if self.processes > 1 else 0,
         }
         return {key: value for key, value in used.items() if value}
 
@@ -118,7 +122,7 @@ class Run:
     @property
     def gpus(self) -> int:
         """Devices that the run occupies."""
-        return 1 if self.device == "cuda" else 0
+        return self.processes if self.device == "cuda" else 0
 
     @property
     def folder(self) -> Path:

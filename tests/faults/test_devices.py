@@ -39,7 +39,7 @@ def machine(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ALLMLP_FAKE_DEVICES", "4")
     monkeypatch.setenv("ALLMLP_DEVICES_FOLDER", str(tmp_path / "devices"))
-    monkeypatch.setattr(devices, "_used", None)
+    monkeypatch.setattr(devices, "_used", ())
     monkeypatch.setattr(devices, "_cuda_started", lambda: False)
 
 

@@ -14,6 +14,7 @@ from allmlp.training.building import build_task
 from allmlp.training.loop import Training, learning_rate, moved, validation_loss
 from allmlp.training.loss import cross_entropy
 from allmlp.training.relatives import Choice
+from allmlp.training.state import tensors_of
 from tests import tiny
 from tests.tiny import Uneven
 
@@ -88,7 +89,7 @@ def test_the_validation_loss_is_the_mean_over_targets_not_over_batches(tmp_path:
     tokens, targets = (torch.cat([batch[place] for batch in batches]) for place in (0, 1))
     with torch.no_grad():
         mean = cross_entropy(training.model.eval()(tokens), targets, torch.float32).item()
-    assert validation_loss(training.model, training.held_out_loss, batches, "cpu") == pytest.approx(mean, rel=1e-5)
+    assert validation_loss(training.loss, batches, "cpu") == pytest.approx(mean, rel=1e-5)
 
 
 def test_one_update_is_adamw_with_clipping_in_float64(tmp_path: Path) -> None:
@@ -195,7 +196,7 @@ def test_a_training_goes_on_from_its_saved_state(tmp_path: Path) -> None:
         first.step += 1
     first.keep("step-3")
     assert first.kept == {"step-3.safetensors": paths.file_sha256(tmp_path / "step-3.safetensors")}
-    first.work.save(3, first.model, first.optimiser, 7.5, first.kept)
+    first.work.save(3, tensors_of(first.model, first.optimiser), 7.5, first.kept)
     second = Training(run, tmp_path)
     assert (second.step, second.seconds, second.kept) == (3, 7.5, first.kept)
     assert second.update() == first.update()
@@ -256,7 +257,7 @@ def test_the_loss_has_its_own_precision_and_the_model_s_may_be_half(tmp_path: Pa
     training = Training(run, tmp_path / "double")
     batch = training.task.batch(run.seed, 0)
     exact = cross_entropy(training.model(batch.tokens), batch.targets, torch.float64).item()
-    assert training.held_out_loss(batch)[0].dtype == torch.float64
+    assert training.loss(batch)[0].dtype == torch.float64
     assert training.update()["loss"] == pytest.approx(exact, rel=1e-14)
     half = Training(tiny.run("transformer", precision="bfloat16"), tmp_path / "half").update()["loss"]
     assert half == pytest.approx(exact, rel=1e-2)

@@ -36,14 +36,14 @@ def test_a_training_leaves_its_log_its_kept_weights_and_its_held_out_losses(
 ) -> None:
     run = held_out_run()
     training = held_out_training(tmp_path, run)
-    first = validation_loss(training.model, training.held_out_loss, training.held_out, "cpu")
+    first = validation_loss(training.loss, training.held_out, "cpu")
     initial = {name: value.clone() for name, value in training.model.state_dict().items()}
     training.train()
     log = training.work.log()
     assert log.step.tolist() == list(range(6))
     assert log.index[log.validation_loss.notna()].tolist() == [0, 3, 5]
     assert log.validation_loss[0] == first
-    last = validation_loss(training.model, training.held_out_loss, training.held_out, "cpu")
+    last = validation_loss(training.loss, training.held_out, "cpu")
     assert training.final_validation == last != first
     assert (training.step, training.diverged) == (6, False)
     assert training.kept == {
@@ -64,14 +64,15 @@ def test_held_out_losses_are_taken_in_eval_mode_without_gradients_and_training_g
     training = held_out_training(tmp_path, held_out_run())
     modes: list[tuple[bool, bool, str]] = []
 
-    def loss(batch: Batch) -> tuple[torch.Tensor, None]:
+    def forward(batch: Batch) -> tuple[torch.Tensor, None]:
         modes.append((training.model.training, torch.is_grad_enabled(), batch.tokens.device.type))
         return torch.tensor(2.0), None
 
-    assert validation_loss(training.model, loss, training.held_out, "meta") == 2.0  # type: ignore[arg-type]
+    training.loss.forward = forward  # type: ignore[assignment,method-assign]
+    assert validation_loss(training.loss, training.held_out, "meta") == 2.0
     assert modes == [(False, False, "meta")] * 3
     assert training.model.training
-    assert validation_loss(training.model, loss, [], "cpu") is None  # type: ignore[arg-type]
+    assert validation_loss(training.loss, [], "cpu") is None
 
 
 def test_without_a_held_out_split_no_such_loss_is_logged(tmp_path: Path) -> None:
@@ -107,13 +108,13 @@ def test_states_are_saved_every_thirty_seconds_with_the_seconds_of_the_updates_a
     run = held_out_run(keep=(5,), tested=())
     clock = Clock(build_task(run), monkeypatch)
     training = Training(run, tmp_path, task=clock)  # type: ignore[arg-type]
-    plain = training.held_out_loss
+    plain = training.loss.forward
 
     def slow(batch: Batch) -> tuple[torch.Tensor, torch.Tensor | None]:
-        clock.now += 300.0  # of three held-out batches
+        clock.now += 0.0 if training.model.training else 300.0  # of three held-out batches
         return plain(batch)
 
-    training.held_out_loss, training.seconds = slow, 7.0  # type: ignore[assignment]
+    training.loss.forward, training.seconds = slow, 7.0  # type: ignore[method-assign]
     training.train()
     assert training.seconds == pytest.approx(97.0)
     (state,) = tmp_path.glob("state-*.json")  # after 45 seconds, not after 30

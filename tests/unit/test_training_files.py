@@ -109,7 +109,7 @@ def test_a_saved_state_is_restored_to_the_bit_and_goes_on_alike(here: Path) -> N
     work, (model, optimiser) = WorkFolder(here / "deep/work"), training(3)
     kept = {"step-0.safetensors": write_tensors(here / "deep/work/step-0.safetensors", {})}
     logged(work, 3)
-    work.save(3, model, optimiser, 1.5, kept)
+    work.save(3, tensors_of(model, optimiser), 1.5, kept)
     other, fresh = training(0)
     found = WorkFolder(here / "deep/work").restore(other, fresh)
     sha256 = paths.file_sha256(here / "deep/work/state-3.safetensors")
@@ -131,10 +131,10 @@ def test_a_saved_state_is_restored_to_the_bit_and_goes_on_alike(here: Path) -> N
 def test_the_two_newest_states_are_kept(here: Path) -> None:
     work, trained = WorkFolder(here / "work"), training(1)
     for step in (2, 9, 10):
-        work.save(step, *trained, 0.0, {})
+        work.save(step, tensors_of(*trained), 0.0, {})
     assert names(here / "work") == [f"state-{step}.{end}" for step in (10, 9) for end in ("json", "safetensors")]
     (here / "work/state-9.safetensors").unlink()
-    work.save(11, *trained, 0.0, {})
+    work.save(11, tensors_of(*trained), 0.0, {})
     assert names(here / "work") == [f"state-{step}.{end}" for step in (10, 11) for end in ("json", "safetensors")]
 
 
@@ -145,8 +145,8 @@ def test_a_damaged_state_leaves_the_older_one_and_the_log_before_it(
     work, early, late = WorkFolder(here / "work"), training(2), training(4)
     logged(work, 4)
     work.append_log([{"step": 4}])
-    work.save(2, *early, 0.0, {})
-    work.save(4, *late, 0.0, {})
+    work.save(2, tensors_of(*early), 0.0, {})
+    work.save(4, tensors_of(*late), 0.0, {})
     (here / "work" / damaged).write_bytes(b"{")
     model, optimiser = training(0)
     found = work.restore(model, optimiser)
@@ -167,7 +167,7 @@ def test_without_a_state_the_log_begins_again(here: Path) -> None:
     work.append_log([{"step": 0, "loss": 1.0}, {"step": 1, "loss": 0.5}])
     with (here / "work/log.jsonl").open("a") as stream:
         stream.write('{"step": 2, "lo')  # cut off by a kill
-    work.save(2, model, optimiser, 0.0, {})
+    work.save(2, tensors_of(model, optimiser), 0.0, {})
     assert work.restore(model, optimiser) is not None
     assert work.log().to_dict("list") == {"step": [0, 1], "loss": [1.0, 0.5]}
     for file in (here / "work").glob("state-*"):

@@ -6,6 +6,7 @@ for batch in plan.untrained:
         output:    batch.checkpoints
         log:       f"logs/train/{batch.name}.log"
         params:    runs=batch.ids
+        threads:   batch.cores
         priority:  priorities.of(batch.runs)
         resources: gpu=batch.gpus, mem_mb=batch.memory_mb
         retries:   0 if workflow.remote_exec else 1  # of the job as a whole, not once more inside it

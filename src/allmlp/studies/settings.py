@@ -63,6 +63,7 @@ class StudySettings(Strict):
     steps: Count
     precision: Literal["float32", "bfloat16"] = "float32"
     compile: bool = False
+    processes: Count = 1  # that train one run together; on CUDA each has a device
     runs_per_process: int = Field(default=1, ge=1)  # short runs share one process; this changes no result
 
     def machine(self, device: str) -> dict[str, Any]:
@@ -72,6 +73,7 @@ class StudySettings(Strict):
             "compile": self.compile,
             "device": device,
             "threads": 1,
+            "processes": self.processes,
             "runs_per_process": self.runs_per_process,
         }
 
@@ -82,6 +84,7 @@ class StudySettings(Strict):
             **self.machine(device),
             "precision": "float32",
             "compile": False,
+            "processes": 1,
             "optimiser": Optimiser(learning_rate=1.0).model_dump(),
             "steps": 0,
             "seed": 0,

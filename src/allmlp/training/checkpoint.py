@@ -9,6 +9,7 @@ They hold no time: the same run gives the same bytes.
 """
 
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from allmlp.training.environment import provenance
 from allmlp.training.loop import Training
 from allmlp.training.relatives import chosen, continued
 from allmlp.training.state import tensors_of
-from allmlp.training.storage import MANIFEST, read_manifest, write_json, write_tensors
+from allmlp.training.storage import MANIFEST, read_manifest, write_json
+from allmlp.training.team import ALONE, Alone
 from allmlp.training.trained import TIMINGS, Trained
 from allmlp.training.twins import STATE, begin_where_twin_ended
 from allmlp.whole import copy_whole, sync
@@ -29,30 +31,37 @@ from allmlp.whole import copy_whole, sync
 WORK = Path("work/runs")
 
 
-def produce(run: Run) -> None:
-    """Train a run, or go on with it, and publish its checkpoints. A twin in another process is refused."""
+def produce(run: Run, team: Alone = ALONE) -> None:
+    """Train a run, or go on with it, and publish its checkpoints. A twin in another process is refused.
+
+    Of a team, every process trains, and the one that leads writes.
+    """
     folder = WORK / run.id
     folder.mkdir(parents=True, exist_ok=True)
-    with hold(folder / "lock", f"run {run.id}"):
+    with hold(folder / "lock", f"run {run.id}") if team.leads else nullcontext():
         if _is_whole(run.folder):
             print(f"{run.id}: is trained already", flush=True)
             return
         if not (folder / "complete").is_file() or not _is_whole(folder):
             (folder / "complete").unlink(missing_ok=True)
-            training = _prepared(run, folder)
+            training = _prepared(run, folder, team)
             training.train()
-            _seal(training, folder)
-        _publish(folder, run.folder)
+            if run.keeps_state and not training.diverged:
+                training.publish(STATE, tensors_of(training.model, training.optimiser))
+            if team.leads:
+                _seal(training, folder)
+        if team.leads:
+            _publish(folder, run.folder)
 
 
-def _prepared(run: Run, folder: Path) -> Training:
+def _prepared(run: Run, folder: Path, team: Alone) -> Training:
     """The run's training, with its parent's weights and its search's settings."""
     parent = Trained(run).parent
     weights = continued(run, parent) if run.continues and parent else None
     begin_where_twin_ended(run, folder, TIMINGS)
     choice = chosen(run, (Trained(run.relatives[one]) for one in run.search)) if run.search else None
     task = build_task(run, parent, choice.task_parameters if choice else {})
-    return Training(run, folder, task=task, weights=weights, choice=choice)
+    return Training(run, folder, task=task, weights=weights, choice=choice, team=team)
 
 
 def _is_whole(folder: Path) -> bool:
@@ -76,8 +85,6 @@ def _seal(training: Training, folder: Path) -> None:
         described["chosen"] = training.choice.task_parameters
     write_json(folder / "run.json", described)
     paths.write_whole(folder / "log.parquet", training.work.log().to_parquet(index=False, compression="zstd"))
-    if run.keeps_state and not training.diverged:
-        training.kept[STATE] = write_tensors(folder / STATE, tensors_of(training.model, training.optimiser))
     files = {**training.kept, **{name: paths.file_sha256(folder / name) for name in ("run.json", "log.parquet")}}
     write_json(folder / MANIFEST, files)
     write_json(TIMINGS / f"{run.id}.json", {"seconds": training.seconds, **provenance(run.device)})

@@ -1,7 +1,7 @@
-"""One GPU for one job: `snakemake --resources gpu=4` only counts jobs and assigns no device.
+"""GPUs of its own for each job: `snakemake --resources gpu=4` only counts jobs and assigns no device.
 
     with lease("cuda") as device:     # waits until a GPU is free, then hides the others from CUDA
-        model.to(device.name)         # always "cuda:0": the only one that CUDA sees
+        model.to(device.name)         # always "cuda:0": CUDA sees the leased ones alone
 
 The training process itself holds the lease, a lock on one file per device in a folder of the machine, so that
 the kernel frees the device the moment the process ends, SIGKILL included. Where a batch system or the user
@@ -30,47 +30,53 @@ BATCH_JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")  # Slurm, PBS, LSF
 BATCH_GPUS = ("SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "GPU_DEVICE_ORDINAL", "PBS_GPUFILE")
 POLL_S = 0.2
 
-_used: str | None = None  # the device leased last: once CUDA has started, this process cannot change it
+_used: tuple[str, ...] = ()  # the devices leased last: once CUDA has started, this process cannot change them
 
 
 @dataclass(frozen=True)
 class Device:
-    """The device for torch ("cpu" or "cuda:0"), and how it was chosen, for the log."""
+    """The first device for torch ("cpu" or "cuda:0"), and how it was chosen, for the log."""
 
     name: str
     note: str
 
 
 @contextmanager
-def lease(kind: str, *, folder: Path | None = None, visible: str | None = None) -> Iterator[Device]:
-    """A device of this process's own while the block runs; call it before anything starts CUDA.
+def lease(kind: str, *, count: int = 1, folder: Path | None = None, visible: str | None = None) -> Iterator[Device]:
+    """`count` devices of this process's own while the block runs; call it before anything starts CUDA.
 
     kind: "cpu" or "cuda". folder: of the locks. visible: devices to choose from (comma-separated numbers or
-    UUIDs of `nvidia-smi -L`) in place of CUDA_VISIBLE_DEVICES. Waits while all are in use, with one line on
-    stderr. A process that has started CUDA gets the device of its last lease again. Raises UserError for
-    another kind or a machine without a CUDA device, RuntimeError when CUDA started before any lease.
+    UUIDs of `nvidia-smi -L`) in place of CUDA_VISIBLE_DEVICES. Waits while too few are free, with one line on
+    stderr, and holds none meanwhile. A process that has started CUDA gets the devices of its last lease again. Raises
+    UserError for another kind or a machine with too few CUDA devices, RuntimeError when CUDA started before any lease.
     """
     listed = os.environ.get(VISIBLE) if visible is None else visible
-    require(kind, runs=1, visible=listed)
+    require(kind, runs=1, visible=listed, count=count)
     if kind == "cpu":
         yield Device("cpu", "the CPU")
     elif visible is None and (chosen := _chosen_elsewhere(listed)):
         yield Device("cuda:0", f"left as chosen by {chosen}")
     else:
-        with _locked(candidates(listed), folder or _folder()) as device, _only(device):
-            yield Device("cuda:0", f"CUDA device {device}, leased")
+        with _locked(candidates(listed), count, folder or _folder()) as devices, _only(devices):
+            yield Device("cuda:0", f"CUDA device{'s' * (count > 1)} {', '.join(devices)}, leased")
 
 
-def require(kind: str, runs: int, visible: str | None = None) -> None:
-    """Fail at once, before `runs` runs are started, unless this machine has a device of that kind.
+def require(kind: str, runs: int, visible: str | None = None, count: int = 1) -> None:
+    """Fail at once, before `runs` runs are started, unless this machine has `count` devices of that kind.
 
     visible: as CUDA_VISIBLE_DEVICES, which it defaults to. Raises UserError with the way out.
     """
     if kind not in ("cpu", "cuda"):
         raise UserError(f"device '{kind}': choose cpu or cuda.")
     visible = os.environ.get(VISIBLE) if visible is None else visible
-    if kind == "cpu" or candidates(visible):
+    there = len(candidates(visible)) if kind == "cuda" else count
+    if there >= count:
         return
+    if there:
+        raise UserError(
+            f"a run asks for {count} GPUs (`processes: {count}`), and this machine has {there}: "
+            f"set `processes: {there}` in a file of your own, or run it on another machine."
+        )
     lack = "this machine has no CUDA device"
     if machine():
         lack = f"{VISIBLE}='{visible}' names none of this machine's CUDA devices"
@@ -90,36 +96,46 @@ def _chosen_elsewhere(listed: str | None) -> str | None:
 
 
 @contextmanager
-def _locked(devices: list[str], folder: Path) -> Iterator[str]:
-    """The first of `devices` that is free, locked; waits for one."""
+def _locked(devices: list[str], count: int, folder: Path) -> Iterator[tuple[str, ...]]:
+    """The first `count` of `devices` that are free, locked; waits for them."""
     global _used
     if _cuda_started():
-        if _used is None:
+        if not _used:
             raise RuntimeError("CUDA has started in this process before it leased a device")
-        devices = [_used]
-    found = _first_free(devices, folder)
-    if found is None:
-        print(f"waiting for a free GPU ({len(devices)} in use)", file=sys.stderr, flush=True)
-    while found is None:
+        devices = list(_used)
+    found = _first_free(devices, count, folder)
+    if not found:
+        wanted = "a free GPU" if count == 1 else f"{count} free GPUs"
+        print(f"waiting for {wanted} ({len(devices)} in use)", file=sys.stderr, flush=True)
+    while not found:
         time.sleep(POLL_S)
-        found = _first_free(devices, folder)
-    _used, lock = found
+        found = _first_free(devices, count, folder)
+    _used = tuple(found)
     try:
         yield _used
     finally:
+        for lock in found.values():
+            lock.release()
+
+
+def _first_free(devices: list[str], count: int, folder: Path) -> dict[str, FileLock]:
+    """device -> its lock, of the first `count` free ones. Empty if there are fewer, and then none stays locked."""
+    found: dict[str, FileLock] = {}
+    for device in devices:
+        if lock := take(folder / f"{device.replace('/', '_')}.lock"):
+            found[device] = lock
+        if len(found) == count:
+            return found
+    for lock in found.values():
         lock.release()
-
-
-def _first_free(devices: list[str], folder: Path) -> tuple[str, FileLock] | None:
-    locks = ((device, take(folder / f"{device.replace('/', '_')}.lock")) for device in devices)
-    return next(((device, lock) for device, lock in locks if lock), None)
+    return {}
 
 
 @contextmanager
-def _only(device: str) -> Iterator[None]:
-    """Let CUDA see one device, which it then calls 0."""
+def _only(devices: tuple[str, ...]) -> Iterator[None]:
+    """Let CUDA see these devices alone, which it then numbers from 0."""
     before = os.environ.get(VISIBLE)
-    os.environ[VISIBLE] = device
+    os.environ[VISIBLE] = ",".join(devices)
     try:
         yield
     finally:

@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from allmlp import models
+from allmlp.errors import UserError
 from allmlp.run import Run
 from allmlp.tasks.task import IGNORED, Batch, Task
 from allmlp.training import deadline
@@ -24,8 +25,9 @@ from allmlp.training.building import build_task
 from allmlp.training.loss import Loss
 from allmlp.training.progress import Progress
 from allmlp.training.relatives import Choice
-from allmlp.training.state import WorkFolder
+from allmlp.training.state import WorkFolder, tensors_of
 from allmlp.training.storage import write_tensors
+from allmlp.training.team import ALONE, Alone, Tensors
 
 
 def learning_rate(step: int, steps: int, optimiser: dict[str, Any]) -> float:
@@ -45,6 +47,7 @@ def learning_rate(step: int, steps: int, optimiser: dict[str, Any]) -> float:
 
 
 RECIPE = 1
+PART_BITS = 52  # of the seed for dropout, below the number of a part of the batch
 SAVE_SECONDS = 30.0  # the most work that a kill costs; ALLMLP_SAVE_SECONDS overrides it
 
 
@@ -53,15 +56,17 @@ def moved(batch: Batch, device: str) -> Batch:
     return Batch(*(part.to(device, non_blocking=True) for part in batch))  # pragma: no mutate: as a copy that waits
 
 
-def validation_loss(model: nn.Module, loss: Loss, batches: list[Batch], device: str) -> float | None:
+def validation_loss(loss: Loss, batches: list[Batch], device: str, team: Alone = ALONE) -> float | None:
     """Mean cross-entropy in nats over all held-out targets; None without a held-out split."""
     if not batches:
         return None
-    model.eval()
-    with torch.no_grad():
-        found = [(loss(moved(batch, device))[0].item(), int((batch.targets != IGNORED).sum())) for batch in batches]
-    model.train()
-    return sum(loss * count for loss, count in found) / sum(count for _, count in found)
+    loss.eval()
+    own = batches[team.rank :: team.size]
+    with torch.no_grad(), team.whole(loss):
+        found = [(loss(moved(batch, device))[0].item(), int((batch.targets != IGNORED).sum())) for batch in own]
+    loss.train()
+    total, count = team.summed([sum(value * count for value, count in found), sum(count for _, count in found)])
+    return total / count
 
 
 @contextmanager
@@ -82,7 +87,7 @@ class Training:
     """One run being trained in its work folder.
 
     `task`: the run's task, if the caller has built it. `weights`: the initial weights of a run that continues another,
-    by name. `choice`: the result of the run's search.
+    by name. `choice`: the result of the run's search. `team`: the processes that train it together.
     """
 
     def __init__(
@@ -93,6 +98,7 @@ class Training:
         task: Task | None = None,
         weights: Mapping[str, torch.Tensor] | None = None,
         choice: Choice | None = None,
+        team: Alone = ALONE,
     ) -> None:
         torch.set_num_threads(run.threads)
         # use_deterministic_algorithms(), but without the compiler that it imports: seconds of every process
@@ -102,6 +108,10 @@ class Training:
         self.model = models.build(run.architecture, **run.hyperparameters).to(run.device)
         if weights is not None:
             self.model.load_state_dict(weights)
+        self.dtype = getattr(torch, run.loss_dtype)
+        self.loss = Loss(self.model, self.task, self.dtype, run.compile)
+        self.team = team
+        self.team.shard(self.loss)
         self.choice, self.settings = choice, dict(run.optimiser)
         if choice:
             self.settings["learning_rate"] = choice.learning_rate
@@ -114,45 +124,66 @@ class Training:
             weight_decay=settings["weight_decay"],
             fused=True,
         )
-        self.dtype = getattr(torch, run.loss_dtype)
-        self.loss = Loss(self.model, self.task, self.dtype, run.compile)
-        self.held_out, self.held_out_loss = self.task.validation(), Loss(self.model, self.task, self.dtype)
+        self.held_out = self.task.validation()
         found = self.work.restore(self.model, self.optimiser)
         self.step: int = found["step"] if found else 0
         self.seconds: float = found["seconds"] if found else 0.0
         self.kept: dict[str, str] = found["kept"] if found else {}
         self.diverged = False
 
+    def _validation_loss(self) -> float | None:
+        return validation_loss(self.loss, self.held_out, self.run.device, self.team)
+
     def _autocast(self) -> Any:
         return torch.autocast(self.run.device, torch.bfloat16) if self.run.precision == "bfloat16" else nullcontext()
 
     def keep(self, name: str) -> None:
         """Keep the weights as they are now as `<name>.safetensors`."""
-        file = f"{name}.safetensors"
-        self.kept[file] = write_tensors(self.work.folder / file, self.model.state_dict())
+        self.publish(f"{name}.safetensors", self.model.state_dict())
+
+    def publish(self, file: str, tensors: Tensors) -> None:
+        """Write tensors into the work folder, to be published with the rest."""
+        whole = self.team.gathered(tensors)
+        if self.team.leads:
+            self.kept[file] = write_tensors(self.work.folder / file, whole)
+
+    def _save(self, seconds: float) -> None:
+        whole = self.team.gathered(tensors_of(self.model, self.optimiser))
+        if self.team.leads:
+            self.work.save(self.step, whole, seconds, self.kept)
+
+    def _parts(self, batch: Batch) -> Iterator[tuple[int, Batch]]:
+        """This process's parts of a batch, with their numbers. A team of n takes n at a time."""
+        count = self.team.size * -(-self.run.optimiser["accumulation"] // self.team.size)
+        if len(batch.tokens) < count:
+            raise UserError(f"{self.run.id}: a batch of {len(batch.tokens)} sequences has no {count} parts.")
+        for number in range(self.team.rank, count, self.team.size):
+            yield number, Batch(*(one.tensor_split(count)[number] for one in batch))
 
     def update(self) -> dict[str, Any]:
         """One update of the weights. Returns its row of the log, with scores of the batch before the update."""
         run = self.run
         # torch visits every device, for 0.5 ms
         generator = torch.default_generator if run.device == "cpu" else torch  # pragma: no mutate: same numbers
-        generator.manual_seed((run.seed << 32) + self.step + 1)  # dropout is a function of (seed, step), as batches are
-        tokens, targets = moved(self.task.batch(run.seed, self.step), run.device)
-        parts = run.optimiser["accumulation"]
-        supervised = (targets != IGNORED).sum()
+        batch = moved(self.task.batch(run.seed, self.step), run.device)
+        supervised = (batch.targets != IGNORED).sum()
         total = torch.zeros((), dtype=self.dtype, device=run.device)
         scores: dict[str, float] = {}
-        for part in map(Batch, tokens.chunk(parts), targets.chunk(parts)):
+        for number, part in self._parts(batch):
+            # dropout is a function of (seed, step, part), whichever process has the part
+            generator.manual_seed((number << PART_BITS) + (run.seed << 32) + self.step + 1)
             with self._autocast():
                 loss, logits = self.loss(part)
             loss = loss * ((part.targets != IGNORED).sum() / supervised)
             loss.backward()
             total += loss.detach()
             for name, score in self.task.scores(logits.detach(), part).items() if logits is not None else ():
-                scores[name] = scores.get(name, 0.0) + score * (len(part.tokens) / len(tokens))
+                scores[name] = scores.get(name, 0.0) + score * (len(part.tokens) / len(batch.tokens))
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), run.optimiser["clip"] or math.inf)
         rate = learning_rate(self.step, run.steps, self.settings)
-        row = {"step": self.step, "loss": total.item(), "learning_rate": rate, "gradient_norm": norm.item(), **scores}
+        mean, *found = self.team.summed([total.item(), *scores.values()])
+        row = {"step": self.step, "loss": mean, "learning_rate": rate, "gradient_norm": self.team.norm(norm)}
+        row |= zip(scores, found, strict=True)
         if not math.isfinite(row["loss"]) or not math.isfinite(row["gradient_norm"]):
             self.diverged = True
             return row
@@ -169,12 +200,13 @@ class Training:
         pause, until = float(os.environ.get("ALLMLP_SAVE_SECONDS", SAVE_SECONDS)), deadline.moment()
         with _quiet_stop() as received:
             while self.step < self.run.steps and not self.diverged:
-                late = time.time() >= until
-                if received or late or time.monotonic() - saved > pause:
-                    self.work.save(self.step, self.model, self.optimiser, time.monotonic() - started, self.kept)
+                seen = received[0] if received else 0, time.time() >= until, time.monotonic() - saved > pause
+                stop, late, due = self.team.agreed(seen)
+                if stop or late or due:
+                    self._save(time.monotonic() - started)
                     saved = time.monotonic()
-                if received:
-                    raise SystemExit(128 + received[0])
+                if stop:
+                    raise SystemExit(128 + stop)
                 if late:
                     deadline.leave(f"{self.run.id}: step {self.step} of {self.run.steps}")
                 held_out = None
@@ -182,16 +214,17 @@ class Training:
                     self.keep(f"step-{self.step}")
                 if self.step in self.run.keep or self.step in self.run.tested:
                     began = time.monotonic()
-                    held_out = validation_loss(self.model, self.held_out_loss, self.held_out, self.run.device)
+                    held_out = self._validation_loss()
                     started += time.monotonic() - began  # a training's seconds are those of its updates
                 row = self.update()
                 if self.held_out:
                     row["validation_loss"] = held_out
                 if not self.diverged:
-                    self.work.append_log([row])
+                    if self.team.leads:
+                        self.work.append_log([row])
                     self.step += 1
                 progress.show(self.step, row["loss"])
         self.keep("final")
         self.seconds = time.monotonic() - started
-        self.final_validation = validation_loss(self.model, self.held_out_loss, self.held_out, self.run.device)
+        self.final_validation = self._validation_loss()
         progress.end(self.diverged, self.step)

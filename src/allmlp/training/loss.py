@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from allmlp.models.base import SequenceModel
 from allmlp.tasks.task import IGNORED, Batch, Task
@@ -18,23 +18,26 @@ def cross_entropy(logits: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor
     return F.cross_entropy(logits.flatten(0, -2).to(dtype), targets.flatten(), ignore_index=IGNORED)
 
 
-class Loss:
+class Loss(nn.Module):
     """The loss of a model on a task: a batch -> (mean cross-entropy in nats, logits).
 
     A task that reads no logits gets None in their place, and they are never held all at once. Its model has an
-    `unembedding`, a linear layer without bias on the output of `hidden`.
+    `unembedding`, a linear layer without bias on the output of `hidden`. Only the model in training is compiled: the
+    last held-out batch has another size.
     """
 
     def __init__(self, model: SequenceModel, task: Task, dtype: torch.dtype, compiled: bool = False) -> None:
-        self.dtype, self.weight = dtype, None if task.reads_logits else model.get_parameter("unembedding.weight")
-        forward = model if task.reads_logits else model.hidden
-        self.forward = torch.compile(forward) if compiled else forward
+        super().__init__()
+        self.model, self.dtype, self.reads_logits = model, dtype, task.reads_logits
+        plain = model if task.reads_logits else model.hidden
+        self._bodies = (plain, torch.compile(plain) if compiled else plain)  # a tuple: the model is registered once
 
-    def __call__(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
-        out = self.forward(batch.tokens)
-        if self.weight is None:
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        out = self._bodies[self.model.training](batch.tokens)
+        if self.reads_logits:
             return cross_entropy(out, batch.targets, self.dtype), out
-        return linear_cross_entropy(out, self.weight, batch.targets, self.dtype), None
+        weight = self.model.get_parameter("unembedding.weight")
+        return linear_cross_entropy(out, weight, batch.targets, self.dtype), None
 
 
 def linear_cross_entropy(hidden: Tensor, weight_VD: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:

@@ -15,6 +15,7 @@ from allmlp.errors import UserError
 from allmlp.training import saved
 from allmlp.training.saved import BACK, LOG
 from allmlp.training.storage import read_tensors, write_json, write_tensors
+from allmlp.training.team import placed
 from allmlp.whole import sync
 
 
@@ -35,11 +36,9 @@ class WorkFolder:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
-    def save(
-        self, step: int, model: torch.nn.Module, optimiser: torch.optim.Optimizer, seconds: float, kept: dict[str, str]
-    ) -> None:
-        """Save the state before update number `step`; `kept`: sha256 of the weights kept so far."""
-        digest = write_tensors(self.folder / f"state-{step}.safetensors", tensors_of(model, optimiser))
+    def save(self, step: int, tensors: dict[str, torch.Tensor], seconds: float, kept: dict[str, str]) -> None:
+        """Save `tensors_of` a training before update number `step`; `kept`: sha256 of the weights kept so far."""
+        digest = write_tensors(self.folder / f"state-{step}.safetensors", tensors)
         log = self.folder / LOG
         if log.is_file():
             sync(log)
@@ -63,9 +62,9 @@ class WorkFolder:
             except UserError as error:
                 print(error, flush=True)
                 continue
-            model.load_state_dict(
-                {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
-            )
+            own = model.state_dict()
+            weights = {name.removeprefix("model."): one for name, one in tensors.items() if name.startswith("model.")}
+            model.load_state_dict({name: placed(one, own.get(name, one)) for name, one in weights.items()})
             self._restore_optimiser(optimiser, tensors)
             self._cut_log(step)
             return found
@@ -74,10 +73,11 @@ class WorkFolder:
 
     def _restore_optimiser(self, optimiser: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
         state: dict[int, dict[str, torch.Tensor]] = {}
+        weights = [weight for group in optimiser.param_groups for weight in group["params"]]
         for name, value in tensors.items():
             if name.startswith("optimiser."):
                 _, index, key = name.split(".", 2)
-                state.setdefault(int(index), {})[key] = value
+                state.setdefault(int(index), {})[key] = value if key == "step" else placed(value, weights[int(index)])
         optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
 
     def append_log(self, rows: list[dict[str, Any]]) -> None:

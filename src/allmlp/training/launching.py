@@ -1,0 +1,67 @@
+"""Start the processes that train one run together, with torch.distributed's launcher.
+
+On several nodes the user starts the launcher, once a node:
+`torchrun --nnodes 2 --nproc-per-node 4 --rdzv-endpoint HOST:29400 --rdzv-backend c10d -m allmlp train RUN`.
+"""
+
+import io
+import os
+import sys
+import uuid
+from contextlib import nullcontext, redirect_stdout
+
+from allmlp.errors import UserError
+from allmlp.run import Run
+from allmlp.training.checkpoint import produce
+from allmlp.training.team import Team
+
+
+def train(run: Run) -> None:
+    """Train and publish a run, in as many processes as it asks for. SystemExit with the status of one that failed."""
+    if run.processes == 1:
+        produce(run)
+    elif "WORLD_SIZE" in os.environ:
+        _join(run)
+    else:
+        _launch(run)
+
+
+def _join(run: Run) -> None:
+    """This process's part of the work."""
+    team = Team(run.device)
+    if team.size != run.processes:
+        raise UserError(f"{run.id}: asks for {run.processes} processes, and torchrun started {team.size}.")
+    with nullcontext() if team.leads else redirect_stdout(io.StringIO()):
+        produce(run, team)
+
+
+def _member(run: Run) -> None:
+    """A process of `_launch`. The launcher knows statuses, and no exceptions of ours."""
+    try:
+        _join(run)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        raise SystemExit(2) from None
+
+
+def _launch(run: Run) -> None:
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=run.processes,
+        run_id=uuid.uuid4().hex,
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        max_restarts=0,
+    )
+    try:
+        elastic_launch(config, _member)(run)
+    except SignalException as signal:
+        raise SystemExit(128 + signal.sigval) from None
+    except ChildFailedError as failed:
+        status = failed.get_first_failure()[1].exitcode
+        raise SystemExit(status if status > 0 else 128 - status) from None
