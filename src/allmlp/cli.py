@@ -79,16 +79,23 @@ def plan(
     study: Annotated[str | None, typer.Option(help="One study alone.")] = None,
     runs: Annotated[bool, typer.Option("--runs", help="A row per run.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="What changed parameters would do.")] = False,
+    devices: Annotated[
+        list[int] | None, typer.Option(min=1, help="How many work at a time; may be given more than once.")
+    ] = None,
+    on: Annotated[str | None, typer.Option(help='A type of GPU, such as "RTX 3060"; the first one listed.')] = None,
+    price: Annotated[float | None, typer.Option(min=0, help="Of an hour of one device, in your currency.")] = None,
     format: Annotated[Literal["table", "json"], typer.Option(help="for people or for machines")] = "table",
 ) -> None:
     """What would run, and what it costs, before anything runs."""
-    from allmlp import differing, overview
-
     current = _plan(params, scale, device, study)
     if diff:
+        from allmlp import differing
+
         differing.show(current)
     else:
-        overview.show(current, runs, format)
+        from allmlp import overview
+
+        overview.show(current, runs, format, devices or overview.DEVICES, price, on)
 
 
 @command(LOOK, "allmlp doctor")

@@ -193,12 +193,17 @@ class Plan:
     @cached_property
     def untrained(self) -> list[Batch]:
         """Untrained runs behind missing measurements, and the runs that these need, in batches."""
-        return batches.cut(self.runs, batches.to_train(self.runs, filter(batches.unmeasured, self.runs)))
+        return batches.cut(self.runs, batches.to_train(self.runs, self._lacking))
 
     @cached_property
     def unmeasured(self) -> list[Batch]:
         """Runs that lack a measurement, in batches."""
-        return batches.cut(self.runs, {run.id for run in self.runs if batches.unmeasured(run)})
+        return batches.cut(self.runs, {run.id for run in self._lacking})
+
+    @cached_property
+    def _lacking(self) -> list[Run]:
+        """Runs that lack a measurement."""
+        return list(filter(batches.unmeasured, self.runs))
 
     @property
     def every(self) -> Iterator[Run]:
