@@ -84,6 +84,7 @@ def plan(
     ] = None,
     on: Annotated[str | None, typer.Option(help='A type of GPU, such as "RTX 3060"; the first one listed.')] = None,
     price: Annotated[float | None, typer.Option(min=0, help="Of an hour of one device, in your currency.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Hours, such as 100h: the claims that these decide.")] = None,
     format: Annotated[Literal["table", "json"], typer.Option(help="for people or for machines")] = "table",
 ) -> None:
     """What would run, and what it costs, before anything runs."""
@@ -93,9 +94,10 @@ def plan(
 
         differing.show(current)
     else:
-        from allmlp import overview
+        from allmlp import budgeting, overview
 
-        overview.show(current, runs, format, devices or overview.DEVICES, price, on)
+        hours = None if budget is None else budgeting.hours_of(budget)
+        overview.show(current, runs, format, devices or overview.DEVICES, price, on, hours)
 
 
 @command(LOOK, "allmlp doctor")

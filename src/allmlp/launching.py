@@ -11,7 +11,7 @@ from allmlp import costs, device_types, outlook
 from allmlp.aligning import aligned, short
 from allmlp.device_types import DeviceType
 from allmlp.outcomes import read_by
-from allmlp.plan import Plan
+from allmlp.plan import DEVICE_OF_SCALE, Plan
 from allmlp.run import Run
 from allmlp.scheduling import Job, longest_chain, peak_bytes, simulate
 
@@ -68,8 +68,8 @@ def chosen(plan: Plan, named: str | None) -> DeviceType:
 
 
 def _device(plan: Plan) -> str:
-    """cuda if a run asks for it; then few others ask for a CPU, and take minutes."""
-    return "cuda" if any(run.device == "cuda" for run in plan.runs) else "cpu"
+    """What the plan's trainings ask for."""
+    return plan.parameters.device or DEVICE_OF_SCALE.get(plan.scale, "cpu")
 
 
 def _launch(opened: Sequence["_Open"], devices: Sequence[int], on: DeviceType) -> Launch:

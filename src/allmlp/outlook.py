@@ -1,6 +1,6 @@
 """The runs of a scale that are done, under way and next, with the claims that each decides and its hours."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from allmlp import priorities, studies
@@ -48,21 +48,26 @@ def resolve(plan: Planned, hours: Mapping[str, float] | None = None) -> Resolved
     for study in dict.fromkeys(run.study for run in plan.runs):
         of_study = [run for run in plan.runs if run.study == study]
         claims |= priorities.deciding(studies.ledger(study), of_study, SCALES, plan.scale)
-    lacking = [run for run in plan.runs if unmeasured(run)]
-    untrained = to_train(plan.runs, lacking)
+    opened = open_runs(plan.runs, hours)
+    first = priorities.order(opened, claims)
+    rest = [run.id for run in plan.runs if run.id not in opened]
+    return ResolvedPlan(plan.scale, plan.runs, first + rest, hours, claims, plan.arguments)
+
+
+def open_runs(runs: Sequence[Run], hours: Mapping[str, float]) -> dict[str, OpenRun]:
+    """The runs to be trained or measured, with the hours that are left and the runs that must come before."""
+    lacking = [run for run in runs if unmeasured(run)]
+    untrained = to_train(runs, lacking)
     wanted = untrained.union(run.id for run in lacking)
-    opened = {
+    return {
         run.id: OpenRun(
             hours_left(run, hours) if run.id in untrained else 0.0,
             run.seed,
             read_by(run) if run.id in untrained else ((run.parent,) if run.parent else ()),
         )
-        for run in plan.runs
+        for run in runs
         if run.id in wanted
     }
-    first = priorities.order(opened, claims)
-    rest = [run.id for run in plan.runs if run.id not in opened]
-    return ResolvedPlan(plan.scale, plan.runs, first + rest, hours, claims, plan.arguments)
 
 
 def _claims(run: Run, claims: Mapping[str, frozenset[str]]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from allmlp import launching, outlook, priorities, studies
+from allmlp import budgeting, launching, outlook, priorities, studies
 from allmlp.aligning import aligned, short
 from allmlp.costs import costs
 from allmlp.params import SCALES
@@ -24,10 +24,12 @@ def show(
     devices: Sequence[int] = DEVICES,
     price: float | None = None,
     on: str | None = None,
+    budget: float | None = None,
 ) -> None:
     """Print the plan as a table of studies or of `runs`, or as JSON for machines.
 
     `devices`: how many work at a time. `price`: of an hour of one. `on`: the type whose hours the studies' rows have.
+    `budget`: hours of one, to show the claims that these decide, in place of the tables.
     """
     kind = launching.chosen(plan, on)
     records = costs(plan, kind)
@@ -35,11 +37,15 @@ def show(
         print("\n".join(aligned([OF_RUNS, *map(_row_of_run, records)], left=2)))
         return
     resolved = outlook.resolve(plan, {record["run"]: record["estimated_s"] / 3600 for record in records})
+    if budget is not None and format != "json":
+        print("\n".join(budgeting.lines(resolved, budget, kind)))
+        return
     found = [_of_study(plan, study, records) for study in dict.fromkeys(run.study for run in plan.runs)]
     launches = launching.launches(plan, {one["run"]: one for one in records}, resolved.order, devices, kind)
     if format == "json":
         of_plan = {"scale": plan.scale, "plan": plan.digest(), "studies": found, "runs": records}
-        print(json.dumps(of_plan | {"devices": [one.as_json(price) for one in launches]}, indent=1))
+        bought = {} if budget is None else {"budget": budgeting.of_plan(resolved, budget).as_json()}
+        print(json.dumps(of_plan | {"devices": [one.as_json(price) for one in launches]} | bought, indent=1))
     else:
         print("\n".join([f"scale {plan.scale}", *aligned([HEADS, *map(_row, _with_sum(found))], left=1), NOTE]))
         print("".join(f"{line}\n" for line in (*_missing_tokens(plan), *launching.lines(launches, price))), end="")
