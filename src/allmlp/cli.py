@@ -134,23 +134,27 @@ def tokenize(
 @command(RUN, "allmlp train RUN")
 def train(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Tokens -> checkpoints: results/checkpoints/<run>/. A killed training goes on where it was."""
+    from allmlp import releasing
     from allmlp.jobs import train_runs
     from allmlp.training.deadline import leave_if_passed
 
     leave_if_passed(runs[0])
     current = _plan(params, scale, device)
     train_runs([current.run(run) for run in runs])
+    releasing.release(current)
 
 
 @command(RUN, "allmlp measure RUN")
 def measure(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Checkpoints -> measurements: work/measurements/; `allmlp select` takes them into the store."""
+    from allmlp import releasing
     from allmlp.jobs import measure_runs
     from allmlp.training.deadline import leave_if_passed
 
     leave_if_passed(runs[0])
     current = _plan(params, scale, device)
     measure_runs([current.run(run) for run in runs])
+    releasing.release(current)
 
 
 @command(EXTEND, "allmlp try my_mixer.py --minutes 5")

@@ -135,8 +135,8 @@ def _open(name: str, trained: Sequence[Run], records: Records, waits: Collection
     )
 
 
-def lines(found: Sequence[Launch], price: float | None = None) -> Iterator[str]:
-    """A row per type of device, then the disk. `price`: of an hour of a device."""
+def lines(found: Sequence[Launch], releases: bool, price: float | None = None) -> Iterator[str]:
+    """A row per type of device, then the disk. `releases`: are weights released? `price`: of an hour of a device."""
     if not found:
         return
     counts = list(found[0].until_done)
@@ -147,8 +147,10 @@ def lines(found: Sequence[Launch], price: float | None = None) -> Iterator[str]:
         yield f"price with {found[0].on.name}: {price * found[0].hours:,.0f}, at {price:g} an hour"
     for one in (one for one in found if one.too_large):
         yield f"{one.on.name}: too little memory for weights, gradients and AdamW of {one.too_large:,} open runs."
-    low, high = (", ".join(f"{short(of[side])}B on {n}" for n, of in found[0].peaks.items()) for side in (0, 1))
-    yield f"disk at most, with {found[0].on.name} and weights released: {low}; if all are kept: {high}"
+    for place, word in enumerate(("released", "kept")):
+        peaks = ", ".join(f"{short(of[place])}B on {n}" for n, of in found[0].peaks.items())
+        here = ", as here" * (releases is (word == "released"))
+        yield f"disk at most, with {found[0].on.name} and weights {word}{here}: {peaks}"
 
 
 def _row(one: Launch) -> Iterator[str]:

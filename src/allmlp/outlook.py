@@ -51,7 +51,7 @@ def resolve(plan: Planned, hours: Mapping[str, float] | None = None) -> Resolved
     opened = open_runs(plan.runs, hours)
     first = priorities.order(opened, claims)
     rest = [run.id for run in plan.runs if run.id not in opened]
-    return ResolvedPlan(plan.scale, plan.runs, first + rest, hours, claims, plan.arguments)
+    return ResolvedPlan(plan.scale, plan.runs, first + rest, hours, claims, plan.arguments, plan.releases)
 
 
 def open_runs(runs: Sequence[Run], hours: Mapping[str, float]) -> dict[str, OpenRun]:

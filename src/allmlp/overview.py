@@ -48,7 +48,10 @@ def show(
         print(json.dumps(of_plan | {"devices": [one.as_json(price) for one in launches]} | bought, indent=1))
     else:
         print("\n".join([f"scale {plan.scale}", *aligned([HEADS, *map(_row, _with_sum(found))], left=1), NOTE]))
-        print("".join(f"{line}\n" for line in (*_missing_tokens(plan), *launching.lines(launches, price))), end="")
+        print(
+            "".join(f"{line}\n" for line in (*_missing_tokens(plan), *launching.lines(launches, plan.releases, price))),
+            end="",
+        )
 
 
 def _with_sum(found: list[dict[str, Any]]) -> list[dict[str, Any]]:

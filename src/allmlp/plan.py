@@ -18,6 +18,7 @@ from allmlp.paths import CLAIMS, REPORT
 from allmlp.run import Run, related
 
 DEVICE_OF_SCALE: dict[str, str] = {"gpu": "cuda", "paper": "cuda"}
+WEIGHTS_OF_SCALE: dict[str, str] = {"paper": "released"}
 
 
 def _measured_at(run: Run, scale: Scale) -> Run:
@@ -163,6 +164,11 @@ class Plan:
             return known[fitting[0]]
         fits = f"fits {len(fitting)} runs, such as {', '.join(fitting[:3])}" if fitting else "fits no run of the plan"
         raise UserError(f"{named!r} {fits}. `allmlp plan --runs --scale SCALE` lists the ids of a scale.")
+
+    @property
+    def releases(self) -> bool:
+        """Do weights go once nothing open reads them?"""
+        return (self.parameters.weights or WEIGHTS_OF_SCALE.get(self.scale)) == "released"
 
     def tokenizer_file(self, spec: CorpusSpec) -> Path | None:
         """The `meta.json` of the tokens whose tokenizer a corpus shares; None for one with a tokenizer of its own."""

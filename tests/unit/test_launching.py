@@ -84,7 +84,7 @@ def test_the_plan_shows_devices_price_and_disk(project: Path, capsys: pytest.Cap
     head = next(line for line in said.splitlines() if line.startswith("device "))
     assert head.split() == ["device", "rate", "hours", "chain", "on", "3"]
     assert "price with H100: " in said
-    assert "disk at most, with H100 and weights released: " in said
+    assert "disk at most, with H100 and weights kept, as here: " in said
     overview.show(plan(project, device="cuda"), False, "json", devices=(3,), price=1000.0)
     first = json.loads(capsys.readouterr().out)["devices"][0]
     assert first["price"] == pytest.approx(1000 * first["hours"])
@@ -99,7 +99,7 @@ def test_models_that_a_device_cannot_hold_are_counted(project: Path) -> None:
         current, {one["run"]: one for one in costs.costs(current)}, outlook.resolve(current).order, (1,), small
     )
     assert first.too_large == trained
-    assert any("too little memory" in line for line in launching.lines([first]))
+    assert any("too little memory" in line for line in launching.lines([first], releases=True))
 
 
 def test_nothing_open_needs_no_device(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

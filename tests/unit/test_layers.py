@@ -30,7 +30,7 @@ FLOORS = [
     "outcomes",
     "context batches priorities",
     "plan protocols resolved",
-    "training audit own tokenizing",
+    "training audit own tokenizing releasing",
     "generating known measuring in_turn report.deciding",
     "report.statistics report.style report.exhibits",
     "costs report.multiplicity report.plots report.diagrams",
