@@ -1,16 +1,23 @@
-"""Seconds per counted FLOP of one training step, per architecture: what `allmlp plan` estimates hours with.
+"""Seconds per counted FLOP of a training step, per architecture, and of a job's start, for the hours of `allmlp plan`.
 
     python benchmarks/rates.py --write              one thread of an idle CPU, about ten seconds
     python benchmarks/rates.py --write --device cuda
+    python benchmarks/rates.py --write --start     only the start of a job
 
 Each architecture is timed at the size of its median run of the workstation scale (of all scales, if it has none there):
 forward, backward, clipping and AdamW on random inputs, the median of several steps, all in one run. `--write` keeps
 them in src/allmlp/rates.json, one entry per device; `make bench` only prints them.
+
+The start of a job is what `allmlp train` takes for the least run of the smoke scale.
 """
 
 import argparse
 import json
+import os
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 
@@ -18,12 +25,12 @@ import torch
 from torch import nn
 
 from allmlp import known, models, paths
-from allmlp.costs import RATES
+from allmlp.device_types import RATES
 from allmlp.plan import load_plan
 from allmlp.run import Run
 from allmlp.training.environment import provenance
 
-WARM_UP, STEPS = 2, 9
+WARM_UP, STEPS, STARTS = 2, 9, 3
 
 
 def typical_runs() -> dict[str, Run]:
@@ -78,24 +85,52 @@ def seconds(step: Callable[[], None]) -> float:
     return statistics.median(taken[WARM_UP:])
 
 
+def start() -> float:
+    """Processor seconds of `allmlp train` for the least run of the smoke scale."""
+    runs = [run for run in load_plan(changes={"scale": "smoke"}).runs if run.steps and not run.tokens and not run.needs]
+    run = min(runs, key=lambda run: counted(run) * run.steps)
+    taken = []
+    for _ in range(STARTS):
+        with tempfile.TemporaryDirectory() as folder:
+            before = os.times()
+            subprocess.run(
+                [sys.executable, "-m", "allmlp", "train", run.id, "--scale", "smoke"],
+                env={**os.environ, paths.DIRECTORY: folder, paths.PROJECT: str(paths.project())},
+                check=True,
+                capture_output=True,
+            )
+            after = os.times()
+            taken.append(sum(after[2:4]) - sum(before[2:4]))  # of children: other processes may slow the clock
+    return min(taken)
+
+
 def main() -> None:
     """Time every architecture; with `--write` keep the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--start", action="store_true")
     asked = parser.parse_args()
     device = asked.device
     torch.set_num_threads(1)
+    table = json.loads(RATES.read_text(encoding="utf-8")) if RATES.is_file() else {}
+    if device == "cpu":
+        table["start_s"] = float(f"{start():.3g}")
+        print(f"a job starts in {table['start_s']} s")
+    if not asked.start:
+        table[device] = {"hardware": provenance(device)["hardware"], "seconds_per_flop": measured(device)}
+    if asked.write:
+        paths.write_whole(RATES, json.dumps(table, indent=1) + "\n")
+
+
+def measured(device: str) -> dict[str, float]:
+    """architecture -> seconds per counted FLOP, printed as they come."""
     rates = {}
     for name, run in typical_runs().items():
         of_step = seconds(update(run, device))
         rates[name] = float(f"{of_step / counted(run):.3g}")
         print(f"{name:32} {1000 * of_step:9.2f} ms a step {1e-9 / rates[name]:8.1f} GFLOP/s   {run.id}")
-    if not asked.write:
-        return
-    table = json.loads(RATES.read_text(encoding="utf-8")) if RATES.is_file() else {}
-    table[device] = {"hardware": provenance(device)["hardware"], "seconds_per_flop": rates}
-    paths.write_whole(RATES, json.dumps(table, indent=1) + "\n")
+    return rates
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tables for the terminal."""
+"""Tables and numbers for the terminal."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,3 +14,15 @@ def aligned(rows: Sequence[Iterable[str]], left: int) -> list[str]:
     sides = [str.ljust if place < left else str.rjust for place in range(len(widths))]
     lines = ([side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)] for row in cells)
     return ["  ".join(line).rstrip() for line in lines]
+
+
+def short(number: float) -> str:
+    """Three digits and a unit's prefix.
+
+    >>> [short(number) for number in (0, 999, 1234, 5e7)]
+    ['0', '999', '1.23 k', '50 M']
+    """
+    for limit, suffix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= limit:
+            return f"{number / limit:.3g} {suffix}"
+    return f"{number:g}"

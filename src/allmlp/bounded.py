@@ -20,19 +20,23 @@ AS_OBJECT = 64  # bytes of a text of Python beside its letters
 NUMBERS = (types.is_integer, types.is_floating, types.is_boolean, types.is_null)
 
 
-def read(source: Path | bytes, encoded: Collection[str] = ()) -> pa.Table:
+def read(source: Path | bytes, encoded: Collection[str] = (), names: Collection[str] | None = None) -> pa.Table:
     """All rows of a file of numbers and texts. The texts of the columns `encoded` stay encoded by a dictionary.
+
+    `names`: only these columns, if the file has them.
 
     ValueError or an error of pyarrow for a file that is damaged, or whose rows take more than MOST_BYTES.
     """
     about = pq.read_metadata(_opened(source))
     found = about.schema.to_arrow_schema()
     schema = pa.schema([_kept(field, field.name in encoded) for field in found], found.metadata)
+    if names is not None:
+        schema = pa.schema([field for field in schema if field.name in names], found.metadata)
     declared = _declared(about)
     texts = [field.name for field in schema if not _is_number(field.type)]  # encoded: a long one is in memory once
     batches, rows, size = [], 0, 0
     with pq.ParquetFile(_opened(source), metadata=about, read_dictionary=texts, pre_buffer=False) as file:
-        for batch in file.iter_batches(max(1, AT_ONCE // len(schema)), use_threads=False):
+        for batch in file.iter_batches(max(1, AT_ONCE // max(1, len(schema))), columns=schema.names, use_threads=False):
             batch.validate(full=True)  # texts are UTF-8, and codes have a text
             rows += len(batch)
             size += sum(_size(column, to.type) for column, to in zip(batch.columns, schema, strict=True))

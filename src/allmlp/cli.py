@@ -79,16 +79,25 @@ def plan(
     study: Annotated[str | None, typer.Option(help="One study alone.")] = None,
     runs: Annotated[bool, typer.Option("--runs", help="A row per run.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="What changed parameters would do.")] = False,
+    devices: Annotated[
+        list[int] | None, typer.Option(min=1, help="How many work at a time; may be given more than once.")
+    ] = None,
+    on: Annotated[str | None, typer.Option(help='A type of GPU, such as "RTX 3060"; the first one listed.')] = None,
+    price: Annotated[float | None, typer.Option(min=0, help="Of an hour of one device, in your currency.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Hours, such as 100h: the claims that these decide.")] = None,
     format: Annotated[Literal["table", "json"], typer.Option(help="for people or for machines")] = "table",
 ) -> None:
     """What would run, and what it costs, before anything runs."""
-    from allmlp import differing, overview
-
     current = _plan(params, scale, device, study)
     if diff:
+        from allmlp import differing
+
         differing.show(current)
     else:
-        overview.show(current, runs, format)
+        from allmlp import budgeting, overview
+
+        hours = None if budget is None else budgeting.hours_of(budget)
+        overview.show(current, runs, format, devices or overview.DEVICES, price, on, hours)
 
 
 @command(LOOK, "allmlp doctor")
@@ -125,23 +134,27 @@ def tokenize(
 @command(RUN, "allmlp train RUN")
 def train(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Tokens -> checkpoints: results/checkpoints/<run>/. A killed training goes on where it was."""
+    from allmlp import releasing
     from allmlp.jobs import train_runs
     from allmlp.training.deadline import leave_if_passed
 
     leave_if_passed(runs[0])
     current = _plan(params, scale, device)
     train_runs([current.run(run) for run in runs])
+    releasing.release(current)
 
 
 @command(RUN, "allmlp measure RUN")
 def measure(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Checkpoints -> measurements: work/measurements/; `allmlp select` takes them into the store."""
+    from allmlp import releasing
     from allmlp.jobs import measure_runs
     from allmlp.training.deadline import leave_if_passed
 
     leave_if_passed(runs[0])
     current = _plan(params, scale, device)
     measure_runs([current.run(run) for run in runs])
+    releasing.release(current)
 
 
 @command(EXTEND, "allmlp try my_mixer.py --minutes 5")

@@ -1,6 +1,6 @@
 """A job: runs trained, or measured, one after the other in one process; trainings on one leased device."""
 
-from allmlp import store
+from allmlp import busy, store
 from allmlp.run import Run
 from allmlp.training import deadline
 from allmlp.training.devices import lease
@@ -16,13 +16,14 @@ def train_runs(runs: list[Run]) -> None:
     keep_freed_blocks()
     with lease(kind, count=max(run.processes for run in runs)):
         # they import torch: only once the device is chosen
-        from allmlp.training import checkpoint, environment, launching, relatives
+        from allmlp.training import checkpoint, environment, relatives, starting
 
         relatives.require_relatives(runs)
         print("; ".join(environment.provenance(kind).values()), flush=True)
         for run in runs:
             deadline.leave_if_passed(run.id)
-            launching.train(run)
+            with busy.spent(f"train {run.id}"):
+                starting.train(run)
         for run in runs:
             checkpoint.forget(run)
 
@@ -38,7 +39,8 @@ def measure_runs(runs: list[Run]) -> None:
         for name in store.lacking(run):
             deadline.leave_if_passed(f"{run.id} {name}")
             try:
-                print(measuring.take(run, name, trained), flush=True)
+                with busy.spent(f"measure {run.id} {name}"):
+                    print(measuring.take(run, name, trained), flush=True)
             except ImportError as error:
                 lacking.append(name)
                 print(f"{run.id} {name}: cannot be taken on this machine ({error})", flush=True)

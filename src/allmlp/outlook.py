@@ -1,6 +1,6 @@
 """The runs of a scale that are done, under way and next, with the claims that each decides and its hours."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from allmlp import priorities, studies
@@ -22,40 +22,52 @@ def step_of(run: Run) -> int | None:
 
 def last_step(folder: Path) -> int | None:
     """The last saved step in the folder of a begun run."""
-    files = folder.glob("state-*.json")
+    files = folder.glob("state-*.json") if folder.is_dir() else ()
     return max((int(path.stem.removeprefix("state-")) for path in files), default=None)
 
 
 def hours_left(run: Run, hours: Mapping[str, float]) -> float:
     """The hours of a run after its last saved state."""
-    return hours.get(run.id, 0.0) * (1 - (step_of(run) or 0) / max(1, run.steps))
+    return hours[run.id] * share_left(run) if run.id in hours else 0.0
 
 
-def resolve(plan: Planned) -> ResolvedPlan:
-    """The runs of a plan's scale, in order: most claims decided per hour first."""
+def share_left(run: Run) -> float:
+    """The share of its steps after its last saved state."""
+    return 1 - (step_of(run) or 0) / max(1, run.steps)
+
+
+def resolve(plan: Planned, hours: Mapping[str, float] | None = None) -> ResolvedPlan:
+    """The runs of a plan's scale, in order: most claims decided per hour first. `hours`: of each run, if known."""
     if isinstance(plan, ResolvedPlan):
         return plan
     from allmlp import costs
     from allmlp.params import SCALES
 
-    hours = costs.hours(plan.runs)
+    hours = costs.hours(plan.runs) if hours is None else hours
     claims: dict[str, frozenset[str]] = {}
     for study in dict.fromkeys(run.study for run in plan.runs):
         of_study = [run for run in plan.runs if run.study == study]
         claims |= priorities.deciding(studies.ledger(study), of_study, SCALES, plan.scale)
-    untrained = to_train(plan.runs, filter(unmeasured, plan.runs))
-    opened = {
+    opened = open_runs(plan.runs, hours)
+    first = priorities.order(opened, claims)
+    rest = [run.id for run in plan.runs if run.id not in opened]
+    return ResolvedPlan(plan.scale, plan.runs, first + rest, hours, claims, plan.arguments, plan.releases)
+
+
+def open_runs(runs: Sequence[Run], hours: Mapping[str, float]) -> dict[str, OpenRun]:
+    """The runs to be trained or measured, with the hours that are left and the runs that must come before."""
+    lacking = [run for run in runs if unmeasured(run)]
+    untrained = to_train(runs, lacking)
+    wanted = untrained.union(run.id for run in lacking)
+    return {
         run.id: OpenRun(
             hours_left(run, hours) if run.id in untrained else 0.0,
             run.seed,
             read_by(run) if run.id in untrained else ((run.parent,) if run.parent else ()),
         )
-        for run in plan.runs
-        if run.id in untrained or unmeasured(run)
+        for run in runs
+        if run.id in wanted
     }
-    first = priorities.order(opened, claims)
-    rest = [run.id for run in plan.runs if run.id not in opened]
-    return ResolvedPlan(plan.scale, plan.runs, first + rest, hours, claims, plan.arguments)
 
 
 def _claims(run: Run, claims: Mapping[str, frozenset[str]]) -> str:

@@ -1,32 +1,57 @@
 """`allmlp plan`: a row per study with runs done, runs open and their cost; with `--runs` a row per run."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from allmlp import outlook, priorities, studies
-from allmlp.aligning import aligned
+from allmlp import budgeting, launching, outlook, priorities, studies
+from allmlp.aligning import aligned, short
 from allmlp.costs import costs
 from allmlp.params import SCALES
 from allmlp.plan import Plan
 
+DEVICES = (1, 4, 8)
 NOTE = "hours: of one core or device. disk: checkpoints. claims: with all their runs, of those that this scale decides."
 HEADS = ("study", "runs", "done", "open", "hours", "disk", "claims")
 OF_RUNS = ("run", "state", "parameters", "steps", "supervised tokens", "6ND FLOPs", "counted FLOPs", "disk", "about")
 
 
-def show(plan: Plan, runs: bool, format: str) -> None:
-    """Print the plan as a table of studies or of `runs`, or as JSON for machines."""
-    records = costs(plan)
-    found = [_of_study(plan, study, records) for study in dict.fromkeys(run.study for run in plan.runs)]
-    if format == "json":
-        print(json.dumps({"scale": plan.scale, "plan": plan.digest(), "studies": found, "runs": records}, indent=1))
-    elif runs:
+def show(
+    plan: Plan,
+    runs: bool,
+    format: str,
+    devices: Sequence[int] = DEVICES,
+    price: float | None = None,
+    on: str | None = None,
+    budget: float | None = None,
+) -> None:
+    """Print the plan as a table of studies or of `runs`, or as JSON for machines.
+
+    `devices`: how many work at a time. `price`: of an hour of one. `on`: the type whose hours the studies' rows have.
+    `budget`: hours of one, to show the claims that these decide, in place of the tables.
+    """
+    kind = launching.chosen(plan, on)
+    records = costs(plan, kind)
+    if runs and format != "json":
         print("\n".join(aligned([OF_RUNS, *map(_row_of_run, records)], left=2)))
+        return
+    resolved = outlook.resolve(plan, {record["run"]: record["estimated_s"] / 3600 for record in records})
+    if budget is not None and format != "json":
+        print("\n".join(budgeting.lines(resolved, budget, kind)))
+        return
+    found = [_of_study(plan, study, records) for study in dict.fromkeys(run.study for run in plan.runs)]
+    launches = launching.launches(plan, {one["run"]: one for one in records}, resolved.order, devices, kind)
+    if format == "json":
+        of_plan = {"scale": plan.scale, "plan": plan.digest(), "studies": found, "runs": records}
+        bought = {} if budget is None else {"budget": budgeting.of_plan(resolved, budget).as_json()}
+        print(json.dumps(of_plan | {"devices": [one.as_json(price) for one in launches]} | bought, indent=1))
     else:
         print("\n".join([f"scale {plan.scale}", *aligned([HEADS, *map(_row, _with_sum(found))], left=1), NOTE]))
-        print(*_missing_tokens(plan), sep="\n", end="")
+        print(
+            "".join(f"{line}\n" for line in (*_missing_tokens(plan), *launching.lines(launches, plan.releases, price))),
+            end="",
+        )
 
 
 def _with_sum(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -40,7 +65,7 @@ def _missing_tokens(plan: Plan) -> Iterator[str]:
     opened = [run for batch in (*plan.untrained, *plan.unmeasured) for run in batch.runs]
     tokens = sorted({run.tokens for run in opened if run.tokens and not Path("results/tokens", run.tokens).is_dir()})
     if tokens:
-        yield f"tokens that open runs need, made first: {', '.join(tokens)}\n"
+        yield f"tokens that open runs need, made first: {', '.join(tokens)}"
 
 
 def _of_study(plan: Plan, study: str, records: list[dict[str, Any]]) -> dict[str, Any]:
@@ -74,15 +99,3 @@ def _row_of_run(record: dict[str, Any]) -> Iterable[str]:
     parameters, supervised, six, counted, disk = (short(record[key]) for key in numbers)
     first = (record["run"], record["state"], parameters, str(record["steps"]))
     return (*first, supervised, six, counted, f"{disk}B", f"{record['estimated_s']:.0f} s")
-
-
-def short(number: float) -> str:
-    """Three digits and a unit's prefix.
-
-    >>> [short(number) for number in (0, 999, 1234, 5e7)]
-    ['0', '999', '1.23 k', '50 M']
-    """
-    for limit, suffix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= limit:
-            return f"{number / limit:.3g} {suffix}"
-    return f"{number:g}"

@@ -20,6 +20,7 @@ from allmlp.yamlfile import Located, Place, at
 class _Top(Strict):
     scale: Scale
     device: Literal["cpu", "cuda"] | None = None
+    weights: Literal["kept", "released"] | None = None
     recorded: list[str] = Field(default=[])
     corpora: dict[str, Any] = Field(default={})
     studies: dict[str, Any] = Field(default={})
@@ -30,6 +31,7 @@ class Params:
     """Checked parameters: the scale asked for, the corpora, and each study's settings at each scale that it has.
 
     `recorded`: overlay files whose results are kept in git, to be judged and drawn beside this plan's.
+    `weights`: kept, or released once nothing open reads them; None leaves it to the scale.
     """
 
     scale: Scale
@@ -37,6 +39,7 @@ class Params:
     recorded: tuple[str, ...]
     corpora: dict[str, CorpusSpec]
     settings: dict[tuple[str, Scale], Any]
+    weights: str | None = None
 
 
 def load(
@@ -60,7 +63,7 @@ def load(
         for scale, merged in layered.of_study(root, study, top.scale, files):
             settings[study, scale] = checked(model, at(merged.value, place), merged, place)
             _check_corpora(settings[study, scale], corpora, merged, place)
-    return Params(top.scale, top.device, tuple(top.recorded), corpora, settings)
+    return Params(top.scale, top.device, tuple(top.recorded), corpora, settings, top.weights)
 
 
 def read(overlays: Sequence[Path] | None = None, changes: dict[str, str] | None = None) -> Params:

@@ -18,6 +18,7 @@ from allmlp.paths import CLAIMS, REPORT
 from allmlp.run import Run, related
 
 DEVICE_OF_SCALE: dict[str, str] = {"gpu": "cuda", "paper": "cuda"}
+WEIGHTS_OF_SCALE: dict[str, str] = {"paper": "released"}
 
 
 def _measured_at(run: Run, scale: Scale) -> Run:
@@ -164,6 +165,11 @@ class Plan:
         fits = f"fits {len(fitting)} runs, such as {', '.join(fitting[:3])}" if fitting else "fits no run of the plan"
         raise UserError(f"{named!r} {fits}. `allmlp plan --runs --scale SCALE` lists the ids of a scale.")
 
+    @property
+    def releases(self) -> bool:
+        """Do weights go once nothing open reads them?"""
+        return (self.parameters.weights or WEIGHTS_OF_SCALE.get(self.scale)) == "released"
+
     def tokenizer_file(self, spec: CorpusSpec) -> Path | None:
         """The `meta.json` of the tokens whose tokenizer a corpus shares; None for one with a tokenizer of its own."""
         if spec.teacher is None:
@@ -193,12 +199,17 @@ class Plan:
     @cached_property
     def untrained(self) -> list[Batch]:
         """Untrained runs behind missing measurements, and the runs that these need, in batches."""
-        return batches.cut(self.runs, batches.to_train(self.runs, filter(batches.unmeasured, self.runs)))
+        return batches.cut(self.runs, batches.to_train(self.runs, self._lacking))
 
     @cached_property
     def unmeasured(self) -> list[Batch]:
         """Runs that lack a measurement, in batches."""
-        return batches.cut(self.runs, {run.id for run in self.runs if batches.unmeasured(run)})
+        return batches.cut(self.runs, {run.id for run in self._lacking})
+
+    @cached_property
+    def _lacking(self) -> list[Run]:
+        """Runs that lack a measurement."""
+        return list(filter(batches.unmeasured, self.runs))
 
     @property
     def every(self) -> Iterator[Run]:

@@ -32,7 +32,7 @@ def order(runs: Mapping[str, OpenRun], claims: Mapping[str, frozenset[str]]) -> 
     `claims`: claim -> the runs that decide it; those that are not open count as done. Equal runs or claims keep their
     order.
     """
-    needed = {claim: _with_waits(runs, of) for claim, of in claims.items()}
+    needed = {claim: with_waits(runs, of) for claim, of in claims.items()}
     found: dict[str, None] = {}
     left = [claim for claim, of in needed.items() if of]
     while left:
@@ -43,7 +43,7 @@ def order(runs: Mapping[str, OpenRun], claims: Mapping[str, frozenset[str]]) -> 
     return list(found)
 
 
-def _with_waits(runs: Mapping[str, OpenRun], wanted: frozenset[str]) -> frozenset[str]:
+def with_waits(runs: Mapping[str, OpenRun], wanted: frozenset[str]) -> frozenset[str]:
     """These open runs, and the open runs that they wait for, directly or indirectly."""
     found: set[str] = set()
     waiting = [run for run in wanted if run in runs]

@@ -30,6 +30,8 @@ class Planned(Protocol):
     def arguments(self) -> str: ...
     @property
     def runs(self) -> list[Run]: ...
+    @property
+    def releases(self) -> bool: ...
 
 
 def described(run: Run) -> dict[str, Any]:
@@ -61,6 +63,7 @@ class ResolvedPlan:
     hours: Mapping[str, float]  # of a whole run
     claims: Mapping[str, frozenset[str]]
     arguments: str = ""
+    releases: bool = False  # what a bundle's machine has made goes back as a bundle
 
     @cached_property
     def _by_id(self) -> dict[str, Run]:

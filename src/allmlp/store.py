@@ -150,9 +150,9 @@ def _loaded(files: tuple[str, ...]) -> Stored:
 
 def _split(part: Path) -> Iterator[tuple[Measured, Place]]:
     """The measurements of a part: its rows, cut where their description changes."""
-    table = _read(part)
+    table = _read(part, ABOUT)
     about = [column.combine_chunks() for column in table.select(ABOUT).unify_dictionaries().columns]
-    codes = np.array([column.indices.to_numpy() for column in about])
+    codes = np.array([np.from_dlpack(column.indices) for column in about])  # to_numpy would import pandas
     starts = [0, *(np.flatnonzero((codes[:, 1:] != codes[:, :-1]).any(axis=0)) + 1).tolist()]
     texts = [column.dictionary.to_pylist() for column in about]
     for start, stop in zip(starts, [*starts[1:], len(table)], strict=True):
@@ -161,14 +161,14 @@ def _split(part: Path) -> Iterator[tuple[Measured, Place]]:
 
 
 @lru_cache(maxsize=512)
-def _read(part: Path) -> pa.Table:
-    """A part's rows. Its digest comes first: Parquet that is damaged may read as other numbers."""
+def _read(part: Path, names: tuple[str, ...] | None = None) -> pa.Table:
+    """A part's rows, or these columns of them. Its digest comes first: damaged Parquet may read as other numbers."""
     way_out = f"`git checkout {part}`, or delete it and measure again."
     try:
         content = part.read_bytes()
         if digest_of(content) != part.stem:
             raise UserError(f"{part}: its bytes are not those that its name is the digest of. {way_out}")
-        table = bounded.read(content, encoded=ABOUT)
+        table = bounded.read(content, encoded=ABOUT, names=names)
         said = {"format": int((table.schema.metadata or {}).get(b"format", 1))}
         lacking = [name for name in ABOUT if name not in table.column_names]
         if not lacking and any(column.type != TEXTS or column.null_count for column in table.select(ABOUT).columns):

@@ -1,6 +1,7 @@
 """`make reproduce`, as the command behind it: stopped and started again, failing, and twice at once."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -37,7 +38,13 @@ def longer(clone: Path) -> None:
 
 def test_everything_is_made_again_and_nothing_committed_changes(fresh: Path) -> None:
     said = call(fresh, "allmlp", "reproduce", "--cores", "2").stdout
-    last = said.strip().splitlines()[-1]
+    *_, of_time, last = said.strip().splitlines()
+    numbers = map(float, re.findall(r"(\d+)(?: s\b|\))", of_time))
+    whole, work, on_one_core, cores, last_mile, rest = numbers
+    assert cores == 2
+    assert 0 < on_one_core / 2 < whole
+    assert work == pytest.approx(on_one_core / 2, abs=1)
+    assert work + last_mile + rest == pytest.approx(whole, abs=2), "rounded to seconds"
     assert last.startswith("reproduced ")
     assert "every verdict as committed" in last
     assert "different" not in last

@@ -24,11 +24,11 @@ ARCHITECTURES = [name for name in tiny.ALL if name not in UNTRAINED]
 DROPOUT = ("openai-gpt", *tiny.ATTENDING_MATCHERS)
 PROGRAM = """
 import sys
-from allmlp.training import launching
+from allmlp.training import starting
 from tests.numerics.test_team import run_of
 if __name__ == "__main__":  # the launcher imports this file once more
     for name in sys.argv[3:]:
-        launching.train(run_of(name, int(sys.argv[1]), int(sys.argv[2])))
+        starting.train(run_of(name, int(sys.argv[1]), int(sys.argv[2])))
 """
 
 

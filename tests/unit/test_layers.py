@@ -15,10 +15,10 @@ PACKAGE = Path(allmlp.__file__).parent
 # From the ground up. A name stands for a module or a whole package, unless a module of it is named on another floor.
 # Names on one floor do not import one another.
 FLOORS = [
-    "errors columns primes orphans aligning",
+    "errors columns primes orphans aligning scheduling busy",
     "whole yamlfile stale artifacts bounded",
     "paths",
-    "strict",
+    "strict device_types",
     "ledgers",
     "recipes locks studies.__init__",
     "reached tokenizers models layered",
@@ -30,13 +30,13 @@ FLOORS = [
     "outcomes",
     "context batches priorities",
     "plan protocols resolved",
-    "training audit own tokenizing",
+    "training audit own tokenizing releasing",
     "generating known measuring in_turn report.deciding",
     "report.statistics report.style report.exhibits",
     "costs report.multiplicity report.plots report.diagrams",
     "studies",
     "outlook rules keeping workflow jobs",
-    "report.ages",
+    "report.ages launching budgeting",
     "compacting",
     "report",
     "notebook",

@@ -1,11 +1,13 @@
 from allmlp.own import last_word, reported
 from allmlp.workflow import pictures
 
-asked = plan.unstored or workflow.main_snakefile  # Snakemake would run a rule without input and output each time
+unstored = plan.unstored
+asked = unstored or workflow.main_snakefile  # Snakemake would run a rule without input and output each time
 
 drawn = pictures(reported(plan))  # file -> what `snakemake --report` says of a figure; empty for all other calls
 
-if (speaks := reported(plan)).unreported() or plan.unstored:  # results/claims.json speaks of another plan, or soon will
+speaks = reported(plan)
+if unstored or speaks.unreported():  # results/claims.json speaks of another plan, or soon will
     rule all:
         input:     asked
         message:   "judge, draw, tabulate, render"

@@ -98,6 +98,9 @@ class Trained:
         name = "final.safetensors" if step in (None, self.ending["steps_done"]) else f"step-{step}.safetensors"
         if name not in self._manifest:
             raise UserError(f"{self.run.folder}: no weights at step {step}. There are: {self.steps}.")
+        if not (self.run.folder / name).is_file():  # released, or lost
+            way = way_to(self.run.folder, f"`allmlp train {self.run.id}` makes them again")
+            raise UserError(f"{self.run.folder / name}: is not here; {way}.")
         return read_tensors(self.run.folder / name, self._manifest[name], self._way_out)
 
     def model(self, step: int | None = None) -> SequenceModel:

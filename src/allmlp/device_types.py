@@ -1,0 +1,69 @@
+"""How fast each type of device trains: as benchmarks/rates.py measured it, or a stated share of its nominal rate.
+
+rates.json           seconds of a job's start; per device of PyTorch its hardware and seconds per counted FLOP
+device_types.json    GPU types with their nominal rates, where these come from, and the share of them that is assumed
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from allmlp.errors import UserError
+
+RATES, TYPES = (Path(__file__).with_name(name) for name in ("rates.json", "device_types.json"))
+NOMINAL_OF_CPU = 1e10  # operations per second of an architecture that is not in rates.json
+
+
+class DeviceType(NamedTuple):
+    """A type of device. `flops`: per second, for architectures without a measured rate."""
+
+    name: str
+    flops: float
+    measured: Mapping[str, float]  # architecture -> seconds per FLOP
+    said: str  # where the rate comes from
+    memory_bytes: float | None = None
+
+    def seconds(self, architecture: str, operations: float) -> float:
+        """Of so many counted operations of a training."""
+        return operations * self.measured.get(architecture, 1 / self.flops)
+
+
+@cache
+def of(device: str) -> tuple[DeviceType, ...]:
+    """The types of a `device`, cpu or cuda: a measured one first, then in the order of the table."""
+    rates = _read(RATES).get(device, {"hardware": "", "seconds_per_flop": {}})
+    measured, hardware = rates["seconds_per_flop"], rates["hardware"]
+    if device == "cpu":
+        return (DeviceType("CPU core", NOMINAL_OF_CPU, measured, f"measured on {hardware}"),)
+    table, found = _read(TYPES), []
+    share = table["share_of_peak"]
+    for name, about in table["types"].items():
+        own = measured if name in hardware else {}
+        guess = f"never measured: {share:.0%} of {about['bf16_flops'] / 1e12:g} TFLOP/s"
+        said = f"measured on {hardware}" if own else guess
+        found.append(DeviceType(name, share * about["bf16_flops"], own, said, 1e9 * about["memory_gb"]))
+    return tuple(sorted(found, key=lambda one: not one.measured))
+
+
+def named(name: str | None, device: str) -> DeviceType:
+    """The type with this name, or the first one of the `device`. UserError, with the names, if there is none."""
+    known = of(device)
+    for one in known:
+        if name is None or name.lower() == one.name.lower():
+            return one
+    raise UserError(
+        f"--on {name}: no such type of device for these runs. There are: {', '.join(one.name for one in known)}. "
+        f"Others go into {TYPES.name} beside the code."
+    )
+
+
+def start_s() -> float:
+    """Seconds from the call of a job to its first training step, imports included."""
+    return float(_read(RATES)["start_s"])
+
+
+@cache
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,158 @@
+"""The open runs of a plan as they would be launched: hours on each type of device, until all is done, and disk.
+
+Not in it: measures, which run on CPUs beside the trainings, tokens, and a queue's waits.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from allmlp import costs, device_types, outlook
+from allmlp.aligning import aligned, short
+from allmlp.device_types import DeviceType
+from allmlp.outcomes import read_by
+from allmlp.plan import DEVICE_OF_SCALE, Plan
+from allmlp.run import Run
+from allmlp.scheduling import Job, longest_chain, peak_bytes, simulate
+
+Records = Mapping[str, Mapping[str, Any]]  # run -> its costs
+TRAINING_BYTES = 16  # per parameter on the device: float32 weights, gradients, both moments of AdamW
+STATES = 3  # of a training on the disk while the newest is written
+NOTE = (
+    "hours: of one device for all open runs. chain: the longest one of runs that need one another.\n"
+    "on N: hours until all is done on N devices, in the order of `allmlp advance`; measures and tokens are not in it."
+)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The open runs on one type of device. `until_done`: devices -> hours.
+
+    `peaks`: devices -> bytes on the disk at most, with weights released and kept.
+    `too_large`: runs whose training state alone is more than the device's memory.
+    """
+
+    on: DeviceType
+    hours: float
+    longest_chain: float
+    until_done: dict[int, float]
+    peaks: dict[int, list[float]]
+    too_large: int
+
+    def as_json(self, price: float | None) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "device": self.on.name,
+            "rate": self.on.said,
+            "hours": self.hours,
+            **({} if price is None else {"price": self.hours * price}),
+            "longest_chain_hours": self.longest_chain,
+            "hours_until_done": self.until_done,
+            "peak_disk_bytes": {count: {"released": low, "kept": high} for count, (low, high) in self.peaks.items()},
+            "runs_beyond_its_memory": self.too_large,
+        }
+
+
+def launches(
+    plan: Plan, records: Records, order: Sequence[str], devices: Sequence[int], on: DeviceType
+) -> list[Launch]:
+    """One per type of device, that of `on` first; none if nothing is open. `order`: the runs' priority."""
+    opened = _opened(plan, records, order)
+    others = [one for one in device_types.of(_device(plan)) if one.name != on.name]
+    return [_launch(opened, devices, one) for one in (on, *others)] if opened else []
+
+
+def chosen(plan: Plan, named: str | None) -> DeviceType:
+    """The type of device with this name, or the first one for the plan."""
+    return device_types.named(named, _device(plan))
+
+
+def _device(plan: Plan) -> str:
+    """What the plan's trainings ask for."""
+    return plan.parameters.device or DEVICE_OF_SCALE.get(plan.scale, "cpu")
+
+
+def _launch(opened: Sequence["_Open"], devices: Sequence[int], on: DeviceType) -> Launch:
+    found = [one.job(on) for one in opened]
+    schedules = {count: simulate(found, count) for count in devices}
+    peaks = {n: [peak_bytes(found, of, released) for released in (True, False)] for n, of in schedules.items()}
+    states = [TRAINING_BYTES * parameters for one in opened for parameters in one.on_gpu]
+    return Launch(
+        on,
+        sum(job.hours for job in found),
+        longest_chain(found),
+        {count: of.hours for count, of in schedules.items()},
+        peaks,
+        sum(state > (on.memory_bytes or float("inf")) for state in states),
+    )
+
+
+@dataclass(frozen=True)
+class _Open:
+    """An open batch. `trained`: its untrained runs, with the operations that are left. `starts`: of processes."""
+
+    batch: Job  # without hours
+    trained: tuple[tuple[Run, float], ...]
+    starts: int
+    on_gpu: tuple[int, ...]  # parameters
+
+    def job(self, on: DeviceType) -> Job:
+        seconds = sum(costs.seconds(run, operations, on) for run, operations in self.trained)
+        return replace(self.batch, hours=(seconds + self.starts * device_types.start_s()) / 3600)
+
+
+def _opened(plan: Plan, records: Records, order: Sequence[str]) -> list[_Open]:
+    """The open batches in the priority that `allmlp advance` gives them: that of their first run."""
+    training, measuring = ({batch.name: batch for batch in of} for of in (plan.untrained, plan.unmeasured))
+    maker = {run.id: batch.name for batch in plan.untrained for run in batch.runs}
+    place = {run: number for number, run in enumerate(order)}
+    found = []
+    for name in dict.fromkeys([*training, *measuring]):
+        trained, measured = (of[name].runs if name in of else () for of in (training, measuring))
+        waits = {maker[one] for one in _read(trained, measured) if one in maker} - {name}
+        first = min(place[run.id] for run in (*trained, *measured))
+        found.append((first, _open(name, trained, records, waits, bool(trained) + bool(measured))))
+    return [one for _, one in sorted(found, key=lambda of: of[0])]
+
+
+def _read(trained: Sequence[Run], measured: Sequence[Run]) -> Iterator[str]:
+    """The runs whose weights are read."""
+    for run in trained:
+        yield from read_by(run)
+    yield from (run.parent for run in measured if run.parent)
+
+
+def _open(name: str, trained: Sequence[Run], records: Records, waits: Collection[str], starts: int) -> _Open:
+    of = [(run, records[run.id]) for run in trained]
+    published = sum(one["disk_bytes"] for _, one in of)
+    state = max((costs.STATE_BYTES * one["parameters"] for _, one in of), default=0)
+    working = max(published + STATES * state, 2 * published + (STATES - 1) * state)  # in work/, then copied from there
+    return _Open(
+        Job(name, 0, tuple(sorted(waits)), working, published),
+        tuple((run, one["counted_flops"] * outlook.share_left(run)) for run, one in of),
+        starts,
+        tuple(one["parameters"] for run, one in of if run.device == "cuda"),
+    )
+
+
+def lines(found: Sequence[Launch], releases: bool, price: float | None = None) -> Iterator[str]:
+    """A row per type of device, then the disk. `releases`: are weights released? `price`: of an hour of a device."""
+    if not found:
+        return
+    counts = list(found[0].until_done)
+    heads = ("device", "rate", "hours", "chain", *(f"on {n}" for n in counts))
+    yield from aligned([heads, *map(_row, found)], left=2)
+    yield NOTE
+    if price is not None:
+        yield f"price with {found[0].on.name}: {price * found[0].hours:,.0f}, at {price:g} an hour"
+    for one in (one for one in found if one.too_large):
+        yield f"{one.on.name}: too little memory for weights, gradients and AdamW of {one.too_large:,} open runs."
+    for place, word in enumerate(("released", "kept")):
+        peaks = ", ".join(f"{short(of[place])}B on {n}" for n, of in found[0].peaks.items())
+        here = ", as here" * (releases is (word == "released"))
+        yield f"disk at most, with {found[0].on.name} and weights {word}{here}: {peaks}"
+
+
+def _row(one: Launch) -> Iterator[str]:
+    yield from (one.on.name, one.on.said)
+    yield from (f"{hours:,.1f}" for hours in (one.hours, one.longest_chain, *one.until_done.values()))

@@ -1,0 +1,113 @@
+"""When jobs that wait for one another end on some devices, and the disk that they take meanwhile.
+
+List scheduling, as Snakemake works under `allmlp advance`: whenever a device is free, the first job in order whose
+inputs are there starts on it.
+"""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+
+
+@dataclass(frozen=True)
+class Job:
+    """Runs trained and measured in one go on one device.
+
+    `waits`: the jobs whose weights it reads. `working_bytes`: on the disk while it runs; `kept_bytes`: from its end on.
+    """
+
+    name: str
+    hours: float
+    waits: tuple[str, ...] = ()
+    working_bytes: float = 0
+    kept_bytes: float = 0
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Hours from the first start: job -> its start and its end."""
+
+    starts: dict[str, float]
+    ends: dict[str, float]
+
+    @property
+    def hours(self) -> float:
+        """Until the last job has ended."""
+        return max(self.ends.values(), default=0.0)
+
+
+def simulate(jobs: Sequence[Job], devices: int) -> Schedule:
+    """Jobs in order of priority on equal devices. ValueError for jobs that wait for one another in a circle.
+
+    >>> simulate([Job("parent", 2), Job("child", 1, ("parent",)), Job("other", 4)], devices=2).ends
+    {'parent': 2.0, 'child': 3.0, 'other': 4.0}
+    """
+    names = {job.name for job in jobs}
+    waits = [set(job.waits) & names for job in jobs]
+    ready = [number for number, of in enumerate(waits) if not of]  # sorted, so it is a heap
+    running: list[tuple[float, int]] = []
+    starts, ends, now = {}, {}, 0.0
+    readers = _readers(jobs)
+    while ready or running:
+        while ready and len(running) < devices:
+            number = heapq.heappop(ready)
+            starts[jobs[number].name] = now
+            heapq.heappush(running, (now + jobs[number].hours, number))
+        now = running[0][0]
+        while running and running[0][0] == now:
+            ended = jobs[heapq.heappop(running)[1]].name
+            ends[ended] = now
+            for number in readers[ended]:
+                waits[number].discard(ended)
+                if not waits[number]:
+                    heapq.heappush(ready, number)
+    if len(ends) < len(jobs):
+        raise ValueError(f"{min(names - ends.keys())} waits for itself, over other jobs")
+    return Schedule(starts, ends)
+
+
+def _readers(jobs: Sequence[Job]) -> dict[str, list[int]]:
+    """job -> the places of the jobs that read its weights."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for number, job in enumerate(jobs):
+        for name in set(job.waits):
+            found[name].append(number)
+    return found
+
+
+def longest_chain(jobs: Sequence[Job]) -> float:
+    """Hours of the longest chain of jobs that wait for one another: no number of devices is faster.
+
+    >>> longest_chain([Job("parent", 2), Job("child", 1, ("parent",)), Job("other", 2)])
+    3.0
+    """
+    by_name = {job.name: job for job in jobs}
+    until: dict[str, float] = {}
+    for name in TopologicalSorter({job.name: job.waits for job in jobs}).static_order():
+        if name in by_name:  # others are done
+            job = by_name[name]
+            until[name] = job.hours + max((until.get(one, 0.0) for one in job.waits), default=0.0)
+    return float(max(until.values(), default=0.0))
+
+
+def peak_bytes(jobs: Sequence[Job], schedule: Schedule, released: bool) -> float:
+    """The most bytes on the disk at any time. `released`: weights go when every job that reads them has ended.
+
+    A job's weights are still there when the next one starts on its device: they are being measured.
+    """
+    changes = []
+    readers = _readers(jobs)
+    for job in jobs:
+        end = schedule.ends[job.name]
+        changes.append((end, 0, job.kept_bytes - job.working_bytes))
+        changes.append((schedule.starts[job.name], 1, job.working_bytes))
+        if released:
+            read_until = max((schedule.ends[jobs[number].name] for number in readers[job.name]), default=end)
+            changes.append((max(end, read_until), 2, -job.kept_bytes))
+    used = most = 0.0
+    for _, _, change in sorted(changes):
+        used += change
+        most = max(most, used)
+    return most

@@ -1,0 +1,109 @@
+"""The open runs on each type of device: hours from measured or nominal rates, until when, and on how much disk."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from allmlp import costs, device_types, launching, outlook, overview, params
+from allmlp.errors import UserError
+from allmlp.launching import Launch
+from allmlp.plan import Plan
+
+
+def plan(project: Path, **changes: str) -> Plan:
+    """The tests' own plan."""
+    return Plan(params.load(project / "params.yaml", changes=changes), project)
+
+
+def launches(plan: Plan, on: str | None = None, devices: tuple[int, ...] = (1, 2)) -> list[Launch]:
+    kind = launching.chosen(plan, on)
+    records = {one["run"]: one for one in costs.costs(plan, kind)}
+    return launching.launches(plan, records, outlook.resolve(plan).order, devices, kind)
+
+
+def done(plan: Plan) -> None:
+    """Pretend that everything is measured."""
+    for file in plan.measurements:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).touch()
+
+
+def test_hours_are_those_of_the_trainings_and_two_starts_a_batch(project: Path) -> None:
+    current = plan(project)
+    (found,) = launches(current)
+    trained = sum(one["estimated_s"] for one in costs.costs(current) if one["state"] == "to do")
+    starts = (len(current.untrained) + len(current.unmeasured)) * device_types.start_s()
+    assert found.on.said.startswith("measured on ")
+    assert found.hours == pytest.approx((trained + starts) / 3600, abs=1e-4)  # costs are rounded to 0.1 s
+    assert found.until_done[1] == pytest.approx(found.hours)
+    assert max(found.longest_chain, found.hours / 2) <= found.until_done[2] < found.hours
+
+
+def test_released_weights_take_less_room_than_kept_ones(project: Path) -> None:
+    (found,) = launches(plan(project))
+    published = sum(one["disk_bytes"] for one in costs.costs(plan(project)) if one["state"] == "to do")
+    for released, kept in found.peaks.values():
+        assert 0 < released <= kept
+        assert kept >= published
+
+
+def test_gpus_that_were_never_measured_say_so(project: Path) -> None:
+    found = launches(plan(project, device="cuda"), on="rtx 3060")
+    assert [one.on.name for one in found] == ["RTX 3060", "H100", "H200", "A100", "V100"]
+    assert all(one.on.said.startswith("never measured: 5% of ") for one in found)
+    h100, a100 = (next(one for one in found if one.on.name == name) for name in ("H100", "A100"))
+    assert h100.on.seconds("transformer", 989e12) == pytest.approx(20)
+    assert a100.on.seconds("transformer", 989e12) == pytest.approx(20 * 989 / 312)
+
+
+def test_a_measured_gpu_comes_first(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = json.loads(device_types.RATES.read_text(encoding="utf-8"))
+    table["cuda"] = {"hardware": "NVIDIA A100-SXM4-80GB", "seconds_per_flop": {"transformer": 1e-14}}
+    (tmp_path / "rates.json").write_text(json.dumps(table))
+    monkeypatch.setattr(device_types, "RATES", tmp_path / "rates.json")
+    device_types.of.cache_clear()
+    first, second, *_ = device_types.of("cuda")
+    device_types.of.cache_clear()
+    assert (first.name, first.said) == ("A100", "measured on NVIDIA A100-SXM4-80GB")
+    assert first.seconds("transformer", 1e14) == pytest.approx(1)
+    assert first.seconds("of no rate", 312e12) == pytest.approx(20)
+    assert (second.name, second.measured) == ("H100", {})
+
+
+def test_an_unknown_type_is_refused_with_the_known_ones(project: Path) -> None:
+    with pytest.raises(UserError, match=r"--on H1000: no such type .* There are: H100, H200, A100, V100, RTX 3060"):
+        launching.chosen(plan(project, device="cuda"), "H1000")
+    with pytest.raises(UserError, match="There are: CPU core"):
+        launching.chosen(plan(project), "H100")
+
+
+def test_the_plan_shows_devices_price_and_disk(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    overview.show(plan(project, device="cuda"), False, "table", devices=(3,), price=1000.0)
+    said = capsys.readouterr().out
+    head = next(line for line in said.splitlines() if line.startswith("device "))
+    assert head.split() == ["device", "rate", "hours", "chain", "on", "3"]
+    assert "price with H100: " in said
+    assert "disk at most, with H100 and weights kept, as here: " in said
+    overview.show(plan(project, device="cuda"), False, "json", devices=(3,), price=1000.0)
+    first = json.loads(capsys.readouterr().out)["devices"][0]
+    assert first["price"] == pytest.approx(1000 * first["hours"])
+    assert first["hours_until_done"].keys() == first["peak_disk_bytes"].keys() == {"3"}
+
+
+def test_models_that_a_device_cannot_hold_are_counted(project: Path) -> None:
+    current = plan(project, device="cuda")
+    trained = sum(run.device == "cuda" for batch in current.untrained for run in batch.runs)
+    small = launching.chosen(current, None)._replace(memory_bytes=1.0)
+    (first, *_) = launching.launches(
+        current, {one["run"]: one for one in costs.costs(current)}, outlook.resolve(current).order, (1,), small
+    )
+    assert first.too_large == trained
+    assert any("too little memory" in line for line in launching.lines([first], releases=True))
+
+
+def test_nothing_open_needs_no_device(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done(plan(project))
+    assert launches(plan(project)) == []
+    overview.show(plan(project), False, "table")
+    assert "device" not in capsys.readouterr().out.split()
