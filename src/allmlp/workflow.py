@@ -9,6 +9,8 @@ from typing import Any
 from allmlp import artifacts, own, paths, stale, studies
 from allmlp.errors import UserError
 from allmlp.plan import Plan, load_plan
+from allmlp.training.devices import VISIBLE
+from allmlp.training.gpus import candidates
 
 
 def plan_of(workflow: Any) -> Plan:
@@ -28,6 +30,16 @@ def plan_of(workflow: Any) -> Plan:
         stale.lift()
     os.environ[paths.DIRECTORY] = os.getcwd()  # jobs work where Snakemake works: `--directory` moves all results
     return plan
+
+
+def limit_gpus(scheduler: Any, plan: Plan) -> None:
+    """Lower `--resources gpu=N` to the devices that are here, and say so: a job without one would hold its cores."""
+    asked, here = scheduler.global_resources.get("gpu", 0), len(candidates(os.environ.get(VISIBLE)))
+    if 0 < here < asked and any(batch.gpus for batch in plan.untrained):
+        print(
+            f"gpu={asked} was asked, but there are {here} CUDA devices here: {here} GPU jobs at a time", file=sys.stderr
+        )
+        scheduler.global_resources["gpu"] = scheduler.resources["gpu"] = here
 
 
 def pictures(plan: Plan) -> dict[str, dict[str, str]]:

@@ -7,7 +7,9 @@ import signal
 import time
 import traceback
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,6 +18,8 @@ from allmlp import paths
 from allmlp.errors import UserError
 from allmlp.run import Run
 from allmlp.training import checkpoint, deadline
+from allmlp.training.loop import POLITE
+from allmlp.training.state import WorkFolder
 from allmlp.training.trained import Trained
 from tests import tiny
 
@@ -98,14 +102,32 @@ def test_many_kills_at_random_steps(architecture: str, here: Path) -> None:
     assert digests(run) == expected
 
 
-def test_a_polite_signal_saves_and_goes_on(here: Path) -> None:
-    run = tiny.run("transformer", steps=400)
+@pytest.mark.parametrize("number", POLITE)
+def test_a_polite_signal_saves_and_goes_on(number: int, here: Path) -> None:
+    run = tiny.run("transformer", steps=100)
     expected = uninterrupted(run)
     os.environ["ALLMLP_SAVE_SECONDS"] = "3600"
-    assert killed_once(run, signal.SIGTERM, 5) != 0
+    assert killed_once(run, number, 5) != 0
     assert list((checkpoint.WORK / run.id).glob("state-*.safetensors"))
     checkpoint.produce(run)
     assert digests(run) == expected
+
+
+def test_no_kill_costs_five_minutes(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any signal or setting, on a clock by which each look takes a second."""
+    monkeypatch.delenv("ALLMLP_SAVE_SECONDS")
+    clock, saved, save = itertools.count(), [0.0], WorkFolder.save
+
+    def noted(*words: Any) -> None:
+        saved.append(time.monotonic())
+        save(*words)
+
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(WorkFolder, "save", noted)
+    checkpoint.produce(tiny.run("transformer", steps=100))
+    gaps = [after - before for before, after in pairwise([*saved, time.monotonic()])]
+    assert len(gaps) > 3
+    assert max(gaps) < 5 * 60
 
 
 def test_at_the_deadline_the_state_is_saved_and_the_job_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,12 @@
 # looks at the queue once more after every pass, and every job that ends adds a look per second that never stops: after some
 # thirty jobs the scheduler took a quarter of a core from the trainings. Jobs on this machine need no such limit; what a
 # cluster is asked keeps its own.
+from allmlp.workflow import limit_gpus
+
 onstart:
     if workflow.local_exec:
         workflow.scheduler.job_rate_limiter = None
+        limit_gpus(workflow.scheduler, plan)
 
 # Snakemake copies all globals for each text that it fills in for a job, and every rule leaves a function there that nothing
 # asks for by name: at the paper scale they take a third of the time of `snakemake -n`.

@@ -48,6 +48,7 @@ def learning_rate(step: int, steps: int, optimiser: dict[str, Any]) -> float:
 
 RECIPE = 1
 PART_BITS = 52  # of the seed for dropout, below the number of a part of the batch
+POLITE = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)  # a user's, and those that batch systems send before SIGKILL
 SAVE_SECONDS = 30.0  # the most work that a kill costs; ALLMLP_SAVE_SECONDS overrides it
 
 
@@ -71,11 +72,9 @@ def validation_loss(loss: Loss, batches: list[Batch], device: str, team: Alone =
 
 @contextmanager
 def _quiet_stop() -> Iterator[list[int]]:
-    """Collects SIGTERM and SIGINT, so that the state can be saved before the process ends."""
+    """Collects the signals of POLITE, so that the state can be saved before the process ends."""
     received: list[int] = []
-    before = {
-        number: signal.signal(number, lambda n, _: received.append(n)) for number in (signal.SIGTERM, signal.SIGINT)
-    }
+    before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in POLITE}
     try:
         yield received
     finally:
