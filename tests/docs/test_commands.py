@@ -3,7 +3,6 @@
 Where the whole command would train for minutes or write to what git has, `-n` or `--help` stands behind its own words.
 """
 
-import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -127,8 +126,6 @@ def test_every_command_of_the_pages_is_tried_or_says_why_not() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", RUN)
 def test_a_command_of_the_pages_works_as_it_stands(clone: Path, command: str) -> None:
-    if "slurm" in command and not importlib.util.find_spec("snakemake_executor_plugin_slurm"):
-        pytest.skip("the package snakemake-executor-plugin-slurm is not installed")
     (clone / "my.yaml").write_text("studies: {quadrature: {steps: 25}}\n")
     said = call(clone, *shlex.split(command), *RUN[command])
     assert said.stdout + said.stderr or command.startswith("dvc remote")

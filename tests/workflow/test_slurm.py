@@ -1,103 +1,221 @@
-"""The Slurm profile, with the real daemons on this machine; skipped where there are none."""
+"""The Slurm profile, with real daemons: two nodes of two pretended GPUs each."""
 
-import importlib.util
-import os
-import shutil
-import socket
-import subprocess
-import sys
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from subprocess import PIPE, Popen
+from typing import Any
 
 import pytest
 
-from tests.conftest import call, edit
+from tests.conftest import call, edit, environment, only, small_clone
+from tests.workflow.asking import contents
+from tests.workflow.slurm import MissingError, Slurm, running
+from tests.workflow.standing_in import BIN, HOLDER, held, instead, most_at_once
 
 pytestmark = pytest.mark.slow
 
-BIN = Path(sys.executable).parent
 SNAKEMAKE = ("snakemake", "--workflow-profile", "workflow/profiles/slurm")
+SOON = ("--slurm-init-seconds-before-status-checks", "1")
+PATIENCE_S = 300.0
 
-STUMBLE = f"""#!/bin/sh
-# `allmlp`, whose first job is cancelled when its work is done
-{BIN}/allmlp "$@" || exit
-if [ ! -e stumbled ]; then ls results/checkpoints/*/final.safetensors > stumbled; scancel $SLURM_JOB_ID; sleep 60; fi
+THRIFTY = f"""#!/bin/sh
+# `allmlp`, which saves a training's state only when it is asked to; of seed 1, also every half second
+case "$2" in *seed1*) ALLMLP_SAVE_SECONDS=0.5;; *) ALLMLP_SAVE_SECONDS=3600;; esac
+export ALLMLP_SAVE_SECONDS
+exec {BIN}/allmlp "$@"
 """
 
-SPY = f"""#!/bin/sh
-# `allmlp train RUN`, which notes what device the job was given, and trains nothing
-ALLMLP_FAKE_DEVICES=64 {BIN}/python -c '
-import os
-from allmlp.training.devices import VISIBLE, lease
-with lease("cuda") as device:
-    print(os.environ[VISIBLE], device.note, sep=", ")' > seen
-mkdir -p results/checkpoints/$2 && touch results/checkpoints/$2/final.safetensors
-"""
+
+@pytest.fixture(scope="session")
+def slurm() -> Iterator[Slurm]:
+    with ExitStack() as last:
+        try:
+            found = last.enter_context(running())
+        except MissingError as error:
+            pytest.skip(str(error))
+        yield found
+
+
+def words(slurm: Slurm, path: str | None = None, **more: str) -> dict[str, str]:
+    """The environment of a call of Snakemake that reaches this Slurm."""
+    return {**slurm.environment, "PATH": path or f"{BIN}:{slurm.environment['PATH']}", **more}
+
+
+def jobs(slurm: Slurm, clone: Path) -> list[dict[str, str]]:
+    """What Slurm knows of the jobs of a clone, by its own keywords, the oldest first."""
+    said = [
+        dict(re.findall(r"(\S+?)=(\S*)", line)) for line in slurm.ask("scontrol", "-o", "show", "jobs").splitlines()
+    ]
+    return sorted((job for job in said if job.get("WorkDir") == str(clone)), key=lambda job: int(job["JobId"]))
+
+
+def rule(job: dict[str, str]) -> str:
+    """The rule that a job works on."""
+    return job["Comment"].removeprefix("rule_")
+
+
+def test_all_is_made_by_jobs_on_two_nodes_as_the_plan_asks(slurm: Slurm, pipeline: Path, clone: Path) -> None:
+    call(clone, *SNAKEMAKE, *SOON, **words(slurm))
+    all_jobs = jobs(slurm, clone)
+    done = {rule(job): job for job in all_jobs}
+    steps = {f"{verb}_{study}_1" for verb in ("train", "measure") for study in ("language", "copying", "quadrature")}
+    assert set(done) >= {"tokenize", *steps}
+    assert len([job for job in all_jobs if rule(job) != "tokenize"]) == len(done) - 1, "no job was repeated"
+    assert {job["NodeList"] for job in all_jobs} == {"n1", "n2"}
+    asked = {(job["JobState"], job["MinMemoryNode"], job["TimeLimit"]) for job in all_jobs}
+    assert asked == {("COMPLETED", "4000M", "1-00:00:00")}
+    assert (done["tokenize"]["NumCPUs"], done["train_language_1"]["NumCPUs"]) == ("4", "1")
+    assert contents(clone / "results/measurements") == contents(pipeline / "results/measurements"), "as a local run's"
+    assert (clone / "results/report.html").is_file()
+    assert "Nothing to be done" in call(clone, *SNAKEMAKE, **words(slurm)).stderr
+    assert "Nothing to be done" in call(clone, "snakemake", "--cores", "1").stderr
+
+
+def test_an_overlay_reaches_the_jobs(slurm: Slurm, clone: Path) -> None:
+    only(clone, "quadrature")
+    (clone / "my.yaml").write_text("studies: {quadrature: {steps: 25}}\n", encoding="utf-8")
+    call(clone, *SNAKEMAKE, *SOON, "--configfile", "params.yaml", "my.yaml", "--", "train_quadrature_1", **words(slurm))
+    assert "25 steps" in (clone / "own/my/logs/train/quadrature_1.log").read_text(encoding="utf-8")
+
+
+def with_seeds(clone: Path, seeds: Sequence[int], steps: int = 20) -> tuple[str, ...]:
+    """Leave one training of each seed in the plan of a clone. Returns the rules."""
+    only(clone, "quadrature")
+    edit(clone, "config/quadrature/smoke.yaml", "seeds: [0]", f"seeds: {list(seeds)}")
+    edit(clone, "config/quadrature/smoke.yaml", "steps: 20", f"steps: {steps}")
+    return tuple(f"train_quadrature_{number}" for number in range(1, 1 + len(seeds)))
+
+
+def test_four_gpu_jobs_at_once_have_a_device_each(slurm: Slurm, clone: Path) -> None:
+    rules = with_seeds(clone, range(4))
+    more = words(slurm, instead(clone, HOLDER, slurm.environment["PATH"]), ALLMLP_FAKE_DEVICES="2", TOGETHER="4")
+    call(clone, *SNAKEMAKE, *SOON, "--config", "device=cuda", "--", *rules, **more)
+    had = held(clone)
+    assert sorted(device for device, *_ in had) == ["n1 0", "n1 1", "n2 0", "n2 1"]
+    assert most_at_once([(began, ended) for _, began, ended, _ in had]) == 4
+    assert all(note.startswith("left as chosen by SLURM_") for *_, note in had)
+    assert [(job["MinMemoryNode"], job["TresPerJob"]) for job in jobs(slurm, clone)] == [("16000M", "gres:gpu:1")] * 4
+
+
+STEPS = 2000
 
 
 @pytest.fixture(scope="module")
-def gpus() -> str:
-    """The GPUs of this machine's Slurm, as `sinfo` says it ("gpu:2", "(null)"); skips where no Slurm answers."""
-    if not shutil.which("sinfo"):
-        pytest.skip("Slurm is not installed")
-    if not importlib.util.find_spec("snakemake_executor_plugin_slurm"):
-        pytest.skip("the package snakemake-executor-plugin-slurm is not installed")
-    try:
-        said = subprocess.run(["sinfo", "-hNo", "%n %t %G"], capture_output=True, text=True, timeout=10).stdout
-    except subprocess.TimeoutExpired:
-        said = ""
-    nodes = [line.split() for line in said.splitlines()]
-    if not any(state in ("idle", "mix") for _, state, _ in nodes):
-        pytest.skip("no Slurm controller answers, or it has no free node")
-    if {host for host, _, _ in nodes} != {socket.gethostname().split(".")[0]}:
-        pytest.skip("Slurm has other machines than this one, which do not see the test's folder")
-    return nodes[0][2]
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The checkpoints of two long trainings that nothing happens to, made on this machine without Slurm."""
+    clone = small_clone(tmp_path_factory.mktemp("undisturbed") / "clone")
+    call(clone, "snakemake", "--cores", "2", *with_seeds(clone, (0, 1), STEPS))
+    return contents(clone / "results/checkpoints")
 
 
-def submitted(said: str) -> list[str]:
-    """The rules whose jobs went to Slurm, by what Snakemake said."""
-    return [line.split("/slurm_logs/rule_")[1].split("/")[0] for line in said.splitlines() if "SLURM jobid" in line]
+@contextmanager
+def training(slurm: Slurm, clone: Path) -> Iterator[Popen[str]]:
+    """The same two trainings as jobs, in the background; the end of the block waits until all is done."""
+    rules = with_seeds(clone, (0, 1), STEPS)
+    more = {**environment(clone), **words(slurm, instead(clone, THRIFTY, slurm.environment["PATH"]))}
+    with Popen([*SNAKEMAKE, *SOON, *rules], cwd=clone, env=more, stdout=PIPE, stderr=PIPE, text=True) as process:
+        try:
+            yield process
+            _, said = process.communicate(timeout=3 * PATIENCE_S)
+        finally:
+            process.kill()
+    assert process.returncode == 0, said
 
 
-def instead(clone: Path, script: str) -> str:
-    """A PATH with `script` in place of `allmlp`."""
-    program = clone.parent / "bin" / "allmlp"
-    program.parent.mkdir()
-    program.write_text(script, encoding="utf-8")
-    program.chmod(0o755)
-    return os.pathsep.join([str(program.parent), str(BIN), os.environ["PATH"]])
+def soon(there: Callable[[], Any]) -> Any:
+    """What `there` finds, as soon as it finds something."""
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        if found := there():
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"waited {PATIENCE_S:.0f} s")
 
 
-@pytest.mark.usefixtures("gpus")
-def test_everything_is_made_by_slurm_jobs(clone: Path) -> None:
-    edit(clone, "params.yaml", "scale: smoke", "scale: laptop")
-    (clone / "my.yaml").write_text("studies: {quadrature: {scales: {smoke: {steps: 25}}}}\n", encoding="utf-8")
-    plan = ("--configfile", "params.yaml", "my.yaml", "--config", "scale=smoke")
-    jobs = submitted(call(clone, *SNAKEMAKE, *plan).stderr)
-    steps = {f"{verb}_{study}_1" for verb in ("train", "measure") for study in ("language", "copying", "quadrature")}
-    assert set(jobs) >= {"tokenize", *steps}
-    assert len(jobs) == len(set(jobs)), "no job was repeated"
-    own = clone / "own/my"
-    assert "25 steps" in (own / "logs/train/quadrature_1.log").read_text(encoding="utf-8"), "the overlay arrived"
-    assert (own / "results/report.html").is_file()
-    assert "Nothing to be done" in call(clone, *SNAKEMAKE, *plan).stderr
-    assert "Nothing to be done" in call(clone, "snakemake", "--cores", "1", *plan).stderr
+def steps_done(clone: Path, seed: int) -> int:
+    """The steps that a training under way has done."""
+    logs = list((clone / "work/runs").glob(f"*-seed{seed}-*/log.jsonl"))
+    return logs[0].read_bytes().count(b"\n") if logs else 0
 
 
-@pytest.mark.usefixtures("gpus")
-def test_a_cancelled_job_is_repeated(clone: Path) -> None:
-    """A job reads the Snakefile for itself: it must find its rule again, which is only there for what is missing."""
-    said = call(clone, *SNAKEMAKE, "train_quadrature_1", PATH=instead(clone, STUMBLE)).stderr
-    assert "CANCELLED" in said
-    assert submitted(said) == ["train_quadrature_1"] * 2
-    (weights,) = (clone / "stumbled").read_text(encoding="utf-8").split()
-    assert (clone / weights).is_file()
+def in_the_middle(slurm: Slurm, clone: Path, *acts: Callable[[dict[str, str]], Any]) -> list[int]:
+    """Do something to the job of each seed once its training is well under way. Returns the steps done by then."""
+    done: dict[int, int] = {}
+    until = time.monotonic() + PATIENCE_S
+    while len(done) < len(acts):
+        assert time.monotonic() < until, f"only {done} of {len(acts)} trainings came far enough"
+        for seed, act in enumerate(acts):
+            if seed not in done and (steps := steps_done(clone, seed)) > STEPS // 10:
+                done[seed] = steps
+                act(running_job(slurm, clone, seed))
+        time.sleep(0.02)
+    return [done[seed] for seed in range(len(acts))]
 
 
-def test_a_gpu_job_uses_the_device_that_slurm_gives_it(gpus: str, clone: Path) -> None:
-    if "gpu" not in gpus:
-        pytest.skip("this machine's Slurm knows of no GPU")
-    words = ("--config", "device=cuda", "--set-resources", "train_quadrature_1:mem_mb=500", "--", "train_quadrature_1")
-    call(clone, *SNAKEMAKE, *words, PATH=instead(clone, SPY))
-    visible, note = (clone / "seen").read_text(encoding="utf-8").strip().split(", ")
-    assert visible.isdigit(), "one device"
-    assert note.startswith("left as chosen by SLURM_")
+def running_job(slurm: Slurm, clone: Path, seed: int) -> dict[str, str]:
+    """The running job of a seed."""
+    here = [job for job in jobs(slurm, clone) if job["JobState"] == "RUNNING"]
+    (job,) = [job for job in here if rule(job) == f"train_quadrature_{1 + seed}"]
+    return job
+
+
+def went_on(clone: Path, seed: int) -> int:
+    """The one step at which a training was taken up again."""
+    log = (clone / f"logs/train/quadrature_{1 + seed}.log").read_text(encoding="utf-8")
+    (step,) = re.findall(r"going on at step (\d+)", log)
+    return int(step)
+
+
+def test_cancelled_and_killed_jobs_are_repeated_and_go_on(
+    slurm: Slurm, clone: Path, undisturbed: dict[str, bytes]
+) -> None:
+    """`scancel` lets a training save its state; after SIGKILL it goes on from the last one that was due."""
+    ages = []
+
+    def cancel(job: dict[str, str]) -> None:
+        slurm.ask("scancel", job["JobId"])
+
+    def kill(job: dict[str, str]) -> None:
+        slurm.ask("scancel", "--full", "--signal=KILL", job["JobId"])
+        ages.append(min(time.time() - file.stat().st_mtime for file in clone.glob("work/runs/*-seed1-*/state-*.json")))
+
+    with training(slurm, clone):
+        done = in_the_middle(slurm, clone, cancel, kill)
+    states = [(rule(job), job["JobState"]) for job in jobs(slurm, clone)]
+    assert ("train_quadrature_1", "CANCELLED") in states
+    assert len(states) == 4, "each job was repeated once"
+    assert went_on(clone, 0) >= done[0], "nothing was lost"
+    assert went_on(clone, 1) > 0
+    assert ages[0] < 5, "half a second, on a busy machine"
+    assert contents(clone / "results/checkpoints") == undisturbed
+
+
+def test_preempted_jobs_and_those_of_a_lost_node_are_requeued(
+    slurm: Slurm, clone: Path, undisturbed: dict[str, bytes]
+) -> None:
+    found: list[dict[str, str]] = []
+
+    def preempt(job: dict[str, str]) -> None:
+        found.append(job)
+        where = (f"--nodelist={job['NodeList']}", "--exclusive", "--output=/dev/null")
+        slurm.ask("sbatch", "--partition=urgent", *where, "--wrap=sleep 1")
+
+    def lose_node(job: dict[str, str]) -> None:
+        found.append(job)
+        slurm.ask("scontrol", "update", f"nodename={job['NodeList']}", "state=down", "reason=test")
+
+    with training(slurm, clone):
+        done = in_the_middle(slurm, clone, preempt, lose_node)
+        assert {job["NodeList"] for job in found} == {"n1", "n2"}
+        for job in found:
+            soon(lambda job=job: job["JobId"] in slurm.jobs("pending"))
+            slurm.ask("scontrol", "update", f"jobid={job['JobId']}", "starttime=now")  # not only after two minutes
+        soon(lambda: {job["JobId"] for job in found} <= set(slurm.jobs()))
+        (lost,) = [job["NodeList"] for job in found if rule(job) == "train_quadrature_2"]
+        slurm.ask("scontrol", "update", f"nodename={lost}", "state=resume")
+    assert [(job["JobState"], job["Restarts"]) for job in jobs(slurm, clone)] == [("COMPLETED", "1")] * 2
+    assert all(went_on(clone, seed) >= steps for seed, steps in enumerate(done)), "nothing was lost"
+    assert contents(clone / "results/checkpoints") == undisturbed
