@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from allmlp.corpora import reading
 from allmlp.errors import UserError, in_a_line, without_secrets
 from allmlp.strict import Strict
 
@@ -48,20 +47,31 @@ class HubCorpus(Strict):
         return revision
 
     def documents(self, root: Path) -> Iterator[str]:
-        """The documents in the Hub's order, streamed; blank ones are left out. `root` is not used.
+        """The documents in the Hub's order, streamed; blank ones are left out. `root` is not used."""
+        return (text for _, text in self.placed())
 
-        UserError without a network, for a data set, split, configuration or column that is not there, for a row without
-        text, and for a corpus without any text.
+    def placed(self, place: dict[str, Any] | None = None) -> Iterator[tuple[dict[str, Any], str]]:
+        """The documents after a place, each with the place after it. Files before that place are not read again.
+
+        UserError without a network, for a data set, split, configuration or column that is not there, a damaged file, a
+        row without text, and for a corpus without any text.
         """
-        message = f"{self._where()}: no text arrived. Correct `split:` or `column:`."
-        return reading.some(islice(self._texts(), self.limit), message)
+        at = place or {"documents": 0, "rows": 0, "state": None}
+        texts = islice(self._texts(at), None if self.limit is None else self.limit - at["documents"])
+        found = at["documents"]
+        for rows, state, text in texts:
+            found += 1
+            yield {"documents": found, "rows": rows, "state": state}, text
+        if not found:
+            raise UserError(f"{self._where()}: no text arrived. Correct `split:` or `column:`.")
 
     def _where(self) -> str:
         config = f", config {self.config}" if self.config else ""
         return f"hub corpus {self.name} (split {self.split}{config}, revision {self.revision[:12]})"
 
-    def _texts(self) -> Iterator[str]:
-        for number, row in enumerate(self._rows()):
+    def _texts(self, place: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], str]]:
+        """Rows read so far, the library's state after them, and the text of the last."""
+        for number, (state, row) in enumerate(self._rows(place["state"]), place["rows"]):
             if self.column not in row:
                 raise UserError(
                     f"{self._where()}: no column {self.column!r}; it has {', '.join(map(repr, row))}. "
@@ -74,10 +84,13 @@ class HubCorpus(Strict):
                     f"not text. Correct `column:`."
                 )
             if value and not value.isspace():
-                yield value
+                yield number + 1, state, value
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
-        """The rows of the data set. Errors of the network or the library become a UserError."""
+    def _rows(self, state: dict[str, Any] | None) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """The rows after a state of the library, each with the state after it.
+
+        Errors of the network or the library become a UserError.
+        """
         import datasets
 
         if Path(self.name).exists():
@@ -85,7 +98,12 @@ class HubCorpus(Strict):
         try:
             # no trust_remote_code: the library refuses data sets that are scripts
             of = {"split": self.split, "revision": self.revision, "streaming": True}
-            yield from datasets.load_dataset(self.name, self.config, **of)
+            rows = datasets.load_dataset(self.name, self.config, **of)
+            if state:
+                rows.load_state_dict(state)
+            for row in rows:
+                state = rows.state_dict()
+                yield state, row
         except datasets.exceptions.DatasetNotFoundError as error:
             raise UserError(f"{self._where()}: not on the Hub, or private ({_short(error)}). Correct it.") from error
         except ConnectionError as error:
