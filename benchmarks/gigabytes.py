@@ -4,16 +4,17 @@
     python benchmarks/gigabytes.py --gigabytes 0.5 5 --write   about 20 minutes, 8 GB of disk in a temporary folder
 
 The command itself reads .jsonl.gz files, as C4 has them, and writes tokens of a BPE of 32,000 types, the tokenizer of
-C4 here, trained on the first 20,000 documents. Documents are words by Zipf's law with a tail of 200,000: each is another
-one, and many words are not in the tokenizer's cache. Prints for each size MB of UTF-8 text per second, the peak of
-resident memory and the bytes of tokens; `--write` keeps them in benchmarks/gigabytes.json, which docs/corpora.md quotes.
-Exits with 1 if the peak grows.
+C4 here, trained on the first 20,000 documents. Documents are words by Zipf's law with a tail of 200,000: no two are the
+same, and many words are not in the tokenizer's cache. Prints for each size MB of UTF-8 text per second, the processor
+time of all threads and of the one that reads and writes, the peak of resident memory and the bytes of tokens. `--write`
+keeps them in benchmarks/gigabytes.json, which docs/corpora.md quotes. Exits with 1 if the peak grows.
 """
 
 import argparse
 import gzip
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -68,20 +69,36 @@ def write(folder: Path, size: float) -> float:
     return written
 
 
+def processor_seconds() -> float:
+    """Of all processes that this one has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def ticks(pid: int) -> int:
+    """Processor time of a process's first thread, which reads and writes while the others encode; 0 once it ended."""
+    try:
+        fields = Path(f"/proc/{pid}/task/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
+
+
 def tokenized(project: Path) -> dict[str, Any]:
     """The command's seconds, its peak of resident memory in MB, and what it wrote."""
     environment = {**os.environ, "ALLMLP_PROJECT": str(project)}
     command = [sys.executable, "-m", "allmlp", "tokenize", "big", "--params", "big.yaml"]
-    start, peak = time.perf_counter(), 0
+    start, used, peak, first = time.perf_counter(), processor_seconds(), 0, 0
     process = subprocess.Popen(command, cwd=project, env=environment, stdout=subprocess.DEVNULL)
     status = Path(f"/proc/{process.pid}/status")
     while process.poll() is None:  # not ru_maxrss, which a process inherits from the one that started it
         found = status.read_text().partition("VmHWM:")[2].split()
         peak = max(peak, int(found[0])) if found else peak
+        first = max(first, ticks(process.pid))
         time.sleep(0.1)
     if process.returncode:
         sys.exit(f"allmlp tokenize ended with {process.returncode}")
-    seconds = time.perf_counter() - start
+    seconds, used = time.perf_counter() - start, processor_seconds() - used
     (meta,) = (json.loads(path.read_text()) for path in project.glob("results/tokens/big-*/meta.json"))
     return {
         "bytes": meta["bytes"],
@@ -89,6 +106,8 @@ def tokenized(project: Path) -> dict[str, Any]:
         "tokens": meta["tokens"],
         "bytes_on_disk": sum(meta["sizes"].values()),
         "seconds": round(seconds, 1),
+        "processor_seconds": round(used, 1),
+        "of_the_first_thread": round(first / os.sysconf("SC_CLK_TCK"), 1),
         "peak_mb": round(peak / 1024),
     }
 
@@ -106,6 +125,7 @@ def measured(gigabytes: float) -> dict[str, Any]:
     speed = found["bytes"] / 1e6 / found["seconds"]
     print(
         f"{found['bytes'] / 1e9:5.2f} GB  {found['documents']:>9,} documents  {speed:6.2f} MB/s  "
+        f"processor {found['processor_seconds']:.0f} s, of the first thread {found['of_the_first_thread']:.0f}  "
         f"peak {found['peak_mb']:,} MB  tokens {found['bytes_on_disk'] / 1e9:.2f} GB",
         flush=True,
     )

@@ -47,12 +47,14 @@ def _file(name: str, texts: list[str]) -> bytes:
 class Hub:
     """One data set of one revision, served by a thread. `asked`: method, path and range of each request.
 
-    `cut`: names of files whose next transfer ends in the middle. `files` may be changed while it runs.
+    `cut`: names of files whose next transfer ends in the middle. `held`: names of files that wait for `release`.
+    `files` may be changed while it runs.
     """
 
     def __init__(self, name: str, files: dict[str, bytes]) -> None:
-        self.name, self.files, self.cut = name, files, list[str]()
+        self.name, self.files, self.cut, self.held = name, files, list[str](), list[str]()
         self.asked: list[tuple[str, str, str | None]] = []
+        self.release = threading.Event()
         app = flask.Flask(__name__)
         app.before_request(self._note)
         api = f"/api/datasets/{name}"
@@ -70,6 +72,7 @@ class Hub:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.release.set()
         self._server.shutdown()
 
     def transfers(self, name: str) -> list[str | None]:
@@ -114,6 +117,8 @@ class Hub:
     def _resolve(self, path: str) -> Any:
         if path not in self.files:
             flask.abort(404)
+        if path in self.held and flask.request.method == "GET":
+            self.release.wait()
         content = self.files[path]
         answer = flask.Response(content, mimetype="application/octet-stream")
         answer.set_etag(hashlib.sha256(content).hexdigest())

@@ -86,7 +86,7 @@ class _Writing:
         self.left_out, self._place = last["left_out"], last["place"]
         if kept.spans:
             tokens = sum(writer.tokens for writer in self.writers.values())
-            print(f"{folder}: goes on after {len(kept.spans):,} finished shards, {tokens:,} tokens", flush=True)
+            print(f"{folder}: goes on after finished shards: {len(kept.spans):,}, {tokens:,} tokens", flush=True)
         if seen is not None:
             for some in chain.from_iterable(map(hashes, kept.files)):
                 seen.add(some)
@@ -117,7 +117,7 @@ class _Writing:
         with writing(self._partial, self._kept.of):
             self._kept.keep(self._partial, names, {"place": place, "left_out": left_out, "splits": states})
         tokens = sum(writer.tokens for writer in self.writers.values())
-        print(f"{self._kept.of}: {len(self._kept.spans):,} shards finished, {tokens:,} tokens", flush=True)
+        print(f"{self._kept.of}: finished shards: {len(self._kept.spans):,}, {tokens:,} tokens", flush=True)
 
 
 def sealed(
