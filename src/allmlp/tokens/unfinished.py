@@ -55,15 +55,14 @@ class Unfinished:
     def keep(self, partial: Path, names: list[str], state: dict[str, Any]) -> None:
         """Take these files of `partial` over as the next span; `state` is what the next call goes on from."""
         self.folder.mkdir(exist_ok=True)
-        files = {name: (partial / name).stat().st_size for name in names}
-        digests = {name: paths.file_sha256(partial / name) for name in names}
+        files = {name: ((partial / name).stat().st_size, paths.file_sha256(partial / name)) for name in names}
         for name in names:
             sync(partial / name)
             (partial / name).rename(self.folder / name)
         sync(self.folder)
-        self.spans = [*self.spans, {**state, "files": {name: (files[name], digests[name]) for name in names}}]
-        content = {"made_from": self.made_from, "spans": self.spans}
-        paths.write_whole(self._records, json.dumps(content, indent=1) + "\n")
+        spans = [*self.spans, {**state, "files": files}]
+        paths.write_whole(self._records, json.dumps({"made_from": self.made_from, "spans": spans}, indent=1) + "\n")
+        self.spans = spans
 
     def gather(self, partial: Path) -> Path:
         """The folder that holds all files: `partial`, or the finished ones with those of `partial` added.
