@@ -3,6 +3,7 @@
 Pairs are read with the tokenizer of another corpus. Images need none: their "tokens" are their pixels.
 """
 
+from functools import partial
 from pathlib import Path
 
 from allmlp import tokenizers
@@ -26,10 +27,17 @@ def tokenize_corpus(plan: Plan, name: str) -> Path:
     fitted = _tokenizer(plan, spec)
     if spec.is_pairs:
         return _prepare_pairs(plan, name, spec, fitted, folder)
-    documents, described = spec.documents(plan.root), identity.described(spec)
-    meta = write_tokens(documents, fitted, folder, describe=described, both_splits=True)
+    meta = write_tokens(
+        partial(spec.placed, plan.root),
+        fitted,
+        folder,
+        describe=identity.described(spec),
+        both_splits=True,
+        deduplicate=spec.deduplicate,
+    )
     identity.lock(name, spec, plan.root, meta, plan.is_own(name))
-    counts = f"{meta['documents']:,} documents, {meta['bytes']:,} bytes, {meta['tokens']:,} tokens"
+    left_out = f" ({meta['left_out']:,} repeated ones left out)" if spec.deduplicate else ""
+    counts = f"{meta['documents']:,} documents{left_out}, {meta['bytes']:,} bytes, {meta['tokens']:,} tokens"
     print(f"{folder}: {counts} of {meta['vocabulary']:,} types", flush=True)
     return folder
 

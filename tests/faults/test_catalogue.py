@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from allmlp.tokens import encoding, write_tokens
 from tests.faults import catalogue, pipelines, subject, trials
 
 QUICK = ("tokenize", "train", "measure")
@@ -34,6 +35,21 @@ def trials_of(steps: tuple[str, ...]) -> Iterator[object]:
 def test_a_step_survives(quick: subject.Subject, fault: catalogue.Fault, step: str, tmp_path: Path) -> None:
     row = trials.carry_out(quick, fault.kind, fault.put, step, seed=0, folder=tmp_path)
     assert not row.lost, row.lost
+
+
+@pytest.mark.slow
+def test_tokens_in_many_shards_survive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(write_tokens.__kwdefaults__, "shard_tokens", 500)  # 13 shards
+    monkeypatch.setattr(encoding, "BATCH_DOCUMENTS", 20)
+    in_shards = subject.make(tmp_path / "subject", ("tokenize",))
+    lost = {}
+    for fault in (fault for fault in catalogue.CATALOGUE if "tokenize" in fault.steps):
+        for seed in range(2):
+            folder = tmp_path / f"{fault.kind} {seed}"
+            folder.mkdir()
+            lost[folder.name] = trials.carry_out(in_shards, fault.kind, fault.put, "tokenize", seed, folder).lost
+    assert len(lost) >= 18
+    assert not any(lost.values()), lost
 
 
 @pytest.mark.slow

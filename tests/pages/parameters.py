@@ -40,7 +40,8 @@ def _corpora() -> str:
         for name, model in sources.items():
             text += _block(3, f"source: {name} ({kind})", model)
             text += "".join(_block(4, f"{block.__name__} of {name}", block) for block in reached(model))
-    beside = f"### Beside a source of text\n\n`shuffle` is {in_words(Shuffle)}. `tokenizer` has a `kind`:\n\n"
+    beside = f"### Beside a source of text\n\n`shuffle` is {in_words(Shuffle)}. `deduplicate` is true or false. "
+    beside += "`tokenizer` has a `kind`:\n\n"
     kinds = {model.model_fields["kind"].default: model for model in blocks(TokenizerSpec)}
     return text + beside + "".join(_block(4, f"kind: {kind}", model) for kind, model in kinds.items())
 

@@ -1,5 +1,6 @@
 """The Hub as a corpus: pinned, streamed, no remote code, readable errors. No test uses a network."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ ROOT = Path()
 
 def corpus(**changes: Any) -> HubCorpus:
     return HubCorpus(**{"name": "owner/name", "revision": REVISION, **changes})
+
+
+def some(*rows: dict[str, Any]) -> datasets.IterableDataset:
+    return datasets.IterableDataset.from_generator(lambda: iter(rows))
 
 
 @pytest.mark.parametrize("revision", ["main", "v1.0", REVISION[:12], REVISION.upper(), REVISION + "0", ""])
@@ -35,11 +40,14 @@ def test_it_streams_only_the_requested_documents(monkeypatch: pytest.MonkeyPatch
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
     taken = []
 
-    def load(*arguments: Any, **options: Any) -> Any:
-        calls.append((arguments, options))
+    def rows() -> Iterator[dict[str, Any]]:
         for i in range(1000):
             taken.append(i)
             yield {"story": f"story {i}" if i != 1 else "  ", "n": i}
+
+    def load(*arguments: Any, **options: Any) -> Any:
+        calls.append((arguments, options))
+        return datasets.IterableDataset.from_generator(rows)
 
     monkeypatch.setattr(datasets, "load_dataset", load)
     found = list(corpus(config="small", split="validation", column="story", limit=3).documents(ROOT))
@@ -84,9 +92,9 @@ def test_faults_of_the_hub_are_readable(monkeypatch: pytest.MonkeyPatch, fault: 
 
 
 def test_rows_without_text_and_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [{"text": 7}])
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: some({"text": 7}))
     with pytest.raises(UserError, match="row 0 of column 'text' is int"):
         list(corpus().documents(ROOT))
-    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: [])
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: some())
     with pytest.raises(UserError, match="no text arrived"):
         list(corpus().documents(ROOT))

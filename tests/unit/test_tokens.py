@@ -139,7 +139,7 @@ def test_a_failure_on_the_way_leaves_nothing(tmp_path: Path) -> None:
         raise OSError("the source is gone")
 
     with pytest.raises(OSError, match="the source is gone"):
-        write_tokens(broken(), fit(Bytes(), []), tmp_path / "a-1", shard_tokens=100, describe={})
+        write_tokens(broken(), fit(Bytes(), []), tmp_path / "a-1", describe={})
     with pytest.raises(UserError, match="do not occur"):
         write_tokens([*TEXTS, "#!#!"], fit(Chunks(length=2), TEXTS), tmp_path / "a-1", describe={})
     with pytest.raises(UserError, match="document 1, character 1: half of a surrogate"):

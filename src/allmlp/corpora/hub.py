@@ -14,16 +14,23 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
-from allmlp.corpora import reading
 from allmlp.errors import UserError, in_a_line, without_secrets
 from allmlp.strict import Strict
 
 RECIPE = 1
 COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+class Place(NamedTuple):
+    """Between two rows: the number of a file, the rows of it that are before the place, and those of all files."""
+
+    file: int
+    row: int
+    rows: int
 
 
 class HubCorpus(Strict):
@@ -48,20 +55,28 @@ class HubCorpus(Strict):
         return revision
 
     def documents(self, root: Path) -> Iterator[str]:
-        """The documents in the Hub's order, streamed; blank ones are left out. `root` is not used.
+        """The documents in the Hub's order, streamed; blank ones are left out. `root` is not used."""
+        return (text for _, text in self.placed())
 
-        UserError without a network, for a data set, split, configuration or column that is not there, for a row without
-        text, and for a corpus without any text.
+    def placed(self, place: dict[str, Any] | None = None) -> Iterator[tuple[dict[str, Any], str]]:
+        """The documents after a place, each with the place after it. Files before that place are not fetched again.
+
+        UserError without a network, for a data set, split, configuration or column that is not there, a damaged file, a
+        row without text, and for a corpus without any text.
         """
-        message = f"{self._where()}: no text arrived. Correct `split:` or `column:`."
-        return reading.some(islice(self._texts(), self.limit), message)
+        found, at = (place["documents"], Place(**place["at"])) if place else (0, Place(0, 0, 0))
+        for after, text in islice(self._texts(at), None if self.limit is None else self.limit - found):
+            found += 1
+            yield {"documents": found, "at": after._asdict()}, text
+        if not found:
+            raise UserError(f"{self._where()}: no text arrived. Correct `split:` or `column:`.")
 
     def _where(self) -> str:
         config = f", config {self.config}" if self.config else ""
         return f"hub corpus {self.name} (split {self.split}{config}, revision {self.revision[:12]})"
 
-    def _texts(self) -> Iterator[str]:
-        for number, row in enumerate(self._rows()):
+    def _texts(self, at: Place) -> Iterator[tuple[Place, str]]:
+        for after, row in self._rows(at):
             if self.column not in row:
                 raise UserError(
                     f"{self._where()}: no column {self.column!r}; it has {', '.join(map(repr, row))}. "
@@ -70,14 +85,14 @@ class HubCorpus(Strict):
             value = row[self.column]
             if not isinstance(value, str):
                 raise UserError(
-                    f"{self._where()}: row {number:,} of column {self.column!r} is {type(value).__name__}, "
+                    f"{self._where()}: row {after.rows - 1:,} of column {self.column!r} is {type(value).__name__}, "
                     f"not text. Correct `column:`."
                 )
             if value and not value.isspace():
-                yield value
+                yield after, value
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
-        """The rows of the data set. Errors of the network or the library become a UserError."""
+    def _rows(self, at: Place) -> Iterator[tuple[Place, dict[str, Any]]]:
+        """The rows after a place, each with the place after it. Errors of the network or the library: UserError."""
         import datasets
 
         if Path(self.name).exists():
@@ -85,17 +100,45 @@ class HubCorpus(Strict):
         try:
             # no trust_remote_code: the library refuses data sets that are scripts
             of = {"split": self.split, "revision": self.revision, "streaming": True}
-            yield from datasets.load_dataset(self.name, self.config, **of)
+            rows = datasets.load_dataset(self.name, self.config, **of)
         except datasets.exceptions.DatasetNotFoundError as error:
             raise UserError(f"{self._where()}: not on the Hub, or private ({_short(error)}). Correct it.") from error
-        except ConnectionError as error:
-            raise UserError(
+        except Exception as error:
+            raise self._fault(error) from error
+        file, first, number = at
+        while file < rows.num_shards:  # each is a file
+            try:
+                of_file = rows.shard(rows.num_shards, file)
+                for row_number, row in enumerate(islice(of_file, first, None), first + 1):
+                    number += 1
+                    yield Place(file, row_number, number), row
+            except Exception as error:
+                raise self._fault(error, file) from error
+            file, first = file + 1, 0
+
+    def _fault(self, error: Exception, file: int | None = None) -> UserError:
+        """The error for a fault of the network or the library, while it read a file or before."""
+        if isinstance(error, ConnectionError):
+            return UserError(
                 f"{self._where()}: the Hub cannot be reached ({_short(error)}). Try again with a network, or "
                 f"download the files and use `source: local`."
-            ) from error
-        except Exception as error:
-            # wrong splits, wrong configurations and failed requests have no common class
-            raise UserError(f"{self._where()}: {type(error).__name__}: {_short(error)}") from error
+            )
+        said = f"{type(error).__name__}: {_short(error)}"
+        if file is None:
+            return UserError(f"{self._where()}: {said}")
+        return UserError(
+            f"{self._where()}: {self._name(file)} cannot be read: {said}. Run again. If it says the same, the file is "
+            "damaged on the Hub: name another `revision:`, or download the other files and use `source: local`."
+        )
+
+    def _name(self, file: int) -> str:
+        import datasets
+
+        try:
+            files = datasets.load_dataset_builder(self.name, self.config, revision=self.revision).config.data_files
+            return str(files[self.split][file])
+        except Exception:  # the fault to be reported is the first one
+            return f"file {file + 1:,}"
 
 
 def _short(error: Exception) -> str:

@@ -60,6 +60,8 @@ def described(spec: CorpusSpec) -> dict[str, Any]:
         further["pairs"] = recipes.of("allmlp.tokens.pairs")
     if spec.shuffle:
         further["shuffling"] = {"shuffle": spec.shuffle, "recipe": recipes.of("allmlp.corpora.shuffling")}
+    if spec.deduplicate:
+        further["deduplicate"] = recipes.of("allmlp.tokens.repeats")
     readers = [recipes.of(reader), recipes.of("allmlp.tokenizers")]
     return {"source": source, "tokenizer": _without_files(spec.tokenizer), "recipes": readers, **further}
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import model_validator
 
+from allmlp.corpora.hub import HubCorpus
 from allmlp.corpora.pairs import Pair
 from allmlp.corpora.pairs.local import LocalPairs
 from allmlp.corpora.pairs.stories import StoriesPairs
@@ -25,14 +26,16 @@ from allmlp.corpora.sources import (
 from allmlp.errors import UserError
 from allmlp.strict import Strict, refuse_unknown_keys
 from allmlp.tokenizers.specs import Fitting, Shared, TokenizerSpec
+from allmlp.tokens.encoding import counted
 
 
 class CorpusSpec(Strict):
-    """One entry of `corpora:`: a source's keys and, for text, a `tokenizer:` and what to `shuffle:`."""
+    """One entry of `corpora:`: a source's keys and, for text, `tokenizer:`, `shuffle:` and `deduplicate:`."""
 
     source: Source
     tokenizer: TokenizerSpec | None
     shuffle: Shuffle | None = None
+    deduplicate: bool = False
     teacher: "CorpusSpec | None" = None  # the corpus of a shared tokenizer: `taught` fills it in
     summarised: "CorpusSpec | None" = None  # the corpus of the summarised texts: likewise
 
@@ -49,8 +52,7 @@ class CorpusSpec(Strict):
         }
         if isinstance(kind, str) and kind in PAIRS:
             gathered["tokenizer"] = {"kind": "shared", "corpus": data.get("tokenizer_of", "?")}  # lacking: said below
-        if "shuffle" in data:
-            gathered["shuffle"] = data["shuffle"]
+        gathered |= {key: data[key] for key in ("shuffle", "deduplicate") if key in data}
         if "source" in data:
             gathered["source"] = {key: value for key, value in data.items() if key not in OF_TEXT}
         return gathered
@@ -61,6 +63,12 @@ class CorpusSpec(Strict):
             raise UserError(f"a corpus of images or pairs (source: {self.source.source}) has no documents")
         texts = self.source.texts() if isinstance(self.source, StoriesCorpus) else self.source.documents(root)
         return shuffled(texts, self.shuffle) if self.shuffle else texts
+
+    def placed(self, root: Path, place: Any = None) -> Iterator[tuple[Any, str]]:
+        """The documents after a place, each with the place after it: a `tokens.encoding.Source` of that root."""
+        if isinstance(self.source, HubCorpus) and not self.shuffle:
+            return self.source.placed(place)
+        return counted(self.documents(root), place)
 
     def pairs(self, root: Path) -> Iterator[Pair]:
         """The pairs of a corpus of pairs, streamed."""

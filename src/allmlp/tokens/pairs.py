@@ -19,10 +19,11 @@ import pyarrow as pa
 
 from allmlp.errors import UserError
 from allmlp.tokenizers.base import Tokenizer
+from allmlp.tokens.encoding import hashed
 from allmlp.tokens.folders import partial_folder, publish
 from allmlp.tokens.reader import TokenFile
 from allmlp.tokens.shards import SplitWriter, writing
-from allmlp.tokens.writer import SHARD_TOKENS, SPLITS, hashed, sealed
+from allmlp.tokens.writer import SHARD_TOKENS, SPLITS, sealed
 
 RECIPE = 1
 SIDES = ("queries", "texts")

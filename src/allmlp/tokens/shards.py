@@ -13,6 +13,7 @@ import numpy as np
 from allmlp.errors import UserError
 
 ROWS = 1 << 20  # tokens that a split holds in memory before they are written
+COUNTS = ("documents", "tokens", "bytes")
 FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
@@ -20,22 +21,31 @@ class SplitWriter:
     """Gathers documents and writes `<split>-00000.arrow`, ... into `partial`, each of `shard_tokens` tokens.
 
     No file's end cuts a document, so a file may be longer by a batch of `ROWS` tokens and a document.
-    `folder` is the final place, for messages. Raises UserError when the disk is full.
+    `folder` is the final place, for messages. `state` is that of an earlier writer after `finish`, which this one goes
+    on from. Raises UserError when the disk is full.
     """
 
-    def __init__(self, partial: Path, folder: Path, split: str, end: np.ndarray, shard_tokens: int) -> None:
+    def __init__(
+        self,
+        partial: Path,
+        folder: Path,
+        split: str,
+        end: np.ndarray,
+        shard_tokens: int,
+        state: dict[str, Any] | None = None,
+    ) -> None:
         self.partial, self.folder, self.split = partial, folder, split
         self.end, self.shard_tokens = end, shard_tokens  # end: (1,), the id that ends a document
-        self.documents = self.tokens = self.bytes = 0
-        self.shards: list[str] = []
+        self.documents, self.tokens, self.bytes = (state[key] if state else 0 for key in COUNTS)
+        self.shards: list[str] = list(state["shards"]) if state else []
         self._ids: list[np.ndarray] = []
         self._hashes: list[int] = []
         self._gathered = self._in_shard = 0  # tokens
         self._file: Any = None
         self._writer: Any = None
 
-    def add(self, ids: np.ndarray, document: int, size: int) -> None:
-        """One document: its ids without `eod`, its hash, its bytes of text."""
+    def add(self, ids: np.ndarray, document: int, size: int) -> bool:
+        """One document: its ids without `eod`, its hash, its bytes of text. Returns whether it completed a file."""
         self._ids += (ids, self.end)
         self._hashes.append(document)
         self._gathered += len(ids) + 1
@@ -45,6 +55,12 @@ class SplitWriter:
         if self._gathered >= min(ROWS, self.shard_tokens):
             with writing(self.partial, self.folder):
                 self._write()
+            return self._writer is None
+        return False
+
+    def state(self) -> dict[str, Any]:
+        """Counts, and the names of the files."""
+        return {**{key: getattr(self, key) for key in COUNTS}, "shards": list(self.shards)}
 
     def finish(self) -> None:
         """Write the gathered documents and close the last file."""
@@ -84,6 +100,16 @@ class SplitWriter:
                 if resource is not None:
                     resource.close()
         self._writer = self._file = None
+
+
+def hashes(path: Path) -> Iterator[np.ndarray]:
+    """The hashes of the documents in a file, (n,) uint64 per piece, in their order."""
+    import pyarrow as pa
+
+    with pa.memory_map(str(path)) as source:
+        reader = pa.ipc.open_file(source)
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number).column("document").to_numpy()
 
 
 @contextlib.contextmanager

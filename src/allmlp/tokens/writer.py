@@ -1,57 +1,59 @@
 """Documents in, a folder of tokens out: streaming, on all cores, whole or not at all."""
 
-import hashlib
-from collections import deque
-from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable
+from functools import partial as bound
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from allmlp import paths
 from allmlp.errors import UserError
 from allmlp.tokenizers.base import Tokenizer
+from allmlp.tokens.encoding import Batches, Source, counted, encoded
 from allmlp.tokens.folders import partial_folder, publish, seal
-from allmlp.tokens.shards import SplitWriter, writing
+from allmlp.tokens.repeats import Seen
+from allmlp.tokens.shards import SplitWriter, hashes, writing
+from allmlp.tokens.unfinished import Unfinished
 
 SHARD_TOKENS = 1 << 27  # 256 MiB of uint16
-BATCH_CHARACTERS = 1 << 19  # encoded in one call: enough for all cores, small enough for the library's memory
-BATCH_DOCUMENTS = 4096
-AHEAD = 2  # batches being encoded while one is written: the cores never wait for each other
 VALIDATION = 20  # one document in so many
 SPLITS = ("train", "validation")
 
 
 def write_tokens(
-    documents: Iterable[str],
+    documents: Iterable[str] | Source,
     tokenizer: Tokenizer,
     folder: Path,
     *,
     shard_tokens: int = SHARD_TOKENS,
     describe: dict[str, Any],
     both_splits: bool = False,
+    deduplicate: bool = False,
 ) -> dict[str, Any]:
     """Encode `documents` in order, each ended by `eod`, into `folder`; returns the content of its `meta.json`.
 
     Memory holds a few batches. The same documents give the same bytes. `describe`: the source of the documents, as
     JSON. An existing `folder` with the same content is left as it is. `both_splits`: an empty split is an error.
+    `deduplicate`: a document is there once. A `Source` is read on from a place, other documents from the start.
+
     UserError for a corpus without documents, text that is not Unicode or that the tokenizer cannot encode, a full or
-    read-only disk, and a `folder` with other content. No failure leaves files behind.
+    read-only disk, and a `folder` with other content. A failure or a kill leaves finished shards of `shard_tokens`
+    beside `folder`, which the next call takes over, and nothing else.
     """
+    source = documents if callable(documents) else bound(counted, documents)
     with partial_folder(folder) as partial:
-        end = np.array([tokenizer.eod], tokenizer.dtype)
-        writers = {split: SplitWriter(partial, folder, split, end, shard_tokens) for split in SPLITS}
-        encoded = _encoded(documents, tokenizer)
+        with writing(partial, folder):
+            saved = tokenizer.save(partial)
+            kept = Unfinished(folder, paths.digest([describe, shard_tokens, deduplicate, paths.file_sha256(saved)]))
+            saved.unlink()
+        writing_all = _Writing(partial, folder, tokenizer, shard_tokens, kept, Seen() if deduplicate else None)
         try:
-            for document, ids in encoded:
-                split = "train" if document.hash % VALIDATION else "validation"
-                writers[split].add(ids, document.hash, document.bytes)
-            for writer in writers.values():
-                writer.finish()
-        finally:
-            encoded.close()
-            for writer in writers.values():
-                writer.abandon()
+            writing_all.take(source)
+        except UserError as error:
+            raise kept.said(error) from error
+        writers = writing_all.writers
         count = sum(writer.documents for writer in writers.values())
         if not count:
             raise UserError("the corpus has no documents: nothing to tokenize. Check its files and `limit:`.")
@@ -61,58 +63,61 @@ def write_tokens(
                 f"{VALIDATION}, by its digest. Take more documents, or shorter ones (`passage:` cuts long ones)."
             )
         with writing(partial, folder):
-            meta = sealed(partial, {"documents": count}, writers, tokenizer, describe)
-            publish(partial, folder)
+            counts = {"documents": count} | ({"left_out": writing_all.left_out} if deduplicate else {})
+            whole = kept.gather(partial)
+            meta = sealed(whole, counts, writers, tokenizer, describe)
+            publish(whole, folder)
+        kept.clear()
     return meta
 
 
-class Document(NamedTuple):
-    """A text, the hash that chooses its split, and its length in bytes of UTF-8."""
+class _Writing:
+    """The shards of both splits, from the first document after the finished spans on."""
 
-    text: str
-    hash: int
-    bytes: int
+    def __init__(
+        self, partial: Path, folder: Path, tokenizer: Tokenizer, shard_tokens: int, kept: Unfinished, seen: Seen | None
+    ) -> None:
+        last = kept.spans[-1] if kept.spans else {"splits": {}, "left_out": 0, "place": None}
+        end = np.array([tokenizer.eod], tokenizer.dtype)
+        self.writers = {
+            split: SplitWriter(partial, folder, split, end, shard_tokens, last["splits"].get(split)) for split in SPLITS
+        }
+        self._partial, self._tokenizer, self._kept, self._seen = partial, tokenizer, kept, seen
+        self.left_out, self._place = last["left_out"], last["place"]
+        if kept.spans:
+            tokens = sum(writer.tokens for writer in self.writers.values())
+            print(f"{folder}: goes on after finished shards: {len(kept.spans):,}, {tokens:,} tokens", flush=True)
+        if seen is not None:
+            for some in chain.from_iterable(map(hashes, kept.files)):
+                seen.add(some)
 
+    def take(self, source: Source) -> None:
+        """Write all that the source still has."""
+        number = sum(writer.documents for writer in self.writers.values()) + self.left_out
+        batches = Batches(source(self._place), number, self._seen, self.left_out)
+        documents = encoded(batches, self._tokenizer)
+        try:
+            for (document, place, left_out), ids in documents:
+                split = "train" if document.hash % VALIDATION else "validation"
+                if self.writers[split].add(ids, document.hash, document.bytes) and split == "train":
+                    self._finish_span(place, left_out)
+            for writer in self.writers.values():
+                writer.finish()
+            self.left_out = batches.left_out
+        finally:
+            documents.close()
+            for writer in self.writers.values():
+                writer.abandon()
 
-def hashed(number: int, text: str) -> Document:
-    """Document `number` with its hash. UserError for text that is not Unicode."""
-    try:
-        data = text.encode()
-    except UnicodeEncodeError as error:
-        raise UserError(
-            f"document {number:,}, character {error.start:,}: half of a surrogate pair, which is not text "
-            f"({text[:40]!r}...). Mend or remove the document."
-        ) from None
-    return Document(text, int.from_bytes(hashlib.sha256(data).digest()[:8], "big"), len(data))
-
-
-def _batches(documents: Iterable[str]) -> Iterator[list[Document]]:
-    batch: list[Document] = []
-    size = 0
-    for number, text in enumerate(documents):
-        batch.append(hashed(number, text))
-        size += len(text)
-        if size >= BATCH_CHARACTERS or len(batch) >= BATCH_DOCUMENTS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _encoded(documents: Iterable[str], tokenizer: Tokenizer) -> Generator[tuple[Document, np.ndarray], None, None]:
-    """Each document with its ids, in order, encoded a few batches ahead of the writer."""
-    waiting: deque[tuple[list[Document], Future[list[np.ndarray]]]] = deque()
-    pool = ThreadPoolExecutor(AHEAD, thread_name_prefix="tokenize")
-    try:
-        for batch in _batches(documents):
-            waiting.append((batch, pool.submit(tokenizer.encode_batch, [document.text for document in batch])))
-            if len(waiting) > AHEAD:
-                done, future = waiting.popleft()
-                yield from zip(done, future.result(), strict=True)
-        for done, future in waiting:
-            yield from zip(done, future.result(), strict=True)
-    finally:
-        pool.shutdown(cancel_futures=True)
+    def _finish_span(self, place: Any, left_out: int) -> None:
+        self.writers["validation"].finish()
+        states = {split: writer.state() for split, writer in self.writers.items()}
+        before = {path.name for path in self._kept.files}
+        names = [name for writer in self.writers.values() for name in writer.shards if name not in before]
+        with writing(self._partial, self._kept.of):
+            self._kept.keep(self._partial, names, {"place": place, "left_out": left_out, "splits": states})
+        tokens = sum(writer.tokens for writer in self.writers.values())
+        print(f"{self._kept.of}: finished shards: {len(self._kept.spans):,}, {tokens:,} tokens", flush=True)
 
 
 def sealed(
@@ -123,10 +128,7 @@ def sealed(
     meta = {
         **counts,
         **{key: sum(getattr(writer, key) for writer in writers.values()) for key in ("tokens", "bytes")},
-        "splits": {
-            name: {"documents": w.documents, "tokens": w.tokens, "bytes": w.bytes, "shards": w.shards}
-            for name, w in writers.items()
-        },
+        "splits": {name: writer.state() for name, writer in writers.items()},
         "vocabulary": tokenizer.vocabulary,
         "eod": tokenizer.eod,
         "dtype": tokenizer.dtype.name,
