@@ -101,7 +101,7 @@ WHY_NOT = {
     "snakemake --cores all --configfile config/recorded/english.yaml": "needs text: tests/workflow/test_recorded.py",
     "python -m tests.faults WORD": MINUTES,
     "python benchmarks/rates.py --write": "needs an idle machine",
-    "python benchmarks/gigabytes.py --gigabytes 0.25 2.5 --write": MINUTES,
+    "python benchmarks/gigabytes.py --gigabytes 0.1 1 --write": MINUTES,
     "PYTHONPATH=src python -m allmlp advance --minutes 60": ELSEWHERE,
     "PYTHONPATH=src python -m allmlp pack back.bundle": ELSEWHERE,
     "PYTHONPATH=src python -m allmlp unpack open.bundle": ELSEWHERE,

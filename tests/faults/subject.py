@@ -122,9 +122,13 @@ def _must(here: Path, words: list[str], warm: bool = False) -> Ended:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a project that its steps write, by its name. Of durations, and of a cache, only the names."""
+    """Every file of a project that its steps write, by its name. Of durations, and of a cache, only the names.
+
+    Without the lines on how busy jobs were: a job that is repeated adds some.
+    """
     found = {}
-    for path in (path for place in ("results", "work") for path in (folder / place).rglob("*") if path.is_file()):
+    files = (path for place in ("results", "work") for path in (folder / place).rglob("*") if path.is_file())
+    for path in (path for path in files if path.name != "busy.jsonl"):
         is_equal = path.parent.name != "timings" and path.name != "sources.json"
         found[str(path.relative_to(folder))] = path.read_bytes() if is_equal else b""
     beside = (path for path in folder.iterdir() if path.is_file() and path.name not in ("dvc.lock", "bundle"))

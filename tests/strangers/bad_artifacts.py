@@ -231,6 +231,7 @@ def _parts() -> Iterator[Bad]:
 
         def read(path: Path) -> None:
             named = path.rename(path.with_name(f"{store.digest_of(path.read_bytes())}.parquet"))
+            store._read(named)  # all its columns
             list(store._split(named))
 
         return Bad(what, "part of the measurements", "part", said, made, read)

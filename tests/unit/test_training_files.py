@@ -236,7 +236,8 @@ def test_a_log_or_weights_that_are_damaged_name_the_way_out(damage) -> None:  # 
     with pytest.raises(UserError) as refused:
         trained.weights()
     assert str(refused.value).startswith(f"{folder}/final.safetensors: ")
-    assert str(refused.value).endswith(way_out)
+    lost = f"is not here; `allmlp train {trained.run.id}` makes them again."  # released, perhaps
+    assert str(refused.value).endswith(lost if damage is Path.unlink else way_out)
 
 
 def with_weights(run: Run, name: str) -> dict[str, torch.Tensor]:
