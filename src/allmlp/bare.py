@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from allmlp import paths
-from allmlp.errors import UserError
+from allmlp.errors import UserError, of_the_disk
 
 START = Path.cwd()  # where the user typed it; commands then work in the project's folder
 
@@ -80,4 +80,9 @@ def main() -> None:
         raise SystemExit(2) from None
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except OSError as error:
+        if (said := of_the_disk(error)) is None:
+            raise
+        print(f"error: {said}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -52,7 +52,7 @@ def hours_of(text: str) -> float:
     except ValueError:
         hours = -1
     if not 0 <= hours < float("inf"):
-        raise UserError(f"--budget {text}: is no number of hours. Write it as 100h.")
+        raise UserError(f"--budget {text}: is not a number of hours. Write it as 100h.")
     return hours
 
 

@@ -6,7 +6,7 @@ work/busy.jsonl    a line per training or measure: what, when it began (seconds 
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 BUSY = Path("work/busy.jsonl")
@@ -20,9 +20,10 @@ def spent(work: str) -> Iterator[None]:
         yield
     finally:
         line = json.dumps({"work": work, "began": round(began, 3), "seconds": round(time.perf_counter() - start, 3)})
-        BUSY.parent.mkdir(parents=True, exist_ok=True)
-        with BUSY.open("a", encoding="utf-8") as stream:
-            stream.write(f"{line}\n")
+        with suppress(OSError):  # a full disk has an error of its own
+            BUSY.parent.mkdir(parents=True, exist_ok=True)
+            with BUSY.open("a", encoding="utf-8") as stream:
+                stream.write(f"{line}\n")
 
 
 def since(folder: Path, moment: float) -> float:

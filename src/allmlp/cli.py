@@ -80,7 +80,7 @@ def plan(
     runs: Annotated[bool, typer.Option("--runs", help="A row per run.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="What changed parameters would do.")] = False,
     devices: Annotated[
-        list[int] | None, typer.Option(min=1, help="How many work at a time; may be given more than once.")
+        list[int] | None, typer.Option(min=1, help="Devices that work at the same time; may be given more than once.")
     ] = None,
     on: Annotated[str | None, typer.Option(help='A type of GPU, such as "RTX 3060"; the first one listed.')] = None,
     price: Annotated[float | None, typer.Option(min=0, help="Of an hour of one device, in your currency.")] = None,
@@ -88,6 +88,10 @@ def plan(
     format: Annotated[Literal["table", "json"], typer.Option(help="for people or for machines")] = "table",
 ) -> None:
     """What would run, and what it costs, before anything runs."""
+    others = {"--runs": runs, "--price": price, "--budget": budget, "--devices": devices, "--on": on}
+    given = [name for name, value in others.items() if value]
+    if clash := given if diff else [name for name in given if budget and name in ("--runs", "--price", "--devices")]:
+        raise UserError(f"{clash[0]}: says nothing beside {'--diff' if diff else '--budget'}. Give one of them.")
     current = _plan(params, scale, device, study)
     if diff:
         from allmlp import differing
@@ -134,14 +138,12 @@ def tokenize(
 @command(RUN, "allmlp train RUN")
 def train(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
     """Tokens -> checkpoints: results/checkpoints/<run>/. A killed training goes on where it was."""
-    from allmlp import releasing
     from allmlp.jobs import train_runs
     from allmlp.training.deadline import leave_if_passed
 
     leave_if_passed(runs[0])
     current = _plan(params, scale, device)
     train_runs([current.run(run) for run in runs])
-    releasing.release(current)
 
 
 @command(RUN, "allmlp measure RUN")

@@ -44,7 +44,7 @@ def log_of(verb: str, run: Run) -> Path:
 
 
 def work(resolved: ResolvedPlan, apart: Path, until: float, cores: int, _: Sequence[str] = ()) -> list[Path]:
-    """Work until `until`, `cores` jobs at a time. Returns the logs of jobs that failed for another reason than the
+    """Work until `until` on `cores` cores. Returns the logs of jobs that failed for another reason than the
     deadline.
 
     Raises UserError if tokens are missing, because no job here makes them.
@@ -55,7 +55,7 @@ def work(resolved: ResolvedPlan, apart: Path, until: float, cores: int, _: Seque
     failed: list[Path] = []
     try:
         while True:
-            while len(jobs) < cores and time.time() < until and (found := _next(resolved, begun)):
+            while _busy(jobs) < cores and time.time() < until and (found := _next(resolved, begun)):
                 begun.add((found[0], found[1].id))
                 jobs.append(_started(*found, resolved.arguments, until))
                 paths.write_whole(apart / orphans.PID, " ".join(str(job.process.pid) for job in jobs))
@@ -69,6 +69,11 @@ def work(resolved: ResolvedPlan, apart: Path, until: float, cores: int, _: Seque
         orphans.stop(apart)
         for job in jobs:
             job.process.wait()
+
+
+def _busy(jobs: Sequence[Job]) -> int:
+    """The cores that jobs take."""
+    return sum(job.run.processes * job.run.threads if job.verb == "train" else 1 for job in jobs)
 
 
 def _next(resolved: ResolvedPlan, begun: set[tuple[str, str]]) -> tuple[str, Run] | None:

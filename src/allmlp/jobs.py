@@ -1,8 +1,10 @@
 """A job: runs trained, or measured, one after the other in one process; trainings on one leased device."""
 
+from contextlib import nullcontext
+
 from allmlp import busy, store
 from allmlp.run import Run
-from allmlp.training import deadline
+from allmlp.training import deadline, starting
 from allmlp.training.devices import lease
 from allmlp.training.memory import keep_freed_blocks
 
@@ -14,17 +16,19 @@ def train_runs(runs: list[Run]) -> None:
     runs = sorted(runs, key=lambda run: run.depth)  # parents first
     kind = "cuda" if any(run.device == "cuda" for run in runs) else "cpu"
     keep_freed_blocks()
-    with lease(kind, count=max(run.processes for run in runs)):
+    devices = nullcontext() if starting.started() else lease(kind, count=max(run.processes for run in runs))
+    with devices:
         # they import torch: only once the device is chosen
-        from allmlp.training import checkpoint, environment, relatives, starting
+        from allmlp.training import checkpoint, environment, relatives
 
         relatives.require_relatives(runs)
-        print("; ".join(environment.provenance(kind).values()), flush=True)
+        if starting.leads():
+            print("; ".join(environment.provenance(kind).values()), flush=True)
         for run in runs:
             deadline.leave_if_passed(run.id)
             with busy.spent(f"train {run.id}"):
                 starting.train(run)
-        for run in runs:
+        for run in runs if starting.leads() else ():
             checkpoint.forget(run)
 
 

@@ -1,6 +1,7 @@
 """The open runs of a plan as they would be launched: hours on each type of device, until all is done, and disk.
 
-Not in it: measures, which run on CPUs beside the trainings, tokens, and a queue's waits.
+Not in it: measures, which run on CPUs beside the trainings, tokens, and a queue's waits. A run of several processes
+counts as one device for all of their hours.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -76,7 +77,7 @@ def _launch(opened: Sequence["_Open"], devices: Sequence[int], on: DeviceType) -
     found = [one.job(on) for one in opened]
     schedules = {count: simulate(found, count) for count in devices}
     peaks = {n: [peak_bytes(found, of, released) for released in (True, False)] for n, of in schedules.items()}
-    states = [TRAINING_BYTES * parameters for one in opened for parameters in one.on_gpu]
+    states = [TRAINING_BYTES * share for one in opened for share in one.on_gpu]
     return Launch(
         on,
         sum(job.hours for job in found),
@@ -94,7 +95,7 @@ class _Open:
     batch: Job  # without hours
     trained: tuple[tuple[Run, float], ...]
     starts: int
-    on_gpu: tuple[int, ...]  # parameters
+    on_gpu: tuple[float, ...]  # parameters on a device
 
     def job(self, on: DeviceType) -> Job:
         seconds = sum(costs.seconds(run, operations, on) for run, operations in self.trained)
@@ -131,7 +132,7 @@ def _open(name: str, trained: Sequence[Run], records: Records, waits: Collection
         Job(name, 0, tuple(sorted(waits)), working, published),
         tuple((run, one["counted_flops"] * outlook.share_left(run)) for run, one in of),
         starts,
-        tuple(one["parameters"] for run, one in of if run.device == "cuda"),
+        tuple(one["parameters"] / run.processes for run, one in of if run.device == "cuda"),
     )
 
 

@@ -1,7 +1,7 @@
 """Weights that no open job reads are released, so that a large scale needs a bounded disk.
 
-`weights: released` in params.yaml asks for it; the scale `paper` has it unless `weights: kept` is there. Each job of
-Snakemake or `allmlp advance` releases at its end, by what lies on the disk: a killed one leaves nothing for ever. What
+`weights: released` in params.yaml asks for it; the scale `paper` has it unless `weights: kept` is there. Each job that
+measures releases at its end, by what lies on the disk: a killed one leaves nothing for ever. What
 Snakemake's `temp()` does ends with the call of Snakemake, and knows one file of a run.
 
 A run's measurements stay, and its run.json and log.parquet. A later measure, or a new run that reads it, trains it

@@ -9,7 +9,7 @@ from typing import Any
 from allmlp import artifacts, own, paths, stale, studies
 from allmlp.errors import UserError
 from allmlp.plan import Plan, load_plan
-from allmlp.training.devices import VISIBLE
+from allmlp.training.devices import VISIBLE, require
 from allmlp.training.gpus import candidates
 
 
@@ -35,7 +35,8 @@ def plan_of(workflow: Any) -> Plan:
 def limit_gpus(scheduler: Any, plan: Plan) -> None:
     """Lower `--resources gpu=N` to the devices that are here, and say so: a job without one would hold its cores."""
     asked, here = scheduler.global_resources.get("gpu", 0), len(candidates(os.environ.get(VISIBLE)))
-    if 0 < here < asked and any(batch.gpus for batch in plan.untrained):
+    if 0 < here < asked and (most := max((batch.gpus for batch in plan.untrained), default=0)):
+        require("cuda", 1, count=most)
         print(
             f"gpu={asked} was asked, but there are {here} CUDA devices here: {here} GPU jobs at a time", file=sys.stderr
         )

@@ -31,7 +31,8 @@ def expected() -> str:
         [
             *lines,
             "",
-            f"One thread reads, hashes and writes, the others encode: its share is that of one core in {cores:.0f}.",
+            f"One thread reads, hashes and writes. It takes 1/{cores:.0f} of the time, so more than {cores:.0f} cores "
+            "gain nothing.",
             f"The {PAPER_TOKENS / 1e9:.0f} billion tokens of study 000 at the paper's scale need at this rate",
             f"{last['processor_seconds'] * times / 3600:.0f} core-hours, {last['bytes'] * times / 1e9:,.0f} GB of text "
             f"and {last['bytes_on_disk'] * times / 1e9:,.0f} GB of disk for the tokens.",

@@ -24,11 +24,10 @@ ARCHITECTURES = [name for name in tiny.ALL if name not in UNTRAINED]
 DROPOUT = ("openai-gpt", *tiny.ATTENDING_MATCHERS)
 PROGRAM = """
 import sys
-from allmlp.training import starting
+from allmlp import jobs
 from tests.numerics.test_team import run_of
 if __name__ == "__main__":  # the launcher imports this file once more
-    for name in sys.argv[3:]:
-        starting.train(run_of(name, int(sys.argv[1]), int(sys.argv[2])))
+    jobs.train_runs([run_of(name, int(sys.argv[1]), int(sys.argv[2])) for name in sys.argv[3:]])
 """
 
 
@@ -131,7 +130,10 @@ def test_a_team_that_was_stopped_and_killed_ends_with_the_bits_of_one_that_was_n
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("processes", "torchrun", "said"),
-    [(2, 3, "asks for 2 processes, and torchrun started 3."), (5, 0, "a batch of 4 sequences has no 5 parts.")],
+    [
+        (2, 3, "asks for 2 processes, and torchrun started 3. Set `processes: 3`"),
+        (5, 0, "a batch of 4 sequences cannot be cut into 5 parts"),
+    ],
 )
 def test_a_team_of_the_wrong_size_is_refused(processes: int, torchrun: int, said: str, here: Path) -> None:
     team = start(here, "transformer", processes=processes, steps=10, torchrun=torchrun)

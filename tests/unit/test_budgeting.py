@@ -47,7 +47,7 @@ def test_hours_are_read(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "h", "100 days", "-1h", "nan", "inf"])
 def test_other_texts_are_refused(text: str) -> None:
-    with pytest.raises(UserError, match=r"--budget .*: is no number of hours"):
+    with pytest.raises(UserError, match=r"--budget .*: is not a number of hours"):
         hours_of(text)
 
 

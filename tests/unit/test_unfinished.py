@@ -17,6 +17,7 @@ from allmlp.tokenizers import fit
 from allmlp.tokenizers.specs import BPE, Bytes
 from allmlp.tokens import TokenFile, encoding, write_tokens
 from allmlp.tokens.repeats import Seen
+from allmlp.tokens.unfinished import Unfinished
 
 TEXTS = [f"story {i % 350}: the cat sat on mat {(i % 350) ** 2}, é" for i in range(500)]
 SHARD = 2000  # tokens: about 45 documents
@@ -65,7 +66,7 @@ def test_interrupted_calls_give_the_bytes_of_an_undisturbed_one(
         kept = tmp_path / ".b-1.unfinished"
         assert kept.is_dir() == (stop > 80)
         assert (f"kept in {kept}: the same command goes on" in str(caught.value)) == kept.is_dir()
-    before = {path.name: path.stat().st_ino for path in kept.iterdir()} if kept.is_dir() else {}
+    before = {path.name: path.stat().st_ino for path in kept.iterdir() if path.suffix} if kept.is_dir() else {}
     (place,) = write(tmp_path / "b-1", deduplicate=deduplicate).places
     assert contents(tmp_path / "a-1") == contents(tmp_path / "b-1")
     assert (place is not None) == (stops[-1] > 80)
@@ -151,3 +152,19 @@ def test_seen_is_a_set(batches: list[list[int]]) -> None:
             expected.append(one not in known)
             known.add(one)
         assert np.array_equal(seen.add(batch), np.array(expected, dtype=bool))
+
+
+def test_of_two_that_make_the_same_tokens_one_keeps_its_spans(tmp_path: Path) -> None:
+    one, two = (Unfinished(tmp_path / "c-1", "the same") for _ in range(2))
+    for number, kept in enumerate((one, two)):
+        partial = tmp_path / f"partial-{number}"
+        partial.mkdir()
+        (partial / "train-00000.arrow").write_bytes(b"tokens")
+        kept.keep(partial, ["train-00000.arrow"], {})
+    assert (len(one.spans), len(two.spans)) == (1, 0)
+    assert two.gather(tmp_path / "partial-1") == tmp_path / "partial-1"
+    two.clear()
+    assert Unfinished(tmp_path / "c-1", "the same").spans == [], "the first one is at work"
+    assert [path.is_file() for path in one.files] == [True]
+    one.close()
+    assert len(Unfinished(tmp_path / "c-1", "the same").spans) == 1

@@ -5,7 +5,8 @@
 
 A span is what one full shard of training tokens and the validation documents between them take. Its record holds the
 place after its last document, the counts so far, and the size and sha256 of its files. Spans whose files are as they
-were written are taken over by the next call; from the first damaged one on they are made again.
+were written are taken over by the next call; from the first damaged one on they are made again. Of two processes that
+make the same tokens, one keeps its spans.
 """
 
 import json
@@ -13,9 +14,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from allmlp import artifacts, paths
+from filelock import FileLock
+
+from allmlp import artifacts, locks, paths
 from allmlp.errors import UserError
 from allmlp.whole import sync
+
+LOCK = "lock"
 
 
 class Unfinished:
@@ -25,9 +30,17 @@ class Unfinished:
         self.of, self.made_from = folder, made_from
         self.folder = folder.with_name(f".{folder.name}.unfinished")
         self._records = folder.with_name(f".{folder.name}.unfinished.json")
-        self.spans = self._intact()
-        if not self.spans:
-            self.clear()
+        self._lock: FileLock | None = None
+        self.spans: list[dict[str, Any]] = []
+        if (self._records.exists() or self.folder.exists()) and self._owns():
+            self.spans = self._intact()
+            if not self.spans:
+                self.clear()
+
+    def _owns(self) -> bool:
+        """Is this the process that keeps spans here?"""
+        self._lock = self._lock or locks.take(self.folder / LOCK)
+        return self._lock is not None
 
     def _intact(self) -> list[dict[str, Any]]:
         try:
@@ -54,7 +67,8 @@ class Unfinished:
 
     def keep(self, partial: Path, names: list[str], state: dict[str, Any]) -> None:
         """Take these files of `partial` over as the next span; `state` is what the next call goes on from."""
-        self.folder.mkdir(exist_ok=True)
+        if not self._owns():
+            return
         files = {name: ((partial / name).stat().st_size, paths.file_sha256(partial / name)) for name in names}
         for name in names:
             sync(partial / name)
@@ -78,12 +92,21 @@ class Unfinished:
             raise UserError(f"{gone[0]}: is gone. If another process has made {self.of}, all is well; else run again.")
         for path in partial.iterdir():
             path.rename(self.folder / path.name)
+        self._records.unlink()
         return self.folder
 
     def clear(self) -> None:
-        """Remove the finished spans."""
-        self._records.unlink(missing_ok=True)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove the finished spans, if they are this process's."""
+        if self._lock:
+            self._records.unlink(missing_ok=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.close()
+
+    def close(self) -> None:
+        """Leave the spans to the next call."""
+        if self._lock:
+            self._lock.release()
+            self._lock = None
 
     def said(self, error: UserError) -> UserError:
         """The error, with what is kept of the work before it."""

@@ -1,6 +1,7 @@
 """Documents in, a folder of tokens out: streaming, on all cores, whole or not at all."""
 
 from collections.abc import Iterable
+from contextlib import ExitStack
 from functools import partial as bound
 from itertools import chain
 from pathlib import Path
@@ -43,10 +44,11 @@ def write_tokens(
     beside `folder`, which the next call takes over, and nothing else.
     """
     source = documents if callable(documents) else bound(counted, documents)
-    with partial_folder(folder) as partial:
+    with partial_folder(folder) as partial, ExitStack() as last:
         with writing(partial, folder):
             saved = tokenizer.save(partial)
             kept = Unfinished(folder, paths.digest([describe, shard_tokens, deduplicate, paths.file_sha256(saved)]))
+            last.callback(kept.close)
             saved.unlink()
         writing_all = _Writing(partial, folder, tokenizer, shard_tokens, kept, Seen() if deduplicate else None)
         try:

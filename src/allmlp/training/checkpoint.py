@@ -52,6 +52,7 @@ def produce(run: Run, team: Alone = ALONE) -> None:
                 _seal(training, folder)
         if team.leads:
             _publish(folder, run.folder)
+        team.wait()
 
 
 def _prepared(run: Run, folder: Path, team: Alone) -> Training:

@@ -3,7 +3,7 @@
     with lease("cuda") as device:     # waits until a GPU is free, then hides the others from CUDA
         model.to(device.name)         # always "cuda:0": CUDA sees the leased ones alone
 
-The training process itself holds the lease, a lock on one file per device in a folder of the machine, so that
+The job's first process holds the lease, a lock on one file per device in a folder of the machine, so that
 the kernel frees the device the moment the process ends, SIGKILL included. Where a batch system or the user
 has chosen a device, that choice is kept. Two environment variables:
 

@@ -126,6 +126,8 @@ class Training:
         self.held_out = self.task.validation()
         found = self.work.restore(self.model, self.optimiser)
         self.step: int = found["step"] if found else 0
+        if list(team.agreed([self.step, -self.step])) != [self.step, -self.step]:
+            raise UserError(f"{work}: the processes do not see the same saved states in it. Run again a little later.")
         self.seconds: float = found["seconds"] if found else 0.0
         self.kept: dict[str, str] = found["kept"] if found else {}
         self.diverged = False
@@ -150,12 +152,16 @@ class Training:
         whole = self.team.gathered(tensors_of(self.model, self.optimiser))
         if self.team.leads:
             self.work.save(self.step, whole, seconds, self.kept)
+        self.team.wait()
 
     def _parts(self, batch: Batch) -> Iterator[tuple[int, Batch]]:
         """This process's parts of a batch, with their numbers. A team of n takes n at a time."""
         count = self.team.size * -(-self.run.optimiser["accumulation"] // self.team.size)
         if len(batch.tokens) < count:
-            raise UserError(f"{self.run.id}: a batch of {len(batch.tokens)} sequences has no {count} parts.")
+            raise UserError(
+                f"{self.run.id}: a batch of {len(batch.tokens)} sequences cannot be cut into {count} parts "
+                "(`accumulation`, `processes`). Lower one of them."
+            )
         for number in range(self.team.rank, count, self.team.size):
             yield number, Batch(*(one.tensor_split(count)[number] for one in batch))
 
@@ -199,13 +205,14 @@ class Training:
         pause, until = float(os.environ.get("ALLMLP_SAVE_SECONDS", SAVE_SECONDS)), deadline.moment()
         with _quiet_stop() as received:
             while self.step < self.run.steps and not self.diverged:
-                seen = received[0] if received else 0, time.time() >= until, time.monotonic() - saved > pause
-                stop, late, due = self.team.agreed(seen)
-                if stop or late or due:
+                signalled = received[0] if received else 0
+                due: int = time.monotonic() - saved > pause
+                signalled, late, due = self.team.agreed([signalled, time.time() >= until, due])
+                if signalled or late or due:
                     self._save(time.monotonic() - started)
                     saved = time.monotonic()
-                if stop:
-                    raise SystemExit(128 + stop)
+                if signalled:
+                    raise SystemExit(128 + signalled)
                 if late:
                     deadline.leave(f"{self.run.id}: step {self.step} of {self.run.steps}")
                 held_out = None

@@ -1,10 +1,11 @@
 """Start the processes that train one run together, with torch.distributed's launcher.
 
-On several nodes the user starts the launcher, once a node:
-`torchrun --nnodes 2 --nproc-per-node 4 --rdzv-endpoint HOST:29400 --rdzv-backend c10d -m allmlp train RUN`.
+On several nodes the user starts the launcher, once a node; it says so in the environment of what it starts. Torch is
+imported only when a training begins, with the devices chosen.
 """
 
 import io
+import logging
 import os
 import sys
 import uuid
@@ -12,25 +13,43 @@ from contextlib import nullcontext, redirect_stdout
 
 from allmlp.errors import UserError
 from allmlp.run import Run
-from allmlp.training.checkpoint import produce
-from allmlp.training.team import Team
+
+SIGNALS = "SIGTERM,SIGINT,SIGHUP,SIGQUIT,SIGUSR1"  # that the launcher hands on, and waits for its processes to save
+
+
+def started() -> bool:
+    """Did a launcher start this process, as one of several?"""
+    return "WORLD_SIZE" in os.environ
+
+
+def leads() -> bool:
+    """Is this process the one that writes files?"""
+    return os.environ.get("RANK", "0") == "0" or not started()
 
 
 def train(run: Run) -> None:
     """Train and publish a run, in as many processes as it asks for. SystemExit with the status of one that failed."""
-    if run.processes == 1:
-        produce(run)
-    elif "WORLD_SIZE" in os.environ:
+    from allmlp.training.checkpoint import produce
+
+    if started():
         _join(run)
+    elif run.processes == 1:
+        produce(run)
     else:
         _launch(run)
 
 
 def _join(run: Run) -> None:
     """This process's part of the work."""
+    from allmlp.training.checkpoint import produce
+    from allmlp.training.team import Team
+
     team = Team(run.device)
     if team.size != run.processes:
-        raise UserError(f"{run.id}: asks for {run.processes} processes, and torchrun started {team.size}.")
+        raise UserError(
+            f"{run.id}: asks for {run.processes} processes, and torchrun started {team.size}. "
+            f"Set `processes: {team.size}` in a file of your own, or start {run.processes}."
+        )
     with nullcontext() if team.leads else redirect_stdout(io.StringIO()):
         produce(run, team)
 
@@ -40,7 +59,8 @@ def _member(run: Run) -> None:
     try:
         _join(run)
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
+        if leads():
+            print(f"error: {error}", file=sys.stderr, flush=True)
         raise SystemExit(2) from None
 
 
@@ -57,7 +77,9 @@ def _launch(run: Run) -> None:
         rdzv_backend="c10d",
         rdzv_endpoint="localhost:0",
         max_restarts=0,
+        signals_to_handle=SIGNALS,
     )
+    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)  # the processes speak for themselves
     try:
         elastic_launch(config, _member)(run)
     except SignalException as signal:

@@ -33,12 +33,16 @@ class Alone:
         """The sum of each value over the team."""
         return values
 
+    def wait(self) -> None:
+        """Until every process of the team is here, the one that writes files among them."""
+        self.agreed([0])
+
     def norm(self, norm: Tensor) -> float:
         """The norm of all gradients, as `clip_grad_norm_` gives it of shares."""
         return norm.item()
 
     def agreed(self, flags: Sequence[int]) -> Sequence[int]:
-        """The largest of each flag in the team: what one process has seen, all do at the same step."""
+        """The largest of each number in the team: what one process has seen, all do at the same step."""
         return flags
 
     def gathered(self, tensors: Tensors) -> Tensors:
