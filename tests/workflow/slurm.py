@@ -54,6 +54,7 @@ SchedulerParameters=sched_interval=1,bf_interval=1
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 JobRequeue=0
+MinJobAge=86400
 KillWait=20
 PropagateResourceLimits=NONE
 NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={n1} CPUs=8 RealMemory={memory} Gres=gpu:{gpus}

@@ -9,6 +9,6 @@ for batch in plan.untrained:
         threads:   batch.cores
         priority:  priorities.of(batch.runs)
         resources: gpu=batch.gpus, mem_mb=batch.memory_mb
-        retries:   0 if workflow.remote_exec else workflow.execution_settings.retries or 1  # not once more inside a job
+        retries:   0 if workflow.remote_exec else getattr(workflow.execution_settings, "retries", 0) or 1  # not once more inside a job
         message:   f"train {batch.title}"
         shell:     "allmlp train {params.runs} {plan.arguments} >> {log} 2>&1 || {{ tail -n 3 {log} >&2; false; }}"
