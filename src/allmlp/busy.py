@@ -19,7 +19,7 @@ def spent(work: str) -> Iterator[None]:
     try:
         yield
     finally:
-        line = json.dumps({"work": work, "began": round(began, 3), "seconds": round(time.perf_counter() - start, 3)})
+        line = json.dumps({"work": work, "began": began, "seconds": round(time.perf_counter() - start, 3)})
         with suppress(OSError):  # a full disk has an error of its own
             BUSY.parent.mkdir(parents=True, exist_ok=True)
             with BUSY.open("a", encoding="utf-8") as stream:
