@@ -45,6 +45,12 @@ def _unpack(asked: argparse.Namespace) -> int:
     return 0
 
 
+def _doctor(asked: argparse.Namespace) -> int:
+    from allmlp import doctor, gpu_check
+
+    return gpu_check.show() if asked.gpu else doctor.show()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("allmlp", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
@@ -63,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     pack.add_argument("--max-mb", type=float, default=64)
     for one in (advance, pack):
         one.add_argument("--scale", help="that of the bundle, or none")
+    verb("doctor", _doctor).add_argument("--gpu", action="store_true")
     verb("unpack", _unpack).add_argument("file", type=Path)
     return parser
 

@@ -105,11 +105,14 @@ def plan(
 
 
 @command(LOOK, "allmlp doctor")
-def doctor() -> None:
+def doctor(
+    gpu: Annotated[bool, typer.Option("--gpu", help="Does its GPU compute what a CPU does? Minutes.")] = False,
+) -> None:
     """Is this machine fit for the work? Status 1, and the one next step, if not."""
     from allmlp import doctor as examining
+    from allmlp import gpu_check
 
-    raise typer.Exit(examining.show())
+    raise typer.Exit(gpu_check.show() if gpu else examining.show())
 
 
 @command(LOOK, "allmlp show RUN")

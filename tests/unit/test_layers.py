@@ -40,7 +40,7 @@ FLOORS = [
     "compacting",
     "report",
     "notebook",
-    "__init__ advancing bundles reproducing overview showing differing checking doctor here trying",
+    "__init__ advancing bundles reproducing overview showing differing checking doctor gpu_check here trying",
     "exporting",
     "states",
     "bare cli",

@@ -1,0 +1,93 @@
+"""Architectures, kernels and the loss in single precision on a device, against float64 on the CPU."""
+
+import copy
+import inspect
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from allmlp import models
+from allmlp.audit import VARIANTS
+from allmlp.audit.subject import Subject, tiny
+from allmlp.gpu_check.device import Outcome, distance
+from allmlp.models.base import SequenceModel
+from allmlp.models.relation import causal_relation_sum
+from allmlp.training.loss import linear_cross_entropy
+
+MOST = 1e-4  # relative distance: rounding of single precision is far below, tf32 and any mistake above
+WIDER = {"vocabulary": 61, "context": 80, "d_model": 64, "d_mlp": 96, "n_heads": 4}  # more than one block of a kernel
+ROWS = 3
+RELATIONS = [(activation, norm) for activation in ("exp", "relu", "elu") for norm in ("none", "exact")]
+LENGTHS = (1, 33, 100)
+
+
+def of_architectures(device: str) -> Iterator[Outcome]:
+    """Logits and gradients of every architecture and of the variants that the audit knows."""
+    for name in models.REGISTRY:
+        takes = models.hyperparameters(name)
+        wider = {key: size for key, size in WIDER.items() if takes.get(key, 2) is inspect.Parameter.empty}
+        for options in [wider, *({**wider, **one} for one in VARIANTS.get(name, []))]:
+            said = " ".join(f"{key}={value}" for key, value in options.items() if key not in wider)
+            yield _of_model(f"{name} {said}".strip(), tiny(name, **options), device)
+
+
+def _of_model(name: str, reference: SequenceModel, device: str) -> Outcome:
+    inputs = Subject(reference, None).rows(ROWS)
+    found = copy.deepcopy(reference).float().to(device)
+    for weight, other in zip(reference.parameters(), found.parameters(), strict=True):
+        weight.data = other.data.double().cpu()  # the same numbers, so that only the computation differs
+    given = inputs.float().to(device) if inputs.is_floating_point() else inputs.to(device)
+    of_both = [_logits_and_gradients(model, of) for model, of in ((found, given), (reference, inputs))]
+    forward = distance(of_both[0][0], of_both[1][0])
+    backward = max((distance(one, other) for one, other in zip(of_both[0][1], of_both[1][1], strict=True)), default=0.0)
+    return _judged(name, forward, backward)
+
+
+def _logits_and_gradients(model: SequenceModel, inputs: Tensor) -> tuple[Tensor, list[Tensor]]:
+    logits = model(inputs)
+    weights = torch.randn(logits.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
+    (logits * weights.to(logits)).sum().backward()
+    gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
+    return logits, [torch.cat([one.flatten() for one in gradients])] if gradients else []
+
+
+def _judged(name: str, forward: float, backward: float) -> Outcome:
+    return Outcome(
+        name,
+        forward <= MOST and backward <= MOST,
+        f"forward {forward:.1e} backward {backward:.1e} (at most {MOST:.0e})",
+    )
+
+
+def of_relations(device: str) -> Iterator[Outcome]:
+    """The sum over pairs of the causal relation: on a GPU with Triton, its own kernels."""
+    for activation, norm in RELATIONS:
+        for length in LENGTHS:
+            draw = torch.Generator().manual_seed(length)
+            p, q, g = (torch.randn(2, length, 72, dtype=torch.float64, generator=draw) for _ in range(3))
+            of_both = []
+            for kind, dtype in ((device, torch.float32), ("cpu", torch.float64)):
+                own_p, own_q = (x.float().to(kind, dtype, copy=True).requires_grad_() for x in (p, q))
+                y = causal_relation_sum(own_p, own_q, activation, norm, 1e-5)
+                y.backward(g.float().to(kind, dtype))
+                of_both.append((y, torch.stack([x.grad for x in (own_p, own_q) if x.grad is not None])))
+            (y, gradient), (true_y, true_gradient) = of_both
+            name = f"relation {activation}, norm {norm}, {length} tokens"
+            yield _judged(name, distance(y, true_y), distance(gradient, true_gradient))
+
+
+def of_the_loss(device: str) -> Iterator[Outcome]:
+    """The cross-entropy that never holds all logits, with unsupervised targets."""
+    draw = torch.Generator().manual_seed(7)
+    hidden = torch.randn(300, 48, dtype=torch.float64, generator=draw).float()
+    weight = torch.randn(1000, 48, dtype=torch.float64, generator=draw).float()
+    targets = torch.randint(-1, 1000, (300,), generator=draw)
+    of_both = []
+    for kind, dtype in ((device, torch.float32), ("cpu", torch.float64)):
+        states, unembedding = (x.to(kind, dtype, copy=True).requires_grad_() for x in (hidden, weight))
+        loss = linear_cross_entropy(states, unembedding, targets.to(kind), dtype)
+        loss.backward()
+        of_both.append((loss, torch.cat([x.grad.flatten() for x in (states, unembedding) if x.grad is not None])))
+    (loss, gradient), (true_loss, true_gradient) = of_both
+    yield _judged("linear cross-entropy", distance(loss, true_loss), distance(gradient, true_gradient))

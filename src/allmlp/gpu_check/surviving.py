@@ -1,0 +1,106 @@
+"""What ends or hinders a job: a kill, another job on the device, too little memory."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from allmlp.errors import UserError
+from allmlp.gpu_check.device import Outcome
+from allmlp.gpu_check.training import run_of
+
+STEPS, PATIENCE_S = 400, 120.0
+LARGE, LEFT = {"string_length": 16, "batch_size": 4096}, 64 << 20  # sequences of a batch, and bytes for it
+SAME = 1e-3  # nats: on a GPU sums of one step may be taken in another order
+LEASES = "from allmlp.training.devices import lease\nwith lease('cuda'):\n    print('leased', flush=True)\n"
+
+
+def of_a_kill(device: str) -> Iterator[Outcome]:
+    """SIGKILL in the middle of a training; the same command goes on. Its losses against an undisturbed run's."""
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+        _started(device, one).join()
+        process = _started(device, other)
+        until = time.monotonic() + PATIENCE_S
+        while len(_losses(other)) < STEPS // 4 and process.is_alive() and time.monotonic() < until:
+            time.sleep(0.01)
+        process.kill()
+        process.join()
+        before = len(_losses(other))
+        again = _started(device, other)
+        again.join()
+        known, found = _losses(one), _losses(other)
+    apart = max((abs(a - b) for a, b in zip(known, found, strict=False)), default=float("nan"))
+    passed = process.exitcode == -signal.SIGKILL and 0 < before < STEPS and len(found) == len(known) == STEPS
+    bits = "the same bits" if known == found else f"at most {apart:.1e} nats apart (allowed {SAME:g})"
+    yield Outcome("killed and resumed", passed and apart <= SAME, f"killed at step {before} of {STEPS}: {bits}")
+
+
+def _started(device: str, folder: str) -> multiprocessing.process.BaseProcess:
+    process = multiprocessing.get_context("spawn").Process(target=_train, args=(device, folder))
+    process.start()
+    return process
+
+
+def _train(device: str, folder: str) -> None:
+    os.environ["ALLMLP_SAVE_SECONDS"] = "0.05"
+    from allmlp.training.loop import Training
+
+    Training(run_of("causal-rn", device, steps=STEPS), Path(folder)).train()
+
+
+def _losses(folder: str) -> list[float]:
+    file = Path(folder) / "log.jsonl"
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True) if file.is_file() else []
+    return [json.loads(line)["loss"] for line in lines if line.endswith("\n")]
+
+
+def of_a_lease(device: str) -> Iterator[Outcome]:
+    """A job that wants the device that another one has waits for it, and gets it."""
+    with tempfile.TemporaryDirectory() as folder:
+        made_up = {} if device == "cuda" else {"ALLMLP_FAKE_DEVICES": "1"}
+        environment = {**os.environ, **made_up, "ALLMLP_DEVICES_FOLDER": folder}
+        command = [sys.executable, "-c", f"{LEASES}    input()"]
+        pipe = subprocess.PIPE
+        first = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        assert first.stdout
+        began = first.stdout.readline()
+        second = subprocess.Popen(
+            [sys.executable, "-c", LEASES], env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+        )
+        assert second.stderr
+        waits = second.stderr.readline()
+        first.kill()
+        first.wait()
+        got, _ = second.communicate(timeout=PATIENCE_S)
+    passed = began.strip() == "leased" and waits.startswith("waiting for") and got.strip() == "leased"
+    yield Outcome(
+        "a leased device", passed, f"the second job: {waits.strip()}; after a SIGKILL of the first: {got.strip()}"
+    )
+
+
+def of_too_large_a_batch(device: str) -> Iterator[Outcome]:
+    """A batch that does not fit ends with a message that says what to do. On a CPU there is no such limit."""
+    if device == "cpu":
+        return
+    import torch
+
+    from allmlp.training.loop import Training
+
+    with tempfile.TemporaryDirectory() as folder:
+        training = Training(run_of("causal-rn", device, task_parameters=LARGE), Path(folder))
+        free, _ = torch.cuda.mem_get_info()
+        held = torch.empty(free - LEFT, dtype=torch.uint8, device=device)
+        said = "no error: the batch fitted"
+        try:
+            training.train()
+        except UserError as error:
+            said = str(error)
+        del held, training
+        torch.cuda.empty_cache()
+    yield Outcome("too little memory", "accumulation" in said, said)
