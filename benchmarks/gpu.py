@@ -83,8 +83,8 @@ class HuggingFace(nn.Module):
 
         self.model = transformers.LlamaForCausalLM(
             transformers.LlamaConfig(
-                vocab_size=vocabulary, max_position_embeddings=context, hidden_size=d_model, intermediate_size=4 * d_model,
-                num_hidden_layers=n_blocks, num_attention_heads=n_heads, tie_word_embeddings=False,
+                vocab_size=vocabulary, max_position_embeddings=context, hidden_size=d_model,
+                intermediate_size=4 * d_model, num_hidden_layers=n_blocks, num_attention_heads=n_heads, tie_word_embeddings=False,
             )
         )  # fmt: skip
 
@@ -199,7 +199,8 @@ def main() -> None:
             rows[f"{name}, compiled" if compiled else name] = row
             print(
                 f"{name + ', compiled' * compiled:34}{1e3 * row['step_s']:10.2f}{row['tokens_per_s']:12,.0f}"
-                f"{row['share_of_product']:12.1%}{row.get('share_of_nominal', 0):12.1%}{row.get('peak_bytes', 0) / 1e9:8.2f}",
+                f"{row['share_of_product']:12.1%}{row.get('share_of_nominal', 0):12.1%}"
+                f"{row.get('peak_bytes', 0) / 1e9:8.2f}",
                 flush=True,
             )
     if asked.write:

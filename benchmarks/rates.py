@@ -4,9 +4,10 @@
     python benchmarks/rates.py --write --device cuda
     python benchmarks/rates.py --write --start     only the start of a job
 
-Each architecture is timed at the size of its median run of the workstation scale (of all scales, if it has none there):
-forward, backward, clipping and AdamW on random inputs, the median of several steps, all in one run. `--write` keeps
-them in src/allmlp/rates.json, one entry per device; `make bench` only prints them.
+Each architecture is timed at the size of its median run of the workstation scale, on a GPU of the gpu scale and in its
+precision (of all scales, if it has none there): forward, backward, clipping and AdamW on random inputs, the median of
+several steps, all in one run. `--write` keeps them in src/allmlp/rates.json, one entry per device; `make bench` only
+prints them.
 
 The start of a job is what `allmlp train` takes for the least run of the smoke scale.
 """
@@ -30,12 +31,13 @@ from allmlp.plan import load_plan
 from allmlp.run import Run
 from allmlp.training.environment import provenance
 
+SCALES = {"cpu": "workstation", "cuda": "gpu"}
 WARM_UP, STEPS, STARTS = 2, 9, 3
 
 
-def typical_runs() -> dict[str, Run]:
+def typical_runs(device: str) -> dict[str, Run]:
     """architecture -> the run whose step has the median count of FLOPs."""
-    plan = load_plan(changes={"scale": "workstation"})
+    plan = load_plan(changes={"scale": SCALES[device]})
     every = [run for of_study in plan.by_scale.values() for runs in of_study.values() for run in runs]
     found = {}
     for name in models.REGISTRY:
@@ -63,9 +65,10 @@ def update(run: Run, device: str) -> Callable[[], None]:
     inputs = inputs.to(device)
 
     def step() -> None:
-        logits = model(inputs)
+        with torch.autocast(device, torch.bfloat16, enabled=run.precision == "bfloat16"):
+            logits = model(inputs)
         targets = torch.zeros(logits.shape[:-1].numel(), dtype=torch.int64, device=device)
-        nn.functional.cross_entropy(logits.flatten(0, -2), targets).backward()
+        nn.functional.cross_entropy(logits.flatten(0, -2).float(), targets).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
@@ -126,7 +129,7 @@ def main() -> None:
 def measured(device: str) -> dict[str, float]:
     """architecture -> seconds per counted FLOP, printed as they come."""
     rates = {}
-    for name, run in typical_runs().items():
+    for name, run in typical_runs(device).items():
         of_step = seconds(update(run, device))
         rates[name] = float(f"{of_step / counted(run):.3g}")
         print(f"{name:32} {1000 * of_step:9.2f} ms a step {1e-9 / rates[name]:8.1f} GFLOP/s   {run.id}")

@@ -101,7 +101,7 @@ def trained_models(device: str) -> dict[str, tuple[str, dict[str, Any], int]]:
 
 
 def update(architecture: str, hyperparameters: dict[str, Any], sequences: int, device: str) -> Callable[[], None]:
-    """One training step on random tokens: forward, backward, clipping, AdamW."""
+    """One training step on random tokens: forward, backward, clipping, AdamW. On a GPU as scale gpu: bfloat16."""
     import torch
     from torch import nn
 
@@ -113,7 +113,9 @@ def update(architecture: str, hyperparameters: dict[str, Any], sequences: int, d
     tokens = torch.randint(1, model.vocabulary, (sequences, model.context)).to(device)
 
     def step() -> None:
-        nn.functional.cross_entropy(model(tokens).flatten(0, -2), tokens.flatten()).backward()
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            logits = model(tokens)
+        nn.functional.cross_entropy(logits.flatten(0, -2).float(), tokens.flatten()).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
