@@ -84,7 +84,8 @@ class HuggingFace(nn.Module):
         self.model = transformers.LlamaForCausalLM(
             transformers.LlamaConfig(
                 vocab_size=vocabulary, max_position_embeddings=context, hidden_size=d_model,
-                intermediate_size=4 * d_model, num_hidden_layers=n_blocks, num_attention_heads=n_heads, tie_word_embeddings=False,
+                intermediate_size=4 * d_model, num_hidden_layers=n_blocks, num_attention_heads=n_heads,
+                tie_word_embeddings=False,
             )
         )  # fmt: skip
 
