@@ -16,7 +16,7 @@ from allmlp.gpu_check.device import Outcome
 from allmlp.gpu_check.training import run_of
 
 STEPS, PATIENCE_S = 400, 120.0
-LARGE, LEFT = {"string_length": 16, "batch_size": 4096}, 64 << 20  # sequences of a batch, and bytes for it
+LARGE, LEFT = {"string_length": 16, "batch_size": 4096}, 256 << 20  # sequences of a batch, and bytes for this process
 SAME = 1e-3  # nats: on a GPU sums of one step may be taken in another order
 LEASES = "from allmlp.training.devices import lease\nwith lease('cuda'):\n    print('leased', flush=True)\n"
 
@@ -90,17 +90,18 @@ def of_too_large_a_batch(device: str) -> Iterator[Outcome]:
         return
     import torch
 
+    from allmlp.training.exhausted import memory_named
     from allmlp.training.loop import Training
 
-    with tempfile.TemporaryDirectory() as folder:
-        training = Training(run_of("causal-rn", device, task_parameters=LARGE), Path(folder))
-        free, _ = torch.cuda.mem_get_info()
-        held = torch.empty(free - LEFT, dtype=torch.uint8, device=device)
-        said = "no error: the batch fitted"
-        try:
-            training.train()
-        except UserError as error:
-            said = str(error)
-        del held, training
+    run = run_of("causal-rn", device, task_parameters=LARGE)
+    torch.cuda.set_per_process_memory_fraction(LEFT / torch.cuda.get_device_properties(0).total_memory)
+    said = "no error: the batch fitted"
+    try:
+        with tempfile.TemporaryDirectory() as folder, memory_named(run):
+            Training(run, Path(folder)).train()
+    except UserError as error:
+        said = str(error)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
         torch.cuda.empty_cache()
     yield Outcome("too little memory", "accumulation" in said, said)
