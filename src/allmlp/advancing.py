@@ -18,6 +18,7 @@ from allmlp.locks import hold
 from allmlp.resolved import Planned, ResolvedPlan
 from allmlp.training import deadline
 from allmlp.training.gpus import machine
+from allmlp.training.places import places
 
 APART = Path("work/advance")  # the scheduler's pid and log
 GRACE_S = 60.0  # after the deadline, to save states and finish a measure
@@ -56,7 +57,7 @@ def snakemake_words(overlays: Sequence[Path] | None, scale: str | None, device: 
     changes = [f"{key}={value}" for key, value in (("scale", scale), ("device", device)) if value]
     words += ["--config", *changes] if changes else []
     if device == "cuda" or (device is None and scale in ("gpu", "paper")):
-        words += ["--resources", f"gpu={max(1, len(machine()))}"]
+        words += ["--resources", f"gpu={max(1, len(machine())) * places()}"]
     return words
 
 

@@ -11,6 +11,7 @@ from allmlp.errors import UserError
 from allmlp.plan import Plan, load_plan
 from allmlp.training.devices import VISIBLE, require
 from allmlp.training.gpus import candidates
+from allmlp.training.places import places
 
 
 def plan_of(workflow: Any) -> Plan:
@@ -33,13 +34,16 @@ def plan_of(workflow: Any) -> Plan:
 
 
 def limit_gpus(scheduler: Any, plan: Plan) -> None:
-    """Lower `--resources gpu=N` to the devices that are here, and say so: a job without one would hold its cores."""
-    asked, here = scheduler.global_resources.get("gpu", 0), len(candidates(os.environ.get(VISIBLE)))
-    if 0 < here < asked and (most := max((batch.gpus for batch in plan.untrained), default=0)):
+    """Lower `--resources gpu=N` to the places on the devices here, and say so: a job without one would hold cores."""
+    asked, devices = scheduler.global_resources.get("gpu", 0), len(candidates(os.environ.get(VISIBLE)))
+    most = max((batch.gpus for batch in plan.untrained), default=0)
+    if not (asked and devices and most):
+        return
+    if devices < asked:
         require("cuda", 1, count=most)
-        print(
-            f"gpu={asked} was asked, but there are {here} CUDA devices here: {here} GPU jobs at a time", file=sys.stderr
-        )
+    if (here := devices * (each := places())) < asked:
+        there = f"{devices} CUDA devices here" + f" with {each} places each" * (each > 1)
+        print(f"gpu={asked} was asked, but there are {there}: {here} GPU jobs at a time", file=sys.stderr)
         scheduler.global_resources["gpu"] = scheduler.resources["gpu"] = here
 
 

@@ -10,10 +10,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from allmlp.advancing import snakemake_words
 from allmlp.errors import UserError
 from allmlp.locks import take
 from allmlp.training import devices, gpus
 from allmlp.training.devices import lease, require
+from allmlp.training.places import SHARED
+from allmlp.workflow import limit_gpus
 
 JOB = """
 import os, sys, time
@@ -29,7 +32,7 @@ with lease("cuda") as device:
     ended = time.monotonic_ns()
 (folder / f"{name}.spans").write_text(f"{began} {ended}")
 """
-CHOSEN = [devices.VISIBLE, *devices.BATCH_JOBS, *devices.BATCH_GPUS]
+CHOSEN = [SHARED, devices.VISIBLE, *devices.BATCH_JOBS, *devices.BATCH_GPUS]
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +91,61 @@ def test_six_jobs_on_four_devices_never_share_one_and_all_finish(start, tmp_path
     for on_one_device in map(sorted, spans.values()):
         for (_, ended), (began, _) in pairwise(on_one_device):
             assert ended <= began
+
+
+def test_eight_jobs_on_two_devices_with_two_places_spread_and_never_are_more_than_two(start, tmp_path, monkeypatch):
+    monkeypatch.setenv("ALLMLP_FAKE_DEVICES", "2")
+    monkeypatch.setenv(SHARED, "2")
+    early = []
+    for number in (0, 1):
+        early.append(start(f"job{number}"))
+        began = await_began(tmp_path, number + 1)
+    assert sorted(began.values()) == ["cuda:0 0", "cuda:0 1"], "each device gets one before any gets two"
+    jobs = [start(f"job{number}") for number in range(2, 8)]
+    first = await_began(tmp_path, 4)
+    assert sorted(first.values()) == ["cuda:0 0", "cuda:0 0", "cuda:0 1", "cuda:0 1"]
+    for number in range(2, 8):
+        if f"job{number}" not in first:
+            assert jobs[number - 2].stderr.readline() == "waiting for a free GPU (2 in use, 2 runs on each)\n"
+    (tmp_path / "go").touch()
+    assert all(job.wait(timeout=30) == 0 for job in (*early, *jobs))
+    on = {path.stem: path.read_text() for path in tmp_path.glob("*.began")}
+    assert len(on) == 8
+    for device in ("cuda:0 0", "cuda:0 1"):
+        mine = [tuple(map(int, (tmp_path / f"{n}.spans").read_text().split())) for n in on if on[n] == device]
+        assert max(sum(b <= began < e for b, e in mine) for began, _ in mine) == 2
+
+
+def test_the_emptiest_device_is_next_whatever_its_place(monkeypatch, tmp_path):
+    """Device 0 has a free first place and two others taken, device 1 a taken first place."""
+    monkeypatch.setenv("ALLMLP_FAKE_DEVICES", "2")
+    monkeypatch.setenv(SHARED, "3")
+    taken = [take(tmp_path / "devices" / name) for name in ("0.place-2.lock", "0.place-3.lock", "1.lock")]
+    assert all(taken)
+    with lease("cuda") as device:
+        assert os.environ[devices.VISIBLE] == "1"
+        assert device.note == "one of 3 places on CUDA device 1, leased"
+    with lease("cuda", count=2) as team:
+        assert os.environ[devices.VISIBLE] == "1,0", "a team's places are on different devices"
+        assert team.note == "one of 3 places on each of CUDA devices 1, 0, leased"
+
+
+@pytest.mark.parametrize("said", ["0", "-1", "2.5", "many", ""])
+def test_a_wrong_number_of_places_is_refused(said, monkeypatch):
+    monkeypatch.setenv(SHARED, said)
+    with pytest.raises(UserError, match=f"ALLMLP_RUNS_PER_GPU='{said}': give the number of runs"), lease("cuda"):
+        pass
+
+
+@pytest.mark.parametrize(("each", "asked", "left"), [("1", 4, 2), ("3", 4, 4), ("3", 9, 6)])
+def test_snakemakes_gpus_are_limited_to_the_places(each, asked, left, monkeypatch, capsys):
+    monkeypatch.setenv("ALLMLP_FAKE_DEVICES", "2")
+    monkeypatch.setenv(SHARED, each)
+    scheduler = SimpleNamespace(global_resources={"gpu": asked}, resources={"gpu": asked})
+    limit_gpus(scheduler, SimpleNamespace(untrained=[SimpleNamespace(gpus=1)]))
+    assert scheduler.global_resources == scheduler.resources == {"gpu": left}
+    assert (f": {left} GPU jobs at a time" in capsys.readouterr().err) == (left < asked)
+    assert snakemake_words([], None, "cuda")[-1] == f"gpu={2 * int(each)}"
 
 
 def test_a_killed_job_frees_its_device_at_once(start, tmp_path, monkeypatch, capfd):
@@ -212,7 +270,8 @@ def test_numbers_names_and_slices_of_a_listing(monkeypatch, tmp_path):
     assert gpus.candidates("GPU-bbbb,1,9,0") == ["GPU-bbbb2222-0000"], "one name per device; ends at the unknown"
     with lease("cuda", visible=slices[1]):
         assert os.environ[devices.VISIBLE] == slices[1]
-        assert [path.name for path in (tmp_path / "devices").iterdir()] == ["MIG-GPU-aaaa1111-0000_2_0.lock"]
+        held = {path.name for path in (tmp_path / "devices").iterdir()}
+        assert held == {"MIG-GPU-aaaa1111-0000_2_0.lock", "choosing.lock"}
     gpus._nvidia_smi.cache_clear()
 
 

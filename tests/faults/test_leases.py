@@ -11,6 +11,7 @@ import pytest
 
 from allmlp.training import devices
 from allmlp.training.devices import lease
+from allmlp.training.places import SHARED
 from tests.numerics.test_resume import ended, in_a_fork
 
 DEVICES, JOBS, KILLS, PATIENCE_S = 4, 8, 200, 20.0
@@ -64,7 +65,7 @@ class Jobs:
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
-    for name in (devices.VISIBLE, *devices.BATCH_JOBS, *devices.BATCH_GPUS):
+    for name in (SHARED, devices.VISIBLE, *devices.BATCH_JOBS, *devices.BATCH_GPUS):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ALLMLP_FAKE_DEVICES", str(DEVICES))
     monkeypatch.setenv("ALLMLP_DEVICES_FOLDER", str(tmp_path / "devices"))

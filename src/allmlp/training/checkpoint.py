@@ -19,6 +19,7 @@ from allmlp.locks import hold
 from allmlp.run import Run
 from allmlp.training.building import build_task
 from allmlp.training.environment import provenance
+from allmlp.training.exhausted import memory_named
 from allmlp.training.loop import Training
 from allmlp.training.relatives import chosen, continued
 from allmlp.training.state import tensors_of
@@ -44,8 +45,9 @@ def produce(run: Run, team: Alone = ALONE) -> None:
             return
         if not (folder / "complete").is_file() or not _is_whole(folder):
             (folder / "complete").unlink(missing_ok=True)
-            training = _prepared(run, folder, team)
-            training.train()
+            with memory_named(run):
+                training = _prepared(run, folder, team)
+                training.train()
             if run.keeps_state and not training.diverged:
                 training.publish(STATE, tensors_of(training.model, training.optimiser))
             if team.leads:

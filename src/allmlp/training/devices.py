@@ -3,10 +3,11 @@
     with lease("cuda") as device:     # waits until a GPU is free, then hides the others from CUDA
         model.to(device.name)         # always "cuda:0": CUDA sees the leased ones alone
 
-The job's first process holds the lease, a lock on one file per device in a folder of the machine, so that
+The job's first process holds the lease, a lock on a file of its place in a folder of the machine, so that
 the kernel frees the device the moment the process ends, SIGKILL included. Where a batch system or the user
-has chosen a device, that choice is kept. Two environment variables:
+has chosen a device, that choice is kept. Three environment variables:
 
+    ALLMLP_RUNS_PER_GPU=8   so many jobs may share a device (default: 1)
     ALLMLP_DEVICES_FOLDER   the folder of the locks, for users who share GPUs (default: one per user in /tmp)
     ALLMLP_FAKE_DEVICES=4   devices named 0 to 3 in place of the machine's own, for tests without a GPU
 """
@@ -19,11 +20,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
-
 from allmlp.errors import UserError
-from allmlp.locks import take
 from allmlp.training.gpus import candidates, machine
+from allmlp.training.places import emptiest, places
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 BATCH_JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")  # Slurm, PBS, LSF
@@ -43,12 +42,13 @@ class Device:
 
 @contextmanager
 def lease(kind: str, *, count: int = 1, folder: Path | None = None, visible: str | None = None) -> Iterator[Device]:
-    """`count` devices of this process's own while the block runs; call it before anything starts CUDA.
+    """A place on each of `count` devices while the block runs; call it before anything starts CUDA.
 
     kind: "cpu" or "cuda". folder: of the locks. visible: devices to choose from (comma-separated numbers or
-    UUIDs of `nvidia-smi -L`) in place of CUDA_VISIBLE_DEVICES. Waits while too few are free, with one line on
-    stderr, and holds none meanwhile. A process that has started CUDA gets the devices of its last lease again. Raises
-    UserError for another kind or a machine with too few CUDA devices, RuntimeError when CUDA started before any lease.
+    UUIDs of `nvidia-smi -L`) in place of CUDA_VISIBLE_DEVICES. The emptiest devices are taken. Waits while too few
+    have a free place, with one line on stderr, and holds none meanwhile. A process that has started CUDA gets the
+    devices of its last lease again. Raises UserError for another kind, a machine with too few CUDA devices or a wrong
+    number of places, RuntimeError when CUDA started before any lease.
     """
     listed = os.environ.get(VISIBLE) if visible is None else visible
     require(kind, runs=1, visible=listed, count=count)
@@ -58,7 +58,8 @@ def lease(kind: str, *, count: int = 1, folder: Path | None = None, visible: str
         yield Device("cuda:0", f"left as chosen by {chosen}")
     else:
         with _locked(candidates(listed), count, folder or _folder()) as devices, _only(devices):
-            yield Device("cuda:0", f"CUDA device{'s' * (count > 1)} {', '.join(devices)}, leased")
+            shared = f"one of {each} places on {'each of ' * (count > 1)}" if (each := places()) > 1 else ""
+            yield Device("cuda:0", f"{shared}CUDA device{'s' * (count > 1)} {', '.join(devices)}, leased")
 
 
 def require(kind: str, runs: int, visible: str | None = None, count: int = 1) -> None:
@@ -97,38 +98,27 @@ def _chosen_elsewhere(listed: str | None) -> str | None:
 
 @contextmanager
 def _locked(devices: list[str], count: int, folder: Path) -> Iterator[tuple[str, ...]]:
-    """The first `count` of `devices` that are free, locked; waits for them."""
+    """The `count` emptiest of `devices`, a place on each locked; waits for them."""
     global _used
     if _cuda_started():
         if not _used:
             raise RuntimeError("CUDA has started in this process before it leased a device")
         devices = list(_used)
-    found = _first_free(devices, count, folder)
+    each = places()
+    found = emptiest(devices, count, each, folder)
     if not found:
         wanted = "a free GPU" if count == 1 else f"{count} free GPUs"
-        print(f"waiting for {wanted} ({len(devices)} in use)", file=sys.stderr, flush=True)
+        shared = f", {each} runs on each" * (each > 1)
+        print(f"waiting for {wanted} ({len(devices)} in use{shared})", file=sys.stderr, flush=True)
     while not found:
         time.sleep(POLL_S)
-        found = _first_free(devices, count, folder)
+        found = emptiest(devices, count, each, folder)
     _used = tuple(found)
     try:
         yield _used
     finally:
         for lock in found.values():
             lock.release()
-
-
-def _first_free(devices: list[str], count: int, folder: Path) -> dict[str, FileLock]:
-    """device -> its lock, of the first `count` free ones. Empty if there are fewer, and then none stays locked."""
-    found: dict[str, FileLock] = {}
-    for device in devices:
-        if lock := take(folder / f"{device.replace('/', '_')}.lock"):
-            found[device] = lock
-        if len(found) == count:
-            return found
-    for lock in found.values():
-        lock.release()
-    return {}
 
 
 @contextmanager

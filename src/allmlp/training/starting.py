@@ -56,10 +56,12 @@ def _join(run: Run) -> None:
 
 def _member(run: Run) -> None:
     """A process of `_launch`. The launcher knows statuses, and no exceptions of ours."""
+    from allmlp.training.exhausted import LackOfMemoryError
+
     try:
         _join(run)
     except UserError as error:
-        if leads():
+        if leads() or isinstance(error, LackOfMemoryError):
             print(f"error: {error}", file=sys.stderr, flush=True)
         raise SystemExit(2) from None
 

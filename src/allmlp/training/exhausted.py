@@ -1,0 +1,39 @@
+"""A training that does not fit into memory ends with what the user can do, not with a traceback."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from allmlp import tasks
+from allmlp.errors import UserError
+from allmlp.run import Run
+
+# not all of PyTorch's allocations raise OutOfMemoryError
+LACKING = re.compile("DefaultCPUAllocator: can't allocate memory|CUDA error: out of memory|CUBLAS_STATUS_ALLOC_FAILED")
+
+
+class LackOfMemoryError(UserError):
+    """The memory of one process was not enough; others of its team may have met nothing."""
+
+
+@contextmanager
+def memory_named(run: Run) -> Iterator[None]:
+    """Raises LackOfMemoryError, which names the run and its batch, where PyTorch finds no memory in the block."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not isinstance(error, torch.OutOfMemoryError) and not LACKING.search(str(error)):
+            raise
+        raise LackOfMemoryError(_said(run)) from error
+
+
+def _said(run: Run) -> str:
+    on, parts = "GPU" if run.device == "cuda" else "machine", run.optimiser["accumulation"]
+    fewer = "fewer runs per GPU (ALLMLP_RUNS_PER_GPU)" if run.device == "cuda" else "fewer cores (`--cores`)"
+    return (
+        f"{run.id}: out of memory on the {on}, with a batch of {tasks.size(run.task, run.task_parameters)[0]:,} "
+        f"sequences in {parts} part{'s' * (parts != 1)}. Take {fewer} or a larger {on}; or cut the batch: "
+        f"raise `accumulation` of the optimiser in config/{run.study}, if it has one. The runs then get new ids."
+    )

@@ -1,0 +1,59 @@
+"""Places on devices: ALLMLP_RUNS_PER_GPU=8 lets eight jobs share one. A place is a lock, a file each.
+
+A new job gets a place on the emptiest device, so that none is shared while another is free.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+
+from filelock import FileLock
+
+from allmlp.errors import UserError
+from allmlp.locks import take
+
+SHARED = "ALLMLP_RUNS_PER_GPU"
+PAUSE_S = 0.01  # while another process counts
+
+
+def places() -> int:
+    """How many jobs may share a device. Raises UserError for a value that is no integer of at least 1."""
+    said = os.environ.get(SHARED, "1")
+    if not said.isdecimal() or int(said) < 1:
+        raise UserError(f"{SHARED}='{said}': give the number of runs that may share a GPU, 1 or more.")
+    return int(said)
+
+
+def emptiest(devices: list[str], count: int, each: int, folder: Path) -> dict[str, FileLock]:
+    """device -> the lock of a place on it, of the `count` devices with most free places, the first of equals.
+
+    Empty if fewer have a free place, and then none stays locked.
+    """
+    with _choosing(folder):
+        free = {device: [lock for path in _files(device, each, folder) if (lock := take(path))] for device in devices}
+        chosen = sorted(filter(free.get, devices), key=lambda device: -len(free[device]))[:count]
+        found = {device: free[device].pop(0) for device in chosen} if len(chosen) == count else {}
+        for lock in chain.from_iterable(free.values()):
+            lock.release()
+    return found
+
+
+def _files(device: str, each: int, folder: Path) -> Iterator[Path]:
+    """The files of its places. The first has the name that it has where a device is not shared."""
+    name = device.replace("/", "_")
+    yield folder / f"{name}.lock"
+    yield from (folder / f"{name}.place-{number}.lock" for number in range(2, each + 1))
+
+
+@contextmanager
+def _choosing(folder: Path) -> Iterator[None]:
+    """One process at a time counts free places, as it takes them all to count them."""
+    while not (lock := take(folder / "choosing.lock")):
+        time.sleep(PAUSE_S)
+    try:
+        yield
+    finally:
+        lock.release()
