@@ -1,8 +1,10 @@
-"""Environments for tools that the project itself does not depend on, each made when the tool is first asked for."""
+"""Environments beside the project's own: with further packages, each made when first asked for, or with only some."""
 
 import subprocess
 import sysconfig
 import venv
+from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 
 from tests.conftest import PROJECT
@@ -30,3 +32,14 @@ def behind(folder: Path, packages: str) -> Path:
         Path(own, "behind.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
         wanted.rename(folder / DONE)
     return programs
+
+
+def with_only(folder: Path, packages: Iterable[metadata.Distribution]) -> Path:
+    """An environment with links to these packages of this one, and no other package. Returns its programs."""
+    venv.create(folder, symlinks=True, with_pip=False)
+    (own,) = folder.glob("lib/python*/site-packages")
+    for package in packages:
+        for name in {file.parts[0] for file in package.files or () if file.parts[0] != ".."}:
+            if not (own / name).exists():
+                (own / name).symlink_to(Path(str(package.locate_file(name))).absolute())
+    return folder / "bin"

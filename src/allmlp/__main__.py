@@ -1,4 +1,4 @@
-"""`python -m allmlp`: the same as `allmlp`, or the commands that work on a machine with only torch."""
+"""`allmlp` and `python -m allmlp`: all commands, or those of a machine that only trains."""
 
 try:
     import pydantic  # noqa: F401
@@ -8,4 +8,5 @@ except ImportError:
 else:
     from allmlp.cli import main
 
-main()
+if __name__ == "__main__":
+    main()

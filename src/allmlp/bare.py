@@ -1,10 +1,11 @@
-"""The commands of a machine without pydantic or typer: `python -m allmlp`, with the plan of a bundle."""
+"""The commands of a machine that only trains, with the plan of a bundle."""
 
 import argparse
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 from allmlp import paths
 from allmlp.errors import UserError, of_the_disk
@@ -51,9 +52,16 @@ def _doctor(asked: argparse.Namespace) -> int:
     return gpu_check.show() if asked.gpu else doctor.show()
 
 
+class _Parser(argparse.ArgumentParser):
+    """A command that is not here ends with what brings it."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(f"{message}. `pip install -e .[workflow]` brings the other commands.")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("allmlp", description=__doc__)
-    verbs = parser.add_subparsers(dest="verb", required=True)
+    parser = _Parser("allmlp", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True, parser_class=argparse.ArgumentParser)
 
     def verb(name: str, work: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
         found = verbs.add_parser(name)
@@ -82,7 +90,8 @@ def main() -> None:
         raise SystemExit(asked.work(asked))
     except ModuleNotFoundError as error:
         print(
-            f"error: {error}. `pip install {error.name}`; docs/cluster.md lists what is needed here.", file=sys.stderr
+            f"error: {error}. `pip install -e .[train]` in the project's folder installs all that is needed here.",
+            file=sys.stderr,
         )
         raise SystemExit(2) from None
     except UserError as error:

@@ -132,12 +132,12 @@ def brought(scale: str | None = None, overlays: Sequence[Path] | None = None) ->
     if not PLAN.is_file():
         raise UserError(
             "pydantic is not installed here, and no bundle was unpacked: parameters cannot be read. "
-            "`pip install pydantic`, or `allmlp unpack FILE`."
+            "`pip install -e .[workflow]`, or `allmlp unpack FILE`."
         )
     found = from_json(PLAN.read_text(encoding="utf-8"))
     if overlays or scale not in (None, found.scale):
         raise UserError(
             f"{PLAN} holds scale {found.scale}; without pydantic there is no other, and no --params. "
-            "Leave the option out, or `pip install pydantic`."
+            "Leave the option out, or `pip install -e .[workflow]`."
         )
     return found

@@ -79,6 +79,7 @@ WHY_NOT = {
     "source .venv/bin/activate": "the environment of `make`, not of the tests",
     "pip install playwright axe-playwright-python": NETWORK,
     "pip install -e .[slurm]": NETWORK,
+    "pip install -e .[train]": "tests/workflow/test_slim_install.py works with these packages alone",
     "git checkout STATE && dvc pull --allow-missing": STATES,
     "git checkout NAME && dvc pull --allow-missing": STATES,
     "git checkout STATE": STATES,

@@ -1,0 +1,58 @@
+"""The packages of pyproject.toml: training alone needs few, and requirements.lock has all."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from tests.conftest import PROJECT, environment
+from tests.packages import DECLARED, brought, named
+
+LOCKED = dict(line.split("==") for line in (PROJECT / "requirements.lock").read_text(encoding="utf-8").split())
+ELSEWHERE = {"gpu"}  # the locked torch is for any machine, and brings its own triton where that can be used
+
+
+def test_the_lock_has_every_package_that_is_asked_for() -> None:
+    versions = {canonicalize_name(name): version for name, version in LOCKED.items()}
+    asked = named(*DECLARED["optional-dependencies"].keys() - ELSEWHERE)
+    wrong = [str(one) for one in asked if not one.specifier.contains(versions.get(canonicalize_name(one.name), "0"))]
+    assert wrong == []
+    assert not [one.name for one in asked if canonicalize_name(one.name) not in versions]
+
+
+def test_training_alone_brings_nothing_of_the_workflow() -> None:
+    slim = {canonicalize_name(name) for name in brought(named("train"))}
+    assert "torch" in slim
+    assert not slim & {"datasets", "dvc", "matplotlib", "pydantic", "snakemake", "typer"}
+    assert len(named("train")) < len(named("workflow")) < len(named("dev"))
+
+
+BARE = """
+import sys
+from allmlp import bare, in_turn, jobs, studies
+from allmlp.bundles import packing, unpacking
+for study in studies.STUDIES:
+    for name in studies.measures(study):
+        studies.measure(study, name)
+print(*(module.__file__ for name, module in sys.modules.items() if name.startswith("allmlp.") and module.__file__))
+"""
+PROVIDED_BY = {"flint": "python-flint", "yaml": "pyyaml"}
+
+
+def test_what_the_bare_commands_import_is_asked_for_by_name() -> None:
+    """Also what another package would bring: numpy with pandas, filelock with torch."""
+    words = [sys.executable, "-c", BARE]
+    done = subprocess.run(words, cwd=PROJECT, env=environment(PROJECT), capture_output=True, text=True, check=True)
+    imported = set().union(*(_at_the_top(Path(file)) for file in done.stdout.split()))
+    found = {PROVIDED_BY.get(name, name) for name in imported - sys.stdlib_module_names - {"allmlp"}}
+    assert {"numpy", "torch", "filelock"} <= found
+    assert found <= {one.name for one in named("train")}
+
+
+def _at_the_top(file: Path) -> set[str]:
+    """The first names of what a module imports whenever it is imported."""
+    nodes = ast.parse(file.read_text(encoding="utf-8")).body
+    direct = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return {name.split(".")[0] for name in direct | {str(n.module) for n in nodes if isinstance(n, ast.ImportFrom)}}
