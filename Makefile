@@ -1,6 +1,7 @@
 # install: the environment in .venv, which all others make too if it is not there
 # reproduce: every run of `scale: laptop` again, the comparison, the report     test: in 10 minutes     test-all: adds real
 # kills, faults and whole pipelines     bench: speed and memory beside what a user would pick instead
+# gpu-check: does this machine's GPU compute what a CPU does, and how fast; with the Python at hand, without .venv
 # faults: hundreds of faults, and docs/faults.md from what they did     mutants: wrong edits, and docs/mutants.md from them
 # fuzz: damaged inputs for the parsers of outside files, MINUTES in all, and docs/strangers.md from them
 # docs: the documentation as pages in work/docs, searchable without a server and a network
@@ -14,7 +15,7 @@ BIN    := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 
-.PHONY: install reproduce test test-all bench faults mutants fuzz audit docs
+.PHONY: install reproduce test test-all bench gpu-check faults mutants fuzz audit docs
 
 install: $(BIN)/ready
 
@@ -29,6 +30,9 @@ test-all: $(BIN)/ready
 
 bench: $(BIN)/ready
 	@for file in benchmarks/*.py; do python $$file || exit 1; done
+
+gpu-check:
+	@PYTHONPATH=src python -m allmlp doctor --gpu && PYTHONPATH=src python benchmarks/gpu.py
 
 faults: $(BIN)/ready
 	@python -m tests.faults

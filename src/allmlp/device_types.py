@@ -1,4 +1,7 @@
-"""How fast each type of device trains: as benchmarks/rates.py measured it, or a stated share of its nominal rate.
+"""How fast each type of device trains: as benchmarks/rates.py measured it, or as slow as its nominal rate makes it.
+
+A GPU that was never measured takes the seconds of the measured one, and more in proportion where its nominal rate is
+lower; small models do not gain from a higher one. If none was measured, a stated share of the nominal rate stands in.
 
 rates.json           seconds of a job's start; per device of PyTorch its hardware and seconds per counted FLOP
 device_types.json    GPU types with their nominal rates, where these come from, and the share of them that is assumed
@@ -38,13 +41,17 @@ def of(device: str) -> tuple[DeviceType, ...]:
     if device == "cpu":
         return (DeviceType("CPU core", NOMINAL_OF_CPU, measured, f"measured on {hardware}"),)
     table, found = _read(TYPES), []
-    share = table["share_of_peak"]
-    for name, about in table["types"].items():
-        own = measured if name in hardware else {}
-        guess = f"never measured: {share:.0%} of {about['bf16_flops'] / 1e12:g} TFLOP/s"
-        said = f"measured on {hardware}" if own else guess
+    share, types = table["share_of_peak"], table["types"]
+    known = next((name for name in types if name in hardware), None)
+    peak = types[known]["bf16_flops"] if known else None
+    for name, about in types.items():
+        slower = max(1.0, peak / about["bf16_flops"]) if peak else 1.0
+        said = f"never measured: {share:.0%} of {about['bf16_flops'] / 1e12:g} TFLOP/s"
+        if peak:
+            said = f"measured on {hardware}" if name == known else f"never measured: {slower:.2g} x seconds of {known}"
+        own = {architecture: slower * seconds for architecture, seconds in measured.items()} if peak else {}
         found.append(DeviceType(name, share * about["bf16_flops"], own, said, 1e9 * about["memory_gb"]))
-    return tuple(sorted(found, key=lambda one: not one.measured))
+    return tuple(sorted(found, key=lambda one: not one.said.startswith("measured")))
 
 
 def named(name: str | None, device: str) -> DeviceType:

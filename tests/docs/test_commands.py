@@ -101,6 +101,8 @@ WHY_NOT = {
     "MY_KEY=... allmlp tokenize tinystories-summaries": NETWORK,
     "snakemake --cores all --configfile config/recorded/english.yaml": "needs text: tests/workflow/test_recorded.py",
     "python -m tests.faults WORD": MINUTES,
+    "allmlp doctor --gpu": "tests/unit/test_gpu_check.py runs it",
+    "make gpu-check": "the same and benchmarks/gpu.py",
     "python benchmarks/rates.py --write": "needs an idle machine",
     "python benchmarks/gigabytes.py --gigabytes 0.1 1 --write": MINUTES,
     "PYTHONPATH=src python -m allmlp advance --minutes 60": ELSEWHERE,

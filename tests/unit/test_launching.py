@@ -1,6 +1,7 @@
 """The open runs on each type of device: hours from measured or nominal rates, until when, and on how much disk."""
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,26 @@ def test_released_weights_take_less_room_than_kept_ones(project: Path) -> None:
         assert kept >= published
 
 
-def test_gpus_that_were_never_measured_say_so(project: Path) -> None:
+Measured = Callable[[dict[str, object] | None], None]
+
+
+@pytest.fixture
+def measured_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measured]:
+    """Sets what was measured of a GPU."""
+    table = json.loads(device_types.RATES.read_text(encoding="utf-8"))
+
+    def measured(gpu: dict[str, object] | None) -> None:
+        found = {**table, "cuda": gpu} if gpu else {name: of for name, of in table.items() if name != "cuda"}
+        (tmp_path / "rates.json").write_text(json.dumps(found))
+        monkeypatch.setattr(device_types, "RATES", tmp_path / "rates.json")
+        device_types.of.cache_clear()
+
+    yield measured
+    device_types.of.cache_clear()
+
+
+def test_gpus_of_which_none_was_measured_say_so(project: Path, measured_gpu: Measured) -> None:
+    measured_gpu(None)
     found = launches(plan(project, device="cuda"), on="rtx 3060")
     assert [one.on.name for one in found] == ["RTX 3060", "H100", "H200", "A100", "V100"]
     assert all(one.on.said.startswith("never measured: 5% of ") for one in found)
@@ -57,18 +77,18 @@ def test_gpus_that_were_never_measured_say_so(project: Path) -> None:
     assert a100.on.seconds("transformer", 989e12) == pytest.approx(20 * 989 / 312)
 
 
-def test_a_measured_gpu_comes_first(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = json.loads(device_types.RATES.read_text(encoding="utf-8"))
-    table["cuda"] = {"hardware": "NVIDIA A100-SXM4-80GB", "seconds_per_flop": {"transformer": 1e-14}}
-    (tmp_path / "rates.json").write_text(json.dumps(table))
-    monkeypatch.setattr(device_types, "RATES", tmp_path / "rates.json")
-    device_types.of.cache_clear()
-    first, second, *_ = device_types.of("cuda")
-    device_types.of.cache_clear()
+def test_a_measured_gpu_comes_first_and_slower_ones_take_its_seconds_and_more(
+    measured_gpu: Measured,
+) -> None:
+    measured_gpu({"hardware": "NVIDIA A100-SXM4-80GB", "seconds_per_flop": {"transformer": 1e-14}})
+    first, second, _, third, _ = device_types.of("cuda")
     assert (first.name, first.said) == ("A100", "measured on NVIDIA A100-SXM4-80GB")
     assert first.seconds("transformer", 1e14) == pytest.approx(1)
     assert first.seconds("of no rate", 312e12) == pytest.approx(20)
-    assert (second.name, second.measured) == ("H100", {})
+    assert (second.name, second.said) == ("H100", "never measured: 1 x seconds of A100")
+    assert second.seconds("transformer", 1e14) == pytest.approx(1)
+    assert (third.name, third.said) == ("V100", "never measured: 2.5 x seconds of A100")
+    assert third.seconds("transformer", 1e14) == pytest.approx(312 / 125)
 
 
 def test_an_unknown_type_is_refused_with_the_known_ones(project: Path) -> None:

@@ -15,7 +15,7 @@ from allmlp.models.base import SequenceModel
 from allmlp.models.relation import causal_relation_sum
 from allmlp.training.loss import linear_cross_entropy
 
-MOST = 1e-4  # relative distance: rounding of single precision is far below, tf32 and any mistake above
+MOST = 1e-5  # relative distance: an H100 and a CPU come to 7e-7; tf32 and mistakes are far above
 WIDER = {"vocabulary": 61, "context": 80, "d_model": 64, "d_mlp": 96, "n_heads": 4}  # more than one block of a kernel
 ROWS = 3
 RELATIONS = [(activation, norm) for activation in ("exp", "relu", "elu") for norm in ("none", "exact")]

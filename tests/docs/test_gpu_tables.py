@@ -1,0 +1,74 @@
+"""What docs/cluster.md says of GPUs is what they measured. To renew it, copy what a failure prints."""
+
+import json
+import re
+from typing import Any
+
+from tests.conftest import PROJECT
+
+PAGE = PROJECT / "docs/cluster.md"
+HEADS = ("model", "ms a step", "tokens/s", "of a product's rate", "memory")
+WORST = re.compile(r"forward (\S+) backward (\S+)")
+APART = re.compile(r"at most (\S+) nats")
+
+
+def read(name: str) -> Any:
+    return json.loads((PROJECT / "benchmarks" / name).read_text(encoding="utf-8"))
+
+
+def speeds() -> str:
+    """The benchmark's row per model, fastest first."""
+    found = read("gpu.json")["cuda"]
+    size = found["size"]
+    lines = [
+        f"On one {found['hardware']}: width {size['d_model']}, {size['n_blocks']} blocks, context {size['context']}, "
+        f"batch {size['batch']}, bfloat16,",
+        f"not compiled; a large product of matrices runs at {found['product_flops'] / 1e12:.0f} TFLOP/s.",
+        "",
+        f"| {' | '.join(HEADS)} |",
+        f"| --- |{' ---: |' * (len(HEADS) - 1)}",
+    ]
+    for name, one in sorted(found["models"].items(), key=lambda pair: pair[1]["step_s"]):
+        cells = (
+            name,
+            f"{1e3 * one['step_s']:.1f}",
+            f"{one['tokens_per_s']:,.0f}",
+            f"{one['share_of_product']:.0%}",
+            f"{one['peak_bytes'] / 1e9:.1f} GB",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def checks() -> str:
+    """How many checks the GPU has passed, and the largest errors."""
+    found = read("gpu-check.json")
+    outcomes = found["checks"]
+    exact = [float(number) for one in outcomes if (seen := WORST.match(one["said"])) for number in seen.groups()]
+    apart = {
+        kind: max(float(seen[1]) for one in outcomes if kind in one["check"] and (seen := APART.match(one["said"])))
+        for kind in ("float32", "bfloat16")
+    }
+    return "\n".join(
+        [
+            f"{found['hardware']} ({found['versions'].rpartition(',')[0]}): {len(outcomes)} checks, "
+            f"{sum(not one['passed'] for one in outcomes)} failed.",
+            f"Largest relative error against float64 {max(exact):.1e}; largest distance of a loss within 50 steps "
+            f"{apart['float32']:.1e} nats in",
+            f"single precision, {apart['bfloat16']:.1e} in bfloat16.",
+        ]
+    )
+
+
+def between(mark: str) -> str:
+    found = re.search(rf"<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert found, f"{PAGE} lacks <!-- {mark} --> ... <!-- /{mark} -->"
+    return found[1]
+
+
+def test_the_page_quotes_the_benchmark() -> None:
+    assert between("gpu speeds") == speeds(), f"copy this:\n{speeds()}"
+
+
+def test_the_page_quotes_the_checks() -> None:
+    assert between("gpu checks") == checks(), f"copy this:\n{checks()}"
