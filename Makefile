@@ -1,7 +1,7 @@
 # install: the environment in .venv, which all others make too if it is not there
 # reproduce: every run of `scale: laptop` again, the comparison, the report     test: in 10 minutes     test-all: adds real
 # kills, faults and whole pipelines     bench: speed and memory beside what a user would pick instead
-# gpu-check: does this machine's GPU compute what a CPU does, and how fast; with the Python at hand, without .venv
+# gpu-check: does this machine's GPU compute what a CPU does, and how fast; in .venv if it is there
 # faults: hundreds of faults, and docs/faults.md from what they did     mutants: wrong edits, and docs/mutants.md from them
 # fuzz: damaged inputs for the parsers of outside files, MINUTES in all, and docs/strangers.md from them
 # docs: the documentation as pages in work/docs, searchable without a server and a network

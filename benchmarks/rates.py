@@ -4,10 +4,10 @@
     python benchmarks/rates.py --write --device cuda
     python benchmarks/rates.py --write --start     only the start of a job
 
-Each architecture is timed at the size of its median run of the workstation scale, on a GPU of the gpu scale and in its
-precision (of all scales, if it has none there): forward, backward, clipping and AdamW on random inputs, the median of
-several steps, all in one run. `--write` keeps them in src/allmlp/rates.json, one entry per device; `make bench` only
-prints them.
+Each architecture is timed at the size of its median run of scale workstation on a CPU, and of scale gpu, in that run's
+precision, on a GPU; of all scales, if it has no run there. A step is forward, backward, clipping and AdamW on random
+inputs; the median of several steps, all in one run. `--write` keeps them in src/allmlp/rates.json, one entry per
+device; `make bench` only prints them.
 
 The start of a job is what `allmlp train` takes for the least run of the smoke scale.
 """

@@ -51,10 +51,12 @@ def advance(plan: Planned, minutes: float, cores: int, words: Sequence[str] = ()
     return _conclude(failed)
 
 
-def snakemake_words(overlays: Sequence[Path] | None, scale: str | None, device: str | None) -> list[str]:
+def snakemake_words(
+    overlays: Sequence[Path] | None, scale: str | None, device: str | None, study: str | None = None
+) -> list[str]:
     """Snakemake's options for the same plan."""
     words = ["--configfile", str(paths.project() / "params.yaml"), *map(str, overlays or ())]
-    changes = [f"{key}={value}" for key, value in (("scale", scale), ("device", device)) if value]
+    changes = [f"{key}={value}" for key, value in (("scale", scale), ("device", device), ("study", study)) if value]
     words += ["--config", *changes] if changes else []
     if device == "cuda" or (device is None and scale in ("gpu", "paper")):
         words += ["--resources", f"gpu={max(1, len(machine())) * places()}"]

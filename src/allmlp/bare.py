@@ -47,9 +47,13 @@ def _unpack(asked: argparse.Namespace) -> int:
 
 
 def _doctor(asked: argparse.Namespace) -> int:
-    from allmlp import doctor, gpu_check
+    if asked.gpu:
+        from allmlp import gpu_check
 
-    return gpu_check.show() if asked.gpu else doctor.show()
+        return gpu_check.show()
+    from allmlp import doctor
+
+    return doctor.show()
 
 
 class _Parser(argparse.ArgumentParser):

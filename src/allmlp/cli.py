@@ -46,6 +46,7 @@ ScaleOption = Annotated[
     str | None, typer.Option(help="smoke, laptop, workstation, long, gpu or paper, instead of params.yaml's.")
 ]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu or cuda, instead of the scale's own.")]
+StudyOption = Annotated[str | None, typer.Option(help="One study alone.")]
 
 
 def _plan(overlays: list[Path] | None, scale: str | None, device: str | None, study: str | None = None):  # type: ignore[no-untyped-def]
@@ -76,7 +77,7 @@ def plan(
     params: Overlays = None,
     scale: ScaleOption = None,
     device: DeviceOption = None,
-    study: Annotated[str | None, typer.Option(help="One study alone.")] = None,
+    study: StudyOption = None,
     runs: Annotated[bool, typer.Option("--runs", help="A row per run.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="What changed parameters would do.")] = False,
     devices: Annotated[
@@ -109,10 +110,13 @@ def doctor(
     gpu: Annotated[bool, typer.Option("--gpu", help="Does its GPU compute what a CPU does? Minutes.")] = False,
 ) -> None:
     """Is this machine fit for the work? Status 1, and the one next step, if not."""
-    from allmlp import doctor as examining
-    from allmlp import gpu_check
+    if gpu:
+        from allmlp import gpu_check
 
-    raise typer.Exit(gpu_check.show() if gpu else examining.show())
+        raise typer.Exit(gpu_check.show())
+    from allmlp import doctor as examining
+
+    raise typer.Exit(examining.show())
 
 
 @command(LOOK, "allmlp show RUN")
@@ -456,12 +460,13 @@ def advance(
     params: Overlays = None,
     scale: ScaleOption = "long",
     device: DeviceOption = None,
+    study: StudyOption = None,
 ) -> None:
     """Work through a scale's open runs until a deadline, most claims per hour first; the next call goes on."""
     from allmlp import advancing
 
-    words = advancing.snakemake_words(params or [], scale, device)
-    raise typer.Exit(advancing.advance(_plan(params, scale, device), minutes, cores, words))
+    words = advancing.snakemake_words(params or [], scale, device, study)
+    raise typer.Exit(advancing.advance(_plan(params, scale, device, study), minutes, cores, words))
 
 
 @command(RUN, "allmlp pack open.bundle --scale long")
@@ -471,11 +476,12 @@ def pack(
     params: Overlays = None,
     scale: ScaleOption = "long",
     device: DeviceOption = None,
+    study: StudyOption = None,
 ) -> None:
     """A scale's open runs as one file: their newest states, their inputs, and finished work that is not in git."""
     from allmlp.bundles import packing
 
-    packing.pack(_plan(params, scale, device), START / file, max_mb)
+    packing.pack(_plan(params, scale, device, study), START / file, max_mb)
 
 
 @command(RUN, "allmlp unpack open.bundle")

@@ -48,10 +48,12 @@ def of(device: str) -> tuple[DeviceType, ...]:
         slower = max(1.0, peak / about["bf16_flops"]) if peak else 1.0
         said = f"never measured: {share:.0%} of {about['bf16_flops'] / 1e12:g} TFLOP/s"
         if peak:
-            said = f"measured on {hardware}" if name == known else f"never measured: {slower:.2g} x seconds of {known}"
+            said = (
+                f"measured on {hardware}" if name == known else f"never measured: {slower:.2g} times {known}'s seconds"
+            )
         own = {architecture: slower * seconds for architecture, seconds in measured.items()} if peak else {}
         found.append(DeviceType(name, share * about["bf16_flops"], own, said, 1e9 * about["memory_gb"]))
-    return tuple(sorted(found, key=lambda one: not one.said.startswith("measured")))
+    return tuple(sorted(found, key=lambda one: one.name != known))
 
 
 def named(name: str | None, device: str) -> DeviceType:

@@ -4,10 +4,11 @@ import json
 import re
 from typing import Any
 
+from allmlp.gpu_check import exact, training
 from tests.conftest import PROJECT
 
 PAGE = PROJECT / "docs/cluster.md"
-HEADS = ("model", "ms a step", "tokens/s", "of a product's rate", "memory")
+HEADS = ("model", "parameters", "ms a step", "tokens/s", "of a product's rate", "memory")
 WORST = re.compile(r"forward (\S+) backward (\S+)")
 APART = re.compile(r"at most (\S+) nats")
 
@@ -31,6 +32,7 @@ def speeds() -> str:
     for name, one in sorted(found["models"].items(), key=lambda pair: pair[1]["step_s"]):
         cells = (
             name,
+            f"{one['parameters'] / 1e6:.1f} million",
             f"{1e3 * one['step_s']:.1f}",
             f"{one['tokens_per_s']:,.0f}",
             f"{one['share_of_product']:.0%}",
@@ -72,3 +74,17 @@ def test_the_page_quotes_the_benchmark() -> None:
 
 def test_the_page_quotes_the_checks() -> None:
     assert between("gpu checks") == checks(), f"copy this:\n{checks()}"
+
+
+def test_the_record_keeps_to_the_limits_of_today() -> None:
+    outcomes = read("gpu-check.json")["checks"]
+    for one in outcomes:
+        if seen := WORST.match(one["said"]):
+            assert max(map(float, seen.groups())) <= exact.MOST, one
+        elif seen := APART.match(one["said"]):
+            assert float(seen[1]) <= training.MOST["bfloat16" if "bfloat16" in one["check"] else "float32"], one
+    names = {
+        name for group in (exact.of_architectures, exact.of_relations, exact.of_the_loss) for name, _ in group("cpu")
+    }
+    names |= {name for name, _ in training.of_modes("cpu")}
+    assert names <= {one["check"] for one in outcomes}, "renew benchmarks/gpu-check.json"

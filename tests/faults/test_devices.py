@@ -130,6 +130,16 @@ def test_the_emptiest_device_is_next_whatever_its_place(monkeypatch, tmp_path):
         assert team.note == "one of 3 places on each of CUDA devices 1, 0, leased"
 
 
+def test_a_job_that_does_not_share_keeps_off_devices_that_others_share(monkeypatch, tmp_path):
+    monkeypatch.setenv("ALLMLP_FAKE_DEVICES", "2")
+    held = take(tmp_path / "devices" / "0.place-2.lock")
+    with lease("cuda"):
+        assert os.environ[devices.VISIBLE] == "1"
+    held.release()
+    with lease("cuda"):
+        assert os.environ[devices.VISIBLE] == "0"
+
+
 @pytest.mark.parametrize("said", ["0", "-1", "2.5", "many", ""])
 def test_a_wrong_number_of_places_is_refused(said, monkeypatch):
     monkeypatch.setenv(SHARED, said)

@@ -85,9 +85,9 @@ def test_a_measured_gpu_comes_first_and_slower_ones_take_its_seconds_and_more(
     assert (first.name, first.said) == ("A100", "measured on NVIDIA A100-SXM4-80GB")
     assert first.seconds("transformer", 1e14) == pytest.approx(1)
     assert first.seconds("of no rate", 312e12) == pytest.approx(20)
-    assert (second.name, second.said) == ("H100", "never measured: 1 x seconds of A100")
+    assert (second.name, second.said) == ("H100", "never measured: 1 times A100's seconds")
     assert second.seconds("transformer", 1e14) == pytest.approx(1)
-    assert (third.name, third.said) == ("V100", "never measured: 2.5 x seconds of A100")
+    assert (third.name, third.said) == ("V100", "never measured: 2.5 times A100's seconds")
     assert third.seconds("transformer", 1e14) == pytest.approx(312 / 125)
 
 

@@ -26,13 +26,14 @@ def test_training_alone_brings_nothing_of_the_workflow() -> None:
     slim = {canonicalize_name(name) for name in brought(named("train"))}
     assert "torch" in slim
     assert not slim & {"datasets", "dvc", "matplotlib", "pydantic", "snakemake", "typer"}
-    assert len(named("train")) < len(named("workflow")) < len(named("dev"))
+    assert DECLARED["optional-dependencies"]["train"] == []
 
 
 BARE = """
 import sys
-from allmlp import bare, in_turn, jobs, studies
+from allmlp import bare, doctor, gpu_check, in_turn, jobs, studies
 from allmlp.bundles import packing, unpacking
+from allmlp.gpu_check import exact, surviving, training
 for study in studies.STUDIES:
     for name in studies.measures(study):
         studies.measure(study, name)

@@ -3,6 +3,8 @@
 import copy
 import inspect
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,7 +12,7 @@ from torch import Tensor
 from allmlp import models
 from allmlp.audit import VARIANTS
 from allmlp.audit.subject import Subject, tiny
-from allmlp.gpu_check.device import Outcome, distance
+from allmlp.gpu_check.outcome import Check
 from allmlp.models.base import SequenceModel
 from allmlp.models.relation import causal_relation_sum
 from allmlp.training.loss import linear_cross_entropy
@@ -22,17 +24,18 @@ RELATIONS = [(activation, norm) for activation in ("exp", "relu", "elu") for nor
 LENGTHS = (1, 33, 100)
 
 
-def of_architectures(device: str) -> Iterator[Outcome]:
+def of_architectures(device: str) -> Iterator[Check]:
     """Logits and gradients of every architecture and of the variants that the audit knows."""
     for name in models.REGISTRY:
         takes = models.hyperparameters(name)
         wider = {key: size for key, size in WIDER.items() if takes.get(key, 2) is inspect.Parameter.empty}
         for options in [wider, *({**wider, **one} for one in VARIANTS.get(name, []))]:
             said = " ".join(f"{key}={value}" for key, value in options.items() if key not in wider)
-            yield _of_model(f"{name} {said}".strip(), tiny(name, **options), device)
+            yield f"{name} {said}".strip(), partial(_of_model, name, options, device)
 
 
-def _of_model(name: str, reference: SequenceModel, device: str) -> Outcome:
+def _of_model(name: str, options: dict[str, Any], device: str) -> tuple[bool, str]:
+    reference = tiny(name, **options)
     inputs = Subject(reference, None).rows(ROWS)
     found = copy.deepcopy(reference).float().to(device)
     for weight, other in zip(reference.parameters(), found.parameters(), strict=True):
@@ -41,7 +44,7 @@ def _of_model(name: str, reference: SequenceModel, device: str) -> Outcome:
     of_both = [_logits_and_gradients(model, of) for model, of in ((found, given), (reference, inputs))]
     forward = distance(of_both[0][0], of_both[1][0])
     backward = max((distance(one, other) for one, other in zip(of_both[0][1], of_both[1][1], strict=True)), default=0.0)
-    return _judged(name, forward, backward)
+    return _judged(forward, backward)
 
 
 def _logits_and_gradients(model: SequenceModel, inputs: Tensor) -> tuple[Tensor, list[Tensor]]:
@@ -52,36 +55,47 @@ def _logits_and_gradients(model: SequenceModel, inputs: Tensor) -> tuple[Tensor,
     return logits, [torch.cat([one.flatten() for one in gradients])] if gradients else []
 
 
-def _judged(name: str, forward: float, backward: float) -> Outcome:
-    return Outcome(
-        name,
-        forward <= MOST and backward <= MOST,
-        f"forward {forward:.1e} backward {backward:.1e} (at most {MOST:.0e})",
-    )
+def _judged(forward: float, backward: float) -> tuple[bool, str]:
+    said = f"forward {forward:.1e} backward {backward:.1e} (at most {MOST:.0e})"
+    return forward <= MOST and backward <= MOST, said
 
 
-def of_relations(device: str) -> Iterator[Outcome]:
+def distance(found: Tensor, reference: Tensor) -> float:
+    """|found - reference| / |reference| over all numbers, in float64 on the CPU; not a number if one is not."""
+    found, reference = found.detach().double().cpu(), reference.detach().double().cpu()
+    scale = reference.norm().item()
+    return (found - reference).norm().item() / (scale or 1.0)
+
+
+def of_relations(device: str) -> Iterator[Check]:
     """The sum over pairs of the causal relation: on a GPU with Triton, its own kernels."""
     for activation, norm in RELATIONS:
         for length in LENGTHS:
-            draw = torch.Generator().manual_seed(length)
-            p, q, g = (torch.randn(2, length, 72, dtype=torch.float64, generator=draw) for _ in range(3))
-            of_both = []
-            for kind, dtype in ((device, torch.float32), ("cpu", torch.float64)):
-                own_p, own_q = (x.float().to(kind, dtype, copy=True).requires_grad_() for x in (p, q))
-                y = causal_relation_sum(own_p, own_q, activation, norm, 1e-5)
-                y.backward(g.float().to(kind, dtype))
-                of_both.append((y, torch.stack([x.grad for x in (own_p, own_q) if x.grad is not None])))
-            (y, gradient), (true_y, true_gradient) = of_both
             name = f"relation {activation}, norm {norm}, {length} tokens"
-            yield _judged(name, distance(y, true_y), distance(gradient, true_gradient))
+            yield name, partial(_of_relation, activation, norm, length, device)
 
 
-def of_the_loss(device: str) -> Iterator[Outcome]:
+def _of_relation(activation: str, norm: str, length: int, device: str) -> tuple[bool, str]:
+    draw = torch.Generator().manual_seed(length)
+    p, q, g = (torch.randn(2, length, 72, dtype=torch.float64, generator=draw).float() for _ in range(3))
+    of_both = []
+    for kind, dtype in ((device, torch.float32), ("cpu", torch.float64)):
+        own_p, own_q = (x.to(kind, dtype, copy=True).requires_grad_() for x in (p, q))
+        y = causal_relation_sum(own_p, own_q, activation, norm, 1e-5)
+        y.backward(g.to(kind, dtype))
+        of_both.append((y, torch.stack([x.grad for x in (own_p, own_q) if x.grad is not None])))
+    (y, gradient), (true_y, true_gradient) = of_both
+    return _judged(distance(y, true_y), distance(gradient, true_gradient))
+
+
+def of_the_loss(device: str) -> Iterator[Check]:
     """The cross-entropy that never holds all logits, with unsupervised targets."""
+    yield "linear cross-entropy", partial(_of_the_loss, device)
+
+
+def _of_the_loss(device: str) -> tuple[bool, str]:
     draw = torch.Generator().manual_seed(7)
-    hidden = torch.randn(300, 48, dtype=torch.float64, generator=draw).float()
-    weight = torch.randn(1000, 48, dtype=torch.float64, generator=draw).float()
+    hidden, weight = (torch.randn(rows, 48, generator=draw) for rows in (300, 1000))
     targets = torch.randint(-1, 1000, (300,), generator=draw)
     of_both = []
     for kind, dtype in ((device, torch.float32), ("cpu", torch.float64)):
@@ -90,4 +104,4 @@ def of_the_loss(device: str) -> Iterator[Outcome]:
         loss.backward()
         of_both.append((loss, torch.cat([x.grad.flatten() for x in (states, unembedding) if x.grad is not None])))
     (loss, gradient), (true_loss, true_gradient) = of_both
-    yield _judged("linear cross-entropy", distance(loss, true_loss), distance(gradient, true_gradient))
+    return _judged(distance(loss, true_loss), distance(gradient, true_gradient))

@@ -9,20 +9,29 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from allmlp.errors import UserError
-from allmlp.gpu_check.device import Outcome
+from allmlp.gpu_check.outcome import Check
 from allmlp.gpu_check.training import run_of
+from allmlp.training.devices import BATCH_GPUS, BATCH_JOBS, VISIBLE
+from allmlp.training.gpus import FAKE
+from allmlp.training.places import SHARED
 
 STEPS, PATIENCE_S = 400, 120.0
+CHOOSING = (SHARED, FAKE, VISIBLE, *BATCH_JOBS, *BATCH_GPUS)  # what lets jobs share or keep a device
 LARGE, LEFT = {"string_length": 16, "batch_size": 4096}, 256 << 20  # sequences of a batch, and bytes for this process
 SAME = 1e-3  # nats: on a GPU sums of one step may be taken in another order
 LEASES = "from allmlp.training.devices import lease\nwith lease('cuda'):\n    print('leased', flush=True)\n"
 
 
-def of_a_kill(device: str) -> Iterator[Outcome]:
+def of_a_kill(device: str) -> Iterator[Check]:
     """SIGKILL in the middle of a training; the same command goes on. Its losses against an undisturbed run's."""
+    yield "killed and resumed", partial(_killed, device)
+
+
+def _killed(device: str) -> tuple[bool, str]:
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         _started(device, one).join()
         process = _started(device, other)
@@ -38,7 +47,7 @@ def of_a_kill(device: str) -> Iterator[Outcome]:
     apart = max((abs(a - b) for a, b in zip(known, found, strict=False)), default=float("nan"))
     passed = process.exitcode == -signal.SIGKILL and 0 < before < STEPS and len(found) == len(known) == STEPS
     bits = "the same bits" if known == found else f"at most {apart:.1e} nats apart (allowed {SAME:g})"
-    yield Outcome("killed and resumed", passed and apart <= SAME, f"killed at step {before} of {STEPS}: {bits}")
+    return passed and apart <= SAME, f"killed at step {before} of {STEPS}: {bits}"
 
 
 def _started(device: str, folder: str) -> multiprocessing.process.BaseProcess:
@@ -60,11 +69,16 @@ def _losses(folder: str) -> list[float]:
     return [json.loads(line)["loss"] for line in lines if line.endswith("\n")]
 
 
-def of_a_lease(device: str) -> Iterator[Outcome]:
+def of_a_lease(device: str) -> Iterator[Check]:
     """A job that wants the device that another one has waits for it, and gets it."""
+    yield "a leased device", partial(_leased, device)
+
+
+def _leased(device: str) -> tuple[bool, str]:
     with tempfile.TemporaryDirectory() as folder:
-        made_up = {} if device == "cuda" else {"ALLMLP_FAKE_DEVICES": "1"}
-        environment = {**os.environ, **made_up, "ALLMLP_DEVICES_FOLDER": folder}
+        environment = {key: value for key, value in os.environ.items() if key not in CHOOSING}
+        environment |= {VISIBLE: os.environ.get(VISIBLE, "0").split(",")[0]} if device == "cuda" else {FAKE: "1"}
+        environment["ALLMLP_DEVICES_FOLDER"] = folder
         command = [sys.executable, "-c", f"{LEASES}    input()"]
         pipe = subprocess.PIPE
         first = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
@@ -79,15 +93,16 @@ def of_a_lease(device: str) -> Iterator[Outcome]:
         first.wait()
         got, _ = second.communicate(timeout=PATIENCE_S)
     passed = began.strip() == "leased" and waits.startswith("waiting for") and got.strip() == "leased"
-    yield Outcome(
-        "a leased device", passed, f"the second job: {waits.strip()}; after a SIGKILL of the first: {got.strip()}"
-    )
+    return passed, f"the second job: {waits.strip()}; after a SIGKILL of the first: {got.strip()}"
 
 
-def of_too_large_a_batch(device: str) -> Iterator[Outcome]:
+def of_too_large_a_batch(device: str) -> Iterator[Check]:
     """A batch that does not fit ends with a message that says what to do. On a CPU there is no such limit."""
-    if device == "cpu":
-        return
+    if device == "cuda":
+        yield "too little memory", partial(_too_large, device)
+
+
+def _too_large(device: str) -> tuple[bool, str]:
     import torch
 
     from allmlp.training.exhausted import memory_named
@@ -104,4 +119,4 @@ def of_too_large_a_batch(device: str) -> Iterator[Outcome]:
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
         torch.cuda.empty_cache()
-    yield Outcome("too little memory", "accumulation" in said, said)
+    return "accumulation" in said, said

@@ -1,14 +1,15 @@
 """50 steps of training on a device, plain, compiled and in bfloat16, against single precision on the CPU."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from allmlp.gpu_check.device import Outcome
+from allmlp.gpu_check.outcome import Check
 from allmlp.run import Run
 from allmlp.training.loop import Training
 
@@ -40,17 +41,20 @@ def run_of(architecture: str, device: str, **changes: Any) -> Run:
     )  # fmt: skip
 
 
-def of_modes(device: str) -> Iterator[Outcome]:
+def of_modes(device: str) -> Iterator[Check]:
     """Every architecture on the device; those that scale paper compiles, compiled too."""
     for architecture in ARCHITECTURES:
-        known = losses(run_of(architecture, "cpu"))
-        for precision, most in MOST.items():
+        on_cpu = cache(partial(losses, run_of(architecture, "cpu")))
+        for precision in MOST:
             for compiled in (False, True) if architecture in COMPILED else (False,):
-                found = losses(run_of(architecture, device, precision=precision, compile=compiled))
-                apart = (found - known).abs().max().item()
                 name = f"{architecture}, {precision}{', compiled' * compiled}, {STEPS} steps"
-                said = f"at most {apart:.1e} nats from the CPU's losses (allowed {most:g})"
-                yield Outcome(name, apart <= most, said)
+                run = run_of(architecture, device, precision=precision, compile=compiled)
+                yield name, partial(_beside, run, on_cpu)
+
+
+def _beside(run: Run, on_cpu: Callable[[], torch.Tensor]) -> tuple[bool, str]:
+    apart, most = (losses(run) - on_cpu()).abs().max().item(), MOST[run.precision]
+    return apart <= most, f"at most {apart:.1e} nats from the CPU's losses (allowed {most:g})"
 
 
 def losses(run: Run) -> torch.Tensor:

@@ -34,6 +34,6 @@ def _said(run: Run) -> str:
     fewer = "fewer runs per GPU (ALLMLP_RUNS_PER_GPU)" if run.device == "cuda" else "fewer cores (`--cores`)"
     return (
         f"{run.id}: out of memory on the {on}, with a batch of {tasks.size(run.task, run.task_parameters)[0]:,} "
-        f"sequences in {parts} part{'s' * (parts != 1)}. Take {fewer} or a larger {on}; or cut the batch: "
-        f"raise `accumulation` of the optimiser in config/{run.study}, if it has one. The runs then get new ids."
+        f"sequences in {parts} part{'s' * (parts != 1)}. Take {fewer} or a larger {on}; or cut the batch in a file of "
+        f"your own, `studies: {{{run.study}: {{optimiser: {{accumulation: {2 * parts}}}}}}}` (docs/parameters.md)."
     )

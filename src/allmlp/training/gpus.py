@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 
+FAKE = "ALLMLP_FAKE_DEVICES"  # =4: devices named 0 to 3 in place of the machine's own, for tests
 Listing = list[tuple[str, str]]  # (number, name that CUDA takes) of each device
 
 
@@ -34,7 +35,7 @@ def candidates(listed: str | None) -> list[str]:
 
 def machine() -> Listing:
     """The devices of this machine; for tests without a GPU, ALLMLP_FAKE_DEVICES=n, named 0 to n-1."""
-    fake = os.environ.get("ALLMLP_FAKE_DEVICES")
+    fake = os.environ.get(FAKE)
     if fake is not None:
         return [(str(i), str(i)) for i in range(int(fake))]
     return parse_listing(_nvidia_smi())

@@ -1,6 +1,7 @@
 """Places on devices: ALLMLP_RUNS_PER_GPU=8 lets eight jobs share one. A place is a lock, a file each.
 
-A new job gets a place on the emptiest device, so that none is shared while another is free.
+A new job gets a place on the emptiest device, so that none is shared while another is free. A job without the variable
+wants a device of its own: it takes none on which another job shares.
 """
 
 import os
@@ -33,6 +34,8 @@ def emptiest(devices: list[str], count: int, each: int, folder: Path) -> dict[st
     Empty if fewer have a free place, and then none stays locked.
     """
     with _choosing(folder):
+        if each == 1:
+            devices = [device for device in devices if not _is_shared(device, folder)]
         free = {device: [lock for path in _files(device, each, folder) if (lock := take(path))] for device in devices}
         chosen = sorted(filter(free.get, devices), key=lambda device: -len(free[device]))[:count]
         found = {device: free[device].pop(0) for device in chosen} if len(chosen) == count else {}
@@ -46,6 +49,15 @@ def _files(device: str, each: int, folder: Path) -> Iterator[Path]:
     name = device.replace("/", "_")
     yield folder / f"{name}.lock"
     yield from (folder / f"{name}.place-{number}.lock" for number in range(2, each + 1))
+
+
+def _is_shared(device: str, folder: Path) -> bool:
+    """Does a job hold a place beside the first?"""
+    for path in folder.glob(f"{device.replace('/', '_')}.place-*.lock"):
+        if (lock := take(path)) is None:
+            return True
+        lock.release()
+    return False
 
 
 @contextmanager
