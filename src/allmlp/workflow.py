@@ -36,8 +36,7 @@ def plan_of(workflow: Any) -> Plan:
 def limit_gpus(scheduler: Any, plan: Plan) -> None:
     """Lower `--resources gpu=N` to the places on the devices here, and say so: a job without one would hold cores."""
     asked, devices = scheduler.global_resources.get("gpu", 0), len(candidates(os.environ.get(VISIBLE)))
-    most = max((batch.gpus for batch in plan.untrained), default=0)
-    if not (asked and devices and most):
+    if not (asked and devices and (most := max((batch.gpus for batch in plan.untrained), default=0))):
         return
     if devices < asked:
         require("cuda", 1, count=most)
