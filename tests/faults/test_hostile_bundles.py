@@ -66,7 +66,7 @@ PICKLED = pickle.dumps({"weights": [1.0]})
         "results/../outside.json",
         "work/runs/../../outside.json",
         "work/runs/.hidden/log.jsonl",
-        "src/allmlp/cli.py",
+        "src/allmlp/cli/app.py",
         "work/runs/a-run/lock",
         "results/claims.json",
         "work/plan.json/../x.json",

@@ -132,7 +132,7 @@ def _bundles() -> Iterator[Bad]:
         return tar(what, said, good, json.dumps(entries).encode())
 
     good = {"work/timings/a-run.json": b"{}"}
-    for name in ("../outside.json", "/etc/outside.json", "work/runs/.hidden/log.jsonl", "src/allmlp/cli.py"):
+    for name in ("../outside.json", "/etc/outside.json", "work/runs/.hidden/log.jsonl", "src/allmlp/cli/app.py"):
         yield tar(f"a file at {name}", "bundles hold runs, tokens", {**good, name: b"{}"})
     pickled, place = pickle.dumps({}), "results/checkpoints/a-run"
     for name in (f"{place}/final.safetensors", f"{place}/weights.pkl", "results/tokens/a-0/train.npy"):

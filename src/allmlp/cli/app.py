@@ -1,0 +1,54 @@
+"""The program `allmlp`: its groups of commands, the options that they share, and the plan of these options."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from typer.core import TyperGroup
+
+RUN, LOOK, STATES, EXTEND, HOUSE = GROUPS = ("Run", "Look", "States", "Extend", "Keep the house")
+
+
+class _InGroups(TyperGroup):
+    """Help lists the groups of commands in their order."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        places = {name: GROUPS.index(str(found.rich_help_panel)) for name, found in self.commands.items()}  # type: ignore[attr-defined]
+        return sorted(super().list_commands(ctx), key=places.__getitem__)
+
+
+app = typer.Typer(cls=_InGroups, pretty_exceptions_enable=False)
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def command(group: str, example: str) -> Callable[[Command], Command]:
+    """A command in a group of the help, named as its example names it, with that in its own help."""
+    return app.command(example.split()[1], rich_help_panel=group, epilog=f"Example: {example}")
+
+
+START = Path.cwd()  # where the user typed it; commands then work in the project's folder
+
+Overlays = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--params",
+        parser=lambda text: START / text,
+        help="A file laid over params.yaml and config/; may be given more than once.",
+    ),
+]
+ScaleOption = Annotated[
+    str | None, typer.Option(help="smoke, laptop, workstation, long, gpu or paper, instead of params.yaml's.")
+]
+DeviceOption = Annotated[str | None, typer.Option(help="cpu or cuda, instead of the scale's own.")]
+StudyOption = Annotated[str | None, typer.Option(help="One study alone.")]
+
+
+def plan_of(overlays: list[Path] | None, scale: str | None, device: str | None, study: str | None = None) -> Any:
+    """The plan of these options."""
+    from allmlp import own
+    from allmlp.plan import load_plan
+
+    current = load_plan(overlays or (), {"scale": scale, "device": device, "study": study})
+    own.enter(current)
+    return current

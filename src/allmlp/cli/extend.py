@@ -1,0 +1,73 @@
+"""Commands for a model of your own, and for models that leave this project."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from allmlp.cli.app import EXTEND, START, DeviceOption, Overlays, ScaleOption, command, plan_of
+
+
+@command(EXTEND, "allmlp try my_mixer.py --minutes 5")
+def try_(
+    file: Annotated[Path, typer.Argument(help="A Python file with one torch.nn.Module: Mixer(d_model, context).")],
+    minutes: Annotated[float, typer.Option(min=0.01, help="Of all trainings; steps are cut to it.")] = 5,
+    task: Annotated[list[str] | None, typer.Option(help="A task; may be given more than once. All by default.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many; those of the scale by default.")] = None,
+    scale: Annotated[str, typer.Option(help="Sizes and budgets: smoke, laptop, workstation.")] = "laptop",
+) -> None:
+    """A mixer of your own on the crossover's tasks, beside the committed architectures. Runs the file's code."""
+    from allmlp import trying
+    from allmlp.plan import load_plan
+
+    asked = trying.Request(START / file, minutes, task or (), seeds)
+    print(trying.attempt(load_plan(changes={"scale": scale}), asked))
+
+
+@command(EXTEND, "allmlp audit transformer")
+def audit(
+    architectures: Annotated[list[str] | None, typer.Argument(help="Names of the registry; all unless given.")] = None,
+    run: Annotated[list[str] | None, typer.Option(help="A trained run's id: its weights, at its own size.")] = None,
+    params: Overlays = None,
+    scale: ScaleOption = None,
+    device: DeviceOption = None,
+    format: Annotated[Literal["text", "json"], typer.Option(help="for people or for machines")] = "text",
+) -> None:
+    """Does any architecture see the future, its padding or its batch? Status 1 if one does without declaring it."""
+    from allmlp import audit as auditor
+    from allmlp import models
+    from allmlp.audit.findings import show
+    from allmlp.training.trained import Trained
+
+    findings = auditor.audit(architectures or ([] if run else models.REGISTRY))
+    if run:
+        current = plan_of(params, scale, device)
+        findings += [finding for name in run for finding in auditor.audit_run(Trained(current.run(name)))]
+    raise typer.Exit(1 if show(findings, format) else 0)
+
+
+@command(EXTEND, "allmlp export RUN --format hf")
+def export(
+    run: Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.")],
+    format: Annotated[Literal["hf", "tensorboard"], typer.Option(help="hf: a folder that transformers loads.")] = "hf",
+    to: Annotated[Path | None, typer.Option(help="The folder; of hf a new one, by default in work/.")] = None,
+    params: Overlays = None,
+    scale: ScaleOption = None,
+) -> None:
+    """A run for other tools: a trained language model for transformers, or a training log for TensorBoard.
+
+    hf writes weights, the architecture's source files, tokenizer, and a card from what was measured. transformers runs
+    these files; the card shows how.
+    """
+    from allmlp.exporting import hf, tensorboard
+    from allmlp.training.trained import at_hand
+
+    found = plan_of(params, scale, None).find(run)
+    if format == "hf":
+        folder = START / to if to else Path.cwd() / "work/hf" / found.id
+        hf.write(at_hand(found), folder)
+        print(f"{folder}: README.md there shows how to load it")
+    else:
+        folder = START / to if to else Path.cwd() / "work/tensorboard"
+        tensorboard.write(found, folder / found.id)  # a folder per run: older events there are replaced
+        print(f"tensorboard --logdir {folder}")

@@ -1,0 +1,102 @@
+"""Commands that make results: from tokens to the report, alone or many at once."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from allmlp import paths
+from allmlp.cli.app import RUN, START, DeviceOption, Overlays, ScaleOption, StudyOption, command, plan_of
+
+
+@command(RUN, "allmlp tokenize stories")
+def tokenize(
+    corpora: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None
+) -> None:
+    """Corpora -> tokens: results/tokens/<corpus>-<digest>/."""
+    from allmlp.tokenizing import tokenize_corpus
+
+    for corpus in corpora:
+        tokenize_corpus(plan_of(params, scale, device), corpus)
+
+
+@command(RUN, "allmlp train RUN")
+def train(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
+    """Tokens -> checkpoints: results/checkpoints/<run>/. A killed training goes on where it was."""
+    from allmlp.jobs import train_runs
+    from allmlp.training.deadline import leave_if_passed
+
+    leave_if_passed(runs[0])
+    current = plan_of(params, scale, device)
+    train_runs([current.run(run) for run in runs])
+
+
+@command(RUN, "allmlp measure RUN")
+def measure(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
+    """Checkpoints -> measurements: work/measurements/; `allmlp select` takes them into the store."""
+    from allmlp import releasing
+    from allmlp.jobs import measure_runs
+    from allmlp.training.deadline import leave_if_passed
+
+    leave_if_passed(runs[0])
+    current = plan_of(params, scale, device)
+    measure_runs([current.run(run) for run in runs])
+    releasing.release(current)
+
+
+@command(RUN, "allmlp report")
+def report(params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
+    """Measurements -> everything up to results/report.html: select, then the stages that are out of date."""
+    from allmlp.report.last_mile import report as write
+
+    for study, figures in write(plan_of(params, scale, device)).items():
+        print(f"{study}: drew {', '.join(figures)}")
+    print(f"report: {Path.cwd() / paths.REPORT}")
+
+
+@command(RUN, "allmlp reproduce --cores 2")
+def reproduce(params: Overlays = None, cores: int = os.cpu_count() or 1) -> None:
+    """Every run of the chosen scale again from nothing, compared with the committed measurements, and the report."""
+    from allmlp.reproducing import reproduce as again
+
+    raise typer.Exit(again(params or [], cores))
+
+
+@command(RUN, "allmlp advance --minutes 60")
+def advance(
+    minutes: Annotated[float, typer.Option(help="When to save all states and exit.")],
+    cores: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
+    params: Overlays = None,
+    scale: ScaleOption = "long",
+    device: DeviceOption = None,
+    study: StudyOption = None,
+) -> None:
+    """Work through a scale's open runs until a deadline, most claims per hour first; the next call goes on."""
+    from allmlp import advancing
+
+    words = advancing.snakemake_words(params or [], scale, device, study)
+    raise typer.Exit(advancing.advance(plan_of(params, scale, device, study), minutes, cores, words))
+
+
+@command(RUN, "allmlp pack open.bundle --scale long")
+def pack(
+    file: Path,
+    max_mb: Annotated[float, typer.Option(help="Refuse to write a larger bundle.")] = 64,
+    params: Overlays = None,
+    scale: ScaleOption = "long",
+    device: DeviceOption = None,
+    study: StudyOption = None,
+) -> None:
+    """A scale's open runs as one file: their newest states, their inputs, and finished work that is not in git."""
+    from allmlp.bundles import packing
+
+    packing.pack(plan_of(params, scale, device, study), START / file, max_mb)
+
+
+@command(RUN, "allmlp unpack open.bundle")
+def unpack(file: Path) -> None:
+    """Unpack the parts of a bundle that are newer than the files here; everything in it is checked first."""
+    from allmlp.bundles import unpacking
+
+    unpacking.unpack(START / file)
