@@ -17,7 +17,6 @@ import argparse
 import gc
 import json
 import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+import tools
 from allmlp import models, paths
 from allmlp.device_types import TYPES
 from allmlp.training.environment import provenance
@@ -126,17 +126,9 @@ def step_of(model: nn.Module, tokens: torch.Tensor, device: str) -> Callable[[],
     return step
 
 
-def seconds(step: Callable[[], None], device: str) -> float:
+def seconds(step: Callable[[], object]) -> float:
     """The median of STEPS steps."""
-    taken = []
-    for number in range(WARM_UP + STEPS):
-        before = time.perf_counter()
-        step()
-        if device == "cuda":
-            torch.cuda.synchronize()
-        if number >= WARM_UP:
-            taken.append(time.perf_counter() - before)
-    return statistics.median(taken)
+    return statistics.median([tools.milliseconds(step) for _ in range(WARM_UP + STEPS)][WARM_UP:]) / 1000
 
 
 def product_rate(device: str) -> float:
@@ -144,7 +136,7 @@ def product_rate(device: str) -> float:
     n = PRODUCT if device == "cuda" else 512
     dtype = torch.bfloat16 if device == "cuda" else torch.float32
     a, b = (torch.randn(n, n, device=device, dtype=dtype) for _ in range(2))
-    return 2 * n**3 / seconds(lambda: torch.mm(a, b), device)
+    return 2 * n**3 / seconds(lambda: torch.mm(a, b))
 
 
 def measured(build: Callable[[], nn.Module], size: dict[str, int], device: str, compiled: bool) -> dict[str, float]:
@@ -159,7 +151,7 @@ def measured(build: Callable[[], nn.Module], size: dict[str, int], device: str, 
     if device == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-    taken = seconds(step, device)
+    taken = seconds(step)
     found = {
         "step_s": float(f"{taken:.4g}"),
         "tokens_per_s": float(f"{tokens.numel() / taken:.4g}"),
@@ -184,7 +176,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--compile", action="store_true", help="compiled steps too: half a minute a model")
     asked = parser.parse_args()
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = tools.device()
     size, hardware = SIZES[device], provenance(device)["hardware"]
     rate, peak = product_rate(device), nominal(hardware)
     print(f"{hardware}: {rate / 1e12:.3g} TFLOP/s in a product of matrices, nominal {(peak or 0) / 1e12:g}; {size}")

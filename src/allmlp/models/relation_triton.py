@@ -6,8 +6,8 @@ accumulation. An H200 starts 16 exponentials and 128 other operations per clock 
 exponentials bound the time: n^2 d / 2 of them at 3.7e12 a second. Of the compiled inner loops (sm_90, ptxas) 16
 exponentials, 128 clocks of a scheduler, stand beside 99 instructions forward and 123 and 168 in the two backward
 kernels: forward and backward should take 3.3 times the forward exponentials, 1.7 times those of forward and
-recomputed. (Counted, not yet timed: no GPU was at hand.) The backward pass takes exponentials twice, once for
-each gradient, so that no two programs write to one place: no atomics, the same bits every time. The norms are
+recomputed. (Counted; only whole steps were timed, in benchmarks/gpu.json.) The backward pass takes exponentials twice,
+once for each gradient, so that no two programs write to one place: no atomics, the same bits every time. The norms are
 hardly any work: 1 / rms of all pairs is one matrix product on tensor cores, kept as (B, T, T) numbers while a
 pass runs, as are the sums over features that the norm's backward needs, once per `block_d` features.
 
