@@ -8,7 +8,7 @@ from allmlp.gpu_check import exact, training
 from tests.conftest import PROJECT
 
 PAGE = PROJECT / "docs/cluster.md"
-HEADS = ("model", "parameters", "ms a step", "tokens/s", "of a product's rate", "memory")
+HEADS = ("model", "parameters", "ms a step", "tokens/s", "share of a matrix product's rate", "memory")
 WORST = re.compile(r"forward (\S+) backward (\S+)")
 APART = re.compile(r"at most (\S+) nats")
 
@@ -24,7 +24,7 @@ def speeds() -> str:
     lines = [
         f"On one {found['hardware']}: width {size['d_model']}, {size['n_blocks']} blocks, context {size['context']}, "
         f"batch {size['batch']}, bfloat16,",
-        f"not compiled; a large product of matrices runs at {found['product_flops'] / 1e12:.0f} TFLOP/s.",
+        f"not compiled; a large matrix product runs at {found['product_flops'] / 1e12:.0f} TFLOP/s.",
         "",
         f"| {' | '.join(HEADS)} |",
         f"| --- |{' ---: |' * (len(HEADS) - 1)}",
