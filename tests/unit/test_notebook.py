@@ -35,7 +35,11 @@ def test_a_study_or_measure_that_is_not_there_names_those_that_are() -> None:
         allmlp.measurements("language", "losses")
 
 
-def test_a_run_is_found_by_the_end_of_its_id() -> None:
+def test_a_run_is_found_by_the_end_of_its_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked in an empty folder: `make reproduce` leaves this run's weights in the project's."""
+    monkeypatch.setenv("ALLMLP_PROJECT", str(PROJECT))
+    monkeypatch.setenv("ALLMLP_DIRECTORY", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     run = next(iter(load_plan().runs))
     with pytest.raises(UserError, match=f"{run.id}: is not here"):
         allmlp.load(run.id.rpartition("-")[2])
