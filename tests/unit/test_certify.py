@@ -49,7 +49,7 @@ def test_a_run_is_found_by_its_id_its_folder_and_its_file(project, tmp_path, cap
 
 
 def test_the_command_is_there_and_prints_the_certificate(project, monkeypatch, capsys):
-    monkeypatch.setattr(cli, "START", project.parent)
+    monkeypatch.setattr(cli.look, "START", project.parent)
     cli.certify(project.name)
     assert "of brute force" in capsys.readouterr().out
 
