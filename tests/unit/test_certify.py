@@ -8,7 +8,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from allmlp import cli, paths
+from allmlp import paths
+from allmlp.cli import look
 from allmlp.errors import UserError
 from allmlp.studies.quadrature import certify
 from tests.unit.known_addition import adding, random_weights
@@ -49,8 +50,8 @@ def test_a_run_is_found_by_its_id_its_folder_and_its_file(project, tmp_path, cap
 
 
 def test_the_command_is_there_and_prints_the_certificate(project, monkeypatch, capsys):
-    monkeypatch.setattr(cli.look, "START", project.parent)
-    cli.certify(project.name)
+    monkeypatch.setattr(look, "START", project.parent)
+    look.certify(project.name)
     assert "of brute force" in capsys.readouterr().out
 
 
