@@ -1,7 +1,7 @@
 """Made-up measurements of study 002: strings whose loss falls when it is told to, texts and images with known ends."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from types import SimpleNamespace
 
 import numpy as np
@@ -104,9 +104,16 @@ def texts(ends: Collection[float], corpus: str = "stories-bytes", spread: float 
     return pd.concat(parts, ignore_index=True)
 
 
+def both(make: Callable[[str], pd.DataFrame], small: str, real: str, parts: tuple[str, str]) -> pd.DataFrame:
+    """What `make` gives of two corpora, as the runs of two parts of the study."""
+    pieces = [make(corpus).assign(part=part) for corpus, part in zip((small, real), parts, strict=True)]
+    pieces[1]["run"] = f"{parts[1]}-" + pieces[1]["run"]
+    return pd.concat(pieces, ignore_index=True)
+
+
 def samples(curves: pd.DataFrame) -> pd.DataFrame:
     """`text_samples` of the same runs, two each."""
-    runs = curves[["run", "seed", "model", "corpus"]].drop_duplicates()
+    runs = curves[["run", "seed", "model", "corpus", "part"]].drop_duplicates()
     parts = [runs.assign(sample=sample, prompt="Three years later,", temperature_1=0.7) for sample in (1, 0)]
     found = pd.concat(parts, ignore_index=True).assign(known_words_1=0.5, longest_copy_bytes=30)
     found["text"] = [f" sample {s} of {r}\x07\n|" for s, r in zip(found["sample"], found["run"], strict=True)]
@@ -135,7 +142,7 @@ def heat(excess: float, corpus: str = "cifar5m") -> pd.DataFrame:
     return pd.DataFrame(rows).assign(model="linear-birn", corpus=corpus, layer=6)
 
 
-def maps() -> pd.DataFrame:
+def maps(corpus: str = "digits") -> pd.DataFrame:
     """`heat_maps` of two images of 4 x 4 patches of two grey pixels square."""
     rows = [
         {
@@ -152,7 +159,7 @@ def maps() -> pd.DataFrame:
         for row in range(4)
         for column in range(4)
     ]
-    found = pd.DataFrame(rows).assign(corpus="digits", layer=2, label=7, channels=1, pixels="00408000")
+    found = pd.DataFrame(rows).assign(corpus=corpus, layer=2, label=7, channels=1, pixels="00408000")
     return found.assign(heat_1=(1 + found["patch_row"] * found["patch_column"]) / 52)
 
 
@@ -160,8 +167,10 @@ def tables() -> dict[str, object]:
     """Every measurement that figures and tables are made from, and the paper's numbers."""
     losses = {"published": curves(100), "relu": curves(200), "no-post-norm": curves(110)}
     fallen = [ablations(falls, losses), grid([0.5, -0.5]), grid([0.2], "comparison"), sweep(1e-3, 1)]
-    text = texts((1.2, 1.0, 1.1))
-    pictures = images(dict.fromkeys(OF_IMAGES, (0.3, 0.9)), "digits")
+    of_text, of_images = ("text", "novels"), ("images", "photographs")
+    text = both(lambda corpus: texts((1.2, 1.0, 1.1), corpus), "stories-bytes", "classics-bytes", of_text)
+    ends = dict.fromkeys(OF_IMAGES, (0.3, 0.9))
+    pictures = both(lambda corpus: images(ends, corpus), "digits", "cifar10", of_images)
     runs = pd.concat([*fallen, text, pictures])[["run", "seed", "model", "part", "corpus"]].drop_duplicates("run")
     spent = {"parameters": 900, "non_embedding_parameters": 700, "steps_done": 60, "counted_flops": 10**9}
     greedy = strings(iterations_to_99)[["run", "seed", "model", "variant", "string_length"]]
@@ -175,8 +184,10 @@ def tables() -> dict[str, object]:
         "text_curve": text,
         "text_samples": samples(text),
         "image_curve": pictures,
-        "heat_shares": heat(0.1, "digits").assign(run="linear-birn-0"),
-        "heat_maps": maps(),
+        "heat_shares": both(
+            lambda corpus: heat(0.1, corpus).assign(run="linear-birn-0"), "digits", "cifar10", of_images
+        ),
+        "heat_maps": both(maps, "digits", "cifar10", of_images),
         "greedy_decoding": greedy.assign(strings_1=0.9, letters_1=0.99, told_strings_1=0.95, told_letters_1=1.0),
         "operations": operations.measure().assign(run="causal-rn-untrained"),
         "parameter_counts": pd.DataFrame({"model": list(STRINGS), "blocks_and_head": 5325504, "total": 6 * 10**6}),

@@ -136,7 +136,9 @@ def judged(claim: str, rows: pd.DataFrame) -> list[str]:
 ALIKE = dict.fromkeys(OF_IMAGES, (0.30, 0.90))
 
 
-@pytest.mark.parametrize(("claim", "corpus", "parts"), [("002-8", "cifar5m", 2), ("002-own-3", "digits", 4)])
+@pytest.mark.parametrize(
+    ("claim", "corpus", "parts"), [("002-8", "cifar5m", 2), ("002-own-6", "cifar10", 2), ("002-own-3", "digits", 4)]
+)
 def test_ends_are_compared_within_their_margins(claim: str, corpus: str, parts: int) -> None:
     assert judged(claim, images(ALIKE, corpus)) == ["reproduced"] * parts
     worse = images({**ALIKE, "linear-birn": (0.50, 0.80)}, corpus)
@@ -151,7 +153,12 @@ def test_ends_are_compared_within_their_margins(claim: str, corpus: str, parts: 
 
 
 def test_a_claim_on_photographs_is_not_judged_on_digits_nor_the_other_way_round() -> None:
-    for claim, corpus in (("002-8", "digits"), ("002-own-3", "cifar5m")):
+    for claim, corpus in (
+        ("002-8", "digits"),
+        ("002-own-3", "cifar5m"),
+        ("002-8", "cifar10"),
+        ("002-own-6", "cifar5m"),
+    ):
         with pytest.raises(NotPlannedError):
             judged(claim, images(ALIKE, corpus))
     with pytest.raises(NotPlannedError, match="linear-transformer-classifier"):
@@ -164,6 +171,9 @@ def test_heat_in_the_centre_is_judged_over_seeds() -> None:
     assert judged("002-9", heat_of(0.05)) == ["undecided"]
     with pytest.raises(NotPlannedError, match="needs runs on cifar5m"):
         judged("002-9", heat_of(0.2, "digits"))
+    assert judged("002-own-7", heat_of(0.2, "cifar10")) == ["reproduced"]
+    with pytest.raises(NotPlannedError, match="needs runs on cifar10"):
+        judged("002-own-7", heat_of(0.2))
 
 
 # figures and table

@@ -54,13 +54,28 @@ def greedy_decoding(greedy_decoding: pd.DataFrame) -> pd.DataFrame:
     return shown.rename(columns={"strings_right_low": "low", "strings_right_high": "high"})
 
 
-@table("Images: the end of training", where="Figure 7", claims=["002-8", "002-9", "002-own-3"])
+@table(
+    "Images: the end of training",
+    where="Figure 7",
+    claims=["002-8", "002-9", "002-own-3"],
+    parts=["images"],
+)
 def image_ends(image_curve: pd.DataFrame, heat_shares: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     """Loss and accuracy on held-out images after the last step, mean over seeds and 95 % t interval. Heat: the share of
     the class token's heat in the middle of an image, less the middle's share of the area, mean over test images and
     seeds; networks without relations have none. Weights are all but positions and head; operations are those of the
     whole training, forward and backward, counted. The paper gives drawings without numbers.
     """
+    return _image_ends(image_curve, heat_shares, cost)
+
+
+@table("Photographs: the end of training", claims=["002-own-6", "002-own-7"], parts=["photographs"])
+def photograph_ends(image_curve: pd.DataFrame, heat_shares: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
+    """The same on the photographs of CIFAR-10."""
+    return _image_ends(image_curve, heat_shares, cost)
+
+
+def _image_ends(image_curve: pd.DataFrame, heat_shares: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     spent = cost[["run", "non_embedding_parameters", "steps_done", "counted_flops"]]
     beyond = (heat_shares["centre_share_1"] - heat_shares["area_share_1"]).rename("heat")
     heat = beyond.groupby([heat_shares["corpus"], heat_shares["model"]]).mean()
@@ -123,12 +138,27 @@ def parameter_counts(parameter_counts: pd.DataFrame, paper: Paper) -> pd.DataFra
     return shown[["model", "blocks_and_head", "paper_millions", "total"]]
 
 
-@table("Text by characters: the loss at the end", where="Figure 6, left", claims=["002-7", "002-own-2"])
+@table(
+    "Text by characters: the loss at the end",
+    where="Figure 6, left",
+    claims=["002-7", "002-own-2"],
+    parts=["text"],
+)
 def text_losses(text_curve: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     """Loss on held-out documents after the last step: mean over seeds and 95 % t interval, in nats and in bits per byte
     of text, and the entropy of the text where it is known. Weights are those of the blocks, and all of them; operations
     are those of the whole training, forward and backward, counted. The paper gives a drawing without numbers.
     """
+    return _text_losses(text_curve, cost)
+
+
+@table("Novels by characters: the loss at the end", claims=["002-own-5"], parts=["novels"])
+def novel_losses(text_curve: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
+    """The same on 26 English novels."""
+    return _text_losses(text_curve, cost)
+
+
+def _text_losses(text_curve: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     spent = cost[["run", "parameters", "non_embedding_parameters", "steps_done", "counted_flops"]]
     shown = summary(
         text_ends(text_curve).merge(spent, on="run"),
@@ -146,7 +176,7 @@ def text_losses(text_curve: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     return shown.rename(columns={"nats_per_byte_low": "low", "nats_per_byte_high": "high"})
 
 
-@table("What the models write", where="Figure 6, right", claims=["002-7"])
+@table("What the models write", where="Figure 6, right", claims=["002-7"], parts=["text"])
 def text_samples(text_samples: pd.DataFrame) -> pd.DataFrame:
     """The first sample of the first seed of each model, after the paper's prompt, at the temperature of the published
     code (the paper states none). Means over all samples and seeds: the share of words that occur in the searched

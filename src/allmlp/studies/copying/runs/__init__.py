@@ -12,19 +12,24 @@ SHORTEST = 16  # the paper's shortest strings; no count of parameters depends on
 
 
 class Settings(StringSettings):
-    """Settings of strings on the top level, and blocks for text and images."""
+    """Settings of strings on the top level, and blocks for text and images.
+
+    `novels` and `photographs` are what a user can have offline in place of the paper's text and images.
+    """
 
     text: TextSettings | None = None
     images: ImageSettings | None = None
+    novels: TextSettings | None = None
+    photographs: ImageSettings | None = None
 
 
 def runs(settings: Settings, context: Context) -> list[Run]:
     """Every run of the study at one scale."""
     found = [*strings.runs(settings, context), _formulae(settings)]
-    if settings.text:
-        found += text_runs(settings.text, settings, context)
-    if settings.images:
-        found += image_runs(settings.images, settings, context)
+    for part, of_text in (("text", settings.text), ("novels", settings.novels)):
+        found += text_runs(of_text, settings, context, part) if of_text else []
+    for part, of_images in (("images", settings.images), ("photographs", settings.photographs)):
+        found += image_runs(of_images, settings, context, part) if of_images else []
     return found
 
 

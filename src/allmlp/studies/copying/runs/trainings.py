@@ -1,4 +1,4 @@
-"""Runs on text by bytes and on images by patches: architectures x seeds on one corpus (002-7, 002-8, 002-9)."""
+"""Runs on text by bytes and on images by patches: architectures x seeds on one corpus (002-7 to 002-9, 002-own-2, -3, -5 to -7)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -60,8 +60,8 @@ class TextSettings(TrainingSettings):
     validation_tokens: Count
 
 
-def text_runs(settings: TextSettings, study: StudySettings, context: Context) -> list[Run]:
-    """One run per model and seed; `study` says how a run computes."""
+def text_runs(settings: TextSettings, study: StudySettings, context: Context, part: str) -> list[Run]:
+    """One run of a part per model and seed; `study` says how a run computes."""
     vocabulary, sizes = {"vocabulary": context.vocabulary(settings.corpus)}, {"context": settings.context}
     # as published: with d_h = 4 d a relation's block has the weights of a Transformer's
     wide = {architecture: {"d_relation": 4 * settings.d_model} for architecture in TEXT_RELATIONS}
@@ -70,7 +70,7 @@ def text_runs(settings: TextSettings, study: StudySettings, context: Context) ->
     for architecture, seed in settings.trainings():
         options, name = vocabulary | wide.get(architecture, {}), f"{architecture}-text-{settings.corpus}"
         own = {"name": name, "measures": OF_EVERY_TEXT_RUN}
-        found.append(settings.run(architecture, seed, "text", sizes, options, **own, **fields))
+        found.append(settings.run(architecture, seed, part, sizes, options, **own, **fields))
     return found
 
 
@@ -86,8 +86,8 @@ class ImageSettings(TrainingSettings):
     test_images: int = Field(default=10_000, gt=0)
 
 
-def image_runs(settings: ImageSettings, study: StudySettings, context: Context) -> list[Run]:
-    """One run per model and seed; `study` says how a run computes."""
+def image_runs(settings: ImageSettings, study: StudySettings, context: Context, part: str) -> list[Run]:
+    """One run of a part per model and seed; `study` says how a run computes."""
     source = context.images(settings.corpus)
     patches, features = patches_of(source.size, settings.patch)
     sizes, classes = {"context": patches, "features": features}, {"vocabulary": source.classes}
@@ -98,5 +98,5 @@ def image_runs(settings: ImageSettings, study: StudySettings, context: Context) 
     for architecture, seed in settings.trainings():
         measures = OF_RELATIONS if architecture in RELATIONS else OF_EVERY_IMAGE_RUN
         own = {"name": f"{architecture}-{settings.corpus}", "measures": measures}
-        found.append(settings.run(architecture, seed, "images", sizes, classes, **own, **fields))
+        found.append(settings.run(architecture, seed, part, sizes, classes, **own, **fields))
     return found

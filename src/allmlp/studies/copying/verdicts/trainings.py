@@ -1,4 +1,4 @@
-"""The rules on text and images (002-7 to 002-9, 002-own-2, 002-own-3). The unit is the seed."""
+"""The rules on text and images (002-7 to 002-9, 002-own-2, -3, -5 to -7). The unit is the seed."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from allmlp.studies.copying.parts import text_ends
 from allmlp.studies.rules import every, of_corpus, require_models
 from allmlp.studies.seeds import at_end
 
-TEXT, STORIES = "wikitext-bytes", "stories-bytes"  # the corpora of 002-7 and 002-own-2
+TEXT, STORIES, NOVELS = "wikitext-bytes", "stories-bytes", "classics-bytes"  # of 002-7, 002-own-2 and 002-own-5
 LINEAR_TEXT, OTHERS_TEXT = "linear-causal-rn", ("transformer", "linear-transformer")
 
 
@@ -23,6 +23,11 @@ def text_convergence(evidence: Evidence) -> Finding:
 def text_of_stories(evidence: Evidence) -> Finding:
     """002-own-2: the same on the project's stories."""
     return _text_alike(evidence, STORIES)
+
+
+def text_of_novels(evidence: Evidence) -> Finding:
+    """002-own-5: the same on novels."""
+    return _text_alike(evidence, NOVELS)
 
 
 def _text_alike(evidence: Evidence, corpus: str) -> Finding:
@@ -39,14 +44,23 @@ def _text_alike(evidence: Evidence, corpus: str) -> Finding:
 
 LINEAR, OTHERS = "linear-birn", ("transformer-classifier", "linear-transformer-classifier")
 EXACT = "birn"
-PAPER, SMALL = "cifar5m", "digits"  # the corpora of the paper's claims and of 002-own-3
+PAPER, SMALL, REAL = "cifar5m", "digits", "cifar10"  # of the paper's claims, of 002-own-3, of 002-own-6 and -7
 NUMBERS = {"test_nats": ("loss_nats", "nats"), "test_accuracy_1": ("accuracy_1", "")}  # column: margin, unit
 
 
 def images_end_alike(evidence: Evidence) -> Finding:
     """002-8: on CIFAR-5m Linear BiRN ends as the two Transformers do, in test loss and accuracy."""
+    return _images_alike(evidence, PAPER)
+
+
+def photographs_end_alike(evidence: Evidence) -> Finding:
+    """002-own-6: the same on CIFAR-10."""
+    return _images_alike(evidence, REAL)
+
+
+def _images_alike(evidence: Evidence, corpus: str) -> Finding:
     require_models(evidence, "image_curve", (LINEAR, *OTHERS))
-    rows = of_corpus(at_end(evidence.table("image_curve")), PAPER)
+    rows = of_corpus(at_end(evidence.table("image_curve")), corpus)
     loss, accuracy = (_alike(evidence, rows, column, LINEAR, OTHERS) for column in NUMBERS)
     return whole({"(a) test loss": loss, "(b) test accuracy": accuracy})
 
@@ -68,8 +82,17 @@ def heat_in_the_centre(evidence: Evidence) -> Finding:
     Linear BiRN is the network of the published heat-map code and of Figure 7. The text also reports BiRN, if it is
     planned.
     """
+    return _centred(evidence, PAPER)
+
+
+def heat_in_photographs(evidence: Evidence) -> Finding:
+    """002-own-7: the same on CIFAR-10."""
+    return _centred(evidence, REAL)
+
+
+def _centred(evidence: Evidence, corpus: str) -> Finding:
     require_models(evidence, "heat_shares", (LINEAR,))
-    rows = of_corpus(evidence.table("heat_shares"), PAPER)
+    rows = of_corpus(evidence.table("heat_shares"), corpus)
     excess = (rows["centre_share_1"] - rows["area_share_1"]).groupby([rows["model"], rows["seed"]]).mean()
     finding = better(excess[LINEAR].to_numpy(), evidence.margin["heat_share_1"], unit="of the heat beyond the area")
     layers = ", ".join(str(layer) for layer in sorted(rows["layer"].unique()))
