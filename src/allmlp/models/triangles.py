@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import register_flop_formula
 
 from allmlp.models import head_products
+from allmlp.models.seeds import folded, unfolded
 
 # rows of one product: of 64, 128 and 256 the fastest at 512 and 1,024 tokens on a CPU; a GPU has to be filled
 BLOCK = 256
@@ -152,6 +153,15 @@ def _backward(ctx, g_BTHF: Tensor):  # type: ignore[no-untyped-def]
 
 
 torch.library.register_autograd("allmlp::token_product", _backward, setup_context=_save)
+
+
+@torch.library.register_vmap("allmlp::token_product")
+def _of_seeds(info, in_dims, x, weight, bias, causal):  # type: ignore[no-untyped-def]
+    """Seeds are heads."""
+    N, (of_x, of_weight, of_bias, _) = info.batch_size, in_dims
+    x_BSHF, weight_HKTS = folded(x, N, of_x, 2), folded(weight, N, of_weight, 0)
+    bias_HT = None if bias is None else folded(bias, N, of_bias, 0)
+    return unfolded(torch.ops.allmlp.token_product(x_BSHF, weight_HKTS, bias_HT, causal), N, 2)
 
 
 @register_flop_formula(torch.ops.allmlp.token_product)
