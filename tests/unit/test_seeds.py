@@ -12,7 +12,7 @@ from allmlp import models
 from allmlp.audit import VARIANTS
 from allmlp.audit.subject import PAD, Subject, tiny
 from allmlp.gpu_check.exact import distance
-from allmlp.models import triangles
+from allmlp.models import relation, triangles
 from allmlp.models.linear_relation import log_sums
 from allmlp.models.relation import causal_relation_sum
 from allmlp.models.sliding_dct import SlidingDCT
@@ -165,3 +165,15 @@ def test_more_seeds_start_no_more_operations(name, monkeypatch):
     kernel, *shapes = KERNELS[name]
     few, many = ([drawn(seeds, *shape).requires_grad_() for shape in shapes] for seeds in (2, 5))
     assert launches(torch.vmap(kernel), *many) == launches(torch.vmap(kernel), *few)
+
+
+def test_kernels_of_a_gpu_get_contiguous_sequences(monkeypatch):
+    """Of one sequence each too, where seeds could be a view."""
+    layouts, made = [], relation._arguments
+    monkeypatch.setattr(
+        relation, "_arguments", lambda p, *others: layouts.append(p.is_contiguous()) or made(p, *others)
+    )
+    p, q = drawn(SEEDS, 1, 7, 4), drawn(SEEDS, 1, 7, 4, seed=1)
+    torch.vmap(lambda p, q: causal_relation_sum(p, q, "relu", "none", 1e-5))(p, q)
+    assert layouts
+    assert all(layouts)

@@ -181,8 +181,10 @@ _pairs_sum.register_autograd(_backward, setup_context=_save)
 @_pairs_sum.register_vmap
 def _of_seeds(info, in_dims, p, q, *options):  # type: ignore[no-untyped-def]
     """Seeds are sequences."""
-    p_TBD, q_TBD = (folded(x, info.batch_size, dim, 1) for x, dim in zip((p, q), in_dims, strict=False))
-    return unfolded(_pairs_sum(p_TBD, q_TBD, *options), info.batch_size, 1)
+    N = info.batch_size
+    # of one sequence each they would be a view, which the kernels cannot read
+    p_TBD, q_TBD = (folded(x, N, dim, 1).contiguous() for x, dim in zip((p, q), in_dims[:2], strict=True))
+    return unfolded(_pairs_sum(p_TBD, q_TBD, *options), N, 1)
 
 
 for _device in ("cpu", "cuda"):
