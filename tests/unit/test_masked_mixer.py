@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn import functional as F
+from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
 from allmlp import models
@@ -176,6 +177,19 @@ def test_half_of_the_products_are_left_out(monkeypatch, either_form):
         triangles._gradients(x, x, weight, True, [True, True])
     once = 2 * 2 * 128**2 * 8 * (1 + 1 / 8) / 2
     assert (forward.get_total_flops(), backward.get_total_flops()) == (once, 2 * once)
+
+
+@pytest.mark.parametrize("taps", [1, 3])
+def test_a_gpu_takes_one_product_for_all_heads(taps, monkeypatch):
+    """Of each tap and each of two blocks one, and two for the gradients, whatever the number of heads."""
+    monkeypatch.setattr(triangles, "CONVOLVING_DEVICES", ())
+    products = ("aten::bmm", "aten::baddbmm", "aten::mm", "aten::matmul")
+    for H in (1, 5):
+        x, weight = torch.randn(2, 8, H, 4), torch.randn(H, taps, 8, 8)
+        with profile(activities=[ProfilerActivity.CPU]) as profiled:
+            triangles._product(x, weight, torch.randn(H, 8), True)
+            triangles._gradients(x, x, weight, True, [True, True])
+        assert sum(event.name in products for event in profiled.events()) == 2 * taps * 3
 
 
 @pytest.mark.parametrize(("S", "T", "H", "K"), [(9, 9, 1, 1), (5, 9, 2, 3), (1, 1, 3, 2), (4, 8, 1, 4)])

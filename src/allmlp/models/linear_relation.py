@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from allmlp.models.layers import in_single_precision
+from allmlp.models.seeds import folded, unfolded
 
 CHUNK = 16  # positions taken one after the other, in all chunks at once; then the chunks' sums, in the same way
 
@@ -104,3 +105,9 @@ def _backward(ctx, g_BTD: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
 
 
 _log_sums.register_autograd(_backward, setup_context=_save)
+
+
+@_log_sums.register_vmap
+def _of_seeds(info, in_dims, p):  # type: ignore[no-untyped-def]
+    """Seeds are sequences."""
+    return unfolded(_log_sums(folded(p, info.batch_size, in_dims[0], 0)), info.batch_size, 0)

@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import register_flop_formula
 
+from allmlp.models.seeds import folded, unfolded
+
 ACTIVATIONS = ("exp", "relu", "elu")
 HAS_KERNELS = find_spec("triton") is not None and find_spec(f"{__package__}.relation_triton") is not None
 
@@ -174,6 +176,17 @@ def _backward(ctx, g_TBD: Tensor):  # type: ignore[no-untyped-def]
 
 
 _pairs_sum.register_autograd(_backward, setup_context=_save)
+
+
+@_pairs_sum.register_vmap
+def _of_seeds(info, in_dims, p, q, *options):  # type: ignore[no-untyped-def]
+    """Seeds are sequences."""
+    N = info.batch_size
+    # of one sequence each they would be a view, which the kernels cannot read
+    p_TBD, q_TBD = (folded(x, N, dim, 1).contiguous() for x, dim in zip((p, q), in_dims[:2], strict=True))
+    return unfolded(_pairs_sum(p_TBD, q_TBD, *options), N, 1)
+
+
 for _device in ("cpu", "cuda"):
     _pairs_sum.register_autocast(_device, torch.float32)
 

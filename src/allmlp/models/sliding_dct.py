@@ -25,6 +25,7 @@ from torch.nn import functional as F
 from allmlp.errors import UserError
 from allmlp.models.layers import check_positive, in_single_precision, own_precision
 from allmlp.models.rows import Rows
+from allmlp.models.seeds import folded, unfolded
 
 CHUNK = 32  # positions of one matrix product
 
@@ -54,7 +55,7 @@ class SlidingDCT(nn.Module):
         inside, ahead, phase = (self.get_buffer(name) for name in ("inside", "ahead", "phase"))
         padded_BTHK = F.pad(x_BTHK, (0, 0, 0, 0, 0, N * CHUNK - T)) if T % CHUNK else x_BTHK
         with own_precision(x_BTHK):
-            y_BTD = _Sliding.apply(
+            y_BTD, _ = _Sliding.apply(
                 padded_BTHK, weights_HkKK, self.windows, inside.to(x_BTHK.dtype), ahead.double(), phase[:, :, :N]
             )
         return y_BTD[:, :T]
@@ -87,13 +88,14 @@ class SlidingDCT(nn.Module):
 class _Sliding(torch.autograd.Function):
     """(x (B, T, H, K), W (H, k, K, K), windows, tables) -> (B, T, H K), T a multiple of the chunk.
 
-    Inside, positions are (c, N): place in the chunk, chunk; R = N B K columns.
+    And the coefficients (P, H, J, R, K), which the backward pass needs. Inside, positions are (c, N): place in the
+    chunk, chunk; R = N B K columns.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, x_BTHK: Tensor, weights: Tensor, windows: list[int], inside: Tensor, ahead: Tensor, phase: Tensor
-    ) -> Tensor:
+        x_BTHK: Tensor, weights: Tensor, windows: list[int], inside: Tensor, ahead: Tensor, phase: Tensor
+    ) -> tuple[Tensor, Tensor]:
         B, T, H, K = x_BTHK.shape
         k, N, P, J = weights.shape[1], T // CHUNK, len(inside) // H, phase.shape[1]
         now_BTHK, left_BTHK = x_BTHK.double(), torch.zeros_like(x_BTHK, dtype=torch.float64)
@@ -116,13 +118,33 @@ class _Sliding(torch.autograd.Function):
         y_HRK = torch.bmm(dct[0, :, 0], weights[:, 0])
         for j in range(1, k):
             y_HRK.baddbmm_(dct[j % 2, :, j // 2], weights[:, j])
-        ctx.save_for_backward(dct, weights, inside, ahead, phase)
-        ctx.windows = windows
-        return y_HRK.view(H, CHUNK, N, B, K).permute(3, 2, 1, 0, 4).reshape(B, T, H * K)
+        return y_HRK.view(H, CHUNK, N, B, K).permute(3, 2, 1, 0, 4).reshape(B, T, H * K), dct
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        (_, weights, ctx.windows, *tables), (_, dct) = inputs, output
+        ctx.mark_non_differentiable(dct)
+        ctx.set_materialize_grads(False)  # that of `dct` would be zeros
+        ctx.save_for_backward(dct, weights, *tables)
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], x: Tensor, weights: Tensor, windows: list[int], *tables: Tensor
+    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        """Seeds are heads; all have the same tables."""
+        N, H = info.batch_size, len(windows)
+        same = (table if dim is None else table.select(dim, 0) for table, dim in zip(tables, in_dims[3:], strict=True))
+        tables = tuple(folded(table.unflatten(0, (-1, H)), N, None, 1).flatten(0, 1) for table in same)
+        x_BTHK, weights_HkKK = folded(x, N, in_dims[0], 2), folded(weights, N, in_dims[1], 0)
+        y_BTD, dct = _Sliding.apply(x_BTHK, weights_HkKK, windows * N, *tables)
+        (y, of_y), (stacked, of_dct) = unfolded(y_BTD, N, 2), unfolded(dct, N, 1)
+        return (y, stacked), (of_y, of_dct)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        if gradients[0] is None:
+            return (None,) * 6
         dct, weights, inside, ahead, phase = ctx.saved_tensors
         (P, H, J, _, K), (B, T, _), k = dct.shape, gradients[0].shape, weights.shape[1]
         N = T // CHUNK

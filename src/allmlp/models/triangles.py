@@ -9,9 +9,12 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.flop_counter import register_flop_formula
 
+from allmlp.models import head_products
+from allmlp.models.seeds import folded, unfolded
+
 # rows of one product: of 64, 128 and 256 the fastest at 512 and 1,024 tokens on a CPU; a GPU has to be filled
 BLOCK = 256
-# where a block's product is a convolution: from 16 sequences on oneDNN's, faster than BLAS
+# where a block's product is a convolution, head by head: from 16 sequences on oneDNN's, faster than BLAS
 CONVOLVING_DEVICES = ("cpu",)
 
 
@@ -37,13 +40,15 @@ def widened(x: Tensor, taps: int) -> Tensor:
 
 def _product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
     H, K, T, S = weight_HKTS.shape
-    weight_HKTS, wide_BSHP = _lower(weight_HKTS, causal), widened(x_BSHF, K)
+    lower_HKTS, wide_BSHP, blocks = _lower(weight_HKTS, causal), widened(x_BSHF, K), _blocks(T, S, causal)
+    if x_BSHF.device.type not in CONVOLVING_DEVICES:
+        return head_products.product(wide_BSHP, lower_HKTS, bias_HT, blocks)
     heads = []
     for h in range(H):
         made = []
-        for rows, read in _blocks(T, S, causal):
+        for rows, read in blocks:
             bias_R = None if bias_HT is None else bias_HT[h, rows]
-            made.append(_mixed(wide_BSHP[:, read, h], weight_HKTS[h, :, rows, read], bias_R))
+            made.append(F.conv1d(wide_BSHP[:, read, h], lower_HKTS[h, :, rows, read].permute(1, 2, 0), bias_R))
         heads.append(made[0] if len(made) == 1 else torch.cat(made, 1))
     return _joined(heads)
 
@@ -52,63 +57,42 @@ def _gradients(
     g_BTHF: Tensor, x_BSHF: Tensor, weight_HKTS: Tensor, causal: bool, wanted: list[bool]
 ) -> tuple[Tensor, Tensor]:
     """Of the input and of the weights; empty where not wanted."""
-    H, K, T, S = weight_HKTS.shape
-    lower_HKTS, wide_BSHP = _lower(weight_HKTS, causal), widened(x_BSHF, K)
-    dw_HKTS = weight_HKTS.new_zeros(weight_HKTS.shape if wanted[1] else 0)
+    _, K, T, S = weight_HKTS.shape
+    form = _convolved if g_BTHF.device.type in CONVOLVING_DEVICES else head_products.gradients
+    given = g_BTHF, widened(x_BSHF, K), _lower(weight_HKTS, causal)
+    dx_BSHP, dw_HKTS = form(*given, wanted, _blocks(T, S, causal))
+    return _narrowed(dx_BSHP, K) if wanted[0] else dx_BSHP, _lower(dw_HKTS, causal and wanted[1])
+
+
+def _convolved(
+    g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, wanted: list[bool], blocks: head_products.Blocks
+) -> tuple[Tensor, Tensor]:
+    """Of the widened input and of the weights, head by head; empty where not wanted."""
+    dw_HKTS = lower_HKTS.new_zeros(lower_HKTS.shape if wanted[1] else 0)
     summed = torch.promote_types(g_BTHF.dtype, torch.float32)  # halves are added up as floats
     heads = []
-    for h in range(H):
+    for h, lower_KTS in enumerate(lower_HKTS):
         dx_BSP = g_BTHF.new_empty(0)
-        for rows, read in reversed(_blocks(T, S, causal)):  # the last rows read all tokens: the others' parts are added
-            block = g_BTHF[:, rows, h], wide_BSHP[:, read, h], lower_HKTS[h, :, rows, read]
-            dx_BsP, dw_KRs = _block_gradients(*block, wanted)
-            if wanted[0] and rows.stop == T:
+        for rows, read in reversed(blocks):  # the last rows read all tokens: the others' parts are added
+            block = g_BTHF[:, rows, h], wide_BSHP[:, read, h], lower_KTS[:, rows, read].permute(1, 2, 0)
+            size = [rows.stop - rows.start]
+            dx_BsP, dw_RsK, _ = torch.ops.aten.convolution_backward(
+                *block, size, [1], [0], [1], False, [0], 1, [*wanted, False]
+            )
+            if wanted[0] and rows.stop == g_BTHF.shape[1]:
                 dx_BSP = dx_BsP if rows.start == 0 else dx_BsP.to(summed)
             elif wanted[0]:
                 dx_BSP[:, read] += dx_BsP
             if wanted[1]:
-                dw_HKTS[h, :, rows, read] = dw_KRs
+                dw_HKTS[h, :, rows, read] = dw_RsK.permute(2, 0, 1)
         heads.append(dx_BSP.to(g_BTHF.dtype))
-    dx_BSHF = _narrowed(_joined(heads), K) if wanted[0] else heads[0]
-    return dx_BSHF, _lower(dw_HKTS, causal and wanted[1])
+    return _joined(heads) if wanted[0] else heads[0], dw_HKTS
 
 
-def _mixed(wide_BsP: Tensor, weight_KRs: Tensor, bias_R: Tensor | None) -> Tensor:
-    """A block: y[b, r, f] = bias[r] + sum over k and s of weight[k, r, s] wide[b, s, f + k]."""
-    if wide_BsP.device.type in CONVOLVING_DEVICES:
-        return F.conv1d(wide_BsP, weight_KRs.permute(1, 2, 0), bias_R)
-    features = wide_BsP.shape[-1] - len(weight_KRs) + 1
-    y_BRF = wide_BsP.new_zeros(1, 1) if bias_R is None else bias_R[:, None]
-    for k, w_Rs in enumerate(weight_KRs):
-        y_BRF = torch.baddbmm(y_BRF, w_Rs.expand(len(wide_BsP), -1, -1), wide_BsP[..., k : k + features])
-    return y_BRF
-
-
-def _block_gradients(g_BRF: Tensor, wide_BsP: Tensor, weight_KRs: Tensor, wanted: list[bool]) -> tuple[Tensor, Tensor]:
-    """Of the input and of the weights that `_mixed` takes; undefined where not wanted."""
-    K, R, _ = weight_KRs.shape
-    if g_BRF.device.type in CONVOLVING_DEVICES:
-        weight_RsK = weight_KRs.permute(1, 2, 0)
-        dx, dw, _ = torch.ops.aten.convolution_backward(
-            g_BRF, wide_BsP, weight_RsK, [R], [1], [0], [1], False, [0], 1, [*wanted, False]
-        )
-        return dx, dw.permute(2, 0, 1) if wanted[1] else dw
-    dx_BsP, dw_KRs = g_BRF.new_empty(0), weight_KRs
-    if wanted[0]:
-        weight_KBsR = weight_KRs.mT[:, None].expand(-1, len(g_BRF), -1, -1)
-        taps = [torch.bmm(w_BsR, g_BRF) for w_BsR in weight_KBsR]
-        wide = [F.pad(tap, (k, K - 1 - k)) for k, tap in enumerate(taps)] if K > 1 else taps
-        dx_BsP = sum(wide[1:], wide[0])
-    if wanted[1]:
-        windows = wide_BsP.unfold(2, g_BRF.shape[-1], 1).unbind(2)
-        dw_KRs = torch.stack([torch.bmm(g_BRF, read_BsF.mT).sum(0) for read_BsF in windows])
-    return dx_BsP, dw_KRs
-
-
-def _blocks(made: int, read: int, causal: bool) -> list[tuple[slice, slice]]:
-    """Rows of output tokens, and the input tokens that they read; one block if not causal."""
+def _blocks(made: int, read: int, causal: bool) -> head_products.Blocks:
+    """One block if not causal."""
     if not causal:
-        return [(slice(made), slice(read))]
+        return [(slice(0, made), slice(read))]
     ends = [min(start + BLOCK, made) for start in range(0, made, BLOCK)]
     return [(slice(start, end), slice(min(end, read))) for start, end in zip(range(0, made, BLOCK), ends, strict=True)]
 
@@ -169,6 +153,15 @@ def _backward(ctx, g_BTHF: Tensor):  # type: ignore[no-untyped-def]
 
 
 torch.library.register_autograd("allmlp::token_product", _backward, setup_context=_save)
+
+
+@torch.library.register_vmap("allmlp::token_product")
+def _of_seeds(info, in_dims, x, weight, bias, causal):  # type: ignore[no-untyped-def]
+    """Seeds are heads."""
+    N, (of_x, of_weight, of_bias, _) = info.batch_size, in_dims
+    x_BSHF, weight_HKTS = folded(x, N, of_x, 2), folded(weight, N, of_weight, 0)
+    bias_HT = None if bias is None else folded(bias, N, of_bias, 0)
+    return unfolded(torch.ops.allmlp.token_product(x_BSHF, weight_HKTS, bias_HT, causal), N, 2)
 
 
 @register_flop_formula(torch.ops.allmlp.token_product)

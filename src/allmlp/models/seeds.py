@@ -1,0 +1,17 @@
+"""Stacked models: under `torch.vmap` a kernel gets all seeds at once, as more heads or more sequences."""
+
+from torch import Tensor
+
+
+def folded(x: Tensor, seeds: int, dim: int | None, axis: int) -> Tensor:
+    """Seeds as the outer part of an axis: (..., n, ...) of each seed -> (..., seeds n, ...).
+
+    `dim`: where the seeds are in x, None if they share it; `axis`: of x without them.
+    """
+    x = x.movedim(dim, axis) if dim is not None else x.unsqueeze(axis).expand(*x.shape[:axis], seeds, *x.shape[axis:])
+    return x.flatten(axis, axis + 1)
+
+
+def unfolded(y: Tensor, seeds: int, axis: int) -> tuple[Tensor, int]:
+    """What a rule of `register_vmap` returns: (..., seeds n, ...) -> ((..., seeds, n, ...), where the seeds are)."""
+    return y.unflatten(axis, (seeds, -1)), axis
