@@ -1,4 +1,4 @@
-"""A job: runs trained, or measured, one after the other in one process; trainings on one leased device."""
+"""A job: runs trained, or measured, one after the other or stacked in one process; trainings on one leased device."""
 
 from contextlib import nullcontext
 
@@ -19,15 +19,15 @@ def train_runs(runs: list[Run]) -> None:
     devices = nullcontext() if starting.started() else lease(kind, count=max(run.processes for run in runs))
     with devices:
         # they import torch: only once the device is chosen
-        from allmlp.training import checkpoint, environment, relatives
+        from allmlp.training import checkpoint, environment, relatives, stack
 
         relatives.require_relatives(runs)
         if starting.leads():
             print("; ".join(environment.provenance(kind).values()), flush=True)
-        for run in runs:
-            deadline.leave_if_passed(run.id)
-            with busy.spent(f"train {run.id}"):
-                starting.train(run)
+        for members in stack.stacks(runs):
+            deadline.leave_if_passed(members[0].id)
+            with busy.spent(f"train {' '.join(run.id for run in members)}"):
+                starting.train(members)
         for run in runs if starting.leads() else ():
             checkpoint.forget(run)
 

@@ -9,6 +9,7 @@ from typing import Any
 from allmlp import models, paths, recipes, studies, tasks
 
 LOOP = "allmlp.training.loop"
+STACK = "allmlp.training.stack"
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Run:
     `optimiser["learning_rate"]`. `tested` are steps at which the held-out loss is taken besides those of `keep`.
 
     `processes` train the run together, each with a device of its own on CUDA. `threads` are those of one process.
+    Up to `stacked` runs that differ only in their seeds, and their parents', are trained as one model.
 
     `keeps_state` publishes the last state of the optimiser too, for a longer twin: a run with the same settings except
     `steps` and `keep`, which names this one as `shorter` and continues it. Its bits are those of a training from the
@@ -50,6 +52,7 @@ class Run:
     device: str = "cpu"
     threads: int = 1
     processes: int = 1
+    stacked: int = 1
     parent: str | None = None
     continues: bool = False
     search: tuple[str, ...] = ()
@@ -72,7 +75,7 @@ class Run:
     def identity(self) -> dict[str, Any]:
         """The fields behind the id. Labels, measures and the study's name change no result and are left out."""
         computed = self.loss_dtype, self.precision, self.compile
-        places = models.REGISTRY[self.architecture], tasks.REGISTRY[self.task], LOOP
+        places = models.REGISTRY[self.architecture], tasks.REGISTRY[self.task], LOOP, *[STACK] * (self.stacked > 1)
         return {
             "architecture": [self.architecture, self.hyperparameters],
             "task": [self.task, self.task_parameters, self.tokens],
@@ -92,8 +95,14 @@ class Run:
             "tested": list(self.tested),
             "keeps_state": self.keeps_state,
             "processes": self.processes if self.processes > 1 else 0,
+            "stacked": self.stacked if self.stacked > 1 else 0,
         }
         return {key: value for key, value in used.items() if value}
+
+    @cached_property
+    def setting(self) -> str:
+        """A digest of everything but the seed and the parent: runs with the same one can be trained as a stack."""
+        return paths.digest(replace(self, seed=0, parent=None).identity)
 
     @cached_property
     def settings_digest(self) -> str:

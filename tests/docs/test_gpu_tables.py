@@ -86,5 +86,5 @@ def test_the_record_keeps_to_the_limits_of_today() -> None:
     names = {
         name for group in (exact.of_architectures, exact.of_relations, exact.of_the_loss) for name, _ in group("cpu")
     }
-    names |= {name for name, _ in training.of_modes("cpu")}
+    names |= {name for name, _ in training.of_modes("cpu")} | {name for name, _ in training.of_stacks("cpu")}
     assert names <= {one["check"] for one in outcomes}, "renew benchmarks/gpu-check.json"

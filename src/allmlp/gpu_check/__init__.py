@@ -1,7 +1,7 @@
 """`allmlp doctor --gpu`: does everything that trains here compute on this GPU what it computes on a CPU?
 
     exact       every architecture and kernel, forward and backward, against float64 on the CPU
-    training    50 steps in single precision, compiled and in bfloat16, against single precision on the CPU
+    training    50 steps in single precision, compiled, in bfloat16 and stacked, against single precision on the CPU
     surviving   a killed training, a second job for a leased device, and too large a batch
     outcome     a check, and what is kept of it
 
@@ -47,6 +47,7 @@ def show() -> int:
             exact.of_relations,
             exact.of_the_loss,
             training.of_modes,
+            training.of_stacks,
         ]
         outcomes = [one for group in groups for one in _done(group, kind)]
     failed = [one for one in outcomes if not one.passed]

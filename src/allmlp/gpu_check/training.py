@@ -1,4 +1,4 @@
-"""50 steps of training on a device, plain, compiled and in bfloat16, against single precision on the CPU."""
+"""50 steps of training on a device, plain, compiled, in bfloat16 and stacked, against single precision on the CPU."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -12,6 +12,7 @@ import torch
 from allmlp.gpu_check.outcome import Check
 from allmlp.run import Run
 from allmlp.training.loop import Training
+from allmlp.training.stack import Stack
 
 STEPS = 50
 SIZES: dict[str, Any] = {"vocabulary": 29, "context": 34, "d_model": 48, "n_blocks": 2}
@@ -52,8 +53,31 @@ def of_modes(device: str) -> Iterator[Check]:
                 yield name, partial(_beside, run, on_cpu)
 
 
+def of_stacks(device: str) -> Iterator[Check]:
+    """Three seeds of every architecture as one stack, against each alone."""
+    for architecture in ARCHITECTURES:
+        yield f"{architecture}, 3 seeds as one stack, {STEPS} steps", partial(_stacked, architecture, device)
+
+
+def _stacked(architecture: str, device: str) -> tuple[bool, str]:
+    runs = [run_of(architecture, device, seed=seed, stacked=3) for seed in range(3)]
+    with tempfile.TemporaryDirectory() as folder:
+        trainings = [Training(run, Path(folder) / str(run.seed)) for run in runs]
+        together, found = Stack(trainings), []
+        for _ in range(STEPS):
+            found.append([row["loss"] for row in together.update(trainings)])
+            for training in trainings:
+                training.step += 1
+    alone = torch.stack([losses(run_of(architecture, "cpu", seed=run.seed)) for run in runs], 1)
+    return _within(torch.tensor(found) - alone, MOST["float32"])
+
+
 def _beside(run: Run, on_cpu: Callable[[], torch.Tensor]) -> tuple[bool, str]:
-    apart, most = (losses(run) - on_cpu()).abs().max().item(), MOST[run.precision]
+    return _within(losses(run) - on_cpu(), MOST[run.precision])
+
+
+def _within(difference: torch.Tensor, most: float) -> tuple[bool, str]:
+    apart = difference.abs().max().item()
     return apart <= most, f"at most {apart:.1e} nats from the CPU's losses (allowed {most:g})"
 
 

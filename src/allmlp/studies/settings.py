@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import count, product
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from allmlp.models import REGISTRY
@@ -64,7 +64,14 @@ class StudySettings(Strict):
     precision: Literal["float32", "bfloat16"] = "float32"
     compile: bool = False
     processes: Count = 1  # that train one run together; on CUDA each has a device
+    stacked: Count = 1  # seeds of one setting that are trained as one model: the same losses, to rounding
     runs_per_process: int = Field(default=1, ge=1)  # short runs share one process; this changes no result
+
+    @model_validator(mode="after")
+    def _stacks_plainly(self) -> "StudySettings":
+        if self.stacked > 1 and (self.compile or self.processes > 1):
+            raise ValueError("stacked runs are neither compiled nor trained by several processes: set `stacked: 1`")
+        return self
 
     def machine(self, device: str) -> dict[str, Any]:
         """Where and how a run computes: one thread on a CPU, because another number gives different bits."""
@@ -74,6 +81,7 @@ class StudySettings(Strict):
             "device": device,
             "threads": 1,
             "processes": self.processes,
+            "stacked": self.stacked,
             "runs_per_process": self.runs_per_process,
         }
 
@@ -85,6 +93,7 @@ class StudySettings(Strict):
             "precision": "float32",
             "compile": False,
             "processes": 1,
+            "stacked": 1,
             "optimiser": Optimiser(learning_rate=1.0).model_dump(),
             "steps": 0,
             "seed": 0,

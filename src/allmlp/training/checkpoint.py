@@ -9,7 +9,8 @@ They hold no time: the same run gives the same bytes.
 """
 
 import shutil
-from contextlib import nullcontext
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from allmlp import artifacts, paths
 from allmlp.errors import UserError
 from allmlp.locks import hold
 from allmlp.run import Run
+from allmlp.training import stack
 from allmlp.training.building import build_task
 from allmlp.training.environment import provenance
 from allmlp.training.exhausted import memory_named
@@ -37,24 +39,47 @@ def produce(run: Run, team: Alone = ALONE) -> None:
 
     Of a team, every process trains, and the one that leads writes.
     """
-    folder = WORK / run.id
-    folder.mkdir(parents=True, exist_ok=True)
-    with hold(folder / "lock", f"run {run.id}") if team.leads else nullcontext():
-        if _is_whole(run.folder):
-            print(f"{run.id}: is trained already", flush=True)
-            return
-        if not (folder / "complete").is_file() or not _is_whole(folder):
-            (folder / "complete").unlink(missing_ok=True)
-            with memory_named(run):
-                training = _prepared(run, folder, team)
-                training.train()
-            if run.keeps_state and not training.diverged:
-                training.publish(STATE, tensors_of(training.model, training.optimiser))
-            if team.leads:
-                _seal(training, folder)
+    produce_stack([run], team)
+
+
+def produce_stack(runs: Sequence[Run], team: Alone = ALONE) -> None:
+    """The same for the runs of a stack."""
+    folders = {run.id: WORK / run.id for run in runs}
+    with ExitStack() as held:
+        for name, folder in folders.items() if team.leads else ():
+            folder.mkdir(parents=True, exist_ok=True)
+            held.enter_context(hold(folder / "lock", f"run {name}"))
+        left = [run for run in runs if not _is_published(run)]
+        _train([run for run in left if not _is_sealed(folders[run.id])], team)
         if team.leads:
-            _publish(folder, run.folder)
+            for run in left:
+                _publish(folders[run.id], run.folder)
         team.wait()
+
+
+def _is_published(run: Run) -> bool:
+    if found := _is_whole(run.folder):
+        print(f"{run.id}: is trained already", flush=True)
+    return found
+
+
+def _is_sealed(folder: Path) -> bool:
+    return (folder / "complete").is_file() and _is_whole(folder)
+
+
+def _train(runs: Sequence[Run], team: Alone) -> None:
+    if not runs:
+        return
+    for run in runs:
+        (WORK / run.id / "complete").unlink(missing_ok=True)
+    with memory_named(runs[0], len(runs)):
+        trainings = [_prepared(run, WORK / run.id, team) for run in runs]
+        stack.train(trainings)
+    for training in trainings:
+        if training.run.keeps_state and not training.diverged:
+            training.publish(STATE, tensors_of(training.model, training.optimiser))
+        if team.leads:
+            _seal(training, WORK / training.run.id)
 
 
 def _prepared(run: Run, folder: Path, team: Alone) -> Training:

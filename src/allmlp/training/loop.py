@@ -8,7 +8,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,15 @@ def moved(batch: Batch, device: str) -> Batch:
     return Batch(*(part.to(device, non_blocking=True) for part in batch))  # pragma: no mutate: as a copy that waits
 
 
+def check_parts(run: Run, sequences: int, count: int) -> None:
+    """UserError where a batch has fewer sequences than parts."""
+    if sequences < count:
+        raise UserError(
+            f"{run.id}: a batch of {sequences} sequences cannot be cut into {count} parts "
+            "(`accumulation`, `processes`). Lower one of them."
+        )
+
+
 def validation_loss(loss: Loss, batches: list[Batch], device: str, team: Alone = ALONE) -> float | None:
     """Mean cross-entropy in nats over all held-out targets; None without a held-out split."""
     if not batches:
@@ -80,6 +89,9 @@ def _quiet_stop() -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+Row = dict[str, Any]  # of the log: step, loss, learning_rate, gradient_norm, scores, validation_loss
 
 
 class Training:
@@ -135,7 +147,8 @@ class Training:
     def _validation_loss(self) -> float | None:
         return validation_loss(self.loss, self.held_out, self.run.device, self.team)
 
-    def _autocast(self) -> Any:
+    def autocast(self) -> Any:
+        """The context of the forward pass."""
         return torch.autocast(self.run.device, torch.bfloat16) if self.run.precision == "bfloat16" else nullcontext()
 
     def keep(self, name: str) -> None:
@@ -148,24 +161,21 @@ class Training:
         if self.team.leads:
             self.kept[file] = write_tensors(self.work.folder / file, whole)
 
-    def _save(self, seconds: float) -> None:
+    def save(self) -> None:
+        """Save the state before the next update."""
         whole = self.team.gathered(tensors_of(self.model, self.optimiser))
         if self.team.leads:
-            self.work.save(self.step, whole, seconds, self.kept)
+            self.work.save(self.step, whole, self.seconds, self.kept)
         self.team.wait()
 
     def _parts(self, batch: Batch) -> Iterator[tuple[int, Batch]]:
         """This process's parts of a batch, with their numbers. A team of n takes n at a time."""
         count = self.team.size * -(-self.run.optimiser["accumulation"] // self.team.size)
-        if len(batch.tokens) < count:
-            raise UserError(
-                f"{self.run.id}: a batch of {len(batch.tokens)} sequences cannot be cut into {count} parts "
-                "(`accumulation`, `processes`). Lower one of them."
-            )
+        check_parts(self.run, len(batch.tokens), count)
         for number in range(self.team.rank, count, self.team.size):
             yield number, Batch(*(one.tensor_split(count)[number] for one in batch))
 
-    def update(self) -> dict[str, Any]:
+    def update(self) -> Row:
         """One update of the weights. Returns its row of the log, with scores of the batch before the update."""
         run = self.run
         # torch visits every device, for 0.5 ms
@@ -177,7 +187,7 @@ class Training:
         for number, part in self._parts(batch):
             # dropout is a function of (seed, step, part), whichever process has the part
             generator.manual_seed((number << PART_BITS) + (run.seed << 32) + self.step + 1)
-            with self._autocast():
+            with self.autocast():
                 loss, logits = self.loss(part)
             loss = loss * ((part.targets != IGNORED).sum() / supervised)
             loss.backward()
@@ -185,52 +195,80 @@ class Training:
             for name, score in self.task.scores(logits.detach(), part).items() if logits is not None else ():
                 scores[name] = scores.get(name, 0.0) + score * (len(part.tokens) / len(batch.tokens))
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), run.optimiser["clip"] or math.inf)
-        rate = learning_rate(self.step, run.steps, self.settings)
         mean, *found = self.team.summed([total.item(), *scores.values()])
-        row = {"step": self.step, "loss": mean, "learning_rate": rate, "gradient_norm": self.team.norm(norm)}
-        row |= zip(scores, found, strict=True)
-        if not math.isfinite(row["loss"]) or not math.isfinite(row["gradient_norm"]):
-            self.diverged = True
-            return row
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
+        row = self.row(mean, self.team.norm(norm), dict(zip(scores, found, strict=True)))
+        if not self.diverged:
+            for group in self.optimiser.param_groups:
+                group["lr"] = row["learning_rate"]
+            self.optimiser.step()
+            self.optimiser.zero_grad(set_to_none=True)
         return row
+
+    def row(self, loss: float, norm: float, scores: Mapping[str, float]) -> Row:
+        """An update's row of the log. The run has diverged if the loss or the gradient's norm is not finite."""
+        self.diverged = not (math.isfinite(loss) and math.isfinite(norm))
+        rate = learning_rate(self.step, self.run.steps, self.settings)
+        return {"step": self.step, "loss": loss, "learning_rate": rate, "gradient_norm": norm, **scores}
+
+    @property
+    def ended(self) -> bool:
+        """Is there no further update?"""
+        return self.diverged or self.step >= self.run.steps
+
+    def test(self) -> float | None:
+        """Before an update: keep the weights and take the held-out loss, where its step asks for them."""
+        if self.step in self.run.keep:
+            self.keep(f"step-{self.step}")
+        return self._validation_loss() if self.step in self.run.keep or self.step in self.run.tested else None
+
+    def log(self, row: Row, held_out: float | None) -> None:
+        """After an update: write its row, unless the run diverged in it."""
+        if self.diverged:
+            return
+        if self.team.leads:
+            self.work.append_log([{**row, **({"validation_loss": held_out} if self.held_out else {})}])
+        self.step += 1
+
+    def end(self) -> None:
+        """After the last update."""
+        self.keep("final")
+        self.final_validation = self._validation_loss()
 
     def train(self) -> None:
         """Train to the end, or to the first loss that is not finite: then the weights before it are the last."""
-        progress = Progress(self.run, self.step)
-        started, saved = time.monotonic() - self.seconds, time.monotonic()
-        pause, until = float(os.environ.get("ALLMLP_SAVE_SECONDS", SAVE_SECONDS)), deadline.moment()
-        with _quiet_stop() as received:
-            while self.step < self.run.steps and not self.diverged:
-                signalled = received[0] if received else 0
-                due: int = time.monotonic() - saved > pause
-                signalled, late, due = self.team.agreed([signalled, time.time() >= until, due])
-                if signalled or late or due:
-                    self._save(time.monotonic() - started)
-                    saved = time.monotonic()
-                if signalled:
-                    raise SystemExit(128 + signalled)
-                if late:
-                    deadline.leave(f"{self.run.id}: step {self.step} of {self.run.steps}")
-                held_out = None
-                if self.step in self.run.keep:
-                    self.keep(f"step-{self.step}")
-                if self.step in self.run.keep or self.step in self.run.tested:
-                    began = time.monotonic()
-                    held_out = self._validation_loss()
-                    started += time.monotonic() - began  # a training's seconds are those of its updates
-                row = self.update()
-                if self.held_out:
-                    row["validation_loss"] = held_out
-                if not self.diverged:
-                    if self.team.leads:
-                        self.work.append_log([row])
-                    self.step += 1
-                progress.show(self.step, row["loss"])
-        self.keep("final")
-        self.seconds = time.monotonic() - started
-        self.final_validation = self._validation_loss()
-        progress.end(self.diverged, self.step)
+        learn([self], lambda _: [self.update()])
+
+
+def learn(trainings: Sequence[Training], update: Callable[[Sequence[Training]], Sequence[Row]]) -> None:
+    """Train runs that are at the same step to their ends. `update`: one update of each, its rows of the log.
+
+    Each run's seconds are its share of those that the updates took.
+    """
+    first, left = trainings[0], [training for training in trainings if not training.ended]
+    progress, saved = Progress(first.run, first.step), time.monotonic()
+    pause, until = float(os.environ.get("ALLMLP_SAVE_SECONDS", SAVE_SECONDS)), deadline.moment()
+    with _quiet_stop() as received:
+        while left:
+            signalled = received[0] if received else 0
+            due: int = time.monotonic() - saved > pause
+            signalled, late, due = first.team.agreed([signalled, time.time() >= until, due])
+            if signalled or late or due:
+                for training in left:
+                    training.save()
+                saved = time.monotonic()
+            if signalled:
+                raise SystemExit(128 + signalled)
+            if late:
+                deadline.leave(f"{first.run.id}: step {left[0].step} of {first.run.steps}")
+            held_out = [training.test() for training in left]
+            began = time.monotonic()
+            rows = update(left)
+            seconds = (time.monotonic() - began) / len(left)
+            for training, row, loss in zip(left, rows, held_out, strict=True):
+                training.seconds += seconds
+                training.log(row, loss)
+            progress.show(left[0].step, rows[0]["loss"])
+            left = [training for training in left if not training.ended]
+    for training in trainings:
+        training.end()
+        progress.end(training.diverged, training.step)

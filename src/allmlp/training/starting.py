@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 import uuid
+from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 
 from allmlp.errors import UserError
@@ -27,16 +28,20 @@ def leads() -> bool:
     return os.environ.get("RANK", "0") == "0" or not started()
 
 
-def train(run: Run) -> None:
-    """Train and publish a run, in as many processes as it asks for. SystemExit with the status of one that failed."""
-    from allmlp.training.checkpoint import produce
+def train(runs: Sequence[Run]) -> None:
+    """Train and publish the runs of a stack, or one run in as many processes as it asks for.
 
+    SystemExit with the status of a process that failed.
+    """
+    from allmlp.training.checkpoint import produce_stack
+
+    first = runs[0]
     if started():
-        _join(run)
-    elif run.processes == 1:
-        produce(run)
+        _join(first)
+    elif first.processes == 1:
+        produce_stack(runs)
     else:
-        _launch(run)
+        _launch(first)
 
 
 def _join(run: Run) -> None:

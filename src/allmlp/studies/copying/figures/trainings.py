@@ -28,7 +28,7 @@ def text_curves(text_curve: pd.DataFrame) -> Figure:
 
 @figure("Learning novels by characters", claims=["002-own-5"], parts=["novels"])
 def novel_curves(text_curve: pd.DataFrame) -> Figure:
-    """The same on 26 English novels, of which no window is read twice, at half the paper's width and half its blocks."""
+    """The same on 26 English novels, no window of which is read twice, at half the paper's width and blocks."""
     return _text(text_curve)
 
 

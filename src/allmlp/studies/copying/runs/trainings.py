@@ -1,4 +1,4 @@
-"""Runs on text by bytes and on images by patches: architectures x seeds on one corpus (002-7 to 002-9, 002-own-2, -3, -5 to -7)."""
+"""Runs on text by bytes and on images by patches: architectures x seeds on one corpus (002-7 to -9 and own claims)."""
 
 from collections.abc import Iterator
 from typing import Any
