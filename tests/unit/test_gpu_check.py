@@ -57,6 +57,14 @@ def test_losses_that_drift_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(passed(training.of_modes).values()) == [False]
 
 
+def test_stacks_that_drift_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    true_losses = training.losses
+    monkeypatch.setattr(training, "ARCHITECTURES", {"linear-causal-rn": {}})
+    assert list(passed(training.of_stacks).values()) == [True]
+    monkeypatch.setattr(training, "losses", lambda run: true_losses(run) + 2e-4 * (run.seed == 1))
+    assert list(passed(training.of_stacks).values()) == [False]
+
+
 def test_an_error_is_a_failed_check_and_the_others_go_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -75,12 +83,13 @@ def test_an_error_is_a_failed_check_and_the_others_go_on(
         for name in names:
             monkeypatch.setattr(module, name, fine)
     monkeypatch.setattr(training, "of_modes", fine)
+    monkeypatch.setattr(training, "of_stacks", fine)
     monkeypatch.setattr(surviving, "of_too_large_a_batch", fine)
     monkeypatch.setattr(exact, "of_the_loss", failing)
     assert gpu_check.show() == 1
     assert "no kernel image is available" in capsys.readouterr().out
     kept = json.loads(gpu_check.FOUND.read_text(encoding="utf-8"))
-    assert [one["passed"] for one in kept["checks"]] == [True] * 5 + [False, True, True]
+    assert [one["passed"] for one in kept["checks"]] == [True] * 5 + [False] + [True] * 3
 
 
 @pytest.mark.parametrize("chosen", ["ALLMLP_RUNS_PER_GPU=4", "SLURM_JOB_GPUS=0", "CUDA_VISIBLE_DEVICES="])

@@ -245,7 +245,7 @@ def learn(trainings: Sequence[Training], update: Callable[[Sequence[Training]], 
     Each run's seconds are its share of those that the updates took.
     """
     first, left = trainings[0], [training for training in trainings if not training.ended]
-    progress, saved = Progress(first.run, first.step), time.monotonic()
+    progress, saved = Progress(first.run, first.step, len(trainings)), time.monotonic()
     pause, until = float(os.environ.get("ALLMLP_SAVE_SECONDS", SAVE_SECONDS)), deadline.moment()
     with _quiet_stop() as received:
         while left:
@@ -271,4 +271,4 @@ def learn(trainings: Sequence[Training], update: Callable[[Sequence[Training]], 
             left = [training for training in left if not training.ended]
     for training in trainings:
         training.end()
-        progress.end(training.diverged, training.step)
+        progress.end(training.run.id, training.diverged, training.step)

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from allmlp.errors import UserError
 from allmlp.run import Run
@@ -173,7 +174,8 @@ class _Body(nn.Module):
 
     def losses(self, weights: dict[str, nn.Parameter], part: Batch) -> tuple[Tensor, Tensor | None]:
         named = {f"model.{name}": self._in_autocast(name, weight) for name, weight in weights.items()}
-        out = torch.vmap(lambda own, tokens_BT: functional_call(self, own, (tokens_BT,)))(named, part.tokens)
+        with sdpa_kernel(SDPBackend.MATH):  # `vmap` loops over runs on a CPU's own kernel, and breaks a GPU's gradient
+            out = torch.vmap(lambda own, tokens_BT: functional_call(self, own, (tokens_BT,)))(named, part.tokens)
         if self.reads_logits:
             return _cross_entropies(out, part.targets, self.dtype), out
         unembeddings = weights["unembedding.weight"]
