@@ -129,10 +129,10 @@ def _read(trained: Sequence[Run], measured: Sequence[Run]) -> Iterator[str]:
 
 
 def _open(name: str, trained: Sequence[Run], records: Records, waits: Collection[str], starts: int) -> _Open:
-    of = [(run, records[run.id]) for run in trained]
-    published = sum(one["disk_bytes"] for _, one in of)
-    state = max((costs.STATE_BYTES * one["parameters"] for _, one in of), default=0)
-    working = max(published + STATES * state, 2 * published + (STATES - 1) * state)  # in work/, then copied from there
+    of, working, published = [(run, records[run.id]) for run in trained], 0, 0
+    for _, one in of:  # one after the other; all stay in work/ too until the last one is published
+        own = one["disk_bytes"] + max(STATES * costs.STATE_BYTES * one["parameters"], one["disk_bytes"])
+        working, published = max(working, 2 * published + own), published + one["disk_bytes"]
     return _Open(
         Job(name, 0, tuple(sorted(waits)), working, published, max((run.processes for run in trained), default=1)),
         tuple((run, one["counted_flops"] * outlook.share_left(run)) for run, one in of),

@@ -22,7 +22,7 @@ from allmlp.training.environment import provenance
 from allmlp.training.exhausted import memory_named
 from allmlp.training.loop import Training
 from allmlp.training.relatives import chosen, continued
-from allmlp.training.state import tensors_of
+from allmlp.training.state import WorkFolder, tensors_of
 from allmlp.training.storage import MANIFEST, read_manifest, write_json
 from allmlp.training.team import ALONE, Alone
 from allmlp.training.trained import TIMINGS, Trained
@@ -53,6 +53,7 @@ def produce(run: Run, team: Alone = ALONE) -> None:
             if team.leads:
                 _seal(training, folder)
         if team.leads:
+            WorkFolder(folder).forget()
             _publish(folder, run.folder)
         team.wait()
 

@@ -45,8 +45,16 @@ class WorkFolder:
         said = saved.described(step, digest, seconds, kept, log.read_bytes() if log.is_file() else b"")
         write_json(self.folder / f"state-{step}.json", said)
         for old in self._steps()[:-2]:
-            (self.folder / f"state-{old}.json").unlink()
-            (self.folder / f"state-{old}.safetensors").unlink(missing_ok=True)
+            self._remove(old)
+
+    def forget(self) -> None:
+        """Remove all states, of a training that has ended: its folder stays until its whole job has."""
+        for step in self._steps():
+            self._remove(step)
+
+    def _remove(self, step: int) -> None:
+        (self.folder / f"state-{step}.json").unlink()
+        (self.folder / f"state-{step}.safetensors").unlink(missing_ok=True)
 
     def _steps(self) -> list[int]:
         return sorted(int(path.stem.removeprefix("state-")) for path in self.folder.glob("state-*.json"))
