@@ -18,7 +18,7 @@ from allmlp.scheduling import Job, longest_chain, peak_bytes, simulate
 
 Records = Mapping[str, Mapping[str, Any]]  # run -> its costs
 TRAINING_BYTES = 16  # per parameter on the device: float32 weights, gradients, both moments of AdamW
-STATES = 3  # of a training on the disk while the newest is written
+STATES = 2  # of a training on the disk, also while the newest is written
 NOTE = (
     "hours: of one device for all open runs. chain: the longest one of runs that need one another.\n"
     "on N: hours until all is done on N devices, in the order of `allmlp advance`; measures and tokens are not in it."

@@ -51,15 +51,15 @@ def test_released_weights_take_less_room_than_kept_ones(project: Path) -> None:
 
 
 def test_a_batch_takes_its_earlier_runs_twice_and_the_states_of_one(project: Path) -> None:
-    """Weights of 10 and of 100 bytes, each one file: 3 states of 30 bytes, then 20 bytes and 3 states of 300."""
+    """Weights of 10 and of 100 bytes, each one file: 2 states of 30 bytes, then 20 bytes and 2 states of 300."""
     runs = plan(project).runs[:2]
     records = {
         run.id: {"disk_bytes": size, "parameters": size / 4, "counted_flops": 1.0}
         for run, size in zip(runs, (10, 100), strict=True)
     }
     opened = launching._open("batch", runs, records, (), 1)
-    assert (opened.batch.working_bytes, opened.batch.kept_bytes) == (20 + 100 + 900, 110)
-    assert launching._open("batch", runs[:1], records, (), 1).batch.working_bytes == 100
+    assert (opened.batch.working_bytes, opened.batch.kept_bytes) == (20 + 100 + 600, 110)
+    assert launching._open("batch", runs[:1], records, (), 1).batch.working_bytes == 70
 
 
 Measured = Callable[[dict[str, object] | None], None]

@@ -1,6 +1,7 @@
 """The resumable state of a running training, in work/<run id>/: weights, optimiser, step, log.
 
-Two states are kept: if the newer one is damaged, or the log before it, the older one is used.
+Two states are kept: if the newer one is damaged, or the log before it, the older one is used. While a new one is
+written there is one before it, so that a large model needs the room of two.
 """
 
 import json
@@ -34,27 +35,31 @@ class WorkFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._whole: int | None = None  # the step of the state that was written or read last
         folder.mkdir(parents=True, exist_ok=True)
 
     def save(self, step: int, tensors: dict[str, torch.Tensor], seconds: float, kept: dict[str, str]) -> None:
         """Save `tensors_of` a training before update number `step`; `kept`: sha256 of the weights kept so far."""
+        if step == self._whole:
+            return
+        self._keep_only(self._whole)  # if there is a later one, it is damaged
         digest = write_tensors(self.folder / f"state-{step}.safetensors", tensors)
         log = self.folder / LOG
         if log.is_file():
             sync(log)
         said = saved.described(step, digest, seconds, kept, log.read_bytes() if log.is_file() else b"")
         write_json(self.folder / f"state-{step}.json", said)
-        for old in self._steps()[:-2]:
-            self._remove(old)
+        self._whole = step
 
     def forget(self) -> None:
         """Remove all states, of a training that has ended: its folder stays until its whole job has."""
-        for step in self._steps():
-            self._remove(step)
+        self._keep_only(None)
 
-    def _remove(self, step: int) -> None:
-        (self.folder / f"state-{step}.json").unlink()
-        (self.folder / f"state-{step}.safetensors").unlink(missing_ok=True)
+    def _keep_only(self, step: int | None) -> None:
+        """Remove all other states, and what a kill left of them."""
+        for path in sorted(self.folder.glob("*state-*")):  # a description before what it describes
+            if path.stem != f"state-{step}":
+                path.unlink()
 
     def _steps(self) -> list[int]:
         return sorted(int(path.stem.removeprefix("state-")) for path in self.folder.glob("state-*.json"))
@@ -75,6 +80,7 @@ class WorkFolder:
             model.load_state_dict({name: placed(one, own.get(name, one)) for name, one in weights.items()})
             self._restore_optimiser(optimiser, tensors)
             self._cut_log(step)
+            self._whole = step
             return found
         self._cut_log(0)
         return None
