@@ -94,6 +94,8 @@ def lines(plan: ResolvedPlan, hours: float, on: DeviceType) -> Iterator[str]:
     beyond = "" if found.next_hours is None else f"; the next one takes {found.next_hours:,.1f} h"
     yield f"scale {plan.scale}, {hours:,g} hours of one {on.name} ({on.said})"
     yield f"runs, in the order of `allmlp advance`: {len(found.runs):,} of {opened:,}, {found.hours:,.1f} h{beyond}"
+    if (team := max((run.processes for run in plan.runs if run.id in found.runs), default=1)) > 1:
+        yield f"the largest of them needs {team} devices at once (`processes`); an hour of each of them counts"
     yield f"claims with all their runs before: {len(found.had)} of {len(plan.claims)}"
     yield f"claims that these runs decide: {len(found.decided)}"
     yield from _beside("", found.decided)

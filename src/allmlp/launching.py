@@ -1,7 +1,7 @@
 """The open runs of a plan as they would be launched: hours on each type of device, until all is done, and disk.
 
 Not in it: measures, which run on CPUs beside the trainings, tokens, and a queue's waits. A run of several processes
-counts as one device for all of their hours.
+occupies as many devices at once, for their share of its hours: what they wait for one another was not measured.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from allmlp.scheduling import Job, longest_chain, peak_bytes, simulate
 
 Records = Mapping[str, Mapping[str, Any]]  # run -> its costs
 TRAINING_BYTES = 16  # per parameter on the device: float32 weights, gradients, both moments of AdamW
-STATES = 3  # of a training on the disk while the newest is written
+STATES = 2  # of a training on the disk, also while the newest is written
 NOTE = (
     "hours: of one device for all open runs. chain: the longest one of runs that need one another.\n"
     "on N: hours until all is done on N devices, in the order of `allmlp advance`; measures and tokens are not in it."
@@ -27,16 +27,18 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Launch:
-    """The open runs on one type of device. `until_done`: devices -> hours.
+    """The open runs on one type of device. `hours`: of one device, over all.
 
-    `peaks`: devices -> bytes on the disk at most, with weights released and kept.
+    `team`: the devices that the largest run occupies at once. `until_done`: devices -> hours, None if they are fewer.
+    `peaks`: devices, at least `team` -> bytes on the disk at most, with weights released and kept.
     `too_large`: runs whose training state alone is more than the device's memory.
     """
 
     on: DeviceType
     hours: float
     longest_chain: float
-    until_done: dict[int, float]
+    team: int
+    until_done: dict[int, float | None]
     peaks: dict[int, list[float]]
     too_large: int
 
@@ -48,6 +50,7 @@ class Launch:
             "hours": self.hours,
             **({} if price is None else {"price": self.hours * price}),
             "longest_chain_hours": self.longest_chain,
+            "devices_at_least": self.team,
             "hours_until_done": self.until_done,
             "peak_disk_bytes": {count: {"released": low, "kept": high} for count, (low, high) in self.peaks.items()},
             "runs_beyond_its_memory": self.too_large,
@@ -75,14 +78,16 @@ def _device(plan: Plan) -> str:
 
 def _launch(opened: Sequence["_Open"], devices: Sequence[int], on: DeviceType) -> Launch:
     found = [one.job(on) for one in opened]
-    schedules = {count: simulate(found, count) for count in devices}
+    team = max(job.devices for job in found)
+    schedules = {count: simulate(found, count) for count in devices if count >= team}
     peaks = {n: [peak_bytes(found, of, released) for released in (True, False)] for n, of in schedules.items()}
     states = [TRAINING_BYTES * share for one in opened for share in one.on_gpu]
     return Launch(
         on,
-        sum(job.hours for job in found),
+        sum(job.device_hours for job in found),
         longest_chain(found),
-        {count: of.hours for count, of in schedules.items()},
+        team,
+        {count: schedules[count].hours if count in schedules else None for count in devices},
         peaks,
         sum(state > (on.memory_bytes or float("inf")) for state in states),
     )
@@ -98,7 +103,7 @@ class _Open:
     on_gpu: tuple[float, ...]  # parameters on a device
 
     def job(self, on: DeviceType) -> Job:
-        seconds = sum(costs.seconds(run, operations, on) for run, operations in self.trained)
+        seconds = sum(costs.seconds(run, operations, on) / run.processes for run, operations in self.trained)
         return replace(self.batch, hours=(seconds + self.starts * device_types.start_s()) / 3600)
 
 
@@ -124,12 +129,12 @@ def _read(trained: Sequence[Run], measured: Sequence[Run]) -> Iterator[str]:
 
 
 def _open(name: str, trained: Sequence[Run], records: Records, waits: Collection[str], starts: int) -> _Open:
-    of = [(run, records[run.id]) for run in trained]
-    published = sum(one["disk_bytes"] for _, one in of)
-    state = max((costs.STATE_BYTES * one["parameters"] for _, one in of), default=0)
-    working = max(published + STATES * state, 2 * published + (STATES - 1) * state)  # in work/, then copied from there
+    of, working, published = [(run, records[run.id]) for run in trained], 0, 0
+    for _, one in of:  # one after the other; all stay in work/ too until the last one is published
+        own = one["disk_bytes"] + max(STATES * costs.STATE_BYTES * one["parameters"], one["disk_bytes"])
+        working, published = max(working, 2 * published + own), published + one["disk_bytes"]
     return _Open(
-        Job(name, 0, tuple(sorted(waits)), working, published),
+        Job(name, 0, tuple(sorted(waits)), working, published, max((run.processes for run in trained), default=1)),
         tuple((run, one["counted_flops"] * outlook.share_left(run)) for run, one in of),
         starts,
         tuple(one["parameters"] / run.processes for run, one in of if run.device == "cuda"),
@@ -144,6 +149,8 @@ def lines(found: Sequence[Launch], releases: bool, price: float | None = None) -
     heads = ("device", "rate", "hours", "chain", *(f"on {n}" for n in counts))
     yield from aligned([heads, *map(_row, found)], left=2)
     yield NOTE
+    if (team := found[0].team) > 1:
+        yield f"the largest run needs {team} devices at once (`processes`), for 1/{team} of its hours: never measured."
     if price is not None:
         yield f"price with {found[0].on.name}: {price * found[0].hours:,.0f}, at {price:g} an hour"
     for one in (one for one in found if one.too_large):
@@ -151,9 +158,10 @@ def lines(found: Sequence[Launch], releases: bool, price: float | None = None) -
     for place, word in enumerate(("released", "kept")):
         peaks = ", ".join(f"{short(of[place])}B on {n}" for n, of in found[0].peaks.items())
         here = ", as here" * (releases is (word == "released"))
-        yield f"disk at most, with {found[0].on.name} and weights {word}{here}: {peaks}"
+        yield f"disk at most, with {found[0].on.name} and weights {word}{here}: {peaks or f'needs {team} devices'}"
 
 
 def _row(one: Launch) -> Iterator[str]:
     yield from (one.on.name, one.on.said)
-    yield from (f"{hours:,.1f}" for hours in (one.hours, one.longest_chain, *one.until_done.values()))
+    yield from (f"{hours:,.1f}" for hours in (one.hours, one.longest_chain))
+    yield from (f"needs {one.team}" if hours is None else f"{hours:,.1f}" for hours in one.until_done.values())

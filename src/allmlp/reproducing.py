@@ -199,15 +199,16 @@ def shares(seconds: float, working: float, last_mile: float, cores: int) -> str:
     """Where the time of a call went. `working`: seconds of trainings and measures, each on one core.
 
     >>> print(shares(100, 160, 12, 2))  # doctest: +NORMALIZE_WHITESPACE
-    time after the install: 100 s; training and measuring 80 s (160 s of one core, on 2), last mile 12 s,
-    the rest 8 s, 8.0% (starts of processes, Snakemake, tokens, idle cores, comparing)
+    time after the install: 100 s; training and measuring 80 s (160 s of one core, on 2), last mile 12 s;
+    workflow overhead 8 s, 8.0% of the wall time (starts of processes, Snakemake, tokens, idle cores, comparing)
     """
     on_all = working / cores
     rest = seconds - on_all - last_mile
     return (
         f"time after the install: {seconds:.0f} s; training and measuring {on_all:.0f} s "
-        f"({working:.0f} s of one core, on {cores}), last mile {last_mile:.0f} s, the rest {rest:.0f} s, "
-        f"{rest / seconds:.1%} (starts of processes, Snakemake, tokens, idle cores, comparing)"
+        f"({working:.0f} s of one core, on {cores}), last mile {last_mile:.0f} s; "
+        f"workflow overhead {rest:.0f} s, {rest / seconds:.1%} of the wall time "
+        "(starts of processes, Snakemake, tokens, idle cores, comparing)"
     )
 
 

@@ -1,7 +1,7 @@
 """When jobs that wait for one another end on some devices, and the disk that they take meanwhile.
 
-List scheduling, as Snakemake works under `allmlp advance`: whenever a device is free, the first job in order whose
-inputs are there starts on it.
+List scheduling, as Snakemake works under `allmlp advance`: whenever devices are free, the first job in order that fits
+them and whose inputs are there starts. A large team can wait long for its devices.
 """
 
 import heapq
@@ -13,9 +13,10 @@ from graphlib import TopologicalSorter
 
 @dataclass(frozen=True)
 class Job:
-    """Runs trained and measured in one go on one device.
+    """Runs trained and measured in one go.
 
     `waits`: the jobs whose weights it reads. `working_bytes`: on the disk while it runs; `kept_bytes`: from its end on.
+    `devices`: that it occupies for all of its hours.
     """
 
     name: str
@@ -23,6 +24,12 @@ class Job:
     waits: tuple[str, ...] = ()
     working_bytes: float = 0
     kept_bytes: float = 0
+    devices: int = 1
+
+    @property
+    def device_hours(self) -> float:
+        """Hours of one device that it costs."""
+        return self.hours * self.devices
 
 
 @dataclass(frozen=True)
@@ -39,25 +46,37 @@ class Schedule:
 
 
 def simulate(jobs: Sequence[Job], devices: int) -> Schedule:
-    """Jobs in order of priority on equal devices. ValueError for jobs that wait for one another in a circle.
+    """Jobs in order of priority on equal devices.
+
+    ValueError for a job that needs more devices, and for jobs that wait for one another in a circle.
 
     >>> simulate([Job("parent", 2), Job("child", 1, ("parent",)), Job("other", 4)], devices=2).ends
     {'parent': 2.0, 'child': 3.0, 'other': 4.0}
     """
+    if (team := max(jobs, key=lambda job: job.devices, default=Job("", 0))).devices > devices:
+        raise ValueError(f"{team.name} needs {team.devices} devices")
     names = {job.name for job in jobs}
     waits = [set(job.waits) & names for job in jobs]
     ready = [number for number, of in enumerate(waits) if not of]  # sorted, so it is a heap
     running: list[tuple[float, int]] = []
-    starts, ends, now = {}, {}, 0.0
+    starts, ends, now, free = {}, {}, 0.0, devices
     readers = _readers(jobs)
     while ready or running:
-        while ready and len(running) < devices:
+        large = []
+        while ready and free:
             number = heapq.heappop(ready)
+            if jobs[number].devices > free:
+                large.append(number)
+                continue
+            free -= jobs[number].devices
             starts[jobs[number].name] = now
             heapq.heappush(running, (now + jobs[number].hours, number))
+        ready = sorted(ready + large)
         now = running[0][0]
         while running and running[0][0] == now:
-            ended = jobs[heapq.heappop(running)[1]].name
+            job = jobs[heapq.heappop(running)[1]]
+            ended = job.name
+            free += job.devices
             ends[ended] = now
             for number in readers[ended]:
                 waits[number].discard(ended)

@@ -107,7 +107,7 @@ def flipped(artifact: Artifact) -> Callable[[Trial], None]:
 def begun(trial: Trial) -> list[Path]:
     """Kill the training where it has states, or has ended and is not published. Returns the files of its folder."""
     folder = trial.folder / "work/runs" / trial.subject.runs["text"]
-    while not list(folder.glob("state-*.json")):
+    while not list(folder.glob("state-*.json")) and not (folder / "complete").is_file():
         number = trial.draw.randint(trial.changes() // 2, trial.changes() - 2)
         trial.aside(*trial.words, fault=injecting.at_change(number, injecting.die))
     return sorted(path for path in folder.iterdir() if path.name != "lock" and not path.name.startswith("."))

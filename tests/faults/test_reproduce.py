@@ -45,6 +45,8 @@ def test_everything_is_made_again_and_nothing_committed_changes(fresh: Path) -> 
     assert 0 < on_one_core / 2 < whole
     assert work == pytest.approx(on_one_core / 2, abs=1)
     assert work + last_mile + rest == pytest.approx(whole, abs=2), "rounded to seconds"
+    (share,) = re.findall(r"; workflow overhead \d+ s, (-?[0-9.]+)% of the wall time ", of_time)
+    assert float(share) == pytest.approx(100 * rest / whole, abs=100 / whole), "rounded to seconds"
     assert last.startswith("reproduced ")
     assert "every verdict as committed" in last
     assert "different" not in last

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ from allmlp.locks import hold
 from allmlp.run import Run
 from allmlp.tasks.copying import Copying
 from allmlp.training import checkpoint
+from allmlp.training.state import WorkFolder
 from allmlp.training.storage import read_manifest, write_json
 from allmlp.training.trained import TIMINGS, Trained
 from allmlp.training.twins import STATE
@@ -67,6 +69,22 @@ def test_a_published_run_is_described_and_every_file_has_its_digest() -> None:
     assert timing["seconds"] > 0
     last = max(run.folder.iterdir(), key=lambda path: path.stat().st_ctime_ns)
     assert last.name == "final.safetensors", "it says that the folder is complete"
+
+
+def test_no_state_outlives_the_training_in_its_work_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job's work folders stay until its last run is published: weights twice, but no states."""
+    monkeypatch.setenv("ALLMLP_SAVE_SECONDS", "0")
+    saved, save = [], WorkFolder.save
+
+    def noted(work: WorkFolder, *words: Any) -> None:
+        save(work, *words)
+        saved.append(len(list(work.folder.glob("state-*.safetensors"))))
+
+    monkeypatch.setattr(WorkFolder, "save", noted)
+    run = small()
+    checkpoint.produce(run)
+    assert saved[-1] == 2
+    assert not list((checkpoint.WORK / run.id).glob("state-*"))
 
 
 def test_a_run_is_trained_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """The open runs on each type of device: hours from measured or nominal rates, until when, and on how much disk."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -47,6 +48,18 @@ def test_released_weights_take_less_room_than_kept_ones(project: Path) -> None:
     for released, kept in found.peaks.values():
         assert 0 < released <= kept
         assert kept >= published
+
+
+def test_a_batch_takes_its_earlier_runs_twice_and_the_states_of_one(project: Path) -> None:
+    """Weights of 10 and of 100 bytes, each one file: 2 states of 30 bytes, then 20 bytes and 2 states of 300."""
+    runs = plan(project).runs[:2]
+    records = {
+        run.id: {"disk_bytes": size, "parameters": size / 4, "counted_flops": 1.0}
+        for run, size in zip(runs, (10, 100), strict=True)
+    }
+    opened = launching._open("batch", runs, records, (), 1)
+    assert (opened.batch.working_bytes, opened.batch.kept_bytes) == (20 + 100 + 600, 110)
+    assert launching._open("batch", runs[:1], records, (), 1).batch.working_bytes == 70
 
 
 Measured = Callable[[dict[str, object] | None], None]
@@ -120,6 +133,43 @@ def test_models_that_a_device_cannot_hold_are_counted(project: Path) -> None:
     )
     assert first.too_large == trained
     assert any("too little memory" in line for line in launching.lines([first], releases=True))
+
+
+def with_teams(project: Path, processes: int) -> Plan:
+    """The tests' own plan on GPUs, with the trainings of one study by teams."""
+    settings = project / "config/quadrature/smoke.yaml"
+    settings.write_text(settings.read_text() + f"    processes: {processes}\n")
+    return plan(project, device="cuda")
+
+
+def test_a_team_takes_its_devices_at_once(project: Path) -> None:
+    alone, (team, *_) = launches(plan(project, device="cuda"))[0], launches(with_teams(project, 4), devices=(2, 4, 8))
+    more = team.hours - alone.hours
+    assert 0 < more <= 2 * 3 * device_types.start_s() * len(plan(project).untrained) / 3600, "starts, of each process"
+    assert (alone.team, team.team) == (1, 4)
+    assert team.until_done[2] is None
+    assert team.peaks.keys() == {4, 8}
+    assert team.until_done[4] is not None
+    assert team.until_done[8] is not None
+    assert team.longest_chain <= team.until_done[8] <= team.until_done[4] < team.hours
+
+
+def test_too_few_devices_for_a_team_are_said_to_be_so(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    teams = with_teams(project, 8)
+    overview.show(teams, False, "table", devices=(4, 8), price=1.0)
+    said = capsys.readouterr().out
+    row = next(line for line in said.splitlines() if line.startswith("H100 "))
+    assert re.search(r" needs 8 +\d", row)
+    assert "the largest run needs 8 devices at once" in said
+    assert re.search(r"^disk at most, .*: [0-9.]+ \wB on 8$", said, re.MULTILINE)
+    overview.show(teams, False, "table", devices=(4,))
+    assert "weights kept, as here: needs 8 devices\n" in capsys.readouterr().out
+    overview.show(teams, False, "json", devices=(4, 8))
+    first = json.loads(capsys.readouterr().out)["devices"][0]
+    assert first["devices_at_least"] == 8
+    assert first["hours_until_done"]["4"] is None
+    overview.show(teams, False, "table", budget=100)
+    assert "the largest of them needs 8 devices at once" in capsys.readouterr().out
 
 
 def test_nothing_open_needs_no_device(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,22 @@ def test_a_job_does_not_wait_for_what_is_done() -> None:
     assert longest_chain([CHILD]) == 3
 
 
+def test_a_team_occupies_its_devices_at_once_and_waits_for_them() -> None:
+    team = Job("team", 2, devices=3)
+    assert team.device_hours == 6
+    schedule = simulate([Job("first", 1), team, Job("small", 2), Job("last", 1)], 3)
+    # `small` fits beside `first`, so the team waits for both, and `last` takes the third device before it
+    assert schedule.starts == {"first": 0, "small": 0, "last": 0, "team": 2}
+    assert schedule.hours == 4
+    assert simulate([team, Job("small", 2)], 4).hours == 2
+    assert longest_chain([team, Job("child", 1, ("team",))]) == 3
+
+
+def test_a_team_larger_than_all_devices_is_refused() -> None:
+    with pytest.raises(ValueError, match="team needs 8 devices"):
+        simulate([ALONE, Job("team", 2, devices=8)], 4)
+
+
 def test_a_circle_is_refused() -> None:
     with pytest.raises(ValueError, match="a waits for itself"):
         simulate([Job("a", 1, ("b",)), Job("b", 1, ("a",))], 2)
@@ -54,14 +70,15 @@ def test_weights_are_released_after_their_last_reader() -> None:
 
 
 @st.composite
-def plans(draw: st.DrawFn) -> list[Job]:
-    """Jobs in any order, each waiting for some of those that were made before it."""
+def plans(draw: st.DrawFn, team: int = 1) -> list[Job]:
+    """Jobs in any order, each waiting for some of those that were made before it. `team`: the largest one's devices."""
     jobs: list[Job] = []
     for number in range(draw(st.integers(1, 15))):
         names = [job.name for job in jobs]
         waits = draw(st.sets(st.sampled_from(names), max_size=3)) if names else ()
         size = draw(st.integers(0, 20))
-        jobs.append(Job(f"job{number}", draw(st.integers(1, 50)), tuple(waits), 2 * size, size))
+        hours, devices = draw(st.integers(1, 50)), draw(st.integers(1, team))
+        jobs.append(Job(f"job{number}", hours, tuple(waits), 2 * size, size, devices))
     return draw(st.permutations(jobs))
 
 
@@ -76,6 +93,19 @@ def test_the_end_lies_between_the_bounds_of_list_scheduling(jobs: list[Job], dev
         assert all(schedule.ends[one] <= start for one in job.waits)
         running = [one for one in jobs if schedule.starts[one.name] <= start < schedule.ends[one.name]]
         assert len(running) <= devices
+
+
+@given(plans(team=4), st.integers(4, 6))
+def test_teams_never_take_more_devices_than_there_are_and_none_waits_that_fits(jobs: list[Job], devices: int) -> None:
+    schedule = simulate(jobs, devices)
+    assert schedule.hours >= max(longest_chain(jobs), sum(job.device_hours for job in jobs) / devices)
+    for moment in {0.0, *schedule.ends.values()}:
+        running = [one for one in jobs if schedule.starts[one.name] <= moment < schedule.ends[one.name]]
+        free = devices - sum(one.devices for one in running)
+        assert free >= 0
+        waiting = [one for one in jobs if schedule.starts[one.name] > moment]
+        ready = [one for one in waiting if all(schedule.ends[name] <= moment for name in one.waits)]
+        assert all(one.devices > free for one in ready)
 
 
 @given(plans(), st.integers(1, 6))

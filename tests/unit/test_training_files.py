@@ -10,6 +10,7 @@ import torch
 from allmlp import models, paths
 from allmlp.errors import UserError
 from allmlp.run import Run
+from allmlp.training import state
 from allmlp.training.state import WorkFolder, tensors_of
 from allmlp.training.storage import load_tensors, read_manifest, read_tensors, write_json, write_tensors
 from allmlp.training.trained import TIMINGS, Trained
@@ -136,6 +137,38 @@ def test_the_two_newest_states_are_kept(here: Path) -> None:
     (here / "work/state-9.safetensors").unlink()
     work.save(11, tensors_of(*trained), 0.0, {})
     assert names(here / "work") == [f"state-{step}.{end}" for step in (10, 11) for end in ("json", "safetensors")]
+
+
+def test_only_one_state_stays_while_the_next_is_written(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work, trained, there = WorkFolder(here / "work"), training(1), []
+
+    def noted(path: Path, tensors: dict[str, torch.Tensor]) -> str:
+        there.append(names(here / "work"))
+        return write_tensors(path, tensors)
+
+    monkeypatch.setattr(state, "write_tensors", noted)
+    for step in (2, 9, 9, 10):
+        work.save(step, tensors_of(*trained), 0.0, {})
+    for left in (".state-11.safetensors.host.1", "state-11.safetensors"):  # of kills
+        (here / "work" / left).touch()
+    work.save(12, tensors_of(*trained), 0.0, {})
+    assert there == [
+        [f"state-{step}.{end}" for step in of for end in ("json", "safetensors")] for of in ((), (2,), (9,), (10,))
+    ]
+
+
+@pytest.mark.parametrize("step", [3, 7])
+def test_a_damaged_newer_state_goes_and_the_one_that_was_read_stays(here: Path, step: int) -> None:
+    work, trained = WorkFolder(here / "work"), training(1)
+    logged(work, 5)
+    for at in (2, 5):
+        work.save(at, tensors_of(*trained), 0.0, {})
+    (here / "work/state-5.json").write_bytes(b"{")
+    again = WorkFolder(here / "work")
+    again.restore(*training(0))
+    again.save(step, tensors_of(*trained), 0.0, {})
+    left = {path.stem for path in (here / "work").glob("state-*")}
+    assert left == {"state-2", f"state-{step}"}
 
 
 @pytest.mark.parametrize("damaged", ["state-4.json", "state-4.safetensors"])

@@ -1,7 +1,9 @@
 """The Slurm profile, with real daemons: two nodes of two pretended GPUs each."""
 
 import importlib
+import os
 import re
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 from allmlp import measured, measuring, studies
+from allmlp.locks import holder
 from tests.conftest import call, edit, environment, only, small_clone
 from tests.workflow.asking import contents
 from tests.workflow.slurm import MissingError, Slurm, running
@@ -238,4 +241,29 @@ def test_preempted_jobs_and_those_of_a_lost_node_are_requeued(
         slurm.ask("scontrol", "update", f"nodename={lost}", "state=resume")
     assert [(job["JobState"], job["Restarts"]) for job in jobs(slurm, clone)] == [("COMPLETED", "1")] * 2
     assert all(went_on(clone, seed) >= steps for seed, steps in enumerate(done)), "nothing was lost"
+    assert contents(clone / "results/checkpoints") == undisturbed
+
+
+def test_a_job_out_of_time_saves_its_state_and_is_repeated(
+    slurm: Slurm, clone: Path, undisturbed: dict[str, bytes]
+) -> None:
+    """Slurm looks at the limits every half minute. Until then the training is halted, and two seconds longer, as if its
+    state were so large."""
+    ended: list[str] = []
+
+    def out_of_time(job: dict[str, str]) -> None:
+        found = holder(next(clone.glob("work/runs/*-seed0-*/lock")))
+        assert found, "it had ended"
+        os.kill(found["pid"], signal.SIGSTOP)
+        slurm.ask("scontrol", "update", f"jobid={job['JobId']}", "endtime=now")
+        soon(lambda: job["JobId"] not in slurm.jobs())
+        time.sleep(2)
+        os.kill(found["pid"], signal.SIGCONT)
+        ended.append(job["JobId"])
+
+    with training(slurm, clone):
+        (done,) = in_the_middle(slurm, clone, out_of_time)
+    first, *_, again = [job for job in jobs(slurm, clone) if rule(job) == "train_quadrature_1"]
+    assert (first["JobId"], first["JobState"], again["JobState"]) == (ended[0], "TIMEOUT", "COMPLETED")
+    assert went_on(clone, 0) >= done, "nothing was lost"
     assert contents(clone / "results/checkpoints") == undisturbed

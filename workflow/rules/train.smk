@@ -1,4 +1,5 @@
 # One rule per batch of runs that are still to be trained: short ones share a process. `allmlp advance` says which first.
+# A shell that a signal ends has Slurm kill the training in the middle of saving its state: with the trap it waits.
 for batch in plan.untrained:
     rule:
         name:      f"train_{batch.name}"
@@ -11,4 +12,4 @@ for batch in plan.untrained:
         resources: gpu=batch.gpus, mem_mb=batch.memory_mb
         retries:   0 if workflow.remote_exec else getattr(workflow.execution_settings, "retries", 0) or 1  # not once more inside a job
         message:   f"train {batch.title}"
-        shell:     "allmlp train {params.runs} {plan.arguments} >> {log} 2>&1 || {{ tail -n 3 {log} >&2; false; }}"
+        shell:     "trap : TERM USR1; allmlp train {params.runs} {plan.arguments} >> {log} 2>&1 || {{ tail -n 3 {log} >&2; false; }}"

@@ -24,7 +24,7 @@ from allmlp.training.environment import provenance
 from allmlp.training.exhausted import memory_named
 from allmlp.training.loop import Training
 from allmlp.training.relatives import chosen, continued
-from allmlp.training.state import tensors_of
+from allmlp.training.state import WorkFolder, tensors_of
 from allmlp.training.storage import MANIFEST, read_manifest, write_json
 from allmlp.training.team import ALONE, Alone
 from allmlp.training.trained import TIMINGS, Trained
@@ -53,6 +53,7 @@ def produce_stack(runs: Sequence[Run], team: Alone = ALONE) -> None:
         _train([run for run in left if not _is_sealed(folders[run.id])], team)
         if team.leads:
             for run in left:
+                WorkFolder(folders[run.id]).forget()
                 _publish(folders[run.id], run.folder)
         team.wait()
 

@@ -136,13 +136,17 @@ class Training:
             fused=True,
         )
         self.held_out = self.task.validation()
-        found = self.work.restore(self.model, self.optimiser)
-        self.step: int = found["step"] if found else 0
+        self.restore()
         if list(team.agreed([self.step, -self.step])) != [self.step, -self.step]:
             raise UserError(f"{work}: the processes do not see the same saved states in it. Run again a little later.")
+        self.diverged = False
+
+    def restore(self, latest: float = math.inf) -> None:
+        """Go on from the newest saved state, of at most `latest` updates."""
+        found = self.work.restore(self.model, self.optimiser, latest)
+        self.step: int = found["step"] if found else 0
         self.seconds: float = found["seconds"] if found else 0.0
         self.kept: dict[str, str] = found["kept"] if found else {}
-        self.diverged = False
 
     def _validation_loss(self) -> float | None:
         return validation_loss(self.loss, self.held_out, self.run.device, self.team)

@@ -32,6 +32,10 @@ def stacks(runs: Sequence[Run]) -> Iterator[list[Run]]:
 
 def train(trainings: Sequence[Training]) -> None:
     """Train the runs of a stack to their ends: those that are at the same step together."""
+    least = min(training.step for training in trainings)
+    for training in trainings:
+        if training.step > least and least in training.work.steps():  # a kill came while the states were saved
+            training.restore(least)
     for step in sorted({training.step for training in trainings}):
         together = [training for training in trainings if training.step == step]
         if len(together) > 1 and not _draws(together[0].model):

@@ -1,9 +1,11 @@
 """The resumable state of a running training, in work/<run id>/: weights, optimiser, step, log.
 
-Two states are kept: if the newer one is damaged, or the log before it, the older one is used.
+Two states are kept: if the newer one is damaged, or the log before it, the older one is used. While a new one is
+written there is one before it, so that a large model needs the room of two.
 """
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -34,26 +36,41 @@ class WorkFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._whole: int | None = None  # the step of the state that was written or read last
         folder.mkdir(parents=True, exist_ok=True)
 
     def save(self, step: int, tensors: dict[str, torch.Tensor], seconds: float, kept: dict[str, str]) -> None:
         """Save `tensors_of` a training before update number `step`; `kept`: sha256 of the weights kept so far."""
+        if step == self._whole:
+            return
+        self._keep_only(self._whole)  # if there is a later one, it is damaged
         digest = write_tensors(self.folder / f"state-{step}.safetensors", tensors)
         log = self.folder / LOG
         if log.is_file():
             sync(log)
         said = saved.described(step, digest, seconds, kept, log.read_bytes() if log.is_file() else b"")
         write_json(self.folder / f"state-{step}.json", said)
-        for old in self._steps()[:-2]:
-            (self.folder / f"state-{old}.json").unlink()
-            (self.folder / f"state-{old}.safetensors").unlink(missing_ok=True)
+        self._whole = step
 
-    def _steps(self) -> list[int]:
+    def forget(self) -> None:
+        """Remove all states, of a training that has ended: its folder stays until its whole job has."""
+        self._keep_only(None)
+
+    def _keep_only(self, step: int | None) -> None:
+        """Remove all other states, and what a kill left of them."""
+        for path in sorted(self.folder.glob("*state-*")):  # a description before what it describes
+            if path.stem != f"state-{step}":
+                path.unlink()
+
+    def steps(self) -> list[int]:
+        """The steps of the states that are here, damaged ones too."""
         return sorted(int(path.stem.removeprefix("state-")) for path in self.folder.glob("state-*.json"))
 
-    def restore(self, model: torch.nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Any] | None:
-        """Load the newest undamaged state into model and optimiser. None if there is none."""
-        for step in reversed(self._steps()):
+    def restore(
+        self, model: torch.nn.Module, optimiser: torch.optim.Optimizer, latest: float = math.inf
+    ) -> dict[str, Any] | None:
+        """Load the newest undamaged state, of step `latest` at most, into model and optimiser. None without one."""
+        for step in (one for one in reversed(self.steps()) if one <= latest):
             try:
                 found = saved.read(self.folder, step)
                 tensors = read_tensors(self.folder / f"state-{step}.safetensors", found["sha256"], BACK)
@@ -67,6 +84,7 @@ class WorkFolder:
             model.load_state_dict({name: placed(one, own.get(name, one)) for name, one in weights.items()})
             self._restore_optimiser(optimiser, tensors)
             self._cut_log(step)
+            self._whole = step
             return found
         self._cut_log(0)
         return None
