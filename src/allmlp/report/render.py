@@ -12,7 +12,7 @@ from markupsafe import Markup
 from allmlp import artifacts, paths, studies
 from allmlp.errors import UserError, warn
 from allmlp.paths import REPORT
-from allmlp.report import answer, claims, selection
+from allmlp.report import answer, claims, leading, selection
 from allmlp.report.draw import FIGURES
 from allmlp.report.headings import shown
 from allmlp.report.interactive import curves, memory, neurons, playground
@@ -184,6 +184,7 @@ def _study(study: str, number: str, selected: dict[str, Any], verdicts: dict[str
         "here": answer.here(runs[runs.study == study], corpora) if len(runs) else {},
         "figures": figures,
         "tables": tables,
+        "lead": leading.of(tables),
         "spent": _spent(study, runs, corpora),
     }
 
