@@ -123,6 +123,16 @@ def test_what_was_run_here_is_counted_from_the_runs() -> None:
     assert answer.here(rows.iloc[:0], CORPORA) == {}
 
 
+def test_what_was_run_of_each_scale_is_counted_in_the_order_of_the_scales() -> None:
+    rows = pd.read_csv(PROJECT / "results/tables/runs.csv", dtype=str, keep_default_na=False)
+    some = pd.concat(
+        [rows[rows["scale"] == scale].head(n) for scale, n in (("english", 3), ("long", 1), ("laptop", 2))]
+    )
+    some["seconds"] = "3600"
+    assert answer.scales(some) == {"laptop": "2 runs, 2 h", "long": "1 run, 1 h"}
+    assert answer.scales(some.head(0)) == {}
+
+
 def test_figures_stand_in_the_order_of_the_paper_and_own_ones_last() -> None:
     ledger = ["009-1", "009-2", "009-own-1"]
     figures = [

@@ -13,7 +13,7 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from allmlp import known, models, tasks
+from allmlp import known, models, studies, tasks
 from allmlp.errors import UserError
 from allmlp.models.attention import SoftmaxAttention, Transformer
 from allmlp.plan import Context, load_plan
@@ -299,3 +299,8 @@ def test_measures_of_a_run(planning: Any, tmp_path: Any, monkeypatch: pytest.Mon
     assert len(table) == len(models.REGISTRY) * len(TASKS)
     for module, rows in ((score, score.measure(trained)), (abilities, table), (resources, resources.measure(trained))):
         assert list(rows.columns) == list(module.COLUMNS)
+
+
+def test_every_name_of_the_matrix_is_explained(planning: Any) -> None:
+    families = planning("workstation")[0].families
+    assert list(studies.about("crossover")["terms"]) == ["1.00", *TASKS, *families]

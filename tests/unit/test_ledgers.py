@@ -139,6 +139,7 @@ ABOUT = f"paper: P\nauthors: we\nquestion: Why?\nslice: Here.\nheadlines:\n  cla
             r"headlines.partly has \{helt\}. Braces may name held",
         ),
         (f"{ABOUT}ran: {{steps: many}}", "ran holds a text for each of parameters, .* Wrong: device, hours"),
+        (f"{ABOUT}terms: {{recall: []}}", "terms holds a text for each of recall. Wrong: recall"),
     ],
 )
 def test_a_wrong_sentence_of_a_study_is_one_message(

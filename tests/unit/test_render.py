@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -46,6 +47,24 @@ def test_a_claim_that_is_not_blind_says_so_in_its_row_and_no_other_does() -> Non
     assert "not blind" in said({"blind": False, "seen": "first results"})
     assert "seen before the rule: first results" in said({"blind": False, "seen": "first results"})
     assert not said({"id": "000-1"}).strip()
+
+
+def test_what_levelled_says_of_a_verdict_stands_beside_it() -> None:
+    parts: Any = templates().get_template("parts.html.j2").module
+    known, unknown = ({"level": 0, "of": 5, "unknown": n, "steps": [40, 40]} for n in (0, 5))
+    assert parts.level(known) == "0/5 runs level"
+    assert parts.level(unknown) == "?/5 runs level"
+    lengths = "The verdict is about trainings of that length"
+    for found, said in (
+        (known, "0 of 5 runs have levelled off"),
+        (unknown, "whether 5 runs levelled off is not known"),
+    ):
+        ending = parts.ending({"levelled": found})
+        assert f"After 40 steps: {said}" in ending
+        assert lengths in ending
+    assert lengths not in parts.ending({"levelled": {**known, "level": 5}})
+    assert "Runs level" in parts.about_levels([{"verdict": {"levelled": known}}])
+    assert not parts.about_levels([{"verdict": {"levelled": None}}, {"verdict": {}}]).strip()
 
 
 def test_a_page_that_is_too_large_is_written_and_said(

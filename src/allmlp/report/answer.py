@@ -11,6 +11,7 @@ import pandas as pd
 
 from allmlp import paths, studies, yamlfile
 from allmlp.errors import UserError
+from allmlp.strict import SCALES
 
 TRAINED, DERIVED = "trained", "derived"
 BASES = {TRAINED: "what was trained", DERIVED: "what follows from a formula, a count or the code"}
@@ -139,6 +140,16 @@ def here(runs: pd.DataFrame, corpora: Mapping[str, Any]) -> dict[str, str]:
         "device": "; ".join(devices),
         "runs": f"{len(runs):,}",
         "seeds": str(runs["seed"].nunique()),
+    }
+
+
+def scales(runs: pd.DataFrame) -> dict[str, str]:
+    """Scale -> what was run of it, of the rows of runs.csv: `1,577 runs, 8.5 h`. Recorded results are left out."""
+    of_scales = {scale: runs[runs["scale"] == scale] for scale in SCALES} if len(runs) else {}
+    return {
+        scale: f"{found['runs']} run{'s' * (found['runs'] != '1')}, {found['hours']} h"
+        for scale, rows in of_scales.items()
+        if (found := here(rows, {}))
     }
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from allmlp import artifacts, paths, studies
 from allmlp.errors import UserError, warn
 from allmlp.paths import REPORT
-from allmlp.report import answer, claims, selection
+from allmlp.report import answer, claims, leading, selection
 from allmlp.report.draw import FIGURES
 from allmlp.report.headings import shown
 from allmlp.report.interactive import curves, memory, neurons, playground
@@ -170,6 +170,7 @@ def _study(study: str, number: str, selected: dict[str, Any], verdicts: dict[str
         "name": study,
         "number": number,
         "notes": "",
+        "terms": {},
         **studies.about(study),
         "errata": studies.ledger(study, "errata"),
         "inventory": _inventory(study, figures, tables),
@@ -183,6 +184,7 @@ def _study(study: str, number: str, selected: dict[str, Any], verdicts: dict[str
         "here": answer.here(runs[runs.study == study], corpora) if len(runs) else {},
         "figures": figures,
         "tables": tables,
+        "lead": leading.of(tables),
         "spent": _spent(study, runs, corpora),
     }
 
@@ -200,6 +202,7 @@ def content() -> dict[str, Any]:
         "bar_names": answer.BARS,
         "bases": answer.BASES,
         "synthetic": answer.SYNTHETIC,
+        "scales": answer.scales(_csv(TABLES / "runs.csv")),
         "total": {verdict: sum(study["counts"][verdict] for study in of_studies) for verdict in VERDICTS},
         "total_bars": {bar: sum(study["bars"][bar] for study in of_studies) for bar in answer.BARS},
         "moved": moved(rows, before()),

@@ -106,8 +106,8 @@ def verdict(study: str, test: str) -> Callable[..., Any]:
 
 
 def about(study: str) -> dict[str, Any]:
-    """What a study's about.yaml says: ABOUT, `headlines` (`claim` and SAYS), and where they are there `notes` and
-    `ran` (RAN). UserError for what is missing or unknown.
+    """What a study's about.yaml says: ABOUT, `headlines` (`claim` and SAYS), and where they are there `notes`, `ran`
+    (RAN) and `terms` (name -> what it means). UserError for what is missing or unknown.
     """
     path = _folder(study) / "about.yaml"
     found = yamlfile.plain(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -119,6 +119,7 @@ def about(study: str) -> dict[str, Any]:
     _refuse_other_keys(path, "headlines", found["headlines"], ("claim", *SAYS))
     if "ran" in found:
         _refuse_other_keys(path, "ran", found["ran"], RAN)
+    _refuse_other_keys(path, "terms", terms := found.get("terms") or {}, tuple(terms))
     for name in SAYS:
         if unknown := set(re.findall(r"\{(.*?)\}", found["headlines"][name])) - set(FILLED):
             raise UserError(
