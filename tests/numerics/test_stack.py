@@ -102,6 +102,22 @@ def test_a_stack_that_was_stopped_and_killed_ends_with_the_bits_of_one_that_was_
     assert [digests(run) for run in runs] == files
 
 
+def test_a_kill_between_the_states_of_a_stack_brings_all_back_to_the_same_step(tmp_path: Path) -> None:
+    begun = trainings(seeds("transformer", 6), tmp_path)
+    for members in (begun, begun[:2]):  # those whose state is saved before the kill
+        for training in begun:
+            training.log(training.update(), None)
+        for training in members:
+            training.save()
+    again = trainings(seeds("transformer", 6), tmp_path)
+    assert [training.step for training in again] == [2, 2, 1]
+    stack.train(again)
+    first = again[0].work.log()
+    assert [training.work.log().step.tolist() for training in again] == [list(range(6))] * 3
+    (alone := Training(again[0].run, tmp_path / "alone")).train()
+    assert abs(first.loss - alone.work.log().loss).max() < 1e-5
+
+
 def test_runs_at_different_steps_are_trained_with_those_at_the_same_step(tmp_path: Path) -> None:
     runs = seeds("transformer", 12)
     begun = trainings(runs, tmp_path)
