@@ -106,6 +106,7 @@ def test_what_was_run_here_is_counted_from_the_runs() -> None:
             "steps_done": ["10", "10"],
             "corpus": ["tales", ""],
             "seconds": ["3600", ""],
+            "device": ["cpu", "cpu"],
             "threads": ["1", "2"],
             "hardware": ["Box", ""],
             "seed": ["0", "0"],
@@ -120,6 +121,8 @@ def test_what_was_run_here_is_counted_from_the_runs() -> None:
         "runs": "2",
         "seeds": "1",
     }
+    card = rows.assign(device="cuda", hardware="Card")
+    assert answer.here(card, CORPORA)["device"] == "one Card"
     assert answer.here(rows.iloc[:0], CORPORA) == {}
 
 

@@ -121,17 +121,17 @@ def span(values: Iterable[float]) -> str:
     return large(least) if least == most else f"{large(least)} to {large(most)}"
 
 
+def _device(kind: str, threads: str, hardware: str) -> str:
+    return f"one {hardware}" if kind == "cuda" else f"{threads} thread{'s' * (threads != '1')} of {hardware}"
+
+
 def here(runs: pd.DataFrame, corpora: Mapping[str, Any]) -> dict[str, str]:
     """What was run here, of these rows of runs.csv: the same keys as `ran`, and runs and seeds. Empty without runs."""
     if not len(runs):
         return {}
     hours = pd.to_numeric(runs["seconds"], errors="coerce").sum() / 3600
-    devices = sorted(
-        {
-            f"{row.threads} thread{'s' * (row.threads != '1')} of {row.hardware}"
-            for row in runs[runs["hardware"] != ""].drop_duplicates(["threads", "hardware"]).itertuples()
-        }
-    )
+    named = runs[runs["hardware"] != ""].drop_duplicates(["device", "threads", "hardware"])
+    devices = sorted({_device(*row) for row in named[["device", "threads", "hardware"]].itertuples(index=False)})
     return {
         "parameters": span(pd.to_numeric(runs["parameters"])),
         "steps": span(pd.to_numeric(runs["steps_done"])),

@@ -163,6 +163,7 @@ def _study(study: str, number: str, selected: dict[str, Any], verdicts: dict[str
         item["networks"] = playground.of(study, item["name"])
         item["neurons"] = neurons.of(study, item["name"], corpora)
         item["memory"] = memory.of(study, item["name"])
+        item["beyond"] = bool(item["claims"]) and not item["paper"] and all(map(studies.is_own, item["claims"]))
     for row in rows:
         row["figures"] = [item for item in figures if row["id"] in item["claims"]]
     counts = Counter(row["verdict"]["verdict"] for row in rows if not studies.is_own(row["id"]))
