@@ -104,6 +104,7 @@ WHY_NOT = {
     "allmlp doctor --gpu": "tests/unit/test_gpu_check.py runs it",
     "make gpu-check": "the same and benchmarks/gpu.py",
     "python benchmarks/rates.py --write": "needs an idle machine",
+    "python benchmarks/page.py --write": "needs an idle machine and Chromium",
     "python benchmarks/gigabytes.py --gigabytes 0.1 1 --write": MINUTES,
     "PYTHONPATH=src python -m allmlp advance --minutes 60": ELSEWHERE,
     "PYTHONPATH=src python -m allmlp pack back.bundle": ELSEWHERE,

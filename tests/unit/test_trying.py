@@ -3,11 +3,12 @@
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from allmlp import models
 from allmlp.errors import UserError
-from allmlp.trying import causal, loading
+from allmlp.trying import causal, loading, table
 from tests.conftest import PROJECT, call, git, small_clone
 
 PAGE = (PROJECT / "docs/tutorial.md").read_text(encoding="utf-8")
@@ -83,6 +84,20 @@ def test_a_scalar_parameter_is_audited_too(tmp_path: Path) -> None:
     file.write_text(f"{scaled}self.out(x) + self.scale * x.flip(1)\n")  # as it begins, it multiplies the leak by zero
     with pytest.raises(UserError, match="not causal"):
         check(file)
+
+
+def tried(task: str, needs: float, steps: int) -> table.Tried:
+    """Ten steps are the whole budget, and `needs` seconds of training."""
+    row = {"task": task, "column": "mine", "part": "trained", "seed": 0, "skill_1": 0.5, "run": "r", "diverged": False}
+    return table.Tried(task, pd.DataFrame([row]), steps, 10, 1000, needs)
+
+
+def test_too_few_minutes_are_answered_with_those_that_would_do() -> None:
+    both = [tried("copying", 100, steps=10), tried("recall", 300, steps=4)]
+    said = list(table.lines({"score": pd.DataFrame()}, both, "mine", "laptop"))
+    assert said[-2] == "copying: 10 steps, the whole budget of operations that each row of laptop had"
+    assert said[-1].startswith("recall: 4 of 10 steps, 40% of the other rows' operations, so not comparable. ")
+    assert said[-1].endswith("give --minutes 11, or --task recall --minutes 6")
 
 
 def test_the_example_of_the_page_is_tried_and_git_stays_clean(tmp_path: Path) -> None:

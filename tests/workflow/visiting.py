@@ -15,9 +15,11 @@ SCREEN = 800  # pixels
 
 
 class Visit:
-    """The page in a window, with what it asked for and complained about."""
+    """The page in a window, with what it asked for and complained about. `slower`: so many times as slow a CPU."""
 
-    def __init__(self, browser: Any, file: Path, fragment: str = "", **window: Any) -> None:
+    def __init__(
+        self, browser: Any, file: Path, fragment: str = "", slower: int = 1, before: str = "", **window: Any
+    ) -> None:
         self.context = browser.new_context(**window)
         self.context.set_default_timeout(120_000)  # of a machine that trains beside
         self.page = self.context.new_page()
@@ -26,10 +28,27 @@ class Visit:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        if before:
+            self.page.add_init_script(before)
+        self.context.new_cdp_session(self.page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
         self.page.goto(f"file://{file}{fragment}")
 
     def of(self, script: str) -> Any:
         return self.page.evaluate(script)
+
+    def violations(self, within: str = "document") -> list[dict[str, Any]]:
+        """What axe-core finds there, of any weight; the test is skipped without axe-core."""
+        axe = pytest.importorskip("axe_playwright_python", reason="needs `pip install axe-playwright-python`")
+        self.page.add_script_tag(path=f"{axe.__path__[0]}/axe.min.js")
+        found: list[dict[str, Any]] = self.of(
+            f"axe.run({within}, {{resultTypes: ['violations']}}).then(found => found.violations)"
+        )
+        return found
+
+    def without_insides(self) -> "Visit":
+        """Of a picture only its name and description stay: the many elements inside would be walked by axe."""
+        self.of("document.querySelectorAll('svg > :not(desc)').forEach(one => one.remove())")
+        return self
 
 
 def started() -> Iterator[Any]:

@@ -19,7 +19,7 @@ from allmlp.report.interactive import curves, memory, neurons, playground
 from allmlp.report.moved import before, moved
 from allmlp.report.planned_power import POWER
 from allmlp.report.printing import print_page
-from allmlp.report.saving import element
+from allmlp.report.saving import VIEW_BOX, element
 from allmlp.report.tabulate import TABLES
 from allmlp.studies.levelling import LIMIT
 
@@ -27,7 +27,6 @@ PDF = Path("results/report.pdf")
 LARGEST = 8_000_000  # bytes: a page that opens at once; git keeps every version, compressed to a sixth
 VERDICTS = ("reproduced", "partly", "contradicted", "undecided", "not testable at this scale", "not run")
 MEAN = re.compile(r"mean [-+.\de]+[^,;:]*, [\d.]+ % t interval [-+.\de]+ to [-+.\de]+, n = \d+")
-VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ')
 NARROW, ENLARGED = 460, 1.3  # units of a view box: a figure below is shown at most so much larger than it was drawn
 LONGEST = 20  # rows of a table that are shown before it is unfolded
 

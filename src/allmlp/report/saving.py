@@ -2,6 +2,7 @@
 
 import html
 import io
+import math
 import re
 from pathlib import Path
 
@@ -28,6 +29,9 @@ POINTS = re.compile(r'(?:(<use href="[^"]*" x="[^"]*" y="[^"]*") (style="[^"]*")
 BLANK = re.compile(r"(?<=[:;]) ")
 TEXT = re.compile(r"<!--.*?-->|(?<=>)[^<>]+(?=<)", re.DOTALL)
 UNWRITABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML, even escaped
+VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+FONT = re.compile(r"font-size:([\d.]+)px")
+READABLE = 9  # pixels
 METADATA = re.compile(r"<metadata>.*?</metadata>\s*", re.DOTALL)
 
 
@@ -52,13 +56,27 @@ def save(figure: Figure, file: Path, runs: list[str]) -> None:
 def element(file: Path, name: str, title: str = "") -> str:
     """The <svg> element of a figure's file, for a page, as an image with a `title` and its description.
 
-    Its ids and classes begin with `name`, so that a page can hold many.
+    Its ids and classes begin with `name`, so that a page can hold many. It carries its `shape`.
     """
     svg = METADATA.sub("", (text := file.read_text(encoding="utf-8"))[text.index("<svg") :])
-    said = {"role": "img", "aria-label": title, "aria-describedby": f"{name}-said"}
+    said = {"role": "img", "aria-label": title, "aria-describedby": f"{name}-said", "style": shape(svg)}
     attributes = "".join(f' {key}="{html.escape(value)}"' for key, value in said.items())
     svg = svg.replace("<desc>", f'<desc id="{name}-said">', 1).replace("<svg", f"<svg{attributes}", 1)
     return re.sub(r'(["#.])f-(?=\d)', rf"\1{name}-", svg)
+
+
+def shape(svg: str) -> str:
+    """What a page must know of a drawing: its ratio, so that it can be laid out before it is drawn, and the least width
+    at which all its text has READABLE pixels.
+
+    >>> shape('<svg viewBox="0 0 504 187.2"><style>.f-0{font-size:8.8px}.f-1{font-size:6px}</style></svg>')
+    'aspect-ratio:504/187.2;--readable:756px'
+    """
+    size, letters = VIEW_BOX.search(svg), [float(found) for found in FONT.findall(svg)]
+    if size is None:
+        return ""
+    readable = f";--readable:{math.ceil(READABLE / min(letters) * float(size[1]))}px" if letters else ""
+    return f"aspect-ratio:{size[1]}/{size[2]}{readable}"
 
 
 def _lay_out(figure: Figure) -> None:

@@ -141,7 +141,8 @@ def _trained(settings: Settings, context: Context, cell: Cell, seconds: float) -
             checkpoint.produce(run)
             checkpoint.forget(run)
     rows = [_scored(run) for run in runs if run.labels["part"] == "trained"]
-    return Tried(cell.row.name, pd.concat(rows, ignore_index=True), min(paid, steps), steps, cell.flops)
+    scores, needs = pd.concat(rows, ignore_index=True), steps * share * of_step
+    return Tried(cell.row.name, scores, min(paid, steps), steps, cell.flops, needs)
 
 
 def _seconds_of_step(run: Run) -> float:

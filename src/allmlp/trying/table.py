@@ -1,5 +1,6 @@
 """The skills of a tried mixer beside the committed ones: a table, and the crossover's matrix."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from allmlp.studies.crossover.figures import matrix
 from allmlp.studies.seeds import over_seeds
 
 HEADS = ("task", "architecture", "skill", "95 % interval", "seeds", "operations")
+SPARE = 1.1  # of the minutes that are said: the next steps may be slower than those that were timed
 
 
 class Tried(NamedTuple):
@@ -24,6 +26,7 @@ class Tried(NamedTuple):
     steps: int
     whole: int
     flops: int  # counted operations of a step
+    needs: float  # seconds of all its trainings with the whole budget, by the steps timed here
 
     @property
     def share(self) -> float:
@@ -45,7 +48,7 @@ def lines(committed: dict[str, pd.DataFrame], tried: list[Tried], name: str, sca
     if committed["score"].empty:
         yield f"of scale {scale} nothing is committed to compare with"
     for one in tried:
-        yield _budget(one, scale)
+        yield _budget(one, scale, minutes(tried))
         for run in one.rows.loc[one.rows["diverged"], "run"].unique():
             yield f"{run}: diverged, its skill is that of the weights before"
 
@@ -65,13 +68,19 @@ def _row(row: dict[Any, Any], tried: Tried, name: str) -> tuple[str, ...]:
     return (row["task"], named, f"{row['mean']:.3f}", interval, str(row["n"]), f"{spent:.2g}")
 
 
-def _budget(tried: Tried, scale: str) -> str:
+def minutes(tried: list[Tried]) -> int:
+    """What --minutes must be so that each task, with an equal part of them, gets its whole budget."""
+    return math.ceil(SPARE * len(tried) * max(one.needs for one in tried) / 60)
+
+
+def _budget(tried: Tried, scale: str, needed: int) -> str:
     """What the trainings of a task cost, beside those that are committed."""
     if tried.steps == tried.whole:
         return f"{tried.task}: {tried.steps:,} steps, the whole budget of operations that each row of {scale} had"
     return (
         f"{tried.task}: {tried.steps:,} of {tried.whole:,} steps, {tried.share:.0%} of the other rows' operations, so "
-        "not comparable. They kept no learning curve to cut, and their rate had not decayed there: give more --minutes"
+        f"not comparable. They kept no learning curve to cut, and their rate had not decayed there: give --minutes "
+        f"{needed:,}, or --task {tried.task} --minutes {minutes([tried]):,}"
     )
 
 
