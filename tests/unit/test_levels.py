@@ -93,12 +93,14 @@ def test_the_page_says_how_many_and_after_how_many_steps(monkeypatch: pytest.Mon
     monkeypatch.chdir(PROJECT)
     parts = templates().get_template("parts.html.j2").module
     said = {"levelled": {"level": 1, "of": 6, "unknown": 2, "steps": [150, 1500]}}
-    assert "After 150 to 1,500 steps: 1 of 6 runs have levelled off, not known of 2." in parts.ending(said)
+    assert "After 150 to 1,500 steps: 1 of 6 runs have levelled off, not known of 2, tested too seldom" in parts.ending(
+        said
+    )
     assert "3 of 6 runs not levelled off" in parts.still_moving(said)
     one = {"levelled": {"level": 1, "of": 1, "unknown": 0, "steps": [150, 150]}}
     assert "After 150 steps: 1 of 1 run has levelled off." in parts.ending(one)
     none = {"levelled": {"level": 0, "of": 6, "unknown": 6, "steps": [150, 150]}}
-    assert "After 150 steps: whether 6 runs levelled off is not known." in parts.ending(none)
+    assert "After 150 steps: whether 6 runs levelled off is not known, tested too seldom" in parts.ending(none)
     assert not parts.still_moving(none).strip()
     for nothing in ({"levelled": None}, {}):
         assert not (parts.ending(nothing) + parts.still_moving(nothing)).strip()
