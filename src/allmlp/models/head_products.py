@@ -13,7 +13,7 @@ from torch.nn import functional as F
 Blocks = Sequence[tuple[slice, slice]]  # rows of output tokens, and the input tokens that they read
 
 
-def product(wide_BSHP: Tensor, lower_HKTS: Tensor, bias_HT: Tensor | None, blocks: Blocks) -> Tensor:
+def head_product(wide_BSHP: Tensor, lower_HKTS: Tensor, bias_HT: Tensor | None, blocks: Blocks) -> Tensor:
     """(B, T, H, F), contiguous."""
     (B, _, H, P), (_, K, T, _) = wide_BSHP.shape, lower_HKTS.shape
     read_KHSN, y_BTHF = _columns(wide_BSHP, K), wide_BSHP.new_empty(B, T, H, P - K + 1)
@@ -27,7 +27,7 @@ def product(wide_BSHP: Tensor, lower_HKTS: Tensor, bias_HT: Tensor | None, block
     return y_BTHF
 
 
-def gradients(
+def head_gradients(
     g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, wanted: list[bool], blocks: Blocks
 ) -> tuple[Tensor, Tensor]:
     """Of the widened input, (B, S, H, P), and of the weights; empty where not wanted."""

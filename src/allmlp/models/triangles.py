@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.flop_counter import register_flop_formula
 
-from allmlp.models import head_products
+from allmlp.models.head_products import Blocks, head_gradients, head_product
 from allmlp.models.seeds import folded, unfolded
 
 # rows of one product: of 64, 128 and 256 the fastest at 512 and 1,024 tokens on a CPU; a GPU has to be filled
@@ -42,7 +42,7 @@ def _product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal
     H, K, T, S = weight_HKTS.shape
     lower_HKTS, wide_BSHP, blocks = _lower(weight_HKTS, causal), widened(x_BSHF, K), _blocks(T, S, causal)
     if x_BSHF.device.type not in CONVOLVING_DEVICES:
-        return head_products.product(wide_BSHP, lower_HKTS, bias_HT, blocks)
+        return head_product(wide_BSHP, lower_HKTS, bias_HT, blocks)
     heads = []
     for h in range(H):
         made = []
@@ -58,14 +58,14 @@ def _gradients(
 ) -> tuple[Tensor, Tensor]:
     """Of the input and of the weights; empty where not wanted."""
     _, K, T, S = weight_HKTS.shape
-    form = _convolved if g_BTHF.device.type in CONVOLVING_DEVICES else head_products.gradients
+    form = _convolved if g_BTHF.device.type in CONVOLVING_DEVICES else head_gradients
     given = g_BTHF, widened(x_BSHF, K), _lower(weight_HKTS, causal)
     dx_BSHP, dw_HKTS = form(*given, wanted, _blocks(T, S, causal))
     return _narrowed(dx_BSHP, K) if wanted[0] else dx_BSHP, _lower(dw_HKTS, causal and wanted[1])
 
 
 def _convolved(
-    g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, wanted: list[bool], blocks: head_products.Blocks
+    g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, wanted: list[bool], blocks: Blocks
 ) -> tuple[Tensor, Tensor]:
     """Of the widened input and of the weights, head by head; empty where not wanted."""
     dw_HKTS = lower_HKTS.new_zeros(lower_HKTS.shape if wanted[1] else 0)
@@ -89,7 +89,7 @@ def _convolved(
     return _joined(heads) if wanted[0] else heads[0], dw_HKTS
 
 
-def _blocks(made: int, read: int, causal: bool) -> head_products.Blocks:
+def _blocks(made: int, read: int, causal: bool) -> Blocks:
     """One block if not causal."""
     if not causal:
         return [(slice(0, made), slice(read))]
