@@ -6,7 +6,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
@@ -196,14 +196,15 @@ def test_cancelled_and_killed_jobs_are_repeated_and_go_on(
     slurm: Slurm, clone: Path, undisturbed: dict[str, bytes]
 ) -> None:
     """`scancel` lets a training save its state; after SIGKILL it goes on from the last one that was due."""
-    ages = []
+    ages, saved = [], "work/runs/*-seed1-*/state-*.json"
 
     def cancel(job: dict[str, str]) -> None:
         slurm.ask("scancel", job["JobId"])
 
     def kill(job: dict[str, str]) -> None:
+        soon(lambda: list(clone.glob(saved)))
         slurm.ask("scancel", "--full", "--signal=KILL", job["JobId"])
-        ages.append(min(time.time() - file.stat().st_mtime for file in clone.glob("work/runs/*-seed1-*/state-*.json")))
+        ages.append(min(time.time() - file.stat().st_mtime for file in clone.glob(saved)))
 
     with training(slurm, clone):
         done = in_the_middle(slurm, clone, cancel, kill)
@@ -247,8 +248,8 @@ def test_preempted_jobs_and_those_of_a_lost_node_are_requeued(
 def test_a_job_out_of_time_saves_its_state_and_is_repeated(
     slurm: Slurm, clone: Path, undisturbed: dict[str, bytes]
 ) -> None:
-    """Slurm looks at the limits every half minute. Until then the training is halted, and two seconds longer, as if its
-    state were so large."""
+    """Slurm looks at the limits every half minute. Until then the training is halted. Slurm wakes it with its signal; it
+    is halted once more for two seconds, as if its state were so large, unless it has saved it by then."""
     ended: list[str] = []
 
     def out_of_time(job: dict[str, str]) -> None:
@@ -257,8 +258,10 @@ def test_a_job_out_of_time_saves_its_state_and_is_repeated(
         os.kill(found["pid"], signal.SIGSTOP)
         slurm.ask("scontrol", "update", f"jobid={job['JobId']}", "endtime=now")
         soon(lambda: job["JobId"] not in slurm.jobs())
-        time.sleep(2)
-        os.kill(found["pid"], signal.SIGCONT)
+        with suppress(ProcessLookupError):
+            os.kill(found["pid"], signal.SIGSTOP)
+            time.sleep(2)
+            os.kill(found["pid"], signal.SIGCONT)
         ended.append(job["JobId"])
 
     with training(slurm, clone):
