@@ -248,8 +248,8 @@ def test_preempted_jobs_and_those_of_a_lost_node_are_requeued(
 def test_a_job_out_of_time_saves_its_state_and_is_repeated(
     slurm: Slurm, clone: Path, undisturbed: dict[str, bytes]
 ) -> None:
-    """Slurm looks at the limits every half minute. Until then the training is halted. Slurm wakes it with its signal, and
-    it is halted once more for two seconds, as if its state were so large, unless it has saved it by then."""
+    """Slurm looks at the limits every half minute. Until then the training is halted. Slurm wakes it with its signal,
+    and it is halted once more for two seconds, as if its state were so large, unless it has saved it by then."""
     ended: list[str] = []
 
     def out_of_time(job: dict[str, str]) -> None:
