@@ -27,12 +27,11 @@ from allmlp.training.environment import provenance
 
 sys.path.append(str(Path(__file__).parents[1]))  # the visits of the tests
 
-from tests.workflow.visiting import SCREEN, Visit, started
+from tests.workflow.visiting import MOST_SCREENS, SCREEN, Visit, started
 
 KEPT = Path(__file__).with_suffix(".json")
 SLOWER, VISITS, QUIET = 4, 5, 2000  # times, visits, milliseconds
 WIDTH, NARROWEST = 1280, 360
-MOST_SCREENS = 40
 TASKS = (
     "window.tasks = []; new PerformanceObserver(list => tasks.push(...list.getEntries())).observe({type: 'longtask'})"
 )

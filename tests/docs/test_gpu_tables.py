@@ -62,6 +62,18 @@ def checks() -> str:
     )
 
 
+def stacks() -> str:
+    """Runs an hour of five seeds one after the other and as one stack, per device that was measured."""
+    lines = []
+    for device, found in read("stacked.json").items():
+        lines += [f"On {found['hardware']} ({device}), runs of {found['steps_of_a_run']:,} updates an hour:", ""]
+        lines += ["| setting | seeds | one after the other | stacked | times as many |", "| --- |" + " ---: |" * 4]
+        for one in found["settings"]:
+            speeds = f"{one['alone_runs_per_hour']:,} | {one['stacked_runs_per_hour']:,} | {one['ratio']:.2f}"
+            lines.append(f"| {one['setting']} | {one['seeds']} | {speeds} |")
+    return "\n".join(lines)
+
+
 def between(mark: str) -> str:
     found = re.search(rf"<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert found, f"{PAGE} lacks <!-- {mark} --> ... <!-- /{mark} -->"
@@ -70,6 +82,10 @@ def between(mark: str) -> str:
 
 def test_the_page_quotes_the_benchmark() -> None:
     assert between("gpu speeds") == speeds(), f"copy this:\n{speeds()}"
+
+
+def test_the_page_quotes_the_stacks() -> None:
+    assert between("stacks") == stacks(), f"copy this:\n{stacks()}"
 
 
 def test_the_page_quotes_the_checks() -> None:

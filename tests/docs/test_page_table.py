@@ -7,9 +7,9 @@ from typing import Any
 
 from allmlp.report.render import LARGEST
 from tests.conftest import PROJECT
+from tests.workflow.visiting import MOST_SCREENS
 
 MEASURED = PROJECT / "benchmarks/page.json"
-MOST_SCREENS = 40
 
 
 def expected(found: dict[str, Any]) -> str:

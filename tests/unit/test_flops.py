@@ -120,6 +120,13 @@ def test_a_real_model_counts_as_its_meta_twin_and_stays_as_it_is():
     assert all(torch.equal(before[key], weight) for key, weight in real.state_dict().items())
 
 
+def test_a_model_that_makes_tensors_of_no_device_is_counted_too():
+    model = models.build("causal-rn", vocabulary=29, context=34, d_model=48, n_blocks=2)
+    counted = counted_flops(model, 32)
+    model.register_forward_pre_hook(lambda _, inputs: (inputs[0] + torch.arange(34),))
+    assert counted_flops(model, 32) == counted
+
+
 def test_counting_the_largest_model_takes_no_time():
     model = on_meta("causal-rn", vocabulary=256, context=514, d_model=768, n_blocks=12)
     counted_flops(model, 1)

@@ -16,10 +16,9 @@ from matplotlib.figure import Figure
 from allmlp import paths
 from allmlp.report import render, saving
 from tests.conftest import PROJECT
-from tests.workflow.visiting import SCREEN, Visit
+from tests.workflow.visiting import MOST_SCREENS, SCREEN, Visit
 
 pytestmark = pytest.mark.slow
-MOST_SCREENS = 40
 LARGEST = 8_000_000  # bytes
 HOSTILE = "<img src=x onerror=\"document.title='run'\">"
 ENDS = "</desc></svg></script></style><script>document.title='run'</script>{{ 7 * 7 }} &lt;i> \x07\x1b[2J\u202e"

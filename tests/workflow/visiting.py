@@ -12,6 +12,7 @@ from tests.conftest import PROJECT
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SCREEN = 800  # pixels
+MOST_SCREENS = 40  # the height of the page at most
 
 
 class Visit:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from allmlp.models.layers import in_single_precision
-from allmlp.models.seeds import folded, unfolded
+from allmlp.models.vmap import folded, unfolded
 
 CHUNK = 16  # positions taken one after the other, in all chunks at once; then the chunks' sums, in the same way
 

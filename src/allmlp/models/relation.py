@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import register_flop_formula
 
-from allmlp.models.seeds import folded, unfolded
+from allmlp.models.vmap import folded, unfolded
 
 ACTIVATIONS = ("exp", "relu", "elu")
 HAS_KERNELS = find_spec("triton") is not None and find_spec(f"{__package__}.relation_triton") is not None

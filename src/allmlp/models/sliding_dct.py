@@ -25,7 +25,7 @@ from torch.nn import functional as F
 from allmlp.errors import UserError
 from allmlp.models.layers import check_positive, in_single_precision, own_precision
 from allmlp.models.rows import Rows
-from allmlp.models.seeds import folded, unfolded
+from allmlp.models.vmap import folded, unfolded
 
 CHUNK = 32  # positions of one matrix product
 

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import register_flop_formula
 
 from allmlp.models.head_products import Blocks, head_gradients, head_product
-from allmlp.models.seeds import folded, unfolded
+from allmlp.models.vmap import folded, unfolded
 
 # rows of one product: of 64, 128 and 256 the fastest at 512 and 1,024 tokens on a CPU; a GPU has to be filled
 BLOCK = 256

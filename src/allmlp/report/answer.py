@@ -31,6 +31,7 @@ SPELT = {"tinystories": "TinyStories"}
 NO_TEXT = "no text"
 PRINTED = re.compile(r"\{([\w-]+):(\w+)\}")  # {004-1:parameters_millions}, a number that the paper prints
 PLANNED = "plan"  # {plan:steps}, a number of config/<study>/paper.yaml
+SENTENCE, BRACES = re.compile(r"(?<=\.)\s+"), re.compile(r"\{(\w+)\}")
 LETTER = re.compile(r"^\(\w\) ")
 NUMBERED = re.compile(r"(?:Figure|Figures|Table|Equation|Section|Appendix)s? (\d+|[A-Z])")
 
@@ -68,19 +69,23 @@ def texts(found: Iterable[str], corpora: Mapping[str, Any]) -> list[str]:
 
 
 def headline(study: str, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The sentence of a study by the verdict of its claim, with the claim's id and its entry."""
+    """The sentences of a study by the verdict of its claim, with the claim's id and its entry.
+
+    A sentence about parts with some verdict is left out where the claim has none.
+    """
     said = studies.about(study)["headlines"]
     entry = entries[said["claim"]]
     words = said[studies.UNTESTED if entry["verdict"] in UNTESTED else entry["verdict"]]
     by_verdict = {"held": "reproduced", "failed": "contradicted", "open": "undecided"}
     names = {filled: _parts(entry, verdict) for filled, verdict in by_verdict.items()}
-    return {"claim": said["claim"], "text": words.format(**names), "entry": entry}
+    kept = [one for one in SENTENCE.split(words) if all(names[filled] for filled in BRACES.findall(one))]
+    return {"claim": said["claim"], "text": " ".join(kept).format(**names), "entry": entry}
 
 
 def _parts(entry: Mapping[str, Any], verdict: str) -> str:
-    """The parts of a claim with this verdict, without their letters; `nothing` without any."""
+    """The parts of a claim with this verdict, without their letters."""
     found = [LETTER.sub("", part["name"]) for part in entry.get("parts", ()) if part["verdict"] == verdict]
-    return ", ".join(found) or "nothing"
+    return ", ".join(found)
 
 
 def ran(study: str) -> dict[str, str]:

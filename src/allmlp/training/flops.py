@@ -40,6 +40,6 @@ def counted_flops(model: SequenceModel, batch_size: int) -> int:
     inputs = torch.empty(batch_size, model.context, dtype=torch.int64, device="meta")
     if model.features is not None:
         inputs = torch.empty(batch_size, model.context, model.features, device="meta")
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+    with torch.no_grad(), torch.device("meta"), FlopCounterMode(display=False) as counter:
         functional_call(model, weights, (inputs,))
     return 3 * counter.get_total_flops()

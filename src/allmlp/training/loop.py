@@ -8,7 +8,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,18 @@ RECIPE = 1
 PART_BITS = 52  # of the seed for dropout, below the number of a part of the batch
 POLITE = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)  # a user's, and those that batch systems send before SIGKILL
 SAVE_SECONDS = 30.0  # the most work that a kill costs; ALLMLP_SAVE_SECONDS overrides it
+
+
+def adamw(weights: Iterable[torch.Tensor], settings: Mapping[str, Any]) -> torch.optim.AdamW:
+    """The optimiser of a run's settings."""
+    return torch.optim.AdamW(
+        weights,
+        lr=settings["learning_rate"],
+        betas=tuple(settings["betas"]),
+        eps=settings["eps"],
+        weight_decay=settings["weight_decay"],
+        fused=True,
+    )
 
 
 def moved(batch: Batch, device: str) -> Batch:
@@ -126,15 +138,7 @@ class Training:
         self.choice, self.settings = choice, dict(run.optimiser)
         if choice:
             self.settings["learning_rate"] = choice.learning_rate
-        settings = self.settings
-        self.optimiser = torch.optim.AdamW(
-            self.model.parameters(),
-            lr=settings["learning_rate"],
-            betas=tuple(settings["betas"]),
-            eps=settings["eps"],
-            weight_decay=settings["weight_decay"],
-            fused=True,
-        )
+        self.optimiser = adamw(self.model.parameters(), self.settings)
         self.held_out = self.task.validation()
         self.restore()
         if list(team.agreed([self.step, -self.step])) != [self.step, -self.step]:
@@ -219,13 +223,13 @@ class Training:
         """Is there no further update?"""
         return self.diverged or self.step >= self.run.steps
 
-    def test(self) -> float | None:
+    def evaluate(self) -> float | None:
         """Before an update: keep the weights and take the held-out loss, where its step asks for them."""
         if self.step in self.run.keep:
             self.keep(f"step-{self.step}")
         return self._validation_loss() if self.step in self.run.keep or self.step in self.run.tested else None
 
-    def log(self, row: Row, held_out: float | None) -> None:
+    def record(self, row: Row, held_out: float | None) -> None:
         """After an update: write its row, unless the run diverged in it."""
         if self.diverged:
             return
@@ -233,8 +237,8 @@ class Training:
             self.work.append_log([{**row, **({"validation_loss": held_out} if self.held_out else {})}])
         self.step += 1
 
-    def end(self) -> None:
-        """After the last update."""
+    def finish(self) -> None:
+        """After the last update: keep the weights and take their held-out loss."""
         self.keep("final")
         self.final_validation = self._validation_loss()
 
@@ -264,15 +268,15 @@ def learn(trainings: Sequence[Training], update: Callable[[Sequence[Training]], 
                 raise SystemExit(128 + signalled)
             if late:
                 deadline.leave(f"{first.run.id}: step {left[0].step} of {first.run.steps}")
-            held_out = [training.test() for training in left]
+            held_out = [training.evaluate() for training in left]
             began = time.monotonic()
             rows = update(left)
             seconds = (time.monotonic() - began) / len(left)
             for training, row, loss in zip(left, rows, held_out, strict=True):
                 training.seconds += seconds
-                training.log(row, loss)
+                training.record(row, loss)
             progress.show(left[0].step, rows[0]["loss"])
             left = [training for training in left if not training.ended]
     for training in trainings:
-        training.end()
+        training.finish()
         progress.end(training.run.id, training.diverged, training.step)

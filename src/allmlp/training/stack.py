@@ -1,7 +1,7 @@
 """Runs of one setting, such as its seeds, trained as one model with one more axis: each operation does all of them.
 
-A small model leaves a GPU idle, and even a CPU core spends its time on calls. The losses are those of the runs alone,
-to rounding; the files too. Names: N runs; B sequences; T tokens.
+For small models, which leave a GPU idle; a CPU gains little (docs/cluster.md). The losses are those of the runs alone,
+to rounding. Names: N runs; B sequences; T tokens.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,13 +10,13 @@ from itertools import groupby
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.func import functional_call
+from torch.func import functional_call, stack_module_state
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from allmlp.errors import UserError
 from allmlp.run import Run
 from allmlp.tasks.task import IGNORED, Batch
-from allmlp.training.loop import Row, Training, check_parts, learn, moved
+from allmlp.training.loop import Row, Training, adamw, check_parts, learn, moved
 from allmlp.training.loss import Loss, linear_cross_entropy
 
 RECIPE = 1
@@ -55,40 +55,28 @@ class Stack:
 
     def __init__(self, trainings: Sequence[Training]) -> None:
         first = trainings[0]
-        self.first, self.settings = first, {**first.settings, "betas": tuple(first.settings["betas"])}
+        self.first = first
         self.body = _Body(first.loss)
         self._gather(trainings)
 
     def _gather(self, trainings: Sequence[Training]) -> None:
         """Stack the weights and the optimisers' moments of these trainings."""
         self.trainings = list(trainings)
-        names = [name for name, _ in self.first.model.named_parameters()]
-        self.weights = {name: nn.Parameter(self._stacked(name)) for name in names}
+        self.weights, _ = stack_module_state([training.model for training in trainings])
         for training in trainings:
             if differing := [name for name, one in training.model.named_buffers() if not self._is_common(name, one)]:
                 raise UserError(
                     f"{training.run.id}: its constant {differing[0]} is not that of {self.first.run.id}, so they "
                     "cannot be trained as one. Set `stacked: 1`."
                 )
-        settings = self.settings
-        self.optimiser = torch.optim.AdamW(
-            self.weights.values(),
-            lr=settings["learning_rate"],
-            betas=settings["betas"],
-            eps=settings["eps"],
-            weight_decay=settings["weight_decay"],
-            fused=True,
-        )
+        self.optimiser = adamw(self.weights.values(), self.first.settings)
         for name, weight in self.weights.items():
             self._share(name, weight)
-
-    def _stacked(self, name: str) -> Tensor:
-        return torch.stack([training.model.get_parameter(name).detach() for training in self.trainings])
 
     def _is_common(self, name: str, buffer: Tensor) -> bool:
         return torch.equal(self.first.model.get_buffer(name), buffer)
 
-    def _share(self, name: str, weight: nn.Parameter) -> None:
+    def _share(self, name: str, weight: Tensor) -> None:
         """Make each run's weight, and its moments in the optimiser, a view of the stack's."""
         own = [training.model.get_parameter(name) for training in self.trainings]
         found = [training.optimiser.state.get(one) for training, one in zip(self.trainings, own, strict=True)]
@@ -176,7 +164,7 @@ class _Body(nn.Module):
     def forward(self, tokens_BT: Tensor) -> Tensor:
         return self.model(tokens_BT) if self.reads_logits else self.model.hidden(tokens_BT)
 
-    def losses(self, weights: dict[str, nn.Parameter], part: Batch) -> tuple[Tensor, Tensor | None]:
+    def losses(self, weights: dict[str, Tensor], part: Batch) -> tuple[Tensor, Tensor | None]:
         named = {f"model.{name}": self._in_autocast(name, weight) for name, weight in weights.items()}
         with sdpa_kernel(SDPBackend.MATH):  # `vmap` loops over runs on a CPU's own kernel, and breaks a GPU's gradient
             out = torch.vmap(lambda own, tokens_BT: functional_call(self, own, (tokens_BT,)))(named, part.tokens)

@@ -1,4 +1,4 @@
-"""Stacked models: under `torch.vmap` a kernel gets all seeds at once, as more heads or more sequences."""
+"""Rules of the kernels under `torch.vmap`: they get all seeds of a stack at once, as more heads or sequences."""
 
 from torch import Tensor
 
