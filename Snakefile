@@ -1,5 +1,5 @@
 # The work: corpora -> tokens -> checkpoints -> measurements. The last mile, from measurements to the report, is dvc.yaml's.
-from allmlp import priorities
+from allmlp import costs, priorities
 from allmlp.workflow import plan_of
 
 plan = plan_of(workflow)  # params.yaml, --configfile overlays, --config scale=... device=...; errors name file, line and key

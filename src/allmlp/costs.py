@@ -1,6 +1,7 @@
 """What each run of a plan costs, before anything runs."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from allmlp.plan import Plan
 from allmlp.run import Run
 
 BYTES, STATE_BYTES = 4, 12  # per parameter: weights in float32; with both moments of AdamW
+STATES = 2  # of a training on the disk, also while the newest is written
 
 
 def costs(plan: Plan, on: DeviceType | None = None) -> list[dict[str, Any]]:
@@ -45,6 +47,23 @@ def seconds(run: Run, operations: float, on: DeviceType | None = None) -> float:
 def hours(runs: Iterable[Run], on: DeviceType | None = None) -> dict[str, float]:
     """run -> estimated hours of its training."""
     return {run.id: cost(run, on)["estimated_s"] / 3600 for run in runs}
+
+
+def disk(of: Iterable[Mapping[str, Any]]) -> tuple[float, float]:
+    """Bytes on the disk while these runs are trained one after the other, at most, and when all have ended.
+
+    `of`: their costs. All weights stay in work/ too until the last run is published.
+    """
+    working = published = 0.0
+    for one in of:
+        own = one["disk_bytes"] + max(STATES * STATE_BYTES * one["parameters"], one["disk_bytes"])
+        working, published = max(working, 2 * published + own), published + one["disk_bytes"]
+    return working, published
+
+
+def disk_mb(runs: Iterable[Run]) -> int:
+    """The same while they are trained, in MB, for a limit of Snakemake's."""
+    return math.ceil(disk(map(cost, runs))[0] / 1e6)
 
 
 def _state(run: Run, untrained: set[str]) -> str:

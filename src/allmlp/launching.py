@@ -4,6 +4,7 @@ Not in it: measures, which run on CPUs beside the trainings, tokens, and a queue
 occupies as many devices at once, for their share of its hours: what they wait for one another was not measured.
 """
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +19,6 @@ from allmlp.scheduling import Job, longest_chain, peak_bytes, simulate
 
 Records = Mapping[str, Mapping[str, Any]]  # run -> its costs
 TRAINING_BYTES = 16  # per parameter on the device: float32 weights, gradients, both moments of AdamW
-STATES = 2  # of a training on the disk, also while the newest is written
 NOTE = (
     "hours: of one device for all open runs. chain: the longest one of runs that need one another.\n"
     "on N: hours until all is done on N devices, in the order of `allmlp advance`; measures and tokens are not in it."
@@ -58,12 +58,15 @@ class Launch:
 
 
 def launches(
-    plan: Plan, records: Records, order: Sequence[str], devices: Sequence[int], on: DeviceType
+    plan: Plan, records: Records, order: Sequence[str], devices: Sequence[int], on: DeviceType, room: float = math.inf
 ) -> list[Launch]:
-    """One per type of device, that of `on` first; none if nothing is open. `order`: the runs' priority."""
+    """One per type of device, that of `on` first; none if nothing is open.
+
+    `order`: the runs' priority. `room`: bytes on the disk that trainings under way may take together.
+    """
     opened = _opened(plan, records, order)
     others = [one for one in device_types.of(_device(plan)) if one.name != on.name]
-    return [_launch(opened, devices, one) for one in (on, *others)] if opened else []
+    return [_launch(opened, devices, one, room) for one in (on, *others)] if opened else []
 
 
 def chosen(plan: Plan, named: str | None) -> DeviceType:
@@ -76,10 +79,10 @@ def _device(plan: Plan) -> str:
     return plan.parameters.device or DEVICE_OF_SCALE.get(plan.scale, "cpu")
 
 
-def _launch(opened: Sequence["_Open"], devices: Sequence[int], on: DeviceType) -> Launch:
+def _launch(opened: Sequence["_Open"], devices: Sequence[int], on: DeviceType, room: float) -> Launch:
     found = [one.job(on) for one in opened]
     team = max(job.devices for job in found)
-    schedules = {count: simulate(found, count) for count in devices if count >= team}
+    schedules = {count: simulate(found, count, room) for count in devices if count >= team}
     peaks = {n: [peak_bytes(found, of, released) for released in (True, False)] for n, of in schedules.items()}
     states = [TRAINING_BYTES * share for one in opened for share in one.on_gpu]
     return Launch(
@@ -129,10 +132,8 @@ def _read(trained: Sequence[Run], measured: Sequence[Run]) -> Iterator[str]:
 
 
 def _open(name: str, trained: Sequence[Run], records: Records, waits: Collection[str], starts: int) -> _Open:
-    of, working, published = [(run, records[run.id]) for run in trained], 0, 0
-    for _, one in of:  # one after the other; all stay in work/ too until the last one is published
-        own = one["disk_bytes"] + max(STATES * costs.STATE_BYTES * one["parameters"], one["disk_bytes"])
-        working, published = max(working, 2 * published + own), published + one["disk_bytes"]
+    of = [(run, records[run.id]) for run in trained]
+    working, published = costs.disk(one for _, one in of)
     return _Open(
         Job(name, 0, tuple(sorted(waits)), working, published, max((run.processes for run in trained), default=1)),
         tuple((run, one["counted_flops"] * outlook.share_left(run)) for run, one in of),

@@ -1,6 +1,7 @@
 """`allmlp plan`: a row per study with runs done, runs open and their cost; with `--runs` a row per run."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,13 @@ def show(
     price: float | None = None,
     on: str | None = None,
     budget: float | None = None,
+    room: float = math.inf,
 ) -> None:
     """Print the plan as a table of studies or of `runs`, or as JSON for machines.
 
     `devices`: how many work at a time. `price`: of an hour of one. `on`: the type whose hours the studies' rows have.
-    `budget`: hours of one, to show the claims that these decide, in place of the tables.
+    `budget`: hours of one, to show the claims that these decide, in place of the tables. `room`: bytes on the disk that
+    trainings under way may take together.
     """
     kind = launching.chosen(plan, on)
     records = costs(plan, kind)
@@ -41,7 +44,7 @@ def show(
         print("\n".join(budgeting.lines(resolved, budget, kind)))
         return
     found = [_of_study(plan, study, records) for study in dict.fromkeys(run.study for run in plan.runs)]
-    launches = launching.launches(plan, {one["run"]: one for one in records}, resolved.order, devices, kind)
+    launches = launching.launches(plan, {one["run"]: one for one in records}, resolved.order, devices, kind, room)
     if format == "json":
         of_plan = {"scale": plan.scale, "plan": plan.digest(), "studies": found, "runs": records}
         bought = {} if budget is None else {"budget": budgeting.of_plan(resolved, budget).as_json()}

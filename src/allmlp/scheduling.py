@@ -1,10 +1,11 @@
 """When jobs that wait for one another end on some devices, and the disk that they take meanwhile.
 
 List scheduling, as Snakemake works under `allmlp advance`: whenever devices are free, the first job in order that fits
-them and whose inputs are there starts. A large team can wait long for its devices.
+them and the disk, and whose inputs are there, starts. A large job can wait long for them.
 """
 
 import heapq
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,8 +46,10 @@ class Schedule:
         return max(self.ends.values(), default=0.0)
 
 
-def simulate(jobs: Sequence[Job], devices: int) -> Schedule:
+def simulate(jobs: Sequence[Job], devices: int, room: float = math.inf) -> Schedule:
     """Jobs in order of priority on equal devices.
+
+    `room`: bytes that running jobs may take together; one that needs more runs alone, as under Snakemake.
 
     ValueError for a job that needs more devices, and for jobs that wait for one another in a circle.
 
@@ -59,24 +62,27 @@ def simulate(jobs: Sequence[Job], devices: int) -> Schedule:
     waits = [set(job.waits) & names for job in jobs]
     ready = [number for number, of in enumerate(waits) if not of]  # sorted, so it is a heap
     running: list[tuple[float, int]] = []
-    starts, ends, now, free = {}, {}, 0.0, devices
+    starts, ends, now, free, left = {}, {}, 0.0, devices, room
+    taken = [min(job.working_bytes, room) for job in jobs]
     readers = _readers(jobs)
     while ready or running:
         large = []
         while ready and free:
             number = heapq.heappop(ready)
-            if jobs[number].devices > free:
+            if jobs[number].devices > free or taken[number] > left:
                 large.append(number)
                 continue
             free -= jobs[number].devices
+            left -= taken[number]
             starts[jobs[number].name] = now
             heapq.heappush(running, (now + jobs[number].hours, number))
         ready = sorted(ready + large)
         now = running[0][0]
         while running and running[0][0] == now:
-            job = jobs[heapq.heappop(running)[1]]
-            ended = job.name
-            free += job.devices
+            place = heapq.heappop(running)[1]
+            ended = jobs[place].name
+            free += jobs[place].devices
+            left += taken[place]
             ends[ended] = now
             for number in readers[ended]:
                 waits[number].discard(ended)

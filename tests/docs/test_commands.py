@@ -35,6 +35,7 @@ RUN = {  # command -> the words behind its own
     "allmlp plan --scale long": (),
     "allmlp plan --scale paper": (),
     'allmlp plan --scale paper --devices 2 --on "RTX 3060" --price 0.2': (),
+    "allmlp plan --scale paper --devices 8 --disk 85": (),
     "allmlp plan --scale paper --budget 100h": (),
     "allmlp plan --runs --study crossover": (),
     "allmlp plan --diff": (),

@@ -43,6 +43,12 @@ def test_a_team_occupies_its_devices_at_once_and_waits_for_them() -> None:
     assert longest_chain([team, Job("child", 1, ("team",))]) == 3
 
 
+def test_jobs_wait_for_room_on_the_disk_and_one_that_needs_more_than_all_runs_alone() -> None:
+    jobs = [Job("first", 2, working_bytes=60), Job("large", 1, working_bytes=50), Job("small", 1, working_bytes=40)]
+    assert simulate(jobs, 3, room=100).starts == {"first": 0, "small": 0, "large": 2}
+    assert simulate(jobs, 3, room=45).starts == {"first": 0, "large": 2, "small": 3}
+
+
 def test_a_team_larger_than_all_devices_is_refused() -> None:
     with pytest.raises(ValueError, match="team needs 8 devices"):
         simulate([ALONE, Job("team", 2, devices=8)], 4)
@@ -106,6 +112,17 @@ def test_teams_never_take_more_devices_than_there_are_and_none_waits_that_fits(j
         waiting = [one for one in jobs if schedule.starts[one.name] > moment]
         ready = [one for one in waiting if all(schedule.ends[name] <= moment for name in one.waits)]
         assert all(one.devices > free for one in ready)
+
+
+@given(plans(), st.integers(1, 6), st.integers(1, 60))
+def test_running_jobs_never_take_more_than_their_room(jobs: list[Job], devices: int, room: int) -> None:
+    schedule = simulate(jobs, devices, room)
+    for start in schedule.starts.values():
+        running = [one for one in jobs if schedule.starts[one.name] <= start < schedule.ends[one.name]]
+        working = [one.working_bytes for one in running if one.working_bytes]
+        assert sum(working) <= room or len(working) == 1
+    assert schedule.ends.keys() == {job.name for job in jobs}
+    assert simulate(jobs, devices, room=10**9) == simulate(jobs, devices)
 
 
 @given(plans(), st.integers(1, 6))

@@ -1,5 +1,6 @@
 """Weights released in a real pipeline: gone after their last measure, measurements the same, nothing to do again."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,8 @@ import pytest
 from allmlp import measured
 from tests.conftest import call, edit
 from tests.workflow.asking import planned
+from tests.workflow.test_parents import CHILD, PARENT, SEARCH, ids
 from tests.workflow.test_parents import family as family
-from tests.workflow.test_parents import ids
 
 WEIGHTS = "results/checkpoints/*/*.safetensors"
 MEASURES = '"measures": ("cost", "learning_curve")'
@@ -82,3 +83,15 @@ def test_advance_releases_too(releasing: Path) -> None:
     call(releasing, "allmlp", "advance", "--minutes", "5", "--scale", "smoke", "--cores", "2")
     assert holders(releasing) == set()
     assert planned(releasing, "measurements") == []
+
+
+@pytest.mark.slow
+def test_trainings_wait_for_room_on_the_disk(releasing: Path) -> None:
+    """Each of these small models counts as 1 MB."""
+    said = call(releasing, "snakemake", "measurements", "--cores", "4", "--resources", "disk_mb=1")
+    training: set[str] = set()
+    together = []
+    for started, ended in re.findall(r"^Job (\d+): train |^Finished jobid: (\d+) ", said.stdout + said.stderr, re.M):
+        training = training | {started} if started else training - {ended}
+        together += [len(training)] * bool(started)
+    assert together == [1] * len(PARENT + SEARCH + CHILD)

@@ -9,7 +9,7 @@ for batch in plan.untrained:
         params:    runs=batch.ids
         threads:   batch.cores
         priority:  priorities.of(batch.runs)
-        resources: gpu=batch.gpus, mem_mb=batch.memory_mb
+        resources: gpu=batch.gpus, mem_mb=batch.memory_mb, disk_mb=costs.disk_mb(batch.runs) if plan.releases else 0
         retries:   0 if workflow.remote_exec else getattr(workflow.execution_settings, "retries", 0) or 1  # not once more inside a job
         message:   f"train {batch.title}"
         shell:     "trap : TERM USR1; allmlp train {params.runs} {plan.arguments} >> {log} 2>&1 || {{ tail -n 3 {log} >&2; false; }}"

@@ -1,5 +1,6 @@
 """Commands that only look: at plans, machines, runs and what trained models do."""
 
+import math
 from typing import Annotated, Literal
 
 import typer
@@ -22,12 +23,17 @@ def plan(
     on: Annotated[str | None, typer.Option(help='A type of GPU, such as "RTX 3060"; the first one listed.')] = None,
     price: Annotated[float | None, typer.Option(min=0, help="Of an hour of one device, in your currency.")] = None,
     budget: Annotated[str | None, typer.Option(help="Hours, such as 100h: the claims that these decide.")] = None,
+    disk: Annotated[float | None, typer.Option(min=1, help="GB that trainings under way may take together.")] = None,
     format: Annotated[Literal["table", "json"], typer.Option(help="for people or for machines")] = "table",
 ) -> None:
     """What would run, and what it costs, before anything runs."""
-    others = {"--runs": runs, "--price": price, "--budget": budget, "--devices": devices, "--on": on}
+    others = {"--runs": runs, "--price": price, "--budget": budget, "--devices": devices, "--on": on, "--disk": disk}
     given = [name for name, value in others.items() if value]
-    if clash := given if diff else [name for name in given if budget and name in ("--runs", "--price", "--devices")]:
+    if (
+        clash := given
+        if diff
+        else [name for name in given if budget and name in ("--runs", "--price", "--devices", "--disk")]
+    ):
         raise UserError(f"{clash[0]}: says nothing beside {'--diff' if diff else '--budget'}. Give one of them.")
     current = plan_of(params, scale, device, study)
     if diff:
@@ -38,7 +44,8 @@ def plan(
         from allmlp import budgeting, overview
 
         hours = None if budget is None else budgeting.hours_of(budget)
-        overview.show(current, runs, format, devices or overview.DEVICES, price, on, hours)
+        room = math.inf if disk is None else 1e9 * disk
+        overview.show(current, runs, format, devices or overview.DEVICES, price, on, hours, room)
 
 
 @command(LOOK, "allmlp doctor")
