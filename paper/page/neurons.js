@@ -9,7 +9,7 @@ function neurons(box, { colours, recent, texts }) {
   const [neuronLabel, neuron] = choice("neuron", [], update);
   controls.append(textLabel, seedLabel, momentLabel, neuronLabel);
   controls.addEventListener("submit", (event) => event.preventDefault());
-  left.append(picture, made("p", { class: "note" }, "Large dots: neurons with a weight map, in the colour of their class. Rings: neurons with keywords. Grey line: a window and a constant explain everything; cross: random weights. The thin line leads the chosen neuron from the start to the end of training. Arrow keys go from neuron to neuron: left and right along the window's energy, up and down along the constant's."));
+  left.append(picture, made("p", { class: "note" }, "Large dots: neurons with a weight map, in the colour of their class at the end. Rings: neurons with keywords. Grey line: a window and a constant explain everything; cross: random weights. The thin line leads the chosen neuron from the start to the end of training. Arrow keys go from neuron to neuron: left and right along the window's energy, up and down along the constant's."));
   both.append(left, detail);
   box.append(controls, both);
   let draw = null;
@@ -25,8 +25,9 @@ function neurons(box, { colours, recent, texts }) {
 
   function refresh() {
     const { window: share, maps, keywords } = run();
-    neuron.replaceChildren(...share[2].map((_, i) => new Option(`${i}${i in maps ? `, ${maps[i].class}, map` : ""}${i in keywords ? ", keywords" : ""}`, i)));
-    neuron.value = Object.keys(maps)[0] || 0;
+    const there = share[2].map((_, i) => i).filter((i) => share.some((of) => of[i] !== null));
+    neuron.replaceChildren(...there.map((i) => new Option(`${i}${i in maps ? `, ${maps[i].class}, map` : ""}${i in keywords ? ", keywords" : ""}`, i)));
+    neuron.value = Object.keys(maps)[0] || there[0];
     update();
   }
 
@@ -48,7 +49,7 @@ function neurons(box, { colours, recent, texts }) {
     const { window: shares, constant, maps, keywords } = run(), { context } = texts[text.selectedIndex], now = at();
     const frame = { left: 44, right: width - 12, top: 24, bottom: height - 44 };
     const x = scale(0, 1, frame.left, frame.right), y = scale(0, 1, frame.bottom, frame.top);
-    svg.setAttribute("aria-label", `${shares[now].length} neurons, ${moment.value} of training`);
+    svg.setAttribute("aria-label", `${shares[now].filter((of) => of !== null).length} neurons, ${moment.value} of training`);
     axes(svg, frame, x, y, { x: `energy of the last ${recent} rows (window)`, y: "energy of one constant before them" });
     element("line", { x1: x(0), y1: y(1), x2: x(1), y2: y(0), class: "diagonal" }, svg);
     const [cx, cy] = [x(recent / context), y(1 / context)];
@@ -76,8 +77,10 @@ function neurons(box, { colours, recent, texts }) {
     const course = tableOf(["course", "step", "window", "constant"], ["start", "half", "end"].map((name, step) => [name, short(steps[step]), share(shares[step][i]), share(constant[step][i])]));
     const parts = [made("p", {}, made("strong", {}, `Neuron ${i}`), i in maps ? `, ${maps[i].class}` : ""), course];
     if (i in maps) {
-      const { weights } = maps[i];
-      parts.push(heatMap("over time, last token at the bottom", weights), heatMap("over frequencies of the orthonormal DCT-II, 0 at the top", frequencies(weights)));
+      const now = maps[i].weights[at()] ? at() : 2, weights = maps[i].weights[now], largest = maps[i].largest[now];
+      if (now !== at()) parts.push(made("p", { class: "note" }, `The map is of the end: at the ${moment.value} none was measured of this text. Texts "over training" have them.`));
+      const when = `${["start", "half", "end"][now]} of training${largest === null ? "" : `, largest ${short(largest)}`}`;
+      parts.push(heatMap(`over time, last token at the bottom; ${when}`, weights), heatMap("over frequencies of the orthonormal DCT-II, 0 at the top", frequencies(weights)));
     } else parts.push(made("p", { class: "note" }, `No weight map: maps are measured of neurons ${Object.keys(maps).join(", ")} of this seed, at the end.`));
     if (i in keywords) parts.push(made("p", { class: "note" }, `The tokens nearest to its vector, as one of the six clearest neurons of a class; ▁ is a blank. Coherence: −1 never together, 0 independent, 1 only together.`),
       tableOf(["clearest of", "nearest by", "tokens", "coherence"], keywords[i].map((one) => [one.class, one.nearness, one.keywords, one.coherence === null ? "–" : short(one.coherence)])));

@@ -9,7 +9,7 @@ import pandas as pd
 from allmlp.studies.language import prompts
 from allmlp.studies.language.measures import constructed_neurons, context_parameters, dct_identities
 from tests import exhibits
-from tests.unit.known_neurons import LABELS, OF_NEURONS, SEEDS, as_claimed, ends, near, trained
+from tests.unit.known_neurons import LABELS, OF_NEURONS, SEEDS, as_claimed, ends, mapped, near, trained
 from tests.unit.known_scaling import depth_rows, scaling_rows
 
 SIZES = {"gpt2": (100, 200, 400), "dct-mlp": (60, 240, 960, 3840)}
@@ -86,6 +86,7 @@ def tables() -> dict[str, object]:
         **both,
         "cost": pd.concat([varied["cost"], lengths()]),
         "keywords": near(0.2, 0.1),
+        "weight_maps": pd.concat([mapped(seed) for seed in (1, 2)]),
         "constructed_neurons": constructed_neurons.measure(),
         "context_parameters": context_parameters.measure(),
         "dct_identities": dct_identities.measure(),

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import torch
 
+from allmlp import models
 from allmlp.studies.language import neurons, parts
 from allmlp.studies.language.measures import (
     class_energies,
@@ -22,12 +24,20 @@ from allmlp.studies.language.measures import (
     row_norms,
     thresholds,
 )
+from tests import tiny
 
 T, D, SEEDS = 15, 16, range(6)
 KEPT, STEPS = [0, 1, 3, 10, 50, 95, 190], 200
 OF_NEURONS = (class_energies, concentration, energy_map, example_neurons, explained_energy, l1_l2, loss_curve,
               neuron_classes, row_norms, thresholds)  # fmt: skip
 LABELS = {"model": "mlp", "part": "neurons", "corpus": "stories", "d_model": D, "d_mlp": 32, "context": T}
+TOKENS = "tiny-00000000"
+MAPPED = {  # class -> as what its neurons are shown, the first of them
+    "bag-of-words": ("clearest", 8),
+    "n-gram": ("clearest", 0),
+    "other": ("example", 14),
+    "random": ("random", -1),
+}
 BASE = {"weight_decay": 0.5, "embedding_std": 0.02}
 
 
@@ -56,6 +66,41 @@ def trained(seed: int = 0) -> SimpleNamespace:
     run, ending = SimpleNamespace(labels=LABELS, steps=STEPS, seed=seed, **about), {"steps_done": STEPS}
     ending |= {"validation_loss": 2.5}
     return SimpleNamespace(run=run, log=log, steps=[*KEPT, STEPS], weights=weights, reads=reads, ending=ending)
+
+
+def small(folder: Path, kept: tuple[int, ...] = (1,), seed: int = 0) -> SimpleNamespace:
+    """A small MLP on counted sentences in a folder, as measures see it: its weights grow up to the last kept step."""
+    tiny.write_tokens(folder)
+    sizes = {"vocabulary": 257, "context": 7, "d_model": 8, "d_mlp": 16}
+    torch.manual_seed(seed)
+    model = models.build("mlp", **sizes).eval()
+
+    def weights(step: int) -> dict[str, torch.Tensor]:
+        return {name: weight * (1 + step) / (1 + kept[-1]) for name, weight in model.state_dict().items()}
+
+    about = {"hyperparameters": sizes, "optimiser": {"weight_decay": 0.1}, "tokens": TOKENS}
+    run = SimpleNamespace(labels=LABELS, steps=kept[-1], seed=seed, **about)
+    log = pd.DataFrame({"step": range(kept[-1]), "learning_rate": 0.25})
+    return SimpleNamespace(run=run, steps=list(kept), weights=weights, model=lambda: model, log=log)
+
+
+def mapped(seed: int = 0) -> pd.DataFrame:
+    """`weight_maps` of six neurons of each class, of examples and of random vectors, with made-up words."""
+    rng, rows, run = np.random.default_rng(seed), [], {"run": f"r{seed}", "seed": seed, "part": "neurons", "d_model": D}
+    for (name, (shown, first)), rank, moment in product(MAPPED.items(), range(6), ("start", "half", "end")):
+        if shown == "random" and moment != "end":
+            continue
+        about = {"shown": shown, "class": name, "rank": rank, "neuron": -1, "own_class": "", "keywords": ""}
+        if shown != "random":
+            about |= {"neuron": first + rank, "own_class": "other" if rank > 3 else name}
+        if shown != "example":
+            about["keywords"] = " ".join(f"▁{name[0]}{rank}{letter}" for letter in "abcdefghij")
+        about["completions"] = "$a $b c d ▁everything" if name in ("n-gram", "random") else ""
+        for position in range(1 if shown == "random" else T):
+            weights = " ".join(map(str, rng.integers(-1000, 1001, D)))
+            at = {"moment": moment, "step": 0, "position": position, "weights": weights, "largest_1": 0.25}
+            rows.append({**run, **about, **at, "recent_energy_1": 0.5, "constant_energy_1": 0.125, "context": T})
+    return pd.DataFrame(rows)
 
 
 def jitter(seed: int) -> float:

@@ -1,5 +1,6 @@
 """Figures of neurons: shares that are 0 everywhere have no panel, and are named."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -34,3 +35,19 @@ def test_a_threshold_that_no_neuron_meets_has_no_panel_and_is_named(measured):
     assert len(panels) == 7
     assert shown.get_suptitle() == "No neuron at any value: norm of a low row (paper)."
     assert len(pd.unique(rows["reading"])) == 2
+
+
+def test_neurons_with_keywords_are_pictured_over_their_words(measured):
+    shown = exhibits.shown(exhibits.figure("language", "keyword_neurons"), measured)
+    rows = measured["weight_maps"]
+    first = rows[(rows["seed"] == rows["seed"].min()) & (rows["moment"] == "end")]
+    assert len(shown.axes) == 18
+    panels = {axis.get_title(loc="left"): axis for axis in shown.axes[:12]}
+    assert list(panels)[:6] == [*(f"neuron {n}" for n in range(8, 12)), "neuron 12\n(other)", "neuron 13\n(other)"]
+    weights = first[(first["neuron"] == 2)].sort_values("position")["weights"]
+    by_hand = np.array([text.split() for text in weights], dtype=float).T
+    np.testing.assert_allclose(panels["neuron 2"].images[0].get_array(), by_hand)
+    assert panels["neuron 8"].get_xlabel().split("\n")[0] == "▁b0a  ▁b0b"
+    assert len(panels["neuron 8"].get_xlabel().split()) == 10
+    assert panels["neuron 2"].get_xlabel().split("\n")[0::4] == ["▁n2a → $a", "▁n2e → ▁everyt…"]
+    assert {axis.images[0].get_array().shape for axis in shown.axes[12:]} == {(16, 1)}

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from allmlp import models
 from allmlp.studies.language import classification
 from allmlp.studies.language.measures import (
     class_energies,
@@ -23,11 +21,8 @@ from allmlp.studies.language.measures import (
     row_norms,
     thresholds,
 )
-from tests import tiny
 from tests.judging import judged
-from tests.unit.known_neurons import KEPT, LABELS, OF_NEURONS, STEPS, T, end_of_training, trained
-
-TOKENS = "tiny-00000000"
+from tests.unit.known_neurons import KEPT, OF_NEURONS, STEPS, TOKENS, T, end_of_training, small, trained
 
 
 @pytest.mark.parametrize("module", OF_NEURONS, ids=lambda module: module.__name__.rpartition(".")[2])
@@ -117,21 +112,9 @@ def test_examples_are_of_their_class_and_as_many_as_there_are() -> None:
     assert rows.groupby("class")["neuron"].nunique().eq(2).all()
 
 
-@pytest.fixture
-def model_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """A small untrained MLP on counted sentences, as measures see it."""
+def test_keywords_are_near_their_neuron_and_completions_are_the_models(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    tiny.write_tokens(tmp_path)
-    sizes = {"vocabulary": 257, "context": 7, "d_model": 8, "d_mlp": 16}
-    torch.manual_seed(0)
-    model = models.build("mlp", **sizes).eval()
-    run = SimpleNamespace(
-        labels=LABELS, steps=1, seed=0, hyperparameters=sizes, optimiser={"weight_decay": 0.1}, tokens=TOKENS
-    )
-    return SimpleNamespace(run=run, steps=[1], weights=lambda step: model.state_dict(), model=lambda: model)
-
-
-def test_keywords_are_near_their_neuron_and_completions_are_the_models(model_run) -> None:
+    model_run = small(tmp_path)
     rows = keywords.measure(model_run)
     assert list(rows.columns) == list(keywords.COLUMNS)
     assert len(rows) == 3 * 3 * keywords.CLEAREST
@@ -145,7 +128,7 @@ def test_keywords_are_near_their_neuron_and_completions_are_the_models(model_run
         x[0, -1] = model.embedding.weight[first]
         after = int(model.from_embeddings(x).argmax())
     shown = {
-        token: keywords._shown(keywords.TokenFile(Path("results/tokens") / TOKENS), [token]) for token in (first, after)
+        token: keywords.shown(keywords.TokenFile(Path("results/tokens") / TOKENS), [token]) for token in (first, after)
     }
     assert row["keywords"].split(" ")[0] == shown[first]
     assert row["completions"].split(" ")[0] == shown[after]

@@ -178,12 +178,52 @@ def test_neurons_are_chosen_by_click_by_arrow_keys_and_by_name(visit: Callable[.
             before = piece.locator(".plot svg").inner_html()
             select.select_option(option)
             assert piece.locator(".plot svg").inner_html() != before
+    text.select_option(index=0)
     without = next(one for one in neuron.locator("option").all() if "," not in one.text_content())
     neuron.select_option(without.get_attribute("value"))
     assert "No weight map" in detail.inner_text()
     with_words = next(one for one in neuron.locator("option").all() if "keywords" in one.text_content())
     neuron.select_option(with_words.get_attribute("value"))
     assert detail.locator("tbody").count() == 2
+    assert at.complaints == []
+
+
+def test_the_map_of_a_neuron_is_that_of_the_chosen_moment(visit: Callable[..., Visit]) -> None:
+    """Neuron 0 has maps of all moments, neuron 1 of the end alone, neuron 2 none."""
+    weights = [[[100 * row + 10 * moment - 200 for _ in range(3)] for row in range(4)] for moment in range(3)]
+    found = {
+        "0": {"class": "n-gram", "weights": weights, "largest": [0.1, 0.2, 0.3]},
+        "1": {"class": "other", "weights": [None, None, weights[2]], "largest": [None, None, None]},
+    }
+    shares = [[0.1, 0.5, 0.9, None]] * 3  # of neuron 3 nothing was measured
+    run = {"seed": 0, "window": shares, "constant": shares, "maps": found, "keywords": {}}
+    text = {"text": "made up", "context": 4, "steps": [0, 5, 10], "runs": [run]}
+    at = visit(fresh=True)
+    data = json.dumps({"colours": {"n-gram": "#0072B2", "other": "#555555"}, "recent": 3, "texts": [text]})
+    at.of("document.querySelector('main').prepend(made('div', { id: 'made' }))")
+    at.of(f"neurons(document.getElementById('made'), {data})")
+    piece, captions = at.page.locator("#made"), at.page.locator("#made .heat figcaption")
+    moment, neuron = piece.locator("select").nth(2), piece.locator("select").nth(3)
+    assert [option.strip() for option in neuron.locator("option").all_text_contents()] == [
+        "0, n-gram, map",
+        "1, other, map",
+        "2",
+    ]
+    drawn = set()
+    for name, largest in (("start", "0.1"), ("half", "0.2"), ("end", "0.3")):
+        moment.select_option(name)
+        assert captions.first.text_content().endswith(f"{name} of training, largest {largest}")
+        drawn.add(piece.locator(".heat svg").first.inner_html())
+    assert len(drawn) == 3
+    neuron.select_option("1")
+    at_end = piece.locator(".heat svg").first.inner_html()
+    assert "none was measured" not in piece.inner_text()
+    moment.select_option("start")
+    assert "at the start none was measured" in piece.inner_text()
+    assert captions.first.text_content().endswith("end of training")
+    assert piece.locator(".heat svg").first.inner_html() == at_end
+    neuron.select_option("2")
+    assert piece.locator(".heat").count() == 0
     assert at.complaints == []
 
 

@@ -1,10 +1,12 @@
-"""Common to the figures on neurons: a colour and a line for each class, the moments, axes of kept steps and shares."""
+"""Common to the figures on neurons: a colour and a line for each class, moments, axes of steps, pictures of weights."""
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from allmlp.report import plots, style
 from allmlp.studies.language.classification import CLASSES, HYBRID, OTHER
@@ -34,3 +36,16 @@ def say(figure: Figure, sentence: str) -> None:
     """A sentence above all panels, if there is one."""
     if sentence:
         figure.suptitle(sentence, fontsize=8, x=0.01, ha="left")
+
+
+def matrix(rows: pd.DataFrame) -> NDArray[np.float64]:
+    """The weights of one neuron, measured as text, (T, coordinates)."""
+    weights = rows.sort_values("position")["weights"]
+    return np.array([[int(word) for word in text.split()] for text in weights], dtype=np.float64)
+
+
+def picture(axes: Axes, weights_TD: NDArray[np.float64]) -> None:
+    """Coordinates (down) against time (across), scaled to the largest weight: red above zero, blue below."""
+    shades_TD = style.shades(weights_TD)
+    most = np.abs(shades_TD).max()
+    axes.imshow(shades_TD.T, cmap="RdBu_r", vmin=-most, vmax=most, **plots.PICTURE)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 NEARNESS = ("dot", "cosine", "l2")
 CLEAREST = 6  # neurons of each class that the paper shows
 RANDOM = "random"  # the class of vectors drawn beside them
+CLEAREST_OF, EXAMPLE = "clearest", "example"  # as what a neuron is shown: for its keywords, or drawn from its class
 DOCUMENTS = 20_000  # the first held-out documents, at most
 
 

@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from allmlp.report import plots, style
 from allmlp.report.exhibits import figure
 from allmlp.report.statistics import t_interval
 from allmlp.studies.language.classification import BAG_OF_WORDS, CLASSES, N_GRAM
-from allmlp.studies.language.drawing import COLOURS, MOMENTS
+from allmlp.studies.language.drawing import COLOURS, MOMENTS, matrix, picture
 from allmlp.studies.language.keywords import NEARNESS, RANDOM
 from allmlp.studies.language.neurons import to_frequencies
 from allmlp.studies.language.profiles import RECENT
@@ -73,7 +72,7 @@ def example_neurons(example_neurons: pd.DataFrame) -> Figure:
     """
     rows = example_neurons[example_neurons["seed"] == example_neurons["seed"].min()]
     of_class = {name: rows[rows["class"] == name].groupby("neuron", sort=False) for name in CLASSES}
-    examples = [(name, neuron, _matrix(one)) for name, neurons in of_class.items() for neuron, one in neurons]
+    examples = [(name, neuron, matrix(one)) for name, neurons in of_class.items() for neuron, one in neurons]
     figure, axes = style.canvas(columns=len(examples), rows=3, width=max(4.0, 1.0 * len(examples)), height=1.6)
     for column, (name, neuron, weights_TD) in zip(axes.T, examples, strict=True):
         shown = [weights_TD, to_frequencies(weights_TD[None])[0]]
@@ -82,25 +81,13 @@ def example_neurons(example_neurons: pd.DataFrame) -> Figure:
         else:
             column[2].set_axis_off()
         for axis, picture_TD in zip(column, shown, strict=False):
-            _picture(axis, picture_TD)
+            picture(axis, picture_TD)
         column[0].set_title(f"{name}\nneuron {neuron}", fontsize=7)
     for axis in axes.ravel():
         plots.bare(axis)
     for axis, label in zip(axes[:, 0], ("time", "frequency", "frequency\nof the last three"), strict=True):
         axis.set_ylabel(f"embedding\nagainst {label}", fontsize=7)
     return figure
-
-
-def _matrix(rows: pd.DataFrame) -> NDArray[np.float64]:
-    """(T, coordinates) of one example."""
-    weights = rows.sort_values("position")["weights"]
-    return np.array([[int(word) for word in text.split()] for text in weights], dtype=np.float64)
-
-
-def _picture(axes: Axes, weights_TD: NDArray[np.float64]) -> None:
-    shades_TD = style.shades(weights_TD)
-    most = np.abs(shades_TD).max()
-    axes.imshow(shades_TD.T, cmap="RdBu_r", vmin=-most, vmax=most, **plots.PICTURE)
 
 
 BINS = 32
@@ -172,7 +159,7 @@ def row_norms(row_norms: pd.DataFrame) -> Figure:
         for axis, basis in zip(axes[:, across], ("time", "frequency"), strict=True):
             at = rows[(rows["step"] == step) & (rows["basis"] == basis)]
             norms = at.pivot(index="row", columns="column", values="norm_1")
-            picture = axis.imshow(style.shades(norms), cmap="magma", vmin=0, vmax=most, **plots.PICTURE)
+            image = axis.imshow(style.shades(norms), cmap="magma", vmin=0, vmax=most, **plots.PICTURE)
             plots.bare(axis)
             axis.set_yticks([] if across else [0, len(norms) // 2, len(norms) - 1])
         large = rows[(rows["step"] == step) & (rows["basis"] == "time") & (rows["row"] == 0)]["large_rows"]
@@ -180,7 +167,7 @@ def row_norms(row_norms: pd.DataFrame) -> Figure:
         axes[0, across].set_xlabel(f"{large.min():.0f} to {large.max():.0f} large", fontsize=7)
     axes[0, 0].set_ylabel("position")
     axes[1, 0].set_ylabel("frequency")
-    figure.colorbar(picture, ax=axes, label="norm of the row", shrink=0.7)
+    figure.colorbar(image, ax=axes, label="norm of the row", shrink=0.7)
     return figure
 
 

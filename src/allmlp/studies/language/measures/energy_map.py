@@ -30,10 +30,11 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per moment and neuron. Raises UserError for an architecture without a first layer."""
-    return at_moments(trained, _shares)[list(COLUMNS)]
+    return at_moments(trained, shares)[list(COLUMNS)]
 
 
-def _shares(profile: Profile) -> pd.DataFrame:
+def shares(profile: Profile) -> pd.DataFrame:
+    """A row per neuron; nan for shares of one without weights."""
     energies = profile.energies
     recent = min(RECENT, energies.context - 1)
     energy_of = {

@@ -54,28 +54,35 @@ def clearest(energies: Energies, reading: Reading) -> dict[str, NDArray[np.int64
     return {name: np.lexsort((score_N, classes != name))[:CLEAREST] for name, score_N in scores.items()}
 
 
+def vectors(
+    layer_NTD: NDArray, energies: Energies, chosen: dict[str, NDArray[np.int64]], seed: int
+) -> dict[str, NDArray[np.float64]]:
+    """class -> the vectors of its chosen neurons, (K, d); and random ones."""
+    loudest_N = energies.rows.argmax(axis=1)
+    random_KD = np.random.default_rng(seed).normal(size=(CLEAREST, energies.width))
+    return {
+        BAG_OF_WORDS: layer_NTD[chosen[BAG_OF_WORDS]].mean(axis=1),
+        N_GRAM: layer_NTD[chosen[N_GRAM], loudest_N[chosen[N_GRAM]]],
+        RANDOM: random_KD / random_KD.sum(axis=1, keepdims=True),
+    }
+
+
 def measure(trained: Trained) -> pd.DataFrame:
     """One row per class, neuron and nearness. Raises UserError for an architecture without a first layer."""
     step = profiles.moments(trained)["end"]
     layer_NTD, energies = neurons.first_layer(trained, step), profiles.at(trained, step).energies
     reading = classification.deciding(energies.width)
     classes, chosen = classification.classify(energies, reading), clearest(energies, reading)
-    loudest_N = energies.rows.argmax(axis=1)
-    random_KD = np.random.default_rng(trained.run.seed).normal(size=(CLEAREST, energies.width))
-    vectors = {
-        BAG_OF_WORDS: layer_NTD[chosen[BAG_OF_WORDS]].mean(axis=1),
-        N_GRAM: layer_NTD[chosen[N_GRAM], loudest_N[chosen[N_GRAM]]],
-        RANDOM: random_KD / random_KD.sum(axis=1, keepdims=True),
-    }
+    of_class = vectors(layer_NTD, energies, chosen, trained.run.seed)
     file = TokenFile(tokens_of(trained))
     model = cast(LastTokenMLP, trained.model())
-    embedding_VD = model.embedding.weight.detach().double().numpy()
-    near = {(name, by): nearest(v, embedding_VD, by, KEYWORDS) for name, v in vectors.items() for by in NEARNESS}
+    embedding_VD = embedding(model)
+    near = {(name, by): nearest(v, embedding_VD, by, KEYWORDS) for name, v in of_class.items() for by in NEARNESS}
     tokens = np.concatenate([ids.ravel() for ids in near.values()])
     together = CoOccurrence(file.documents("validation"), tokens, len(embedding_VD))
     rows = []
     for (name, by), near_KI in near.items():
-        after = _completions(model, near_KI[:, :FIRST]) if by == NEARNESS[0] and name != BAG_OF_WORDS else None
+        after = completions(model, name, near_KI, file) if by == NEARNESS[0] else [""] * len(near_KI)
         for rank, ids in enumerate(near_KI.tolist()):
             neuron = int(chosen[name][rank]) if name in chosen else -1
             rows.append(
@@ -87,23 +94,32 @@ def measure(trained: Trained) -> pd.DataFrame:
                     "in_class": float(neuron >= 0 and classes[neuron] == name),
                     "coherence_1": together.coherence(ids),
                     "coherence_of_5_1": together.coherence(ids[:FIRST]),
-                    "keywords": _shown(file, ids),
-                    "completions": "" if after is None else _shown(file, after[rank].tolist()),
+                    "keywords": shown(file, ids),
+                    "completions": after[rank],
                 }
             )
     return pd.DataFrame(rows)[list(COLUMNS)]
 
 
+def embedding(model: LastTokenMLP) -> NDArray[np.float64]:
+    """The input embedding of every token, (V, d)."""
+    return model.embedding.weight.detach().double().numpy()
+
+
 @torch.no_grad()
-def _completions(model: LastTokenMLP, tokens_KI: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The likeliest token after zeros and each token's embedding, (K, I)."""
-    last_ND = model.embedding(torch.from_numpy(tokens_KI).flatten())
+def completions(model: LastTokenMLP, name: str, near_KI: NDArray[np.int64], file: TokenFile) -> list[str]:
+    """The likeliest token after zeros and each of the FIRST tokens; nothing for a class that is no n-gram's."""
+    if name == BAG_OF_WORDS:
+        return [""] * len(near_KI)
+    first_KI = near_KI[:, :FIRST]
+    last_ND = model.embedding(torch.from_numpy(first_KI).flatten())
     x_NTD = torch.zeros(len(last_ND), model.context, last_ND.shape[1])
     x_NTD[:, -1] = last_ND
-    return model.from_embeddings(x_NTD).argmax(dim=-1).numpy().reshape(tokens_KI.shape)
+    after_KI = model.from_embeddings(x_NTD).argmax(dim=-1).numpy().reshape(first_KI.shape)
+    return [shown(file, ids) for ids in after_KI.tolist()]
 
 
-def _shown(file: TokenFile, ids: list[int]) -> str:
+def shown(file: TokenFile, ids: list[int]) -> str:
     """Tokens side by side, a space within one as ▁, the end of a document as ∎."""
     texts = (file.decode([token]).replace(" ", "▁") or "∎" for token in ids)
     return " ".join("".join(c if c.isprintable() else "·" for c in text) for text in texts)

@@ -63,10 +63,15 @@ OF_NEURONS = (
     "thresholds",
     *OF_EVERY_MLP,
 )
+OF_MAPPED = ("weight_maps", *OF_NEURONS)
 
 
 class NeuronSettings(StudySettings):
-    """The MLP's sizes: context T, embedding d, hidden width w; `embedding_std` of the initial embeddings."""
+    """The MLP's sizes: context T, embedding d, hidden width w; `embedding_std` of the initial embeddings.
+
+    `mapped`: of how many seeds, from the first, weights of neurons are recorded over training. Runs without checkpoints
+    are trained again for it.
+    """
 
     corpus: str
     context: Count
@@ -76,6 +81,7 @@ class NeuronSettings(StudySettings):
     embedding_std: float | None = Field(default=None, gt=0)
     batch_size: Count
     optimiser: Optimiser
+    mapped: int = Field(default=0, ge=0)
 
     @property
     def sizes(self) -> dict[str, int | float | None]:
@@ -99,10 +105,10 @@ def runs(settings: NeuronSettings, context: Context) -> list[Run]:
             optimiser=settings.optimiser,
             steps=settings.steps,
             seed=seed,
-            measures=OF_NEURONS,
+            measures=OF_MAPPED if place < settings.mapped else OF_NEURONS,
             keep=log_spaced(settings.steps),
         )
-        for seed in settings.seeds
+        for place, seed in enumerate(settings.seeds)
     ]
 
 
