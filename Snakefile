@@ -1,8 +1,9 @@
 # The work: corpora -> tokens -> checkpoints -> measurements. The last mile, from measurements to the report, is dvc.yaml's.
 from allmlp import costs, priorities
-from allmlp.workflow import plan_of
+from allmlp.workflow import follow, plan_of
 
 plan = plan_of(workflow)  # params.yaml, --configfile overlays, --config scale=... device=...; errors name file, line and key
+follow(workflow, plan)      # for the line of `--logger allmlp`
 
 include: "workflow/rules/report.smk"    # rule all: measurements -> claims, figures, tables, report (dvc repro)
 include: "workflow/rules/data.smk"      # corpora -> tokens

@@ -1,7 +1,7 @@
 """`allmlp tokenize` on gigabytes of text: MB/s, and how its memory and its files grow.
 
     python benchmarks/gigabytes.py                                about 3 minutes on 2 cores, Linux
-    python benchmarks/gigabytes.py --gigabytes 0.25 2.5 --write   15 to 30 minutes, 3 GB of disk in a temporary folder
+    python benchmarks/gigabytes.py --gigabytes 0.5 5 --write      20 to 40 minutes, 6 GB of disk in a temporary folder
 
 The command itself reads .jsonl.gz files, as C4 has them, and writes tokens of a BPE of 32,000 types, the tokenizer of
 C4 here, trained on the first 20,000 documents. Documents are words by Zipf's law with a tail of 200,000: no two are the

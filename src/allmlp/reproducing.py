@@ -25,25 +25,14 @@ from allmlp.report.ages import History
 
 APART = Path("work/reproduce")  # separate results/, work/ and logs/: committed files stay until everything is made
 COMPARISON = Path("work/reproduction.csv")
-SECONDS_BETWEEN = 15.0
 
 
 def _say(text: str) -> None:
     print(text, flush=True)
 
 
-def _made(plan: Plan, apart: Path) -> tuple[int, int]:
-    trained = sum((apart / run.checkpoint).is_file() for run in plan.runs)
-    return trained, sum((apart / file).is_file() for file in plan.measurements)
-
-
 def _clock(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
-
-
-def _progress(plan: Plan, apart: Path) -> str:
-    trained, measured = _made(plan, apart)
-    return f"{trained} of {len(plan.runs)} runs trained, {measured} of {len(plan.measurements)} measurements taken"
 
 
 def made_again(plan: Plan, apart: Path, cores: int) -> pd.DataFrame:
@@ -54,7 +43,7 @@ def made_again(plan: Plan, apart: Path, cores: int) -> pd.DataFrame:
     orphans.end_cleanly()
     apart.mkdir(parents=True, exist_ok=True)
     orphans.stop(apart)
-    trained, _ = _made(plan, apart)
+    trained = sum((apart / run.checkpoint).is_file() for run in plan.runs)
     _say(
         f"{plan.scale}: {len(plan.runs)} runs, {len(plan.measurements)} measurements on {cores} cores"
         + (f"; going on after {trained} runs" if trained else "")
@@ -64,33 +53,25 @@ def made_again(plan: Plan, apart: Path, cores: int) -> pd.DataFrame:
 
 
 def _make(plan: Plan, apart: Path, cores: int) -> None:
-    """Let Snakemake make every measurement of the plan in a folder apart."""
+    """Let Snakemake make every measurement of the plan in a folder apart. Its line of progress goes to stderr."""
     root, chosen = plan.root, {"scale": plan.scale, "device": plan.parameters.device, "study": plan.study}
     command = [sys.executable, "-m", "snakemake", "measurements", "--cores", str(cores)]
-    command += ["--snakefile", str(root / "Snakefile"), "--directory", str(apart), "--nolock"]
+    command += ["--snakefile", str(root / "Snakefile"), "--directory", str(apart), "--nolock", "--logger", "allmlp"]
     command += ["--configfile", str(root / "params.yaml"), *map(str, plan.overlays)]
     command += ["--config", *(f"{key}={value}" for key, value in chosen.items() if value)]
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    log = apart / "snakemake.log"
-    with log.open("w", encoding="utf-8") as stream:
-        process = subprocess.Popen(
-            command, stdout=stream, stderr=subprocess.STDOUT, cwd=root, env=environment, start_new_session=True
-        )
-        paths.write_whole(apart / orphans.PID, str(process.pid))
-        said, start = time.monotonic(), time.monotonic()
-        try:
-            while process.poll() is None:
-                time.sleep(0.5)
-                if time.monotonic() - said > SECONDS_BETWEEN:
-                    _say(f"  {_clock(time.monotonic() - start)}  {_progress(plan, apart)}")
-                    said = time.monotonic()
-        except BaseException:
-            orphans.stop(apart)
-            raise
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=root, env=environment, start_new_session=True)
+    paths.write_whole(apart / orphans.PID, str(process.pid))
+    try:
+        process.wait()
+    except BaseException:
+        orphans.stop(apart)
+        raise
     if process.returncode:
         raise UserError(
             "a job failed; no committed file was touched. "
-            f"What was made stays in {apart}: run again to go on. Snakemake's log: {log}\n{_last_words(apart)}"
+            f"What was made stays in {apart}: run again to go on. Snakemake's log: {apart}/.snakemake/log\n"
+            f"{_last_words(apart)}"
         )
 
 

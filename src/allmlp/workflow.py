@@ -33,6 +33,13 @@ def plan_of(workflow: Any) -> Plan:
     return plan
 
 
+def follow(workflow: Any, plan: Plan) -> None:
+    """Let `--logger allmlp` count the plan's runs."""
+    for handler in workflow.logger_manager.plugin_handlers:
+        if hasattr(handler, "follow"):
+            handler.follow(plan)
+
+
 def limit_gpus(scheduler: Any, plan: Plan) -> None:
     """Lower `--resources gpu=N` to the places on the devices here, and say so: a job without one would hold cores."""
     asked, devices = scheduler.global_resources.get("gpu", 0), len(candidates(os.environ.get(VISIBLE)))

@@ -65,6 +65,7 @@ RUN = {  # command -> the words behind its own
     "snakemake --cores all --resources gpu=4": ("-n",),
     "snakemake --cores all --config scale=workstation": ("-n",),
     "snakemake --cores all --config study=language": ("-n",),
+    "snakemake --cores all --logger allmlp": ("-n",),
     "snakemake --cores all --configfile my.yaml": ("-n",),
     "snakemake --workflow-profile workflow/profiles/slurm": ("-n",),
 }

@@ -36,7 +36,7 @@ FLOORS = [
     "costs report.multiplicity report.plots report.diagrams",
     "studies",
     "outlook rules keeping workflow jobs",
-    "report.ages launching budgeting",
+    "report.ages launching budgeting pipeline",
     "compacting",
     "report",
     "notebook",
