@@ -60,6 +60,20 @@ def test_every_picture_is_readable_on_a_phone_and_slides_in_its_own_box(visit: C
     assert min(least for *_, least in found if least) >= 9
 
 
+def test_no_text_of_a_figure_is_under_nine_pixels_where_two_stand_side_by_side(visit: Callable[..., Visit]) -> None:
+    at = visit(1280)
+    at.of("document.querySelectorAll('details').forEach(one => one.open = true)")
+    found = at.of(
+        "[...document.querySelectorAll('.drawing svg :is(text, tspan)')]"
+        ".filter(one => one.textContent.trim() && one.getBoundingClientRect().width)"  # not a hidden text's
+        ".map(one => { const svg = one.closest('svg');"
+        "  const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;"
+        "  return [one.closest('.drawing').id, one.textContent, parseFloat(getComputedStyle(one).fontSize) * scale]; })"
+    )
+    assert len(found) > 1000
+    assert [one for one in found if one[-1] < 8.995] == []  # a width of whole pixels
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (360, "light")])
 def test_axe_finds_nothing(visit: Callable[..., Visit], width: int, scheme: str) -> None:
     found = visit(width, fragment="#axe", color_scheme=scheme).without_insides().violations()

@@ -71,7 +71,7 @@ def test_the_mark_is_moved_by_keyboard_and_reads_the_mean_of_the_seeds(visit: Ca
     longest = max(data[0]["series"], key=lambda one: one["losses"]["held-out"]["steps"][-1])["losses"]["held-out"]
     ends = [losses[-1] for losses in longest["seeds"].values()]
     shown = piece.locator("tbody td").all_text_contents()
-    assert f"{longest['steps'][-1]} steps" in piece.locator("thead").inner_text()
+    assert f"{longest['steps'][-1]:,} steps" in piece.locator("thead").inner_text()
     assert f"{sum(ends) / len(ends):.3f}" in shown
     at.page.keyboard.press("Home")
     assert piece.locator("tbody td").all_text_contents() != shown

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from allmlp import paths
 from allmlp.errors import warn
 from allmlp.report import style
+from allmlp.report.decades import write_plainly
 from allmlp.report.describing import described
 
 UNSAID = {"svg": ("Creator", "Date", "Format", "Type"), "png": ("Software",)}  # Matplotlib's own metadata
@@ -40,6 +41,7 @@ def save(figure: Figure, file: Path, runs: list[str]) -> None:
     buffer, suffix = io.BytesIO(), file.suffix[1:]
     said = {"Description": f"runs: {' '.join(run[-8:] for run in runs)}"}  # the digests at the ends of their ids
     with matplotlib.rc_context(style.rc()):
+        write_plainly(figure)
         if suffix == "svg":
             _lay_out(figure)
         figure.savefig(buffer, format=suffix, metadata={**said, **dict.fromkeys(UNSAID[suffix])})

@@ -70,7 +70,9 @@ def _beside_the_flat_mixer(axis: Axes, rows: pd.DataFrame, models: list[str], un
         interval = t_interval(values)
         if interval.mean > LAST:
             box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-            axis.text(LAST, y, f"{interval.mean:.2f} →", ha="right", va="center", fontsize=7, color=colour, bbox=box)
+            axis.text(
+                LAST, y, f"{interval.mean:.2f} →", ha="right", va="center", fontsize=style.SMALL, color=colour, bbox=box
+            )
         elif not math.isnan(interval.mean):
             looks = {"marker": "|", "markersize": 8, "capsize": 2, "elinewidth": 1.0}
             plots.whisker(axis, y, interval, along="x", color=colour, **looks)
@@ -167,7 +169,7 @@ def _searched(axis: Axes, rows: pd.DataFrame, model: str) -> None:
             va="top",
             textcoords="offset points",
             ha="center",
-            fontsize=7,
+            fontsize=style.SMALL,
             color=shade,
         )
     axis.set(title=EARLY_GPT.get(model, model), ylim=(0.86 * rows["loss"].min(), 1.03 * rows["loss"].max()))
@@ -210,6 +212,6 @@ def _gaps(axis: Axes, rows: pd.DataFrame) -> None:
         _, shade = FAMILIES.get(gap["model"], ("", style.NEUTRAL[0]))
         axis.plot([gap["low"], gap["high"]], [place, place], color=shade, linewidth=1)
         axis.plot(gap["mean"], place, "o", color=shade, markersize=4)
-    axis.set_yticks(range(len(gaps)), list(gaps.index), fontsize=6)
+    axis.set_yticks(range(len(gaps)), list(gaps.index), fontsize=style.SMALL)
     axis.invert_yaxis()
     axis.set_xlabel(f"held-out minus training loss\n(nats per token), step {max(common)}")
