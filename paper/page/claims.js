@@ -43,6 +43,7 @@ function claims() {
   heads.forEach((head) => {
     const button = document.createElement("button");
     head.dataset.name = head.textContent.trim().replace(/\s+/g, "-");
+    head.setAttribute("aria-sort", "none");
     button.type = "button";
     button.append(...head.childNodes);
     head.append(button);
@@ -66,7 +67,6 @@ function claims() {
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(() => { sort(null); filter(); keep(); }));
   addEventListener("hashchange", read);
-  sort(null);
   filter();
   read();
 }

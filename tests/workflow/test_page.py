@@ -32,6 +32,18 @@ def test_one_request_no_complaint_and_few_screens(visit: Callable[..., Visit]) -
     assert (PROJECT / "results/report.html").stat().st_size <= LARGEST
 
 
+def test_one_style_sheet_has_the_rules_of_every_picture(visit: Callable[..., Visit]) -> None:
+    """Each further one inside the page makes the browser look at every element again."""
+    at = visit()
+    assert at.of("document.styleSheets.length") == 1
+    classes = at.of(
+        "[...new Set([...document.querySelectorAll('.picture svg[role] [class]')].map(one => one.className.baseVal))]"
+    )
+    selectors = at.of("[...document.styleSheets[0].cssRules].map(one => one.selectorText)")
+    assert len(set(classes)) > 100
+    assert {f".{name}" for name in classes} <= set(selectors)
+
+
 @pytest.mark.parametrize("width", [360, 768, 1280, 2560])
 def test_nothing_scrolls_sideways(visit: Callable[..., Visit], width: int) -> None:
     at = visit(width)

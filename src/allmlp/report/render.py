@@ -43,9 +43,15 @@ def _figures(study: str, corpora: dict[str, Any]) -> list[dict[str, Any]]:
     index = kept("exhibits", FIGURES / study / "index.json")
     place = list(studies.STUDIES).index(study)
     for number, (name, about) in enumerate(index.items()):
-        svg = element(FIGURES / study / f"{name}.svg", f"f{place}-{number}", about["title"])
-        index[name] = {**about, "svg": Markup(svg), "widest": widest(svg)}
+        svg, rules = element(FIGURES / study / f"{name}.svg", f"f{place}-{number}", about["title"])
+        index[name] = {**about, "svg": Markup(svg), "rules": rules, "widest": widest(svg)}
     return _by_text(index, corpora)
+
+
+def _rules(of_studies: list[dict[str, Any]]) -> Markup:
+    """The rules of all figures, each once."""
+    variants = [variant for study in of_studies for item in study["figures"] for variant in item["variants"]]
+    return Markup("".join(sorted({rule for variant in variants for rule in variant["rules"]})))
 
 
 def widest(svg: str) -> int | None:
@@ -197,6 +203,7 @@ def content() -> dict[str, Any]:
     rows = [row for study in of_studies for row in (*study["claims"], *study["own"])]
     return {
         "studies": of_studies,
+        "rules": _rules(of_studies),
         "papers": [study for study in of_studies if study["authors"]],
         "verdicts": VERDICTS,
         "bar_names": answer.BARS,
