@@ -71,7 +71,7 @@ def slow(browser: Any, page: Path) -> tuple[float, dict[str, float]]:
 
 def still(browser: Any, page: Path) -> dict[str, Any]:
     """What needs no clock: requests, complaints, heights, sideways scroll, and what axe-core finds."""
-    wide, narrow = (visit(browser, page, width) for width in (WIDTH, NARROWEST))
+    wide, narrow = (visit(browser, page, width).laid_out() for width in (WIDTH, NARROWEST))
     found = {
         "requests": len([url for url in wide.requests if not url.startswith("data:")]),
         "complaints": len(wide.complaints),

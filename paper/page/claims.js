@@ -37,13 +37,12 @@ function claims() {
       const found = a.localeCompare(b, "en", { numeric: true });
       return way === "descending" ? -found : found;
     });
-    body.append(...order);
+    if (order.some((row, number) => row !== body.rows[number])) body.append(...order);
   }
 
   heads.forEach((head) => {
     const button = document.createElement("button");
     head.dataset.name = head.textContent.trim().replace(/\s+/g, "-");
-    head.setAttribute("aria-sort", "none");
     button.type = "button";
     button.append(...head.childNodes);
     head.append(button);
@@ -67,6 +66,7 @@ function claims() {
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(() => { sort(null); filter(); keep(); }));
   addEventListener("hashchange", read);
+  sort(null);
   filter();
   read();
 }

@@ -32,7 +32,7 @@ FLOORS = [
     "plan protocols resolved",
     "training audit own tokenizing releasing",
     "generating known measuring in_turn report.deciding",
-    "report.statistics report.style report.exhibits report.decades",
+    "report.statistics report.style report.exhibits report.powers",
     "costs report.multiplicity report.plots report.diagrams",
     "studies",
     "outlook rules keeping workflow jobs",

@@ -10,8 +10,7 @@ import pytest
 from jinja2 import DictLoader, Environment
 from matplotlib.figure import Figure
 
-from allmlp.report import render, saving
-from allmlp.report.compact import compact
+from allmlp.report import inline, render, saving
 from allmlp.report.render import LONGEST, brief, templates
 from tests.conftest import PROJECT
 
@@ -96,7 +95,7 @@ def test_a_narrow_figure_is_not_stretched_to_the_width_of_its_column(
     tmp_path: Path, inches: float, most: int | None
 ) -> None:
     saving.save(Figure(figsize=(inches, 2)), tmp_path / "points.svg", ["a-run"])
-    assert render.widest(saving.element(tmp_path / "points.svg", "f0", "points").svg) == most
+    assert render.widest(inline.element(tmp_path / "points.svg", "f0", "points", {})) == most
 
 
 def test_a_report_of_an_overlay_names_its_file_and_leaves_moved_verdicts_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,35 +112,4 @@ def test_a_report_of_an_overlay_names_its_file_and_leaves_moved_verdicts_out(mon
 
 def test_the_place_of_a_text_is_rounded_and_scales_are_not() -> None:
     svg = '<svg><text transform="translate(263.533178 7.12678) rotate(-90) scale(0.015625)">a</text></svg>'
-    assert 'transform="translate(263.5 7.13) rotate(-90) scale(0.015625)"' in compact(svg)
-
-
-def test_a_page_has_the_rules_of_its_figures_once_and_a_pattern_stays_with_its_figure(tmp_path: Path) -> None:
-    found = []
-    for name in ("a", "b"):
-        figure = Figure()
-        figure.subplots().bar([0, 1], [1, 2], hatch="//", label=name)
-        saving.save(figure, tmp_path / f"{name}.svg", ["a-run"])
-        found.append(saving.element(tmp_path / f"{name}.svg", name))
-    assert found[0].rules == found[1].rules
-    for name, (svg, rules) in zip("ab", found, strict=True):
-        assert "<style" not in svg
-        assert "url(" not in "".join(rules)
-        assert {*re.findall(r'class="([^"]*)"', svg)} == {rule[1:].split("{")[0] for rule in rules}
-        used = {*re.findall(r"url\(#([^)]*)\)", svg)}
-        assert used <= {*re.findall(r'id="([^"]*)"', svg)}
-        assert any(f'fill: url(#{one})"' in svg for one in used)
-        assert all(one.startswith(f"{name}-") for one in used)
-
-
-def test_a_group_without_attributes_or_content_is_left_out() -> None:
-    svg = '<svg><g><g class="a"><g id="b"><path/></g></g><g/><g clip-path="c"/></g><glyph/></svg>'
-    assert compact(svg) == '<svg><style></style><g class="a"><path/></g><glyph/></svg>'
-
-
-def test_the_rule_for_all_elements_of_a_figure_is_of_its_own_elements_alone(tmp_path: Path) -> None:
-    saving.save(Figure(), tmp_path / "a.svg", ["a-run"])
-    svg, rules = saving.element(tmp_path / "a.svg", "a")
-    assert not [rule for rule in rules if not rule.startswith(".s")]
-    outermost = svg.split('class="')[1].split('"')[0]
-    assert f".{outermost}{{stroke-linejoin:round;stroke-linecap:butt}}" in rules
+    assert 'transform="translate(263.5 7.13) rotate(-90) scale(0.015625)"' in saving.compact(svg)

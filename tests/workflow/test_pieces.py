@@ -306,6 +306,7 @@ def test_unfolded_pieces_scroll_nothing_sideways_and_have_no_tiny_text(visit: Ca
     at = visit(width, fragment="#pieces")
     at.of("document.querySelectorAll('details.explore').forEach(one => one.open = true)")
     at.page.wait_for_function("[...document.querySelectorAll('.explore')].every(one => one.querySelector('.plot svg'))")
+    at.laid_out()
     assert at.of("document.documentElement.scrollWidth") <= width
     sizes = at.of(
         "[...document.querySelectorAll('.explore svg text')].map(one =>"

@@ -37,6 +37,11 @@ class Visit:
     def of(self, script: str) -> Any:
         return self.page.evaluate(script)
 
+    def laid_out(self) -> "Visit":
+        """Studies out of sight, which are otherwise laid out when they are reached, have their real heights."""
+        self.page.add_style_tag(content="section.study { content-visibility: visible !important }")
+        return self
+
     def violations(self, within: str = "document") -> list[dict[str, Any]]:
         """What axe-core finds there, of any weight; the test is skipped without axe-core."""
         axe = pytest.importorskip("axe_playwright_python", reason="needs `pip install axe-playwright-python`")

@@ -3,7 +3,7 @@
 `points` are rows of `allmlp.studies.seeds.over_seeds`: a column `x`, and mean, low and high (nan: no interval).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from allmlp.report import style
+from allmlp.report.powers import plain
 from allmlp.report.statistics import Interval
 
 SMALL: dict[str, Any] = {"markersize": 3}
@@ -54,14 +55,20 @@ def floors(axis: Axes, values: pd.Series, label: str) -> None:
 
 
 def ticks(
-    axis: Axes, values: Sequence[float], *, base: float = 10, form: str = "{:g}", apart: float = 1, **looks: Any
+    axis: Axes,
+    values: Sequence[float],
+    *,
+    base: float = 10,
+    form: Callable[[float], str] = plain,
+    apart: float = 1,
+    **looks: Any,
 ) -> None:
     """A logarithmic x axis with a tick at each value that was tried, and no others.
 
     `apart`: a value less than this factor above the one before has no label, so that labels do not overlap.
     """
     labelled = [value > apart * before for value, before in zip(values, [0, *values], strict=False)]
-    labels = [form.format(value) if there else "" for value, there in zip(values, labelled, strict=True)]
+    labels = [form(value) if there else "" for value, there in zip(values, labelled, strict=True)]
     axis.set_xscale("log", base=base)
     axis.set_xticks(values, labels, **looks)
     axis.xaxis.set_minor_locator(NullLocator())

@@ -13,13 +13,14 @@ from allmlp import artifacts, paths, studies
 from allmlp.errors import UserError, warn
 from allmlp.paths import REPORT
 from allmlp.report import answer, claims, leading, selection
+from allmlp.report.characters import in_ascii
 from allmlp.report.draw import FIGURES
 from allmlp.report.headings import shown
+from allmlp.report.inline import VIEW_BOX, element, sheet
 from allmlp.report.interactive import curves, memory, neurons, playground
 from allmlp.report.moved import before, moved
 from allmlp.report.planned_power import POWER
 from allmlp.report.printing import print_page
-from allmlp.report.saving import VIEW_BOX, element
 from allmlp.report.tabulate import TABLES
 from allmlp.studies.levelling import LIMIT
 
@@ -38,20 +39,14 @@ def kept(kind: str, path: Path) -> dict[str, Any]:
     )
 
 
-def _figures(study: str, corpora: dict[str, Any]) -> list[dict[str, Any]]:
-    """The figures of a study, each with one variant per text."""
+def _figures(study: str, corpora: dict[str, Any], looks: dict[str, str]) -> list[dict[str, Any]]:
+    """The figures of a study, each with one variant per text; their styles join `looks`."""
     index = kept("exhibits", FIGURES / study / "index.json")
     place = list(studies.STUDIES).index(study)
     for number, (name, about) in enumerate(index.items()):
-        svg, rules = element(FIGURES / study / f"{name}.svg", f"f{place}-{number}", about["title"])
-        index[name] = {**about, "svg": Markup(svg), "rules": rules, "widest": widest(svg)}
+        svg = element(FIGURES / study / f"{name}.svg", f"f{place}-{number}", about["title"], looks)
+        index[name] = {**about, "svg": Markup(svg), "widest": widest(svg)}
     return _by_text(index, corpora)
-
-
-def _rules(of_studies: list[dict[str, Any]]) -> Markup:
-    """The rules of all figures, each once."""
-    variants = [variant for study in of_studies for item in study["figures"] for variant in item["variants"]]
-    return Markup("".join(sorted({rule for variant in variants for rule in variant["rules"]})))
 
 
 def widest(svg: str) -> int | None:
@@ -157,12 +152,15 @@ def _inventory(study: str, figures: list[dict[str, Any]], tables: list[dict[str,
     ]
 
 
-def _study(study: str, number: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> dict[str, Any]:
+def _study(
+    study: str, number: str, selected: dict[str, Any], verdicts: dict[str, Any], looks: dict[str, str]
+) -> dict[str, Any]:
     """What the page shows of a study."""
     corpora, runs = selected["corpora"], _csv(TABLES / "runs.csv")
     rows, scales = _claims(study, selected, verdicts), selected["studies"].get(study, {})
     ledger = [row["id"] for row in rows]
-    figures, tables = (answer.ordered(found(study, corpora), ledger) for found in (_figures, _tables))
+    figures = answer.ordered(_figures(study, corpora, looks), ledger)
+    tables = answer.ordered(_tables(study, corpora), ledger)
     for item in figures:
         item["curves"] = curves.of(study, corpora) if curves.enlarge(study, item["name"]) else []
         item["networks"] = playground.of(study, item["name"])
@@ -199,11 +197,12 @@ def content() -> dict[str, Any]:
     """The values of the templates."""
     selected, judged = selection.read(), claims.read()
     verdicts = {entry["id"]: entry for entry in judged["claims"]}
-    of_studies = [_study(study, number, selected, verdicts) for study, number in studies.STUDIES.items()]
+    looks: dict[str, str] = {}
+    of_studies = [_study(study, number, selected, verdicts, looks) for study, number in studies.STUDIES.items()]
     rows = [row for study in of_studies for row in (*study["claims"], *study["own"])]
     return {
+        "looks": Markup(sheet(looks)),
         "studies": of_studies,
-        "rules": _rules(of_studies),
         "papers": [study for study in of_studies if study["authors"]],
         "verdicts": VERDICTS,
         "bar_names": answer.BARS,
@@ -294,10 +293,10 @@ def render(pdf: bool = False) -> Path:
     """Write the report, and the PDF beside it if asked."""
     found = content()
     try:
-        page = templates().get_template("report.html.j2").render(found)
+        page = in_ascii(templates().get_template("report.html.j2").render(found))
     except TemplateError as error:
         raise UserError(f"paper/: a template cannot be rendered ({error.message}). No report was written.") from error
-    if (size := len(page.encode())) > LARGEST:
+    if (size := len(page)) > LARGEST:
         warn(f"{REPORT}: {size:,} bytes, more than {LARGEST:,}; git keeps every version. Draw fewer points.")
     paths.write_whole(REPORT, page)
     if pdf:

@@ -1,11 +1,9 @@
-"""A figure as a file, the same bytes each time: SVG for the page, PNG for everywhere else; and back as an element."""
+"""A figure as a file, the same bytes each time: SVG for the page, PNG for everywhere else."""
 
 import html
 import io
-import math
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -14,26 +12,27 @@ from matplotlib.figure import Figure
 from allmlp import paths
 from allmlp.errors import warn
 from allmlp.report import style
-from allmlp.report.compact import compact
-from allmlp.report.decades import write_plainly
 from allmlp.report.describing import described
+from allmlp.report.powers import write_plainly
 
 UNSAID = {"svg": ("Creator", "Date", "Format", "Type"), "png": ("Software",)}  # Matplotlib's own metadata
 LARGEST = 300_000  # bytes; git keeps every figure for ever
+GEOMETRY = re.compile(r' (?:d|x|y)="[^"]*"|translate\([^)]*\)')
+FINE = re.compile(r"-?\d+\.\d+")
+BESIDE = re.compile(r"(?<!^)\s*([MLCQz])\s*|\s+(?=\"$)")  # a letter of a path with the blanks around it, and the last
+UNREAD = re.compile(  # unused ids, and rotations by zero
+    r'(?<=<g) id="[^"]*"| id="image[0-9a-f]+"| transform="rotate\(-0 [^")]*\)"'
+)
+NAME = re.compile(r'(\sid="|\shref="#|url\(#)([^")]+)')
+STYLE = re.compile(r'(?<=\s)style="([^"]*)"')
+EVERYWHERE = re.compile(r'<defs>\s*<style type="text/css">\*\{([^}]*)\}</style>\s*</defs>\s*')
+GROUP = re.compile(r"(<g>\n?|<g [^>]*[^/]>|</g>\n?)")
+POINT = r'<use href="([^"]*)" x="([^"]*)" y="([^"]*)" (style="[^"]*")/>\n'
+POINTS = re.compile(rf'{POINT}(?:<use href="\1" [^>]* \4/>\n)+')
+UNCUT = 'overflow="visible" markerUnits="userSpaceOnUse"'  # a marker as large as it was drawn
+BLANK = re.compile(r"(?<=[:;]) ")
+TEXT = re.compile(r"<!--.*?-->|(?<=>)[^<>]+(?=<)", re.DOTALL)
 UNWRITABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML, even escaped
-VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
-FONT = re.compile(r"font-size:([\d.]+)px")
-READABLE = 9  # pixels
-METADATA = re.compile(r"<metadata>.*?</metadata>\s*", re.DOTALL)
-RULES = re.compile(r"<style>(.*?)</style>")
-RULE = re.compile(r"[^}]*\}")
-
-
-class Element(NamedTuple):
-    """An <svg> element, and the rules of its classes."""
-
-    svg: str
-    rules: list[str]
 
 
 def save(figure: Figure, file: Path, runs: list[str]) -> None:
@@ -55,34 +54,6 @@ def save(figure: Figure, file: Path, runs: list[str]) -> None:
     paths.write_whole(file, content)
 
 
-def element(file: Path, name: str, title: str = "") -> Element:
-    """The <svg> element of a figure's file, for a page, as an image with a `title` and its description.
-
-    Its ids begin with `name`, so that a page can hold many. It carries its `shape`. Its rules are apart: each style
-    sheet inside a page makes a browser look at every element of the page again, and figures share most rules.
-    """
-    svg = METADATA.sub("", (text := file.read_text(encoding="utf-8"))[text.index("<svg") :]).replace(">\n<", "><")
-    said = {"role": "img", "aria-label": title, "aria-describedby": f"{name}-said", "style": shape(svg)}
-    attributes = "".join(f' {key}="{html.escape(value)}"' for key, value in said.items())
-    rules = [rule for sheet in RULES.findall(svg) for rule in RULE.findall(sheet)]
-    svg = RULES.sub("", svg).replace("<desc>", f'<desc id="{name}-said">', 1).replace("<svg", f"<svg{attributes}", 1)
-    return Element(re.sub(r'(["#])f-(?=\d)', rf"\1{name}-", svg), rules)
-
-
-def shape(svg: str) -> str:
-    """What a page must know of a drawing: its ratio, so that it can be laid out before it is drawn, and the least width
-    at which all its text has READABLE pixels.
-
-    >>> shape('<svg viewBox="0 0 504 187.2"><style>.f-0{font-size:8.8px}.f-1{font-size:6px}</style></svg>')
-    'aspect-ratio:504/187.2;--readable:756px'
-    """
-    size, letters = VIEW_BOX.search(svg), [float(found) for found in FONT.findall(svg)]
-    if size is None:
-        return ""
-    readable = f";--readable:{math.ceil(READABLE / min(letters) * float(size[1]))}px" if letters else ""
-    return f"aspect-ratio:{size[1]}/{size[2]}{readable}"
-
-
 def _lay_out(figure: Figure) -> None:
     """Lay out as `savefig` would, without drawing the whole figure for it."""
     if (engine := figure.get_layout_engine()) is not None:
@@ -90,3 +61,68 @@ def _lay_out(figure: Figure) -> None:
         figure.dpi = 72  # of an SVG
         engine.execute(figure)
         figure.set_layout_engine(None)
+
+
+def compact(svg: str) -> str:
+    """The same picture, shorter: coordinates to a tenth of a point (to a hundredth below 10), styles as classes.
+
+    The last digits of a coordinate differ from one CPU type to another; those that are kept do not.
+
+    Matplotlib repeats its styles at every point. Definitions and classes are renamed f-0, f-1, ...; a selector is a
+    class without an element, because inside a <use> a selector that names an element outside does not match.
+
+    A browser builds every element of a page. So groups that say nothing go, and many points of one look are one line
+    with that marker.
+
+    >>> file = '<svg><path id="m3" style="fill: red" d="M 1.23456 7 L 9.9999 0z"/><g><use xlink:href="#m3"/></g></svg>'
+    >>> print(compact(file))
+    <svg><style>.f-0{fill:red}</style><path id="f-0" class="f-0" d="M1.23 7L10 0z"/><use href="#f-0"/></svg>
+    """
+    names: dict[str, int] = {}
+    styles: dict[str, int] = {}
+    markers: dict[tuple[str, str], str] = {}
+    svg = TEXT.sub(lambda found: found[0].replace('"', "&quot;"), svg)  # what follows changes attributes, no text
+    text = GEOMETRY.sub(lambda attribute: BESIDE.sub(r"\1", FINE.sub(_rounded, attribute[0])), svg)
+    text = re.sub(r"\n\s+", "\n", UNREAD.sub("", _inherited(text)).replace("xlink:href", "href"))
+    text = POINTS.sub(lambda found: _together(found, markers), _grouped(text))
+    text = NAME.sub(lambda found: f"{found[1]}f-{names.setdefault(found[2], len(names))}", text)
+    text = STYLE.sub(lambda found: f'class="f-{styles.setdefault(found[1], len(styles))}"', text)
+    rules = "".join(f".f-{number}{{{BLANK.sub('', style)}}}" for style, number in styles.items())
+    head, opening, rest = re.split(r"(<svg[^>]*>)", text, maxsplit=1)
+    return f"{head}{opening}<style>{rules}</style>{rest}"
+
+
+def _inherited(svg: str) -> str:
+    """Matplotlib's style of all elements, as the picture's own: in a page it would be that of every element."""
+    everywhere = EVERYWHERE.search(svg)
+    return EVERYWHERE.sub("", svg).replace("<svg", f'<svg style="{everywhere[1]}"', 1) if everywhere else svg
+
+
+def _grouped(svg: str) -> str:
+    """Without groups that say nothing about what is in them."""
+    kept: list[str] = []
+    opened: list[bool] = []  # of each group around: does it stay?
+    for number, piece in enumerate(GROUP.split(svg.replace("<g/>\n", ""))):
+        if number % 2 == 0:
+            stays = True
+        elif piece.startswith("</"):
+            stays = opened.pop()
+        else:
+            opened.append(stays := not piece.startswith("<g>"))
+        kept += [piece] * stays
+    return "".join(kept)
+
+
+def _together(points: re.Match[str], markers: dict[tuple[str, str], str]) -> str:
+    """Consecutive points of one look, as an unseen line with a marker of that look; each marker is defined once."""
+    look, number = (points[1], points[4]), len(markers)
+    name = markers.setdefault(look, f"points{number}")
+    defined = f'<marker id="{name}" {UNCUT}><use href="{look[0]}" {look[1]}/></marker>\n'
+    line = " ".join(f"{x} {y}" for _, x, y, _ in re.findall(POINT, points[0]))
+    return f'{defined * (len(markers) > number)}<path d="M{line}" style="fill:none;marker:url(#{name})"/>\n'
+
+
+def _rounded(number: re.Match[str]) -> str:
+    value = float(number[0])
+    shorter = f"{value:.{1 if abs(value) >= 10 else 2}f}".rstrip("0").rstrip(".")
+    return "0" if shorter == "-0" else shorter

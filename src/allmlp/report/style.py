@@ -45,7 +45,7 @@ COLOURS = {
 FURTHER = 24  # colours for architectures that are not listed above
 NEUTRAL = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 PAPER = "#8a8a8a"  # the paper's own value
-SMALL = 7.6  # points, of 9 pixels where a page shows two figures side by side
+SMALLEST = 7.6  # points of the smallest text: 9 pixels, where a figure 7 inches wide stands beside another on the page
 
 
 @cache

@@ -223,7 +223,7 @@ def sweeps(falls: pd.DataFrame, paper: Paper) -> Figure:
         _line(left, rows, "learning_rate", model)
         if rate := printed.get(f"best_rate_{model.replace('-', '_')}_1"):
             left.axvline(rate, color=style.PAPER, linestyle=(0, (4, 3)), linewidth=1.0)
-            left.text(rate, 0, f" {model}", color=style.PAPER, fontsize=style.SMALL, rotation=90, va="bottom")
+            left.text(rate, 0, f" {model}", color=style.PAPER, fontsize=style.SMALLEST, rotation=90, va="bottom")
     _finish(left, sorted(sweep["learning_rate"].unique()), "learning rate", 10)
     _line(right, heads, "n_heads", "transformer")
     style.mark_paper(right, printed["best_heads_count"], along="x")

@@ -35,7 +35,7 @@ def keyword_neurons(weight_maps: pd.DataFrame) -> Figure:
         ranked = first[first["class"] == name].groupby("rank")
         for axis, (_, rows) in zip(across, ranked, strict=True):
             _panel(axis, rows)
-        across[0].set_ylabel(f"{name}\nembedding{'' if name == RANDOM else ' against time'}", fontsize=style.SMALL)
+        across[0].set_ylabel(f"{name}\nembedding{'' if name == RANDOM else ' against time'}", fontsize=style.SMALLEST)
     return figure
 
 
@@ -47,8 +47,8 @@ def _panel(axis: Axes, rows: pd.DataFrame) -> None:
     lines = _lines(one)
     picture(axis, matrix(rows))
     plots.bare(axis)
-    axis.set_title(f"{named}\n({own})" if own else named, fontsize=style.SMALL)
-    axis.set_xlabel("\n".join(lines), fontsize=style.SMALL, parse_math=False)  # a dollar in a token begins no formula
+    axis.set_title(f"{named}\n({own})" if own else named, fontsize=style.SMALLEST)
+    axis.set_xlabel("\n".join(lines), fontsize=style.SMALLEST, parse_math=False)  # a dollar is a dollar
     axis.set_label(f"weights over the tokens {', '.join(lines)}.")
 
 

@@ -79,7 +79,7 @@ def perplexity(perplexity: pd.DataFrame) -> Figure:
     gives no numbers of its figure; its context, width and data are far larger.
     """
     rows = of_part(perplexity, "perplexity", models=BOTH)
-    figure, axes = style.canvas(columns=3, height=3.0, width=7.4)
+    figure, axes = style.canvas(columns=3, height=3.0)
     floors, best = sorted(rows["floor_perplexity_1"].dropna().unique()), rows["perplexity_1"].min()
     for axis, (x, title) in zip(axes[0], PANELS.items(), strict=True):
         for model in (GPT, DCT):

@@ -82,11 +82,11 @@ def example_neurons(example_neurons: pd.DataFrame) -> Figure:
             column[2].set_axis_off()
         for axis, picture_TD in zip(column, shown, strict=False):
             picture(axis, picture_TD)
-        column[0].set_title(f"{name}\nneuron {neuron}", fontsize=style.SMALL)
+        column[0].set_title(f"{name}\nneuron {neuron}", fontsize=style.SMALLEST)
     for axis in axes.ravel():
         plots.bare(axis)
     for axis, label in zip(axes[:, 0], ("time", "frequency", "frequency\nof the last three"), strict=True):
-        axis.set_ylabel(f"embedding\nagainst {label}", fontsize=style.SMALL)
+        axis.set_ylabel(f"embedding\nagainst {label}", fontsize=style.SMALLEST)
     return figure
 
 
@@ -164,7 +164,7 @@ def row_norms(row_norms: pd.DataFrame) -> Figure:
             axis.set_yticks([] if across else [0, len(norms) // 2, len(norms) - 1])
         large = rows[(rows["step"] == step) & (rows["basis"] == "time") & (rows["row"] == 0)]["large_rows"]
         axes[0, across].set_title(f"step {step:,}", fontsize=8)
-        axes[0, across].set_xlabel(f"{large.min():.0f} to {large.max():.0f} large", fontsize=style.SMALL)
+        axes[0, across].set_xlabel(f"{large.min():.0f} to {large.max():.0f} large", fontsize=style.SMALLEST)
     axes[0, 0].set_ylabel("position")
     axes[1, 0].set_ylabel("frequency")
     figure.colorbar(image, ax=axes, label="norm of the row", shrink=0.7)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
 from allmlp.report.exhibits import Paper, figure
+from allmlp.report.powers import plain
 from allmlp.report.statistics import t_interval
 from allmlp.studies.language.isoflop import BUDGET, SIZE, exponents, minima, parabola, pooled
 from allmlp.studies.seeds import over_seeds
@@ -41,10 +42,10 @@ def isoflop(scaling: pd.DataFrame) -> Figure:
         axis.sharey(axes[0, 0])
     for axis, model in zip(axes[0], models, strict=True):
         for budget, cell in scaling[scaling["model"] == model].groupby(BUDGET):
-            _budget(axis, cell, colours[budget], f"{budget:.2g}")
+            _budget(axis, cell, colours[budget], plain(budget))
         axis.set(xscale="log", xlabel="weights N", title=model)
     axes[0, 0].set_ylabel("held-out loss (nats per token)")
-    order = [f"{budget:.2g}" for budget in budgets]
+    order = [plain(budget) for budget in budgets]
     plots.legend_below(figure, axes[0], ncols=1, order=order, loc="outside right upper", title="C = 6 N D")
     return figure
 
@@ -100,7 +101,7 @@ def power_laws(scaling: pd.DataFrame, paper: Paper) -> Figure:
         for position, model in enumerate(sorted(found["model"].unique(), reverse=True)):
             label = f"{model}: {_exponent(letter, laws.loc[laws['model'] == model, f'{name}_1'])}"
             _model(axis, inside[inside["model"] == model], column, label, style.colour(model, position))
-        plots.ticks(axis, sorted(found[BUDGET].unique()), form="{:.2g}")
+        plots.ticks(axis, sorted(found[BUDGET].unique()))
         axis.set(yscale="log", xlabel="budget C = 6 N D (operations)", ylabel=title)
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1)
     return figure
@@ -190,6 +191,6 @@ def depth(scaling: pd.DataFrame) -> Figure:
     axis.set(
         xlim=(-0.5, len(shapes) - 0.5),
         ylabel="held-out loss (nats per token)",
-        title=f"C = {first['budget_flops'].iloc[0]:.2g}, embeddings of {first['d_model'].iloc[0]}",
+        title=f"C = {plain(first['budget_flops'].iloc[0])}, embeddings of {first['d_model'].iloc[0]}",
     )
     return figure

@@ -38,7 +38,7 @@ def memory(memory: pd.DataFrame, paper: Paper) -> Figure:
             axis.plot(of_model["context"], of_model["total_bytes"] / MIB, marker=".", label=model, **look)
             axis.scatter(of_model["context"], of_model["peak_bytes"] / MIB, marker="x", s=22, color=look["color"])
         _printed(axis, paper, int(n_blocks))
-        plots.ticks(axis, sorted(rows["context"].unique()), base=2, form="{:,}", rotation=30)
+        plots.ticks(axis, sorted(rows["context"].unique()), base=2, form="{:,}".format, rotation=30)
         axis.set(yscale="log", title=f"{n_blocks} layers", xlabel="context (tokens)")
     bottom, top = min(axis.get_ylim()[0] for axis in axes[0]), max(axis.get_ylim()[1] for axis in axes[0])
     for axis in axes[0]:

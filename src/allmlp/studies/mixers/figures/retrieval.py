@@ -186,5 +186,5 @@ def _found(axis: Axes, rows: pd.DataFrame) -> None:
 
 def _numbers_of_texts(axis: Axes, rows: pd.DataFrame) -> None:
     """A logarithmic axis with a tick at each number searched."""
-    plots.ticks(axis, sorted(rows["texts"].unique()), form="{:,}")
+    plots.ticks(axis, sorted(rows["texts"].unique()), form="{:,}".format)
     axis.set_xlabel("texts")

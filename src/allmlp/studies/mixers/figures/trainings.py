@@ -71,7 +71,14 @@ def _beside_the_flat_mixer(axis: Axes, rows: pd.DataFrame, models: list[str], un
         if interval.mean > LAST:
             box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
             axis.text(
-                LAST, y, f"{interval.mean:.2f} →", ha="right", va="center", fontsize=style.SMALL, color=colour, bbox=box
+                LAST,
+                y,
+                f"{interval.mean:.2f} →",
+                ha="right",
+                va="center",
+                fontsize=style.SMALLEST,
+                color=colour,
+                bbox=box,
             )
         elif not math.isnan(interval.mean):
             looks = {"marker": "|", "markersize": 8, "capsize": 2, "elinewidth": 1.0}
@@ -169,7 +176,7 @@ def _searched(axis: Axes, rows: pd.DataFrame, model: str) -> None:
             va="top",
             textcoords="offset points",
             ha="center",
-            fontsize=style.SMALL,
+            fontsize=style.SMALLEST,
             color=shade,
         )
     axis.set(title=EARLY_GPT.get(model, model), ylim=(0.86 * rows["loss"].min(), 1.03 * rows["loss"].max()))
@@ -212,6 +219,6 @@ def _gaps(axis: Axes, rows: pd.DataFrame) -> None:
         _, shade = FAMILIES.get(gap["model"], ("", style.NEUTRAL[0]))
         axis.plot([gap["low"], gap["high"]], [place, place], color=shade, linewidth=1)
         axis.plot(gap["mean"], place, "o", color=shade, markersize=4)
-    axis.set_yticks(range(len(gaps)), list(gaps.index), fontsize=style.SMALL)
+    axis.set_yticks(range(len(gaps)), list(gaps.index), fontsize=style.SMALLEST)
     axis.invert_yaxis()
     axis.set_xlabel(f"held-out minus training loss\n(nats per token), step {max(common)}")

@@ -179,4 +179,4 @@ def _costs(axes: Axes, rows: pd.DataFrame, by: str, value: str) -> None:
     ticks = sorted(rows[by].unique())[:: 1 if by == "p" else 3]
     axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     axes.minorticks_off()
-    axes.legend(fontsize=style.SMALL, loc="upper left")
+    axes.legend(fontsize=style.SMALLEST, loc="upper left")

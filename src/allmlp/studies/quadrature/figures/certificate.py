@@ -61,7 +61,7 @@ def _number(axis: Axes, rows: pd.DataFrame, column: str) -> None:
     last = 0.0
     for terms, *at in of_best[["terms", "share", column]].to_numpy().tolist():
         if at[0] > ROOM * last:
-            axis.annotate(f"{terms:g}", at, (0, 6), textcoords="offset points", ha="center", fontsize=style.SMALL)
+            axis.annotate(f"{terms:g}", at, (0, 6), textcoords="offset points", ha="center", fontsize=style.SMALLEST)
             last = at[0]
 
 

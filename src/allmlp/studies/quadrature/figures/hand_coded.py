@@ -48,7 +48,7 @@ def _wobble(axes: Axes, rows: pd.DataFrame) -> None:
         axes.plot(some.index, some, marker, color=style.NEUTRAL[1 - rest], markersize=5, label=label)
     for p in MARKED:
         axes.axhline(np.pi / p, color="black", linestyle=":", linewidth=0.8)
-        axes.annotate(f"π/{p}", (every.index.min(), np.pi / p), ha="left", va="bottom", fontsize=style.SMALL)
+        axes.annotate(f"π/{p}", (every.index.min(), np.pi / p), ha="left", va="bottom", fontsize=style.SMALLEST)
     axes.set(xscale="log", yscale="log")
     axes.set_xticks(every.index, [str(n) if n not in (9, 11, 13, 15) else "" for n in every.index])
     axes.minorticks_off()

@@ -78,7 +78,7 @@ def _cells(axis: Axes, cells: pd.DataFrame, shown: str) -> None:
         for x, value in enumerate(line):
             if pd.notna(value):
                 ink = "white" if value > middle else "black"
-                axis.text(x, y, shown.format(value), ha="center", va="center", color=ink, fontsize=style.SMALL)
+                axis.text(x, y, shown.format(value), ha="center", va="center", color=ink, fontsize=style.SMALLEST)
     axis.set_xticks(range(len(cells.columns)), [str(width) for width in cells.columns])
     axis.set_yticks(range(len(cells.index)), [str(p) for p in cells.index])
 

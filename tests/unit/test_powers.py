@@ -1,0 +1,47 @@
+"""Logarithmic axes of figures are labelled without superscripts, at the ticks that Matplotlib labels."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+from allmlp.report import saving
+
+TEXT = "{http://www.w3.org/2000/svg}text"
+
+
+def labels(figure: Figure, file: Path) -> list[str]:
+    """What stands in a saved figure."""
+    saving.save(figure, file, ["a-run"])
+    assert "tspan" not in file.read_text(encoding="utf-8")
+    return ["".join(text.itertext()) for text in ElementTree.parse(file).iter(TEXT)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ((1e-4, 1e-1), ["1e-4", "0.001", "0.01", "0.1"]),
+        ((1, 1e5), ["1", "10", "100", "1000", "1e4", "1e5"]),
+        ((2e4, 5e4), ["2e4", "3e4", "4e4"]),
+        ((1e10, 1e13), ["1e10", "1e11", "1e12", "1e13"]),
+    ],
+)
+def test_powers_are_written_out_or_behind_an_e(
+    tmp_path: Path, limits: tuple[float, float], expected: list[str]
+) -> None:
+    figure = Figure()
+    figure.subplots().set(xscale="log", xlim=limits, yticks=[])
+    assert [label for label in labels(figure, tmp_path / "a.svg") if label in expected] == expected
+
+
+def test_axes_around_zero_and_bars_of_colours_too(tmp_path: Path) -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.set_xscale("symlog", linthresh=10)
+    axes.set(xlim=(0, 1e5), yticks=[])
+    figure.colorbar(axes.imshow([[1e-5, 1]], norm=LogNorm(), aspect="auto", extent=(0, 1e5, 0, 1)))
+    found = labels(figure, tmp_path / "a.svg")
+    assert {"0", "100", "1e4"} <= set(found)
+    assert {"1e-5", "0.01"} & set(found)
