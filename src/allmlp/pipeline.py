@@ -58,10 +58,10 @@ class Pipeline:
         """The rules that this call will run."""
         self.asked = [self.works[rule] for rule in rules if rule in self.works]
 
-    def started(self, job: int, started: Started) -> None:
-        """A job has begun."""
-        self.first = started.at if self.first is None else self.first
-        self.under_way[job] = started
+    def started(self, job: int, rule: str, at: float, cores: int, gpus: int) -> None:
+        """A job has begun, at a moment in seconds."""
+        self.first = at if self.first is None else self.first
+        self.under_way[job] = Started(rule, at, cores, gpus)
 
     def ended(self, job: int, at: float, well: bool = True) -> None:
         """A job has ended, `well` or with an error."""
@@ -74,7 +74,7 @@ class Pipeline:
 
     def left(self, now: float) -> float | None:
         """Seconds until all is done; None before there is evidence."""
-        asked, done = [_sums(of) for of in (self.asked, self.done)]
+        asked, done = _sums(self.asked), _sums(self.done)
         if self.first is None or not (done.planned_s and done.measurements and now > self.first):
             return None
         each = self.seconds["measure"] / done.measurements
@@ -86,7 +86,7 @@ class Pipeline:
 
     def line(self, now: float) -> str:
         """Runs trained, measurements taken, what is busy, and the time that is left."""
-        asked, done = [_sums(of) for of in (self.asked, self.done)]
+        asked, done = _sums(self.asked), _sums(self.done)
         said = []
         if asked.runs:
             said.append(f"{done.runs} of {asked.runs} runs trained")

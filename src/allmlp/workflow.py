@@ -8,6 +8,7 @@ from typing import Any
 
 from allmlp import artifacts, own, paths, stale, studies
 from allmlp.errors import UserError
+from allmlp.pipeline import Pipeline, of_plan
 from allmlp.plan import Plan, load_plan
 from allmlp.training.devices import VISIBLE, require
 from allmlp.training.gpus import candidates
@@ -37,7 +38,7 @@ def follow(workflow: Any, plan: Plan) -> None:
     """Let `--logger allmlp` count the plan's runs."""
     for handler in workflow.logger_manager.plugin_handlers:
         if hasattr(handler, "follow"):
-            handler.follow(plan)
+            handler.follow(Pipeline(of_plan(plan)))
 
 
 def limit_gpus(scheduler: Any, plan: Plan) -> None:

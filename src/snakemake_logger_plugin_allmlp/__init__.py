@@ -2,6 +2,9 @@
 
 In a terminal the line is drawn over itself each second; elsewhere it is printed every 15 seconds if it has changed.
 Warnings and errors come as Snakemake says them. Its whole log is in .snakemake/log as always, and `-n` shows all.
+
+Snakemake imports every plugin, whether it is used or not. So this one imports nothing of allmlp, which in a checkout of
+another state may be older: the Snakefile hands over what counts.
 """
 
 import logging
@@ -10,13 +13,13 @@ import sys
 import threading
 import time
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from allmlp.pipeline import Pipeline, Started, of_plan
-from allmlp.plan import Plan
+if TYPE_CHECKING:
+    from allmlp.pipeline import Pipeline
 
 SECONDS_BETWEEN = {True: 1.0, False: 15.0}  # in a terminal, in a log
 ERASED = "\r\x1b[K"
@@ -30,16 +33,16 @@ class LogHandler(LogHandlerBase):
     has_filter = has_formatter = needs_rulegraph = False  # Snakemake gives its own
 
     def __post_init__(self) -> None:
-        self.pipeline = Pipeline({})
+        self.pipeline: Pipeline | None = None
         self.begun, self.said = time.monotonic(), ""
         self.stream = sys.stdout if self.common_settings.stdout else sys.stderr
         self.in_place = self.stream.isatty()
         self.closed = threading.Event()
         threading.Thread(target=self._tick, daemon=True).start()
 
-    def follow(self, plan: Plan) -> None:
-        """Count the runs and measurements of this plan."""
-        self.pipeline = Pipeline(of_plan(plan))
+    def follow(self, pipeline: "Pipeline") -> None:
+        """Tell it of all jobs, and show its line."""
+        self.pipeline = pipeline
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take a record's news into the line, or print it if it is not about a job that goes well."""
@@ -64,15 +67,14 @@ class LogHandler(LogHandlerBase):
     def _takes(self, record: logging.LogRecord) -> bool:
         """Is this news of a job?"""
         about: dict[str, Any] = vars(record)
-        if self.common_settings.dryrun:
+        if self.pipeline is None or self.common_settings.dryrun:
             return False
         match about.get("event"):
             case LogEvent.RUN_INFO:
                 self.pipeline.expect(about["stats"])
             case LogEvent.JOB_INFO:
-                gpus = int(about["resources"].get("gpu", 0) or 0)
-                started = Started(about["rule_name"], time.monotonic(), int(about["threads"] or 1), gpus)
-                self.pipeline.started(about["jobid"], started)
+                gpus, cores = int(about["resources"].get("gpu", 0) or 0), int(about["threads"] or 1)
+                self.pipeline.started(about["jobid"], about["rule_name"], time.monotonic(), cores, gpus)
             case LogEvent.JOB_FINISHED:
                 self.pipeline.ended(about["job_id"], time.monotonic())
             case LogEvent.JOB_ERROR:
@@ -87,7 +89,7 @@ class LogHandler(LogHandlerBase):
         return bool(self.common_settings.dryrun or record.levelno >= logging.WARNING or nothing)
 
     def _show(self, end: str = "") -> None:
-        line = self.pipeline.line(time.monotonic())
+        line = self.pipeline.line(time.monotonic()) if self.pipeline else ""
         if not line or (line == self.said and not self.in_place):
             return
         seconds = int(time.monotonic() - self.begun)

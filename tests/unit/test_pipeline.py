@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from allmlp import costs, params
-from allmlp.pipeline import Pipeline, Started, Work, of_plan
+from allmlp.pipeline import Pipeline, Work, of_plan
 from allmlp.plan import Plan
 
 WORKS = {
@@ -21,7 +21,7 @@ def begun(*jobs: str, at: float = 0, gpus: int = 0) -> Pipeline:
     pipeline = Pipeline(WORKS)
     pipeline.expect([*WORKS, "tokenize", "measurements", "total"])
     for number, rule in enumerate(jobs):
-        pipeline.started(number, Started(rule, at, 1, gpus))
+        pipeline.started(number, rule, at, 1, gpus)
     return pipeline
 
 
@@ -49,7 +49,7 @@ def test_gpus_are_said_in_place_of_cores() -> None:
 def test_only_what_this_call_will_make_is_counted() -> None:
     pipeline = Pipeline(WORKS)
     pipeline.expect(["measure_a"])
-    pipeline.started(0, Started("measure_a", 0, 1, 0))
+    pipeline.started(0, "measure_a", 0, 1, 0)
     assert pipeline.line(0) == "0 of 4 measurements taken, 1 core busy"
     assert Pipeline(WORKS).line(0) == ""
 
@@ -57,10 +57,10 @@ def test_only_what_this_call_will_make_is_counted() -> None:
 def test_the_time_left_is_said_once_a_training_and_a_measure_have_ended() -> None:
     pipeline = begun("train_a")
     pipeline.ended(0, 60)  # twice as long as planned
-    pipeline.started(1, Started("measure_a", 60, 1, 0))
+    pipeline.started(1, "measure_a", 60, 1, 0)
     assert pipeline.left(80) is None
     pipeline.ended(1, 80)  # 5 seconds each
-    pipeline.started(2, Started("train_b", 80, 1, 0))
+    pipeline.started(2, "train_b", 80, 1, 0)
     assert pipeline.left(110) == pytest.approx(180 - 30 + 8 * 5)  # one job at a time
     assert pipeline.line(110).endswith(", 1 core busy, about 3 min left")
     assert pipeline.left(1000) == 0, "never less than nothing"
@@ -70,8 +70,8 @@ def test_jobs_side_by_side_halve_it() -> None:
     pipeline = begun("train_a", "measure_a")
     pipeline.ended(0, 60)
     pipeline.ended(1, 60)
-    pipeline.started(2, Started("train_b", 60, 1, 0))
-    pipeline.started(3, Started("measure_b", 60, 1, 0))
+    pipeline.started(2, "train_b", 60, 1, 0)
+    pipeline.started(3, "measure_b", 60, 1, 0)
     assert pipeline.left(70) == pytest.approx((180 + 8 * 15 - 20) / 2)
 
 

@@ -1,9 +1,11 @@
 """`snakemake --logger allmlp` in a log, in a terminal, where a job fails, and where nothing runs."""
 
+import errno
 import os
 import pty
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,8 +26,9 @@ def in_a_terminal(clone: Path, *words: str) -> str:
     try:
         while part := os.read(ours, 4096):
             said += part
-    except OSError:  # Linux's end of a terminal
-        pass
+    except OSError as error:
+        if error.errno != errno.EIO:  # so Linux says that nobody holds the other end any more
+            raise
     os.close(ours)
     assert process.wait() == 0
     return said.decode()
@@ -35,6 +38,12 @@ def test_a_dry_run_shows_what_snakemake_shows(family: Path) -> None:
     plain, ours = (call(family, *words, "-n").stdout for words in (CALL[:-2], CALL))
     assert "Job stats:" in ours
     assert _words(plain) == _words(ours)  # Snakemake lists files in any order
+
+
+def test_the_plugin_starts_beside_another_state_of_the_package() -> None:
+    modules = "[name for name in sys.modules if name.partition('.')[0] == 'allmlp']"
+    words = [sys.executable, "-c", f"import sys, snakemake_logger_plugin_allmlp; print({modules})"]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def _words(said: str) -> list[str]:
