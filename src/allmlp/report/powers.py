@@ -25,15 +25,16 @@ class Plain(Formatter):
 
 
 def plain(value: float) -> str:
-    """A number of a tick: written out from 0.001 to 9999, and otherwise with the power of ten behind an e.
+    """A number of a tick: written out from 0.001 to 9,999, and otherwise with the power of ten behind an e.
 
     >>> [plain(value) for value in (0.001, 0.25, 1000, 1e4, 2e-05, -3e12, 0)]
-    ['0.001', '0.25', '1000', '1e4', '2e-5', '-3e12', '0']
+    ['0.001', '0.25', '1,000', '1e4', '2e\N{MINUS SIGN}5', '\N{MINUS SIGN}3e12', '0']
     """
-    if value == 0 or 1e-3 <= abs(value) < 1e4:
-        return f"{value:g}"
-    digits, exponent = f"{value:e}".split("e")
-    return f"{float(digits):g}e{int(exponent)}"
+    written = f"{value:,g}"
+    if value and not 1e-3 <= abs(value) < 1e4:
+        digits, exponent = f"{value:e}".split("e")
+        written = f"{float(digits):g}e{int(exponent)}"
+    return written.replace("-", "\N{MINUS SIGN}")  # as on Matplotlib's other axes
 
 
 def write_plainly(figure: Figure) -> None:
