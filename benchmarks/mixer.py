@@ -79,8 +79,8 @@ def training_step(name: str) -> Callable[[], None]:
     optimiser = torch.optim.AdamW(trained.parameters(), lr=1e-4, fused=True)
 
     def run() -> None:
-        hidden = trained.hidden(tokens_BT[:, :-1])
-        linear_cross_entropy(hidden, trained.unembedding.weight, tokens_BT[:, 1:], torch.float32).backward()
+        hidden_ND = trained.hidden(tokens_BT[:, :-1]).flatten(0, 1)
+        linear_cross_entropy(hidden_ND, trained.head(), tokens_BT[:, 1:].flatten(), torch.float32).backward()
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
 

@@ -107,6 +107,7 @@ WHY_NOT = {
     "make gpu-check": "the same and benchmarks/gpu.py",
     "python benchmarks/rates.py --write": "needs an idle machine",
     "python benchmarks/page.py --write": "needs an idle machine and Chromium",
+    "python benchmarks/published.py --write": "needs an idle machine",
     "python benchmarks/gigabytes.py --gigabytes 0.5 5 --write": MINUTES,
     "PYTHONPATH=src python -m allmlp advance --minutes 60": ELSEWHERE,
     "PYTHONPATH=src python -m allmlp pack back.bundle": ELSEWHERE,

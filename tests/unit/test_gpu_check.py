@@ -20,7 +20,7 @@ from tests.conftest import PROJECT
 
 
 def test_every_architecture_and_kernel_is_exact() -> None:
-    groups = (exact.of_architectures, exact.of_relations, exact.of_the_loss)
+    groups = (exact.of_architectures, exact.of_relations, exact.of_the_loss, exact.of_padding)
     outcomes = [outcome(one) for group in groups for one in group("cpu")]
     assert len(outcomes) > 50
     assert [one for one in outcomes if not one.passed] == []
@@ -79,7 +79,10 @@ def test_an_error_is_a_failed_check_and_the_others_go_on(
         yield "fine", lambda: (True, "")
 
     monkeypatch.chdir(tmp_path)
-    for module, names in ((exact, ("of_architectures", "of_relations")), (surviving, ("of_a_kill", "of_a_lease"))):
+    for module, names in (
+        (exact, ("of_architectures", "of_relations", "of_padding")),
+        (surviving, ("of_a_kill", "of_a_lease")),
+    ):
         for name in names:
             monkeypatch.setattr(module, name, fine)
     monkeypatch.setattr(training, "of_modes", fine)
@@ -89,7 +92,7 @@ def test_an_error_is_a_failed_check_and_the_others_go_on(
     assert gpu_check.show() == 1
     assert "no kernel image is available" in capsys.readouterr().out
     kept = json.loads(gpu_check.FOUND.read_text(encoding="utf-8"))
-    assert [one["passed"] for one in kept["checks"]] == [True] * 5 + [False] + [True] * 3
+    assert [one["passed"] for one in kept["checks"]] == [True] * 5 + [False] + [True] * 4
 
 
 @pytest.mark.parametrize("chosen", ["ALLMLP_RUNS_PER_GPU=4", "SLURM_JOB_GPUS=0", "CUDA_VISIBLE_DEVICES="])

@@ -46,6 +46,7 @@ def show() -> int:
             exact.of_architectures,
             exact.of_relations,
             exact.of_the_loss,
+            exact.of_padding,
             training.of_modes,
             training.of_stacks,
         ]

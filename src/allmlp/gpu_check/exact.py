@@ -11,9 +11,10 @@ from torch import Tensor
 
 from allmlp import models
 from allmlp.audit import VARIANTS
-from allmlp.audit.subject import Subject, tiny
+from allmlp.audit.subject import PAD, Subject, tiny
 from allmlp.gpu_check.outcome import Check
-from allmlp.models.base import SequenceModel
+from allmlp.models.base import Head, SequenceModel
+from allmlp.models.ragged import rows_at
 from allmlp.models.relation import causal_relation_sum
 from allmlp.training.loss import linear_cross_entropy
 
@@ -89,7 +90,7 @@ def _of_relation(activation: str, norm: str, length: int, device: str) -> tuple[
 
 
 def of_the_loss(device: str) -> Iterator[Check]:
-    """The cross-entropy that never holds all logits, with unsupervised targets."""
+    """The cross-entropy that never holds all logits, of the supervised rows."""
     yield "linear cross-entropy", partial(_of_the_loss, device)
 
 
@@ -100,8 +101,30 @@ def _of_the_loss(device: str) -> tuple[bool, str]:
     of_both = []
     for kind, dtype in ((device, torch.float32), ("cpu", torch.float64)):
         states, unembedding = (x.to(kind, dtype, copy=True).requires_grad_() for x in (hidden, weight))
-        loss = linear_cross_entropy(states, unembedding, targets.to(kind), dtype)
+        answers, supervised = targets.to(kind), targets.to(kind) >= 0
+        loss = linear_cross_entropy(rows_at(states, supervised), Head(unembedding), answers[supervised], dtype)
         loss.backward()
         of_both.append((loss, torch.cat([x.grad.flatten() for x in (states, unembedding) if x.grad is not None])))
     (loss, gradient), (true_loss, true_gradient) = of_both
     return _judged(distance(loss, true_loss), distance(gradient, true_gradient))
+
+
+def of_padding(device: str) -> Iterator[Check]:
+    """Rows without their padding on the device, against the same rows of a pass over all positions."""
+    for name, options in (("masked-mixer", {}), ("llama", {"pad": PAD})):
+        yield f"{name} without padding", partial(_of_padding, name, options, device)
+
+
+def _of_padding(name: str, options: dict[str, Any], device: str) -> tuple[bool, str]:
+    reference = tiny(name, **options)
+    tokens = Subject(reference, None).rows(ROWS)
+    places, lengths = torch.arange(tokens.shape[1]), torch.tensor([[1], [5], [tokens.shape[1]]])
+    asked = places >= tokens.shape[1] - lengths if "pad" in options else places < lengths
+    tokens = torch.where(asked, tokens, PAD)
+    found = copy.deepcopy(reference).float().to(device)
+    states = found.hidden_at(tokens.to(device), asked.to(device))
+    true_states = reference.hidden(tokens)[asked]
+    states.square().sum().backward()
+    true_states.square().sum().backward()
+    of_both = [torch.cat([x.grad.flatten() for x in m.parameters() if x.grad is not None]) for m in (found, reference)]
+    return _judged(distance(states, true_states), distance(*of_both))

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from allmlp.models.backbone import Backbone, Sizes
 from allmlp.models.base import TokenMixer
 from allmlp.models.layers import FeedForward, PlainNorm, check_eps, check_heads, heads_join, heads_split, mlp_width
+from allmlp.models.ragged import Ragged
 from allmlp.models.rows import Rows
 
 RECIPE = 1
@@ -33,8 +34,10 @@ class SoftmaxAttention(TokenMixer):
         self.out = nn.Linear(d_model, d_model, bias=bias)
 
     def forward(self, x_BTD: Tensor) -> Tensor:
-        q, k, v = self._project(x_BTD)
-        return self.out(heads_join(F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)))
+        return self.out(self._attend(self.qkv(x_BTD)))
+
+    def of_rows(self, x_ND: Tensor, ragged: Ragged) -> Tensor:
+        return self.out(ragged.rows(self._attend(ragged.laid_out(self.qkv(x_ND)))))
 
     def start(self, like_BD: Tensor) -> Cache:
         empty = like_BD.new_empty(like_BD.shape[0], self.n_heads, 0, self.d_model // self.n_heads)
@@ -42,12 +45,16 @@ class SoftmaxAttention(TokenMixer):
 
     def step(self, x_BD: Tensor, state: Cache) -> tuple[Tensor, Cache]:
         """One more token in O(t D): the new query looks at all keys so far."""
-        q, k, v = self._project(x_BD[:, None])
+        q, k, v = self._heads(self.qkv(x_BD[:, None]))
         (k, keys), (v, values) = state[0].append(k), state[1].append(v)
         return self.out(heads_join(F.scaled_dot_product_attention(q, k, v))[:, 0]), (keys, values)
 
-    def _project(self, x_BTD: Tensor) -> list[Tensor]:
-        return [heads_split(part, self.n_heads) for part in self.qkv(x_BTD).chunk(3, dim=-1)]
+    def _attend(self, qkv_BTE: Tensor) -> Tensor:
+        q, k, v = self._heads(qkv_BTE)
+        return heads_join(F.scaled_dot_product_attention(q, k, v, is_causal=self.causal))
+
+    def _heads(self, qkv_BTE: Tensor) -> list[Tensor]:
+        return [heads_split(part, self.n_heads) for part in qkv_BTE.chunk(3, dim=-1)]
 
 
 def transformer_parts(

@@ -9,12 +9,20 @@ from torch import Tensor, nn
 from allmlp.errors import UserError
 from allmlp.models.base import SequenceModel, TokenMixer
 from allmlp.models.layers import check_positive, initialise_normal
+from allmlp.models.ragged import Ragged, rows_at
 
 Norm = Callable[[], nn.Module]
 # one token alone, (..., D) -> (..., D); its linear map into the residual stream is named `out`
 Feed = Callable[[], nn.Module]
 # (d_model, context) -> mixer: a mixer's class with its options bound
 Mixer = Callable[[int, int], TokenMixer]
+Given = Ragged | Tensor | None  # what blocks take beside x: which rows x has if not all, else which are left padding
+Places = slice | Tensor  # positions in their sequence: of all (T,), or of the rows of a `Ragged` (N,)
+
+
+def ragged_in(given: tuple[Given, ...]) -> Ragged | None:
+    """The layout of a block's rows, if it does not compute all positions."""
+    return given[0] if given and isinstance(given[0], Ragged) else None
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,7 @@ class State:
 class Block(nn.Module):
     """x + mixer(norm(x)), then, where there is one, x + feed_forward(norm(x)): (B, T, D) -> (B, T, D).
 
-    `given`: what the mixer takes beside x, such as `padding`.
+    With a `Ragged` only its rows: (N, D) -> (N, D). Otherwise `given` is what the mixer takes beside x.
     """
 
     def __init__(self, mixer: TokenMixer, feed_forward: nn.Module | None, norm: Norm) -> None:
@@ -38,8 +46,8 @@ class Block(nn.Module):
         self.feed_forward = feed_forward
         self.feed_forward_norm = norm() if feed_forward is not None else None
 
-    def forward(self, x_BTD: Tensor, *given: Tensor | None) -> Tensor:
-        return self._feed(x_BTD + self.mixer(self.norm(x_BTD), *given))
+    def forward(self, x: Tensor, *given: Given) -> Tensor:
+        return self._feed(x + self._mixed(x, *given))
 
     def start(self, like_BD: Tensor) -> Any:
         return self.mixer.start(like_BD)
@@ -47,6 +55,10 @@ class Block(nn.Module):
     def step(self, x_BD: Tensor, state: Any, *given: Tensor | None) -> tuple[Tensor, Any]:
         mixed_BD, state = self.mixer.step(self.norm(x_BD), state, *given)
         return self._feed(x_BD + mixed_BD), state
+
+    def _mixed(self, x: Tensor, *given: Given) -> Tensor:
+        ragged, x = ragged_in(given), self.norm(x)
+        return self.mixer.of_rows(x, ragged) if ragged else self.mixer(x, *given)
 
     def _feed(self, x: Tensor) -> Tensor:
         if self.feed_forward is None or self.feed_forward_norm is None:
@@ -91,9 +103,9 @@ class Chain(SequenceModel):
         x_BTD = self.wte(tokens_BT)
         return x_BTD + self.wpe.weight[first : first + tokens_BT.shape[1]] if self.position_embedding else x_BTD
 
-    def between(self, x_BTD: Tensor, first: int = 0) -> Tensor:
-        """A block's output -> the input of the next block, or of `read`: (B, T, D); `first` as in `embed`."""
-        return x_BTD
+    def between(self, x: Tensor, places: Places) -> Tensor:
+        """A block's output -> the input of the next block, or of `read`: (B, T, D) or (N, D), at these positions."""
+        return x
 
     def read(self, x: Tensor) -> Tensor:
         """The last block's output -> the input of the unembedding: (..., D)."""
@@ -104,11 +116,13 @@ class Chain(SequenceModel):
         self.check_length(tokens_BT.shape[1])
         return self.through(self.embed(tokens_BT))
 
-    def through(self, x_BTD: Tensor, *given: Tensor | None) -> Tensor:
+    def through(self, x: Tensor, *given: Given) -> Tensor:
         """The same from the input of the first block; `given`: a further input of every block."""
+        ragged = ragged_in(given)
+        places = ragged.places_N if ragged else slice(x.shape[1])
         for block in self.blocks:
-            x_BTD = self.between(block(x_BTD, *given))
-        return self.read(x_BTD[:, -1] if self.predicts == "last" else x_BTD)
+            x = self.between(block(x, *given), places)
+        return self.read(x[:, -1] if self.predicts == "last" else x)
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
         return self.unembedding(self.hidden(tokens_BT))
@@ -130,11 +144,12 @@ class Chain(SequenceModel):
 
     def _step(self, tokens_B: Tensor, state: State, *given: Tensor | None) -> tuple[Tensor, State]:
         self.check_length(state.position + 1)
+        place = slice(state.position, state.position + 1)
         x_BD = self.embed(tokens_B[:, None], state.position)[:, 0]
         memories = []
         for block, memory in zip(self.chain(), state.blocks, strict=True):
             x_BD, memory = block.step(x_BD, memory, *given)
-            x_BD = self.between(x_BD[:, None], state.position)[:, 0]
+            x_BD = self.between(x_BD[:, None], place)[:, 0]
             memories.append(memory)
         return self.unembedding(self.read(x_BD)), State(state.position + 1, tuple(memories))
 
@@ -184,3 +199,18 @@ class Backbone(Chain):
             initialise_normal(self, std=linear_std, residual_connections=connections if scaled else 1)
         for embedding in (self.wte, self.wpe) if position_embedding else (self.wte,):
             nn.init.normal_(embedding.weight, std=embedding_std)
+
+    def hidden_at(self, tokens_BT: Tensor, at: Tensor) -> Tensor:
+        """`hidden(tokens)[at]`: (N, D). A position on which none of these depends is not computed."""
+        read_BT = self._read_by(at, tokens_BT)
+        if read_BT is None or read_BT.all() or not read_BT.any():
+            return super().hidden_at(tokens_BT, at)
+        self.check_length(tokens_BT.shape[1])
+        ragged = Ragged(read_BT)
+        return rows_at(self.through(ragged.taken(self.embed(tokens_BT)), ragged), at[read_BT])
+
+    def _read_by(self, at_BT: Tensor, tokens_BT: Tensor) -> Tensor | None:
+        """The positions (B, T) on which those in `at` depend, without gaps in a row; None for all."""
+        if not self.causal or self.predicts == "last":
+            return None
+        return at_BT.flip(1).cumsum(1).flip(1) > 0  # up to the last one

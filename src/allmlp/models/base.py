@@ -1,11 +1,19 @@
 """The interface of every architecture, and of every token mixer in a backbone."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from torch import Tensor, nn
 
 from allmlp.errors import UserError
+from allmlp.models.ragged import Ragged, rows_at
+
+
+class Head(NamedTuple):
+    """A linear map to logits, h -> W h + b: weight (V, D), bias (V,) or none."""
+
+    weight: Tensor
+    bias: Tensor | None = None
 
 
 class SequenceModel(nn.Module, ABC):
@@ -31,6 +39,18 @@ class SequenceModel(nn.Module, ABC):
     @abstractmethod
     def hidden(self, tokens_BT: Tensor) -> Tensor:
         """The input of the unembedding: (B, T, D), or (B, D) where only the last token is predicted."""
+
+    def hidden_at(self, tokens_BT: Tensor, at: Tensor) -> Tensor:
+        """`hidden(tokens)[at]`: (N, D), for `at` bool, (B, T) or (B,). An architecture may compute no others."""
+        return rows_at(self.hidden(tokens_BT), at)
+
+    def head(self) -> Head | None:
+        """The linear map from `hidden` to logits; None if it is another map.
+
+        An architecture with an nn.Linear named `unembedding` whose logits are more than its output must return None.
+        """
+        unembedding = getattr(self, "unembedding", None)
+        return Head(unembedding.weight, unembedding.bias) if isinstance(unembedding, nn.Linear) else None
 
     def check_length(self, length: int, exactly: bool = False) -> None:
         """UserError unless a sequence of `length` tokens fits the context (fills it, with `exactly`)."""
@@ -59,6 +79,10 @@ class TokenMixer(nn.Module, ABC):
     @abstractmethod
     def forward(self, x_BTD: Tensor) -> Tensor:
         """All positions at once."""
+
+    def of_rows(self, x_ND: Tensor, ragged: Ragged) -> Tensor:
+        """The same where only some positions are computed; a mixer may do a part of it on the rows alone."""
+        return ragged.rows(self(ragged.laid_out(x_ND)))
 
     @abstractmethod
     def start(self, like_BD: Tensor) -> Any:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from allmlp.errors import UserError
-from allmlp.models.backbone import Block, Norm, Sizes, State
+from allmlp.models.backbone import Block, Given, Norm, Sizes, State, ragged_in
 from allmlp.models.base import TokenMixer
 from allmlp.models.layers import check_choice
 from allmlp.models.llama import RopeBackbone
@@ -30,10 +30,8 @@ class HybridBlock(Block):
         super().__init__(mixer, feed_forward, norm)
         self.mixing, self.mixing_norm = Mixing(mixer.d_model, mixer.context), norm()
 
-    def forward(self, x_BTD: Tensor, *given: Tensor | None) -> Tensor:
-        return self._arranged(
-            x_BTD, lambda x: self.mixer(self.norm(x), *given), lambda x: self.mixing(self.mixing_norm(x))
-        )
+    def forward(self, x: Tensor, *given: Given) -> Tensor:
+        return self._arranged(x, lambda x: self._mixed(x, *given), lambda x: self._tokens_mixed(x, *given))
 
     def start(self, like_BD: Tensor) -> Any:
         return {"attention": self.mixer.start(like_BD), "mixing": self.mixing.start(like_BD)}
@@ -50,6 +48,10 @@ class HybridBlock(Block):
             return y_BD
 
         return self._arranged(x_BD, attend, mix), after
+
+    def _tokens_mixed(self, x: Tensor, *given: Given) -> Tensor:
+        ragged, x = ragged_in(given), self.mixing_norm(x)
+        return self.mixing.of_rows(x, ragged) if ragged else self.mixing(x)
 
     def _arranged(self, x: Tensor, attend: Branch, mix: Branch) -> Tensor:
         if self.order == "beside":
@@ -101,12 +103,10 @@ class RepackingBlock(HybridBlock):
 
     order = "after"
 
-    def forward(self, x_BTD: Tensor, *given: Tensor | None) -> Tensor:
-        def mix(x_BTD: Tensor) -> Tensor:
-            x_BTD = self.mixing_norm(x_BTD)
-            return self.mixing(packed(x_BTD, given[0]) if given and given[0] is not None else x_BTD)
-
-        return self._arranged(x_BTD, lambda x: self.mixer(self.norm(x), *given), mix)
+    def _tokens_mixed(self, x: Tensor, *given: Given) -> Tensor:
+        if given and isinstance(given[0], Tensor):
+            return self.mixing(packed(self.mixing_norm(x), given[0]))
+        return super()._tokens_mixed(x, *given)
 
 
 class HybridAsPublished(Hybrid):

@@ -44,19 +44,11 @@ class RopeAttention(SoftmaxAttention):
         self.register_buffer("sine", angle_TF.sin(), persistent=False)
 
     def forward(self, x_BTD: Tensor, padding_BT: Tensor | None = None) -> Tensor:
-        q, k, v = self._turned(x_BTD, first=0)
-        T = x_BTD.shape[1]
-        allowed: Tensor | None = None
-        if padding_BT is not None:  # padding attends to itself: a softmax over no position would be NaN
-            own_TT = torch.eye(T, dtype=torch.bool, device=x_BTD.device)
-            allowed = (~padding_BT[:, None, None] & own_TT.new_ones(T, T).tril()) | own_TT
-        elif not self.fused:
-            allowed = torch.ones(T, T, dtype=torch.bool, device=x_BTD.device).tril()
-        return self.out(heads_join(self._attend(q, k, v, allowed)))
+        return self.out(self._attend(self.qkv(x_BTD), padding_BT))
 
     def step(self, x_BD: Tensor, state: Cache, padding_BT: Tensor | None = None) -> tuple[Tensor, Cache]:
         """One more token in O(t D + D^2). padding (B, t): of all tokens so far, this one included."""
-        q, k, v = self._turned(x_BD[:, None], first=state[0].length)
+        q, k, v = self._turned(self.qkv(x_BD[:, None]), first=state[0].length)
         (k, keys), (v, values) = state[0].append(k), state[1].append(v)
         allowed: Tensor | None = None
         if padding_BT is not None:
@@ -65,9 +57,20 @@ class RopeAttention(SoftmaxAttention):
         y = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)
         return self.out(heads_join(y)[:, 0]), (keys, values)
 
-    def _turned(self, x_BTD: Tensor, first: int) -> tuple[Tensor, Tensor, Tensor]:
+    def _attend(self, qkv_BTE: Tensor, padding_BT: Tensor | None = None) -> Tensor:
+        q, k, v = self._turned(qkv_BTE, first=0)
+        T = qkv_BTE.shape[1]
+        allowed: Tensor | None = None
+        if padding_BT is not None:  # padding attends to itself: a softmax over no position would be NaN
+            own_TT = torch.eye(T, dtype=torch.bool, device=q.device)
+            allowed = (~padding_BT[:, None, None] & own_TT.new_ones(T, T).tril()) | own_TT
+        elif not self.fused:
+            allowed = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()
+        return heads_join(self._read(q, k, v, allowed))
+
+    def _turned(self, qkv_BTE: Tensor, first: int) -> tuple[Tensor, Tensor, Tensor]:
         """Turned queries and keys, and values, of tokens at positions `first` and after."""
-        q, k, v = self._project(x_BTD)
+        q, k, v = self._heads(qkv_BTE)
         return self._turn(q, first), self._turn(k, first), v
 
     def _turn(self, z_BHTK: Tensor, first: int) -> Tensor:
@@ -76,7 +79,7 @@ class RopeAttention(SoftmaxAttention):
         a, b = z_BHTK.chunk(2, dim=-1)
         return torch.cat([a * cos_TF - b * sin_TF, b * cos_TF + a * sin_TF], dim=-1)
 
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> Tensor:
+    def _read(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> Tensor:
         if self.fused:
             return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, is_causal=allowed is None)
         assert allowed is not None
@@ -135,6 +138,9 @@ class RopeBackbone(Backbone):
         self.check_length(tokens_BT.shape[1])
         return self.through(self.embed(tokens_BT), left_padding(tokens_BT, self.padding))
 
+    def _read_by(self, at_BT: Tensor, tokens_BT: Tensor) -> Tensor | None:
+        return super()._read_by(at_BT, tokens_BT) if self.padding is None else None
+
     def start(self, batch: int) -> State:
         """The memory before the first token of `batch` sequences."""
         device = self.wte.weight.device
@@ -169,6 +175,13 @@ class Llama(RopeBackbone):
     ) -> None:
         super().__init__(n_heads=n_heads, d_mlp=d_mlp, fused=fused, padding=pad, embedding_std=0.02, **sizes)
         self.pad = pad
+
+    def _read_by(self, at_BT: Tensor, tokens_BT: Tensor) -> Tensor | None:
+        """Without left padding, which only padding reads: the rest can move, as rotations see differences alone."""
+        read_BT, padding_BT = Backbone._read_by(self, at_BT, tokens_BT), left_padding(tokens_BT, self.pad)
+        if read_BT is None or padding_BT is None:
+            return read_BT
+        return None if (at_BT & padding_BT).any() else read_BT & ~padding_BT
 
 
 def check_token(name: str, token: int | None, vocabulary: int) -> None:

@@ -6,7 +6,7 @@ from typing import ClassVar, Unpack
 import torch
 from torch import Tensor, nn
 
-from allmlp.models.backbone import Backbone, Sizes
+from allmlp.models.backbone import Backbone, Places, Sizes
 from allmlp.models.layers import FeedForward, check_choice, check_eps, check_positive, mlp_width
 from allmlp.models.masked_mixing import Mixing
 
@@ -70,14 +70,14 @@ class MaskedMixer(Backbone):
 
     def embed(self, tokens_BT: Tensor, first: int = 0) -> Tensor:
         x_BTD = self.second_embedding(super().embed(tokens_BT, first))
-        return x_BTD if self.positions == "none" else self._positioned(x_BTD, first)
+        places = slice(first, first + tokens_BT.shape[1])
+        return x_BTD if self.positions == "none" else self._positioned(x_BTD, places)
 
-    def between(self, x_BTD: Tensor, first: int = 0) -> Tensor:
-        return self._positioned(x_BTD[..., :-1], first) if self.positions == "every" else x_BTD
+    def between(self, x: Tensor, places: Places) -> Tensor:
+        return self._positioned(x[..., :-1], places) if self.positions == "every" else x
 
     def read(self, x: Tensor) -> Tensor:
         return x if self.positions == "none" else x[..., :-1]
 
-    def _positioned(self, x_BTD: Tensor, first: int) -> Tensor:
-        B, T, _ = x_BTD.shape
-        return torch.cat([x_BTD, self.position[first : first + T].to(x_BTD.dtype).expand(B, T, 1)], dim=-1)
+    def _positioned(self, x: Tensor, places: Places) -> Tensor:
+        return torch.cat([x, self.position[places].to(x.dtype).expand(*x.shape[:-1], 1)], dim=-1)

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 from allmlp.errors import UserError
 from allmlp.models.attention import Cache, SoftmaxAttention
 from allmlp.models.backbone import Chain
+from allmlp.models.base import Head
 from allmlp.models.layers import FeedForward, check_heads, check_positive, heads_join, initialise_normal
 
 RECIPE = 1
@@ -20,10 +21,10 @@ class DroppingAttention(SoftmaxAttention):
         super().__init__(d_model, context, n_heads=n_heads, bias=True)
         self.dropout = dropout
 
-    def forward(self, x_BTD: Tensor) -> Tensor:
-        q, k, v = self._project(x_BTD)
+    def _attend(self, qkv_BTE: Tensor) -> Tensor:
+        q, k, v = self._heads(qkv_BTE)
         drop = self.dropout if self.training else 0.0
-        return self.out(heads_join(F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=drop)))
+        return heads_join(F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=drop))
 
 
 class TanhFeedForward(FeedForward):
@@ -90,6 +91,9 @@ class OpenAIGPT(Chain):
     def W_U(self) -> Tensor:  # noqa: N802
         """The unembedding, (D, V)."""
         return self.wte.weight.T
+
+    def head(self) -> Head:
+        return Head(self.wte.weight)
 
     def embed(self, tokens_BT: Tensor, first: int = 0) -> Tensor:
         return self.dropout(super().embed(tokens_BT, first))

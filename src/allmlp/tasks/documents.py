@@ -8,7 +8,7 @@ padding left  . . e f .            targets  - - f .
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from allmlp.errors import UserError
 from allmlp.tasks.shuffle import shuffled
-from allmlp.tasks.task import IGNORED, Batch, Task, accuracy, batches_per_epoch
+from allmlp.tasks.task import IGNORED, Batch, Task, batches_per_epoch
 from allmlp.tokens import TokenFile
 
 RECIPE = 2
@@ -30,6 +30,8 @@ class Documents(Task):
     side of the padding. Held out are `validation_documents` documents at most. UserError for a corpus with fewer pieces
     than one batch, and an unknown side.
     """
+
+    reads_logits: ClassVar[bool] = False
 
     def __init__(
         self, tokens: Path, context: int, batch_size: int, padding: Side = "right", validation_documents: int = 256
@@ -69,10 +71,6 @@ class Documents(Task):
         pieces = [piece for document in most for piece in cut(document, self.context)]
         size = self.batch_size
         return [self._batch(pieces[i : i + size]) for i in range(0, len(pieces), size)]
-
-    def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
-        """Share of supervised tokens with the largest logit."""
-        return {"token_accuracy": accuracy(logits, batch.targets)}
 
     def _batch(self, pieces: Sequence[np.ndarray]) -> Batch:
         return shifted(pieces, self.context, self.eod, self.padding)

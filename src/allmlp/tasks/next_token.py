@@ -1,13 +1,13 @@
 """Next-token prediction at every position (002, App. B): windows of a corpus in, the same shifted by one out."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from torch import Tensor
 
 from allmlp.tasks.shuffle import shuffled
-from allmlp.tasks.task import Batch, Task, accuracy
+from allmlp.tasks.task import Batch, Task
 from allmlp.tasks.windows import Windows, read
 
 RECIPE = 1
@@ -20,6 +20,8 @@ class NextToken(Task):
     Documents follow one another: a window may hold the end of one and the beginning of the next. The order is
     computed, not kept: memory is that of a batch and of `validation_tokens`.
     """
+
+    reads_logits: ClassVar[bool] = False
 
     def __init__(self, tokens: Path, context: int, batch_size: int, validation_tokens: int = 1 << 16) -> None:
         self._windows, self._validation_tokens = Windows(tokens, context, batch_size), validation_tokens
@@ -42,10 +44,6 @@ class NextToken(Task):
         """About `validation_tokens` tokens of documents that training never sees, at least one window."""
         most, at_once = (max(1, tokens // self.context) for tokens in (self._validation_tokens, AT_ONCE))
         return [_shifted(block) for block in self._windows.held_out_blocks(most, at_once)]
-
-    def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
-        """Share of tokens with the largest logit."""
-        return {"token_accuracy": accuracy(logits, batch.targets)}
 
 
 def _shifted(block: Tensor) -> Batch:

@@ -5,11 +5,15 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
-from allmlp.models.base import SequenceModel
+from allmlp.models.base import Head, SequenceModel
+from allmlp.models.ragged import rows_at
 from allmlp.tasks.task import IGNORED, Batch, Task
 
-AT_ONCE = {"cpu": 1 << 24, "cuda": 1 << 28}  # logits that are held at a time
+AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 28}  # logits that are held at a time,
+LEAST_ROWS = 256  # but at least of so many rows: a product with fewer waits for the weights
+IN_CACHE = 1 << 18  # logits whose softmax a CPU takes at a time
 TYPES_AT_ONCE = 1024  # of one product on a CPU: a wide product with a transposed weight runs at two thirds of its rate
 
 
@@ -21,36 +25,41 @@ def cross_entropy(logits: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor
 class Loss(nn.Module):
     """The loss of a model on a task: a batch -> (mean cross-entropy in nats, logits).
 
-    A task that reads no logits gets None in their place, and they are never held all at once. Its model has an
-    `unembedding`, a linear layer without bias on the output of `hidden`. Only the model in training is compiled: the
-    last held-out batch has another size.
+    A task that reads no logits gets None in their place. Of a model with a linear head they are then never held all at
+    once, and only the positions that have a target, and those that they read, are computed. Only the model in training
+    is compiled, and computes all positions: the last held-out batch has another size.
     """
 
     def __init__(self, model: SequenceModel, task: Task, dtype: torch.dtype, compiled: bool = False) -> None:
         super().__init__()
-        self.model, self.dtype, self.reads_logits = model, dtype, task.reads_logits
-        plain = model if task.reads_logits else model.hidden
-        self._bodies = (plain, torch.compile(plain) if compiled else plain)  # a tuple: the model is registered once
+        self.model, self.dtype = model, dtype
+        self.reads_logits = task.reads_logits or model.head() is None
+        # in a tuple, so that the model is registered once
+        self._compiled = (torch.compile(model if self.reads_logits else model.hidden),) if compiled else ()
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
-        out = self._bodies[self.model.training](batch.tokens)
-        if self.reads_logits:
-            return cross_entropy(out, batch.targets, self.dtype), out
-        weight = self.model.get_parameter("unembedding.weight")
-        return linear_cross_entropy(out, weight, batch.targets, self.dtype), None
+        tokens, targets = batch
+        compiled = self._compiled if self.model.training else ()
+        head = self.model.head()
+        if self.reads_logits or head is None:
+            logits = (*compiled, self.model)[0](tokens)
+            return cross_entropy(logits, targets, self.dtype), logits
+        supervised = targets != IGNORED
+        hidden_ND = rows_at(compiled[0](tokens), supervised) if compiled else self.model.hidden_at(tokens, supervised)
+        return linear_cross_entropy(hidden_ND, head, targets[supervised], self.dtype), None
 
 
-def linear_cross_entropy(hidden: Tensor, weight_VD: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
-    """`cross_entropy(hidden @ weight_VD.T, targets, dtype)`, without holding all logits: AT_ONCE of them at most.
+def linear_cross_entropy(hidden_ND: Tensor, head: Head, targets_N: Tensor, dtype: torch.dtype) -> Tensor:
+    """`cross_entropy(F.linear(hidden_ND, *head), targets_N, dtype)`, without holding all logits.
 
-    hidden (..., D), targets (...) with -1 where unsupervised. The forward pass also takes the gradients, by the
-    same three products as the plain form. Only they are kept for backward, as many numbers as `hidden` and
-    `weight_VD`. Products have autocast's type where it is on, else that of `hidden`; the softmax has `dtype`.
+    The forward pass also takes the gradients, by the same three products as the plain form. Only they are kept for
+    backward, as many numbers as `hidden_ND` and `head`, and it uses them up. Products have autocast's type where
+    it is on, else that of `hidden_ND`; the softmax has `dtype`.
     """
-    kind, product = hidden.device.type, hidden.dtype
+    kind, product = hidden_ND.device.type, hidden_ND.dtype
     if torch.is_autocast_enabled(kind):
         product = torch.get_autocast_dtype(kind)
-    return _LinearCrossEntropy.apply(hidden.flatten(0, -2).to(product), weight_VD, targets.flatten(), dtype)
+    return _LinearCrossEntropy.apply(hidden_ND.to(product), *head, targets_N, dtype)
 
 
 def _even_pieces(count: int, most: int) -> list[slice]:
@@ -72,36 +81,50 @@ def _logits(piece_RD: Tensor, weight_VD: Tensor) -> Tensor:
 
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, hidden_ND: Tensor, weight_VD: Tensor, targets_N: Tensor, dtype: torch.dtype) -> Tensor:
+    def forward(
+        ctx: Any,
+        hidden_ND: Tensor,
+        weight_VD: Tensor,
+        bias_V: Tensor | None,
+        targets_N: Tensor,
+        dtype: torch.dtype,
+    ) -> Tensor:
         product_VD = weight_VD.to(hidden_ND.dtype)
         total = torch.zeros((), dtype=dtype, device=hidden_ND.device)
         grad_hidden_ND, grad_weight_VD = torch.empty_like(hidden_ND), torch.zeros_like(weight_VD)
-        for rows in _even_pieces(len(hidden_ND), AT_ONCE[hidden_ND.device.type] // len(weight_VD)):
-            piece_RD, answers_R = hidden_ND[rows], targets_N[rows]
-            log_p_RV = torch.log_softmax(_logits(piece_RD, product_VD).to(dtype), dim=1)
-            total += F.nll_loss(log_p_RV, answers_R, ignore_index=IGNORED, reduction="sum")
+        grad_bias_V = None if bias_V is None else torch.zeros_like(bias_V)
+        for rows in _even_pieces(len(hidden_ND), max(LEAST_ROWS, AT_ONCE[hidden_ND.device.type] // len(weight_VD))):
+            piece_RD = hidden_ND[rows]
+            logits_RV = _logits(piece_RD, product_VD).to(dtype)
+            if bias_V is not None:
+                logits_RV += bias_V
+            total += _loss_and_slopes(logits_RV, targets_N[rows])
             if any(ctx.needs_input_grad):
-                slope_RV = _slope(log_p_RV, answers_R).to(hidden_ND.dtype)
-                grad_hidden_ND[rows] = slope_RV @ product_VD
-                _add_product(grad_weight_VD, slope_RV.T, piece_RD)
-        count = (targets_N != IGNORED).sum()
-        ctx.save_for_backward(grad_hidden_ND, grad_weight_VD, count)
-        return total / count
+                slopes_RV = logits_RV.to(hidden_ND.dtype)
+                torch.mm(slopes_RV, product_VD, out=grad_hidden_ND[rows])
+                _add_product(grad_weight_VD, slopes_RV.T, piece_RD)
+                if grad_bias_V is not None:
+                    grad_bias_V += logits_RV.sum(0)
+        ctx.save_for_backward(grad_hidden_ND, grad_weight_VD, grad_bias_V)
+        return total / len(hidden_ND)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        grad_hidden_ND, grad_weight_VD, count = ctx.saved_tensors
-        scale = grads[0] / count
-        return grad_hidden_ND * scale, grad_weight_VD * scale, None, None
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        scale = grads[0] / len(ctx.saved_tensors[0])
+        return *(None if found is None else found.mul_(scale) for found in ctx.saved_tensors), None, None
 
 
-def _slope(log_p_RV: Tensor, answers_R: Tensor) -> Tensor:
-    """d loss / d logits of each row, in the memory of `log_p_RV`: p less 1 at the answer, 0 where unsupervised."""
-    supervised_R1 = (answers_R != IGNORED)[:, None]
-    slope_RV = log_p_RV.exp_()
-    minus_R1 = torch.full_like(supervised_R1, -1, dtype=slope_RV.dtype)
-    slope_RV.scatter_add_(1, answers_R.clamp(min=0)[:, None], minus_R1)
-    return slope_RV if supervised_R1.all() else slope_RV.mul_(supervised_R1)
+def _loss_and_slopes(logits_RV: Tensor, targets_R: Tensor) -> Tensor:
+    """The summed cross-entropy; the logits become d loss / d logits: their softmax, less 1 at the target."""
+    rows = max(1, IN_CACHE // logits_RV.shape[1]) if logits_RV.device.type == "cpu" else max(1, len(logits_RV))
+    total = logits_RV.new_zeros(())
+    for piece_RV, targets_R1 in zip(logits_RV.split(rows), targets_R[:, None].split(rows), strict=True):
+        largest_R1, answer_R1 = piece_RV.amax(1, keepdim=True), piece_RV.gather(1, targets_R1)
+        sums_R1 = piece_RV.sub_(largest_R1).exp_().sum(1, keepdim=True)
+        total += (sums_R1.log() + largest_R1 - answer_R1).sum()
+        piece_RV.div_(sums_R1).scatter_add_(1, targets_R1, torch.full_like(answer_R1, -1))
+    return total
 
 
 def _add_product(sum_VD: Tensor, left_VR: Tensor, right_RD: Tensor) -> None:

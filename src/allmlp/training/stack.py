@@ -14,6 +14,8 @@ from torch.func import functional_call, stack_module_state
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from allmlp.errors import UserError
+from allmlp.models.base import Head
+from allmlp.models.ragged import rows_at
 from allmlp.run import Run
 from allmlp.tasks.task import IGNORED, Batch
 from allmlp.training.loop import Row, Training, adamw, check_parts, learn, moved
@@ -160,6 +162,8 @@ class _Body(nn.Module):
         self.model, self.dtype, self.reads_logits = loss.model, loss.dtype, loss.reads_logits
         linear = ((name, module) for name, module in loss.model.named_modules() if isinstance(module, nn.Linear))
         self.biases = {f"{name}.bias" for name, module in linear if module.bias is not None}
+        names = {id(weight): name for name, weight in loss.model.named_parameters()}
+        self.head = [names.get(id(weight)) for weight in loss.model.head() or ()]
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
         return self.model(tokens_BT) if self.reads_logits else self.model.hidden(tokens_BT)
@@ -170,9 +174,13 @@ class _Body(nn.Module):
             out = torch.vmap(lambda own, tokens_BT: functional_call(self, own, (tokens_BT,)))(named, part.tokens)
         if self.reads_logits:
             return _cross_entropies(out, part.targets, self.dtype), out
-        unembeddings = weights["unembedding.weight"]
-        of_each = zip(out, unembeddings, part.targets, strict=True)
-        return torch.stack([linear_cross_entropy(*one, self.dtype) for one in of_each]), None
+        losses = []
+        for n, (hidden, targets) in enumerate(zip(out, part.targets, strict=True)):
+            weight, bias = (None if name is None else weights[name][n] for name in self.head)
+            assert weight is not None
+            rows_ND, answers_N = rows_at(hidden, targets != IGNORED), targets[targets != IGNORED]
+            losses.append(linear_cross_entropy(rows_ND, Head(weight, bias), answers_N, self.dtype))
+        return torch.stack(losses), None
 
     def _in_autocast(self, name: str, weight: Tensor) -> Tensor:
         """A linear map's bias in autocast's type: `vmap` adds it after the product, and would give the sum its own."""

@@ -1,0 +1,30 @@
+"""What docs/development.md says of steps beside the published code is what the benchmark measured. To renew it, copy
+what the failure prints."""
+
+import json
+import re
+from typing import Any
+
+from tests.conftest import PROJECT
+
+
+def expected(found: dict[str, Any]) -> str:
+    """A row for each step."""
+    lines = [
+        f"{found['hardware']}; times faster than the published step:",
+        "",
+        "| step | published | ours | times | in bfloat16 |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for name, one in found["steps"].items():
+        times = f"{one['published_ms']:.1f} ms | {one['ours_ms']:.1f} ms | {one['ours_1']:.2f}"
+        lines.append(f"| {name} | {times} | {one.get('bfloat16_1', '')} |")
+    return "\n".join(lines)
+
+
+def test_the_page_quotes_the_benchmark() -> None:
+    text = (PROJECT / "docs/development.md").read_text(encoding="utf-8")
+    found = re.search(r"<!-- published -->\n(.*?)\n<!-- /published -->", text, re.DOTALL)
+    assert found, "docs/development.md lacks its table between <!-- published --> and <!-- /published -->"
+    measured = json.loads((PROJECT / "benchmarks/published.json").read_text(encoding="utf-8"))
+    assert found[1] == expected(measured), f"copy this:\n{expected(measured)}"
