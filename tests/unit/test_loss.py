@@ -49,7 +49,7 @@ def few_at_a_time(patch: pytest.MonkeyPatch, held: int, least: int = 1, in_cache
     """Pieces that need several rounds even of small inputs."""
     patch.setitem(loss.AT_ONCE, "cpu", held)
     patch.setattr(loss, "LEAST_ROWS", least)
-    patch.setattr(loss, "IN_CACHE", in_cache)
+    patch.setitem(loss.IN_CACHE, "cpu", in_cache)
     patch.setattr(loss, "TYPES_AT_ONCE", 7)
 
 
@@ -144,15 +144,58 @@ def test_gradients_are_only_for_who_asks() -> None:
     assert none.item() == whole.item()
 
 
+class Compiled:
+    """Stands for torch.compile: remembers what it is given, and each call."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, plain):  # type: ignore[no-untyped-def]
+        def call(*given: torch.Tensor) -> torch.Tensor:
+            self.calls += 1
+            return plain(*given)
+
+        return call
+
+
+@pytest.mark.parametrize("task", [LastToken, Copying])
+def test_only_the_model_in_training_is_compiled(task: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = Compiled()
+    monkeypatch.setattr(torch, "compile", compiled)
+    model = models.build("mlp", vocabulary=30, context=4, d_model=8, d_mlp=16)
+    batch = Batch(torch.randint(30, (6, 4)), torch.tensor([-1, 3, 4, -1, 5, 6]))
+    plain, _ = Loss(model, task, torch.float32)(batch)  # type: ignore[arg-type]
+    assert compiled.calls == 0
+    of_both = Loss(model, task, torch.float32, compiled=True)  # type: ignore[arg-type]
+    torch.testing.assert_close(of_both(batch)[0], plain)
+    assert compiled.calls == 1
+    model.eval()
+    of_both(batch)
+    assert compiled.calls == 1
+
+
+def test_a_loss_from_all_logits_has_its_type_too() -> None:
+    model = models.build("mlp", vocabulary=30, context=4, d_model=8, d_mlp=16)
+    batch = Batch(torch.randint(30, (6, 4)), torch.randint(30, (6,)))
+    assert Loss(model, Copying, torch.float64)(batch)[0].dtype == torch.float64  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("held", "least", "rows"), [(80, 1, [2, 2, 2, 2, 1]), (1, 1, [1] * 9), (1, 5, [5, 4])])
 def test_no_more_logits_are_held_than_allowed(
     held: int, least: int, rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hidden, weight, targets = inputs(9, 4, 40, torch.float32)
     made: list[torch.Size] = []
-    plain = loss._logits
+    wide: list[int] = []
+    in_cache: list[int] = []
+    plain, product, filled = loss._logits, torch.mm, torch.full_like
     monkeypatch.setattr(loss, "_logits", lambda *given: (found := plain(*given), made.append(found.shape))[0])
-    few_at_a_time(monkeypatch, held, least)
-    found = linear_cross_entropy(hidden, Head(weight), targets, torch.float32)
+    monkeypatch.setattr(torch, "mm", lambda a, b, out: wide.append(b.shape[1]) or product(a, b, out=out))
+    monkeypatch.setattr(torch, "full_like", lambda x, value: in_cache.append(len(x)) or filled(x, value))
+    few_at_a_time(monkeypatch, held, least, in_cache=80)
+    found = linear_cross_entropy(hidden.detach(), Head(weight.detach()), targets, torch.float32)
     assert made == [(count, 40) for count in rows]
+    assert set(wide) == {7, 5}
+    assert max(in_cache) <= 2
+    assert sum(in_cache) == 9
     torch.testing.assert_close(found, cross_entropy(hidden @ weight.T, targets, torch.float32))

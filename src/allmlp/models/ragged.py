@@ -22,7 +22,7 @@ class Ragged:
         lengths_B = kept_BT.sum(1)
         self.kept_BT, self.B, self.L = kept_BT, len(kept_BT), int(lengths_B.max())
         _, self.places_N = kept_BT.nonzero(as_tuple=True)  # of each row in its sequence
-        column_L, first_B = torch.arange(self.L, device=kept_BT.device), lengths_B.cumsum(0) - lengths_B
+        column_L, first_B = kept_BT.new_ones(self.L).cumsum(0) - 1, lengths_B.cumsum(0) - lengths_B
         used_BL = column_L < lengths_B[:, None]
         self.at_N = used_BL.flatten().nonzero()[:, 0]
         # columns after a sequence's last row repeat it: zeros could be divided by

@@ -13,7 +13,7 @@ from allmlp.tasks.task import IGNORED, Batch, Task
 
 AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 28}  # logits that are held at a time,
 LEAST_ROWS = 256  # but at least of so many rows: a product with fewer waits for the weights
-IN_CACHE = 1 << 18  # logits whose softmax a CPU takes at a time
+IN_CACHE = {"cpu": 1 << 18, "cuda": 1 << 28}  # logits whose softmax is taken at a time
 TYPES_AT_ONCE = 1024  # of one product on a CPU: a wide product with a transposed weight runs at two thirds of its rate
 
 
@@ -90,7 +90,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         dtype: torch.dtype,
     ) -> Tensor:
         product_VD = weight_VD.to(hidden_ND.dtype)
-        total = torch.zeros((), dtype=dtype, device=hidden_ND.device)
+        total = hidden_ND.new_zeros((), dtype=dtype)
         grad_hidden_ND, grad_weight_VD = torch.empty_like(hidden_ND), torch.zeros_like(weight_VD)
         grad_bias_V = None if bias_V is None else torch.zeros_like(bias_V)
         for rows in _even_pieces(len(hidden_ND), max(LEAST_ROWS, AT_ONCE[hidden_ND.device.type] // len(weight_VD))):
@@ -117,9 +117,9 @@ class _LinearCrossEntropy(torch.autograd.Function):
 
 def _loss_and_slopes(logits_RV: Tensor, targets_R: Tensor) -> Tensor:
     """The summed cross-entropy; the logits become d loss / d logits: their softmax, less 1 at the target."""
-    rows = max(1, IN_CACHE // logits_RV.shape[1]) if logits_RV.device.type == "cpu" else max(1, len(logits_RV))
     total = logits_RV.new_zeros(())
-    for piece_RV, targets_R1 in zip(logits_RV.split(rows), targets_R[:, None].split(rows), strict=True):
+    for rows in _even_pieces(len(logits_RV), IN_CACHE[logits_RV.device.type] // logits_RV.shape[1]):
+        piece_RV, targets_R1 = logits_RV[rows], targets_R[rows, None]
         largest_R1, answer_R1 = piece_RV.amax(1, keepdim=True), piece_RV.gather(1, targets_R1)
         sums_R1 = piece_RV.sub_(largest_R1).exp_().sum(1, keepdim=True)
         total += (sums_R1.log() + largest_R1 - answer_R1).sum()
