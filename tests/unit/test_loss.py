@@ -29,8 +29,17 @@ def written_out(hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, 
 
 
 @settings(max_examples=30, deadline=None)
-@given(n=st.integers(1, 9), d=st.integers(1, 5), v=st.integers(2, 40), held=st.integers(1, 80), biased=st.booleans())
-def test_value_and_gradients_are_those_of_the_formula(n: int, d: int, v: int, held: int, biased: bool) -> None:
+@given(
+    n=st.integers(1, 9),
+    d=st.integers(1, 5),
+    v=st.integers(2, 40),
+    held=st.integers(1, 80),
+    biased=st.booleans(),
+    caching=st.booleans(),
+)
+def test_value_and_gradients_are_those_of_the_formula(
+    n: int, d: int, v: int, held: int, biased: bool, caching: bool
+) -> None:
     hidden, weight, targets = inputs(n, d, v, torch.float64)
     bias = torch.linspace(-biased, biased, v, dtype=torch.float64, requires_grad=biased)
     given_weights = (hidden, weight, bias) if biased else (hidden, weight)
@@ -38,6 +47,7 @@ def test_value_and_gradients_are_those_of_the_formula(n: int, d: int, v: int, he
     gradients = torch.autograd.grad(wanted, given_weights)
     with pytest.MonkeyPatch.context() as patch:
         few_at_a_time(patch, held)
+        patch.setattr(loss, "CACHING", ("cpu",) if caching else ())
         found = linear_cross_entropy(hidden, Head(weight, bias if biased else None), targets, torch.float64)
         (2 * found).backward()
     torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-12)
@@ -49,7 +59,7 @@ def few_at_a_time(patch: pytest.MonkeyPatch, held: int, least: int = 1, in_cache
     """Pieces that need several rounds even of small inputs."""
     patch.setitem(loss.AT_ONCE, "cpu", held)
     patch.setattr(loss, "LEAST_ROWS", least)
-    patch.setitem(loss.IN_CACHE, "cpu", in_cache)
+    patch.setattr(loss, "IN_CACHE", in_cache)
     patch.setattr(loss, "TYPES_AT_ONCE", 7)
 
 
@@ -188,10 +198,10 @@ def test_no_more_logits_are_held_than_allowed(
     made: list[torch.Size] = []
     wide: list[int] = []
     in_cache: list[int] = []
-    plain, product, filled = loss._logits, torch.mm, torch.full_like
+    plain, product, largest = loss._logits, torch.mm, torch.Tensor.amax
     monkeypatch.setattr(loss, "_logits", lambda *given: (found := plain(*given), made.append(found.shape))[0])
     monkeypatch.setattr(torch, "mm", lambda a, b, out: wide.append(b.shape[1]) or product(a, b, out=out))
-    monkeypatch.setattr(torch, "full_like", lambda x, value: in_cache.append(len(x)) or filled(x, value))
+    monkeypatch.setattr(torch.Tensor, "amax", lambda x, *of, **how: in_cache.append(len(x)) or largest(x, *of, **how))
     few_at_a_time(monkeypatch, held, least, in_cache=80)
     found = linear_cross_entropy(hidden.detach(), Head(weight.detach()), targets, torch.float32)
     assert made == [(count, 40) for count in rows]

@@ -13,8 +13,9 @@ from allmlp.tasks.task import IGNORED, Batch, Task
 
 AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 28}  # logits that are held at a time,
 LEAST_ROWS = 256  # but at least of so many rows: a product with fewer waits for the weights
-IN_CACHE = {"cpu": 1 << 18, "cuda": 1 << 28}  # logits whose softmax is taken at a time
-TYPES_AT_ONCE = 1024  # of one product on a CPU: a wide product with a transposed weight runs at two thirds of its rate
+CACHING = ("cpu",)  # devices on which the caches decide how fast it is:
+TYPES_AT_ONCE = 1024  # of one product: a wide one with a transposed weight runs at two thirds of its rate
+IN_CACHE = 1 << 18  # logits whose softmax is taken at a time
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
@@ -70,7 +71,7 @@ def _even_pieces(count: int, most: int) -> list[slice]:
 
 
 def _logits(piece_RD: Tensor, weight_VD: Tensor) -> Tensor:
-    if piece_RD.device.type != "cpu":
+    if piece_RD.device.type not in CACHING:
         return piece_RD @ weight_VD.T
     logits_RV = piece_RD.new_empty(len(piece_RD), len(weight_VD))
     for start in range(0, len(weight_VD), TYPES_AT_ONCE):
@@ -98,13 +99,14 @@ class _LinearCrossEntropy(torch.autograd.Function):
             logits_RV = _logits(piece_RD, product_VD).to(dtype)
             if bias_V is not None:
                 logits_RV += bias_V
-            total += _loss_and_slopes(logits_RV, targets_N[rows])
+            loss, slopes_RV = _loss_and_slopes(logits_RV, targets_N[rows])
+            total += loss
             if any(ctx.needs_input_grad):
-                slopes_RV = logits_RV.to(hidden_ND.dtype)
+                if grad_bias_V is not None:
+                    grad_bias_V += slopes_RV.sum(0)
+                slopes_RV = slopes_RV.to(hidden_ND.dtype)
                 torch.mm(slopes_RV, product_VD, out=grad_hidden_ND[rows])
                 _add_product(grad_weight_VD, slopes_RV.T, piece_RD)
-                if grad_bias_V is not None:
-                    grad_bias_V += logits_RV.sum(0)
         ctx.save_for_backward(grad_hidden_ND, grad_weight_VD, grad_bias_V)
         return total / len(hidden_ND)
 
@@ -115,16 +117,21 @@ class _LinearCrossEntropy(torch.autograd.Function):
         return *(None if found is None else found.mul_(scale) for found in ctx.saved_tensors), None, None
 
 
-def _loss_and_slopes(logits_RV: Tensor, targets_R: Tensor) -> Tensor:
-    """The summed cross-entropy; the logits become d loss / d logits: their softmax, less 1 at the target."""
+def _loss_and_slopes(logits_RV: Tensor, targets_R: Tensor) -> tuple[Tensor, Tensor]:
+    """The summed cross-entropy, and d loss / d logits: the softmax, less 1 at the target. Uses the logits up."""
+    targets_R1 = targets_R[:, None]
+    minus_R1 = torch.full_like(targets_R1, -1, dtype=logits_RV.dtype)
+    if logits_RV.device.type not in CACHING:
+        log_p_RV = torch.log_softmax(logits_RV, 1)
+        return F.nll_loss(log_p_RV, targets_R, reduction="sum"), log_p_RV.exp_().scatter_add_(1, targets_R1, minus_R1)
     total = logits_RV.new_zeros(())
-    for rows in _even_pieces(len(logits_RV), IN_CACHE[logits_RV.device.type] // logits_RV.shape[1]):
-        piece_RV, targets_R1 = logits_RV[rows], targets_R[rows, None]
-        largest_R1, answer_R1 = piece_RV.amax(1, keepdim=True), piece_RV.gather(1, targets_R1)
+    for rows in _even_pieces(len(logits_RV), IN_CACHE // logits_RV.shape[1]):
+        piece_RV = logits_RV[rows]
+        largest_R1, answer_R1 = piece_RV.amax(1, keepdim=True), piece_RV.gather(1, targets_R1[rows])
         sums_R1 = piece_RV.sub_(largest_R1).exp_().sum(1, keepdim=True)
         total += (sums_R1.log() + largest_R1 - answer_R1).sum()
-        piece_RV.div_(sums_R1).scatter_add_(1, targets_R1, torch.full_like(answer_R1, -1))
-    return total
+        piece_RV.div_(sums_R1).scatter_add_(1, targets_R1[rows], minus_R1[rows])
+    return total, logits_RV
 
 
 def _add_product(sum_VD: Tensor, left_VR: Tensor, right_RD: Tensor) -> None:
