@@ -18,7 +18,7 @@ SHAPES = {
     "padded on the right": [range(5), range(12), range(1), range(8)],
     "from the middle": [range(3, 7), range(6, 9), range(11, 12), range(2, 10)],
     "with gaps": [[0, 3], [1, 2, 8], [5], [0, 11]],
-    "a row of none": [range(4), [], range(2), range(9)],
+    "rows of none": [[], [], range(2), range(9)],
     "all": [range(12)] * 4,
     "none": [[], [], [], []],
 }

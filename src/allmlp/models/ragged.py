@@ -16,7 +16,7 @@ def rows_at(x: Tensor, at: Tensor) -> Tensor:
 
 
 class Ragged:
-    """The kept positions of each sequence: at least one, one after the other without gaps."""
+    """The kept positions of each sequence, one after the other without gaps; some sequence has one."""
 
     def __init__(self, kept_BT: Tensor) -> None:
         lengths_B = kept_BT.sum(1)
@@ -25,8 +25,8 @@ class Ragged:
         column_L, first_B = kept_BT.new_ones(self.L).cumsum(0) - 1, lengths_B.cumsum(0) - lengths_B
         used_BL = column_L < lengths_B[:, None]
         self.at_N = used_BL.flatten().nonzero()[:, 0]
-        # columns after a sequence's last row repeat it: zeros could be divided by
-        self.source_BL = (first_B[:, None] + torch.minimum(column_L, lengths_B[:, None] - 1)).flatten()
+        # columns after a sequence's last row repeat it, or another row: zeros could be divided by
+        self.source_BL = (first_B[:, None] + torch.minimum(column_L, lengths_B[:, None] - 1)).clamp(min=0).flatten()
 
     def taken(self, x_BTD: Tensor) -> Tensor:
         """The rows of the kept positions: (B, T, D) -> (N, D)."""
