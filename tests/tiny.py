@@ -62,6 +62,17 @@ def run(architecture: str, steps: int = 12, tokens: str | None = "tiny-00000000"
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
+def padded(architecture: str, side: str, **changes: object) -> Run:
+    """A tiny run on rows of one sentence each, with padding on one side."""
+    sizes = {"vocabulary": 257, "context": 40, "d_model": 16, "n_blocks": 1}
+    takes = models.hyperparameters(architecture)
+    sizes |= {"n_heads": 2} if "n_heads" in takes else {}
+    sizes |= {"pad": 256} if "pad" in takes and side == "left" else {}
+    task = {"context": 40, "batch_size": 4, "padding": side, "validation_documents": 8}
+    made = run(architecture, task="documents", hyperparameters=sizes, task_parameters=task, **changes)
+    return replace(made, tokens="tiny-00000000")
+
+
 def write_tokens(folder: Path) -> None:
     """Tokens for the tiny runs that read text, bytes of counted sentences, and images, bright where their class is."""
     from allmlp import tokenizers, tokens

@@ -20,10 +20,10 @@ from allmlp.training.loop import Training
 from allmlp.training.trained import Trained
 from tests import tiny
 from tests.numerics.test_resume import digests, ended, here, in_a_fork  # noqa: F401  # a fixture
-from tests.numerics.test_team import ARCHITECTURES, DROPOUT, difference, run_of
+from tests.numerics.test_team import ARCHITECTURES, DROPOUT, PADDED, difference, run_of
 
 SEEDS = (1, 2, 5)
-FAST = ("masked-mixer", "linear-causal-rn")
+FAST = ("masked-mixer", "linear-causal-rn", "triangular, padded right")
 
 
 def seeds(architecture: str, steps: int = 100, **changes: object) -> list[Run]:
@@ -37,7 +37,8 @@ def trainings(runs: list[Run], folder: Path) -> list[Training]:
 
 
 @pytest.mark.parametrize(
-    "architecture", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in ARCHITECTURES]
+    "architecture",
+    [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in (*ARCHITECTURES, *PADDED)],
 )
 def test_a_stack_trains_as_each_run_alone_does(architecture: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setenv("ALLMLP_SAVE_SECONDS", "600")

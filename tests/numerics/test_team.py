@@ -22,6 +22,8 @@ from tests.conftest import PROJECT
 UNTRAINED = ("hand-coded-addition",)  # its weights are given
 ARCHITECTURES = [name for name in tiny.ALL if name not in UNTRAINED]
 DROPOUT = ("openai-gpt", *tiny.ATTENDING_MATCHERS)
+PADDED = [f"{name}, padded right" for name in ("masked-mixer", "hybrid", "openai-gpt", "triangular", "transformer")]
+PADDED += ["llama, padded left"]
 PROGRAM = """
 import sys
 from allmlp import jobs
@@ -33,8 +35,10 @@ if __name__ == "__main__":  # the launcher imports this file once more
 
 def run_of(architecture: str, processes: int, steps: int) -> Run:
     """A tiny run of an architecture. With dropout the parts of a batch matter, so one process has two parts as well."""
-    made = tiny.run(architecture, steps=steps, keep=(0, steps // 2), processes=processes)
-    parts = 2 if architecture in DROPOUT else 1
+    name, _, side = architecture.partition(", padded ")
+    changes = {"steps": steps, "keep": (0, steps // 2), "processes": processes}
+    made = tiny.padded(name, side, **changes) if side else tiny.run(name, **changes)  # type: ignore[arg-type]
+    parts = 2 if name in DROPOUT else 1
     return replace(made, optimiser={**made.optimiser, "accumulation": parts})
 
 
@@ -96,12 +100,13 @@ def stopped(here: Path, run: Run, number: int, after: int) -> int:
 
 @pytest.mark.slow
 def test_two_processes_train_every_architecture_as_one_does(here: Path) -> None:
-    team = start(here, *ARCHITECTURES, steps=100, torchrun=2)
-    for name in ARCHITECTURES:
+    team = start(here, *ARCHITECTURES, *PADDED, steps=100, torchrun=2)
+    for name in (*ARCHITECTURES, *PADDED):
         checkpoint.produce(run_of(name, 1, 100))
     said, _ = team.communicate(timeout=900)
     assert team.returncode == 0, said[-3000:]
-    found = {name: difference(run_of(name, 2, 100), run_of(name, 1, 100)) for name in ARCHITECTURES}
+    names = (*ARCHITECTURES, *PADDED)
+    found = {name: difference(run_of(name, 2, 100), run_of(name, 1, 100)) for name in names}
     assert {name: value for name, value in found.items() if value > 1e-5} == {}
 
 

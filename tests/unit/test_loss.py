@@ -149,9 +149,20 @@ def test_gradients_are_only_for_who_asks() -> None:
     alone.backward()
     assert hidden.grad is None
     torch.testing.assert_close(weight.grad, torch.autograd.grad(whole, weight)[0])
-    none = linear_cross_entropy(hidden.detach(), Head(weight.detach()), targets, torch.float64)
+    with torch.no_grad(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loss, "_add_product", lambda *_: pytest.fail("a gradient nobody asked for"))
+        none = linear_cross_entropy(hidden, Head(weight), targets, torch.float64)
     assert not none.requires_grad
     assert none.item() == whole.item()
+
+
+def test_no_rows_have_no_loss() -> None:
+    hidden, weight, targets = inputs(6, 4, 30, torch.float64)
+    found = linear_cross_entropy(hidden[:0], Head(weight), targets[:0], torch.float64)
+    found.backward()
+    assert found.item() == 0
+    assert weight.grad is not None
+    assert weight.grad.eq(0).all()
 
 
 class Compiled:

@@ -1,10 +1,14 @@
 """Positions that no loss asks for are not computed: all others, and all gradients, are as if they were."""
 
+from functools import partial
+
 import pytest
 import torch
 
 from allmlp import audit, models
 from allmlp.audit.subject import PAD, tiny
+from allmlp.models.backbone import Backbone
+from allmlp.models.layers import PlainNorm
 from allmlp.models.ragged import Ragged, rows_at
 from allmlp.tasks.task import IGNORED, Batch
 from allmlp.training.loss import Loss, cross_entropy
@@ -63,13 +67,13 @@ def test_the_states_asked_for_are_those_of_the_full_pass(name, options, shape):
 
 @pytest.mark.parametrize("name", PADDED)
 @pytest.mark.parametrize("supervised", ["text", "its end", "padding too"])
-def test_left_padding_that_is_not_read_is_not_computed(name, supervised):
+def test_the_states_after_left_padding_are_those_of_the_full_pass(name, supervised):
     model = tiny(name, pad=PAD)
     tokens = torch.randint(PAD, (B, T), generator=torch.Generator().manual_seed(3))
-    begins = [0, 4, 11, 7]
+    begins = [0, 4, 11, 12]  # the last row is all padding
     for row, begin in zip(tokens, begins, strict=True):
         row[:begin] = PAD
-    rows = {"text": [range(b, 12) for b in begins], "its end": [[11]] * 4, "padding too": [range(2, 12)] * 4}
+    rows = {"text": [range(b, 12) for b in begins], "its end": [[11]] * 3 + [[]], "padding too": [range(2, 12)] * 4}
     agree(model, tokens, asked(rows[supervised]))
 
 
@@ -94,6 +98,36 @@ def test_llama_sees_no_padding_on_the_left():
     tokens = torch.full((2, T), PAD)
     tokens[0, 3:], tokens[1, 10:] = 1, 2
     assert rows_of(tiny("llama", pad=PAD), tokens, tokens != PAD) == {9 + 2}
+
+
+class Louder(models.load("transformer")):  # type: ignore[misc]
+    """An architecture with states of its own."""
+
+    def hidden(self, tokens_BT):
+        return 3 * super().hidden(tokens_BT)
+
+
+def test_an_architecture_with_states_of_its_own_computes_all_of_them():
+    torch.manual_seed(0)
+    model = Louder(vocabulary=11, context=T, d_model=8, n_blocks=1).double()
+    agree(model, torch.randint(11, (B, T)), asked(SHAPES["padded on the right"]))
+
+
+class Running(torch.nn.Module):
+    """A mixer as `allmlp try` takes it: any module."""
+
+    def __init__(self, d_model, context):
+        super().__init__()
+        self.out = torch.nn.Linear(d_model, d_model)
+
+    def forward(self, x_BTD):
+        return self.out(x_BTD.cumsum(1))
+
+
+def test_a_mixer_may_be_any_module():
+    torch.manual_seed(0)
+    model = Backbone(vocabulary=11, context=T, d_model=8, n_blocks=2, mixer=Running, norm=partial(PlainNorm, 1e-5))
+    agree(model.double(), torch.randint(11, (B, T)), asked(SHAPES["with gaps"]))
 
 
 def test_rows_are_laid_out_from_the_first_column_and_repeat_at_the_end():

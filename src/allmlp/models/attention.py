@@ -21,7 +21,8 @@ Cache = tuple[Rows, Rows]  # keys and values so far, (B, H, t, K) each
 class SoftmaxAttention(TokenMixer):
     """y_j = W_out sum over i of softmax_i(q_j . k_i / sqrt(K)) v_i, over i <= j where causal, head by head.
 
-    Shapes: x (B, T, D) -> (B, T, D), K = D / n_heads. `causal=False` lets every position see all.
+    Shapes: x (B, T, D) -> (B, T, D), K = D / n_heads. `causal=False` lets every position see all. A subclass overrides
+    `_attend`, which `forward` and `of_rows` share.
     """
 
     def __init__(

@@ -58,7 +58,11 @@ class Block(nn.Module):
 
     def _mixed(self, x: Tensor, *given: Given) -> Tensor:
         ragged, x = ragged_in(given), self.norm(x)
-        return self.mixer.of_rows(x, ragged) if ragged else self.mixer(x, *given)
+        if ragged is None:
+            return self.mixer(x, *given)
+        if isinstance(self.mixer, TokenMixer):
+            return self.mixer.of_rows(x, ragged)
+        return ragged.rows(self.mixer(ragged.laid_out(x)))  # a module of a user's own
 
     def _feed(self, x: Tensor) -> Tensor:
         if self.feed_forward is None or self.feed_forward_norm is None:
@@ -114,7 +118,11 @@ class Chain(SequenceModel):
     def hidden(self, tokens_BT: Tensor) -> Tensor:
         """The input of the unembedding: (B, T, D); (B, D) if only the last token is predicted."""
         self.check_length(tokens_BT.shape[1])
-        return self.through(self.embed(tokens_BT))
+        return self.through(self.embed(tokens_BT), *self.given(tokens_BT))
+
+    def given(self, tokens_BT: Tensor) -> tuple[Given, ...]:
+        """What every block takes beside x: nothing, unless an architecture overrides it."""
+        return ()
 
     def through(self, x: Tensor, *given: Given) -> Tensor:
         """The same from the input of the first block; `given`: a further input of every block."""
@@ -201,8 +209,11 @@ class Backbone(Chain):
             nn.init.normal_(embedding.weight, std=embedding_std)
 
     def hidden_at(self, tokens_BT: Tensor, at: Tensor) -> Tensor:
-        """`hidden(tokens)[at]`: (N, D). A position on which none of these depends is not computed."""
-        read_BT = self._read_by(at, tokens_BT)
+        """`hidden(tokens)[at]`: (N, D). A position on which none of these depends is not computed.
+
+        Where an architecture overrides `hidden`, all are.
+        """
+        read_BT = self._read_by(at, tokens_BT) if type(self).hidden is Chain.hidden else None
         if read_BT is None or read_BT.all() or not read_BT.any():
             return super().hidden_at(tokens_BT, at)
         self.check_length(tokens_BT.shape[1])

@@ -45,9 +45,9 @@ class SequenceModel(nn.Module, ABC):
         return rows_at(self.hidden(tokens_BT), at)
 
     def head(self) -> Head | None:
-        """The linear map from `hidden` to logits; None if it is another map.
+        """The linear map from `hidden` to logits, by the model's own weights; None if logits are made in another way.
 
-        An architecture with an nn.Linear named `unembedding` whose logits are more than its output must return None.
+        By default the nn.Linear named `unembedding`: an architecture whose logits are not its output overrides this.
         """
         unembedding = getattr(self, "unembedding", None)
         return Head(unembedding.weight, unembedding.bias) if isinstance(unembedding, nn.Linear) else None

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from allmlp.errors import UserError
 from allmlp.models.attention import Cache, SoftmaxAttention
-from allmlp.models.backbone import Backbone, Sizes, State
+from allmlp.models.backbone import Backbone, Given, Sizes, State
 from allmlp.models.layers import heads_join, mlp_width
 
 RECIPE = 1
@@ -133,10 +133,8 @@ class RopeBackbone(Backbone):
         )
         self.padding = padding
 
-    def hidden(self, tokens_BT: Tensor) -> Tensor:
-        """The residual stream after the final norm, (B, T, D)."""
-        self.check_length(tokens_BT.shape[1])
-        return self.through(self.embed(tokens_BT), left_padding(tokens_BT, self.padding))
+    def given(self, tokens_BT: Tensor) -> tuple[Given, ...]:
+        return (left_padding(tokens_BT, self.padding),)
 
     def _read_by(self, at_BT: Tensor, tokens_BT: Tensor) -> Tensor | None:
         return super()._read_by(at_BT, tokens_BT) if self.padding is None else None

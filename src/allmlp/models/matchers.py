@@ -44,6 +44,9 @@ class Matcher(SequenceModel):
         self.check_length(tokens_BT.shape[1], exactly=True)
         return self.mixed(tokens_BT)[:, 1:]
 
+    def head(self) -> None:
+        """One logit a candidate is no linear map to a vocabulary."""
+
     def forward(self, tokens_BT: Tensor) -> Tensor:
         return self.unembedding(self.hidden(tokens_BT)).squeeze(-1)
 

@@ -16,7 +16,7 @@ def rows_at(x: Tensor, at: Tensor) -> Tensor:
 
 
 class Ragged:
-    """The kept positions of each sequence, one after the other without gaps; some sequence has one."""
+    """The kept positions of each sequence: neighbours, as mixers take them for such; at least one in all."""
 
     def __init__(self, kept_BT: Tensor) -> None:
         lengths_B = kept_BT.sum(1)
@@ -25,7 +25,7 @@ class Ragged:
         column_L, first_B = kept_BT.new_ones(self.L).cumsum(0) - 1, lengths_B.cumsum(0) - lengths_B
         used_BL = column_L < lengths_B[:, None]
         self.at_N = used_BL.flatten().nonzero()[:, 0]
-        # columns after a sequence's last row repeat it, or another row: zeros could be divided by
+        # columns after a sequence's last row repeat it, or the row before: of zeros a norm would divide by 0
         self.source_BL = (first_B[:, None] + torch.minimum(column_L, lengths_B[:, None] - 1)).clamp(min=0).flatten()
 
     def taken(self, x_BTD: Tensor) -> Tensor:

@@ -54,10 +54,6 @@ class LastToken(Task):
         """Up to 8,192 windows of documents that training never sees, in batches."""
         return [_split(block) for block in self._windows.held_out_blocks(VALIDATION_WINDOWS, 1024)]
 
-    def scores(self, logits: Tensor, batch: Batch) -> dict[str, float]:
-        """The loss alone is logged."""
-        return {}
-
 
 def _split(block: Tensor) -> Batch:
     return Batch(block[:, :-1], block[:, -1])

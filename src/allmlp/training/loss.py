@@ -27,8 +27,8 @@ class Loss(nn.Module):
     """The loss of a model on a task: a batch -> (mean cross-entropy in nats, logits).
 
     A task that reads no logits gets None in their place. Of a model with a linear head they are then never held all at
-    once, and only the positions that have a target, and those that they read, are computed. Only the model in training
-    is compiled, and computes all positions: the last held-out batch has another size.
+    once, and only the positions that have a target, and those that they read, are computed. With `compiled`, training
+    computes all positions, and held-out batches are not compiled: the last one has another size.
     """
 
     def __init__(self, model: SequenceModel, task: Task, dtype: torch.dtype, compiled: bool = False) -> None:
@@ -43,7 +43,7 @@ class Loss(nn.Module):
         compiled = self._compiled if self.model.training else ()
         head = self.model.head()
         if self.reads_logits or head is None:
-            logits = (*compiled, self.model)[0](tokens)
+            logits = compiled[0](tokens) if compiled else self.model(tokens)
             return cross_entropy(logits, targets, self.dtype), logits
         supervised = targets != IGNORED
         hidden_ND = rows_at(compiled[0](tokens), supervised) if compiled else self.model.hidden_at(tokens, supervised)
@@ -51,7 +51,7 @@ class Loss(nn.Module):
 
 
 def linear_cross_entropy(hidden_ND: Tensor, head: Head, targets_N: Tensor, dtype: torch.dtype) -> Tensor:
-    """`cross_entropy(F.linear(hidden_ND, *head), targets_N, dtype)`, without holding all logits.
+    """`cross_entropy(F.linear(hidden_ND, *head), targets_N, dtype)`, without holding all logits; 0 of no rows.
 
     The forward pass also takes the gradients, by the same three products as the plain form. Only they are kept for
     backward, as many numbers as `hidden_ND` and `head`, and it uses them up. Products have autocast's type where
@@ -60,6 +60,8 @@ def linear_cross_entropy(hidden_ND: Tensor, head: Head, targets_N: Tensor, dtype
     kind, product = hidden_ND.device.type, hidden_ND.dtype
     if torch.is_autocast_enabled(kind):
         product = torch.get_autocast_dtype(kind)
+    if not torch.is_grad_enabled():  # which the forward pass itself cannot see
+        hidden_ND, head = hidden_ND.detach(), Head(*(None if one is None else one.detach() for one in head))  # type: ignore[arg-type]
     return _LinearCrossEntropy.apply(hidden_ND.to(product), *head, targets_N, dtype)
 
 
@@ -108,12 +110,12 @@ class _LinearCrossEntropy(torch.autograd.Function):
                 torch.mm(slopes_RV, product_VD, out=grad_hidden_ND[rows])
                 _add_product(grad_weight_VD, slopes_RV.T, piece_RD)
         ctx.save_for_backward(grad_hidden_ND, grad_weight_VD, grad_bias_V)
-        return total / len(hidden_ND)
+        return total / max(1, len(hidden_ND))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        scale = grads[0] / len(ctx.saved_tensors[0])
+        scale = grads[0] / max(1, len(ctx.saved_tensors[0]))
         return *(None if found is None else found.mul_(scale) for found in ctx.saved_tensors), None, None
 
 

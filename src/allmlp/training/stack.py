@@ -22,6 +22,7 @@ from allmlp.training.loop import Row, Training, adamw, check_parts, learn, moved
 from allmlp.training.loss import Loss, linear_cross_entropy
 
 RECIPE = 1
+COMPUTED = ""  # no weight's name
 
 
 def stacks(runs: Sequence[Run]) -> Iterator[list[Run]]:
@@ -115,7 +116,7 @@ class Stack:
             losses_N = losses_N * (_supervised(part) / supervised_N)
             losses_N.sum().backward()
             total_N += losses_N.detach()
-            if logits is not None:
+            if logits is not None and first.task.reads_logits:
                 self._score(scores, logits.detach(), part, part.tokens.shape[1] / batch.tokens.shape[1])
         norms_N = self._clipped()
         found = zip(trainings, torch.stack([total_N.double(), norms_N.double()], 1).tolist(), scores, strict=True)
@@ -163,7 +164,12 @@ class _Body(nn.Module):
         linear = ((name, module) for name, module in loss.model.named_modules() if isinstance(module, nn.Linear))
         self.biases = {f"{name}.bias" for name, module in linear if module.bias is not None}
         names = {id(weight): name for name, weight in loss.model.named_parameters()}
-        self.head = [names.get(id(weight)) for weight in loss.model.head() or ()]
+        self.head = [None if weight is None else names.get(id(weight), COMPUTED) for weight in loss.model.head() or ()]
+        if COMPUTED in self.head and not self.reads_logits:
+            raise UserError(
+                f"{type(loss.model).__name__}: its `head` is computed from its weights, so its runs cannot be trained "
+                "as one. Set `stacked: 1`."
+            )
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
         return self.model(tokens_BT) if self.reads_logits else self.model.hidden(tokens_BT)
@@ -178,8 +184,9 @@ class _Body(nn.Module):
         for n, (hidden, targets) in enumerate(zip(out, part.targets, strict=True)):
             weight, bias = (None if name is None else weights[name][n] for name in self.head)
             assert weight is not None
-            rows_ND, answers_N = rows_at(hidden, targets != IGNORED), targets[targets != IGNORED]
-            losses.append(linear_cross_entropy(rows_ND, Head(weight, bias), answers_N, self.dtype))
+            supervised = targets != IGNORED
+            rows_ND = rows_at(hidden, supervised)
+            losses.append(linear_cross_entropy(rows_ND, Head(weight, bias), targets[supervised], self.dtype))
         return torch.stack(losses), None
 
     def _in_autocast(self, name: str, weight: Tensor) -> Tensor:

@@ -1,12 +1,13 @@
-"""Seconds of one training step of every model, measured side by side, for comparisons at equal time.
+"""Seconds of a training step as the article takes it, of every model side by side, for comparisons at equal time.
 
     python -m allmlp.studies.mixers.step_times --write                 an idle machine, one thread, about ten minutes
     python -m allmlp.studies.mixers.step_times --write --device cuda
 
-Trainings share machines, so the time of a training is not a property of its model. Here all models are timed in rounds,
-every model once per round, in one process, so that a slow machine slows all of them. A machine that gives the process
-less than IDLE of its time is refused. `--write` keeps the rounds in step_times.json, one entry per device. The key of a
-model is its name and the operations of its step, so another context or vocabulary is another model.
+Trainings share machines and leave padding out, so the time of a training is not a property of its model. Here all
+models are timed in rounds, every model once per round, in one process, so that a slow machine slows all of them. Their
+rows are full, and they compute all logits. A machine that gives the process less than IDLE of its time is refused.
+`--write` keeps the rounds in step_times.json, one entry per device. The key of a model is its name and the operations
+of its step, so another context or vocabulary is another model.
 
 001-31 compares two models of the article's own size, which are not trained here but timed too.
 """
@@ -61,7 +62,7 @@ def read(device: str = "cpu") -> Table | None:
 
 
 def name_of(labels: Mapping[Any, Any]) -> str:
-    """A model's name, from the labels of its run, with the padding: masking it makes attention slower."""
+    """A model's name, from the labels of its run, with the padding: masks make attention slower."""
     left = "-left" if labels["padding"] == "left" else ""
     return f"{labels['variant']}-d{labels['d_model']}-n{labels['n_blocks']}-b{labels['batch_size']}{left}"
 
@@ -101,7 +102,7 @@ def trained_models(device: str) -> dict[str, tuple[str, dict[str, Any], int]]:
 
 
 def update(architecture: str, hyperparameters: dict[str, Any], sequences: int, device: str) -> Callable[[], None]:
-    """One training step on random tokens: forward, backward, clipping, AdamW. On a GPU as scale gpu: bfloat16."""
+    """One step on full rows with all logits: forward, backward, clipping, AdamW. On a GPU as scale gpu: bfloat16."""
     import torch
     from torch import nn
 
