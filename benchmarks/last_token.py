@@ -43,7 +43,7 @@ def seconds(call: Callable[[], object]) -> float:
 
 def fused(model: nn.Module, tokens: Tensor, targets: Tensor) -> Tensor:
     """The loss as the training loop takes it."""
-    return linear_cross_entropy(model.hidden(tokens), model.head(), targets, torch.float32)  # type: ignore[operator]
+    return linear_cross_entropy(model.hidden(tokens), model.linear_head(), targets, torch.float32)  # type: ignore[operator]
 
 
 def plain(model: nn.Module, tokens: Tensor, targets: Tensor) -> Tensor:

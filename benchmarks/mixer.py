@@ -80,7 +80,7 @@ def training_step(name: str) -> Callable[[], None]:
 
     def run() -> None:
         hidden_ND = trained.hidden(tokens_BT[:, :-1]).flatten(0, 1)
-        linear_cross_entropy(hidden_ND, trained.head(), tokens_BT[:, 1:].flatten(), torch.float32).backward()
+        linear_cross_entropy(hidden_ND, trained.linear_head(), tokens_BT[:, 1:].flatten(), torch.float32).backward()
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
 

@@ -1,9 +1,9 @@
 """What docs/corpora.md says of large text is what the benchmark measured. To renew it, copy what the failure prints."""
 
 import json
-import re
 
 from tests.conftest import PROJECT
+from tests.docs.quoted import assert_quoted
 
 MEASURED = PROJECT / "benchmarks/gigabytes.json"
 PAPER_TOKENS = 160e9  # study 000 at the paper's scale: 10 billion windows of 16 tokens, one of each supervised
@@ -41,10 +41,7 @@ def expected() -> str:
 
 
 def test_the_page_quotes_the_benchmark() -> None:
-    text = (PROJECT / "docs/corpora.md").read_text(encoding="utf-8")
-    found = re.search(r"<!-- gigabytes -->\n(.*?)\n<!-- /gigabytes -->", text, re.DOTALL)
-    assert found, "docs/corpora.md lacks its table between <!-- gigabytes --> and <!-- /gigabytes -->"
-    assert found[1] == expected(), f"copy this:\n{expected()}"
+    assert_quoted("docs/corpora.md", "gigabytes", expected())
     sizes = json.loads(MEASURED.read_text(encoding="utf-8"))["sizes"]
     assert sizes[-1]["bytes"] > 9 * sizes[0]["bytes"]
     assert sizes[-1]["peak_mb"] < 1.15 * sizes[0]["peak_mb"], "the page says that memory does not grow"

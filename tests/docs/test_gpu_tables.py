@@ -6,8 +6,9 @@ from typing import Any
 
 from allmlp.gpu_check import exact, training
 from tests.conftest import PROJECT
+from tests.docs.quoted import assert_quoted
 
-PAGE = PROJECT / "docs/cluster.md"
+PAGE = "docs/cluster.md"
 HEADS = ("model", "parameters", "ms a step", "tokens/s", "share of a matrix product's rate", "memory")
 WORST = re.compile(r"forward (\S+) backward (\S+)")
 APART = re.compile(r"at most (\S+) nats")
@@ -74,22 +75,16 @@ def stacks() -> str:
     return "\n".join(lines)
 
 
-def between(mark: str) -> str:
-    found = re.search(rf"<!-- {mark} -->\n(.*?)\n<!-- /{mark} -->", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert found, f"{PAGE} lacks <!-- {mark} --> ... <!-- /{mark} -->"
-    return found[1]
-
-
 def test_the_page_quotes_the_benchmark() -> None:
-    assert between("gpu speeds") == speeds(), f"copy this:\n{speeds()}"
+    assert_quoted(PAGE, "gpu speeds", speeds())
 
 
 def test_the_page_quotes_the_stacks() -> None:
-    assert between("stacks") == stacks(), f"copy this:\n{stacks()}"
+    assert_quoted(PAGE, "stacks", stacks())
 
 
 def test_the_page_quotes_the_checks() -> None:
-    assert between("gpu checks") == checks(), f"copy this:\n{checks()}"
+    assert_quoted(PAGE, "gpu checks", checks())
 
 
 def test_the_record_keeps_to_the_limits_of_today() -> None:

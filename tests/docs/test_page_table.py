@@ -2,11 +2,11 @@
 failure prints."""
 
 import json
-import re
 from typing import Any
 
 from allmlp.report.render import LARGEST
 from tests.conftest import PROJECT
+from tests.docs.quoted import assert_quoted
 from tests.workflow.visiting import MOST_SCREENS
 
 MEASURED = PROJECT / "benchmarks/page.json"
@@ -42,11 +42,7 @@ def seconds(milliseconds: float) -> str:
 
 
 def test_the_page_quotes_the_benchmark() -> None:
-    text = (PROJECT / "docs/development.md").read_text(encoding="utf-8")
-    found = re.search(r"<!-- page -->\n(.*?)\n<!-- /page -->", text, re.DOTALL)
-    assert found, "docs/development.md lacks its table between <!-- page --> and <!-- /page -->"
-    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
-    assert found[1] == expected(measured), f"copy this:\n{expected(measured)}"
+    assert_quoted("docs/development.md", "page", expected(json.loads(MEASURED.read_text(encoding="utf-8"))))
 
 
 def test_the_measured_page_keeps_to_the_limits() -> None:

@@ -2,10 +2,10 @@
 what the failure prints."""
 
 import json
-import re
 from typing import Any
 
 from tests.conftest import PROJECT
+from tests.docs.quoted import assert_quoted
 
 
 def expected(found: dict[str, Any]) -> str:
@@ -23,8 +23,5 @@ def expected(found: dict[str, Any]) -> str:
 
 
 def test_the_page_quotes_the_benchmark() -> None:
-    text = (PROJECT / "docs/development.md").read_text(encoding="utf-8")
-    found = re.search(r"<!-- published -->\n(.*?)\n<!-- /published -->", text, re.DOTALL)
-    assert found, "docs/development.md lacks its table between <!-- published --> and <!-- /published -->"
     measured = json.loads((PROJECT / "benchmarks/published.json").read_text(encoding="utf-8"))
-    assert found[1] == expected(measured), f"copy this:\n{expected(measured)}"
+    assert_quoted("docs/development.md", "published", expected(measured))

@@ -1,11 +1,11 @@
 """README's small table of verdicts is that of results/claims.json. To renew it, copy what the failure prints."""
 
 import json
-import re
 from collections import Counter
 
 from allmlp import studies
 from tests.conftest import PROJECT
+from tests.docs.quoted import assert_quoted
 
 KINDS = ("reproduced", "partly", "contradicted", "undecided", "not testable at this scale", "not run")
 HEADS = ("reproduced", "partly", "contradicted", "undecided", "needs more", "not run")
@@ -24,7 +24,4 @@ def expected() -> str:
 
 
 def test_the_table_is_that_of_the_claims() -> None:
-    text = (PROJECT / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"<!-- verdicts -->\n(.*?)\n<!-- /verdicts -->", text, re.DOTALL)
-    assert found, "README lacks its table between <!-- verdicts --> and <!-- /verdicts -->"
-    assert found[1] == expected(), f"copy this:\n{expected()}"
+    assert_quoted("README.md", "verdicts", expected())

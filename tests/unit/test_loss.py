@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allmlp import models
-from allmlp.models.base import Head
+from allmlp.models.base import LinearHead
 from allmlp.tasks.copying import Copying
 from allmlp.tasks.last_token import LastToken
 from allmlp.tasks.task import Batch
@@ -48,7 +48,7 @@ def test_value_and_gradients_are_those_of_the_formula(
     with pytest.MonkeyPatch.context() as patch:
         few_at_a_time(patch, held)
         patch.setattr(loss, "CACHING", ("cpu",) if caching else ())
-        found = linear_cross_entropy(hidden, Head(weight, bias if biased else None), targets, torch.float64)
+        found = linear_cross_entropy(hidden, LinearHead(weight, bias if biased else None), targets, torch.float64)
         (2 * found).backward()
     torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-12)
     for value, gradient in zip(given_weights, gradients, strict=True):
@@ -65,7 +65,7 @@ def few_at_a_time(patch: pytest.MonkeyPatch, held: int, least: int = 1, in_cache
 
 def test_its_gradients_are_used_up_by_the_first_backward_pass() -> None:
     hidden, weight, targets = inputs(6, 4, 30, torch.float64)
-    found = linear_cross_entropy(hidden, Head(weight), targets, torch.float64)
+    found = linear_cross_entropy(hidden, LinearHead(weight), targets, torch.float64)
     found.backward(retain_graph=True)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         found.backward()
@@ -75,7 +75,7 @@ def test_large_logits_do_not_overflow() -> None:
     hidden, weight, targets = inputs(4, 3, 11, torch.float32)
     with torch.no_grad():
         hidden *= 1e4
-    found = linear_cross_entropy(hidden, Head(weight), targets, torch.float32)
+    found = linear_cross_entropy(hidden, LinearHead(weight), targets, torch.float32)
     found.backward()
     assert torch.isfinite(found)
     assert hidden.grad is not None
@@ -86,7 +86,7 @@ def test_large_logits_do_not_overflow() -> None:
 def test_half_precision_products_keep_the_weights_gradient_in_single() -> None:
     hidden, weight, targets = inputs(64, 32, 300, torch.float32)
     with torch.autocast("cpu", torch.bfloat16):
-        found = linear_cross_entropy(hidden, Head(weight), targets, torch.float32)
+        found = linear_cross_entropy(hidden, LinearHead(weight), targets, torch.float32)
     found.backward()
     exact = cross_entropy(hidden.double() @ weight.double().T, targets, torch.float64)
     assert found.dtype == weight.grad.dtype == torch.float32  # type: ignore[union-attr]
@@ -102,7 +102,7 @@ def test_no_matrix_of_all_logits_is_kept_for_backward() -> None:
     hidden, weight, targets = inputs(200, 8, 1000, torch.float32)
     kept: list[int] = []
     with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
-        linear_cross_entropy(hidden, Head(weight), targets, torch.float32)
+        linear_cross_entropy(hidden, LinearHead(weight), targets, torch.float32)
     assert max(kept) == max(hidden.numel(), weight.numel())
     kept.clear()
     with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
@@ -135,7 +135,7 @@ def test_pieces_are_few_even_and_none_is_larger_than_allowed(count: int, most: i
 
 def test_a_softmax_may_be_more_precise_than_its_logits() -> None:
     hidden, weight, targets = inputs(20, 4, 30, torch.float32)
-    found = linear_cross_entropy(hidden, Head(weight), targets, torch.float64)
+    found = linear_cross_entropy(hidden, LinearHead(weight), targets, torch.float64)
     exact = cross_entropy(hidden @ weight.T, targets, torch.float64)
     assert found.dtype == exact.dtype == torch.float64
     assert found.item() == pytest.approx(exact.item(), rel=1e-14)
@@ -144,21 +144,21 @@ def test_a_softmax_may_be_more_precise_than_its_logits() -> None:
 
 def test_gradients_are_only_for_who_asks() -> None:
     hidden, weight, targets = inputs(6, 4, 30, torch.float64)
-    whole = linear_cross_entropy(hidden, Head(weight), targets, torch.float64)
-    alone = linear_cross_entropy(hidden.detach(), Head(weight), targets, torch.float64)
+    whole = linear_cross_entropy(hidden, LinearHead(weight), targets, torch.float64)
+    alone = linear_cross_entropy(hidden.detach(), LinearHead(weight), targets, torch.float64)
     alone.backward()
     assert hidden.grad is None
     torch.testing.assert_close(weight.grad, torch.autograd.grad(whole, weight)[0])
     with torch.no_grad(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss, "_add_product", lambda *_: pytest.fail("a gradient nobody asked for"))
-        none = linear_cross_entropy(hidden, Head(weight), targets, torch.float64)
+        none = linear_cross_entropy(hidden, LinearHead(weight), targets, torch.float64)
     assert not none.requires_grad
     assert none.item() == whole.item()
 
 
 def test_no_rows_have_no_loss() -> None:
     hidden, weight, targets = inputs(6, 4, 30, torch.float64)
-    found = linear_cross_entropy(hidden[:0], Head(weight), targets[:0], torch.float64)
+    found = linear_cross_entropy(hidden[:0], LinearHead(weight), targets[:0], torch.float64)
     found.backward()
     assert found.item() == 0
     assert weight.grad is not None
@@ -214,7 +214,7 @@ def test_no_more_logits_are_held_than_allowed(
     monkeypatch.setattr(torch, "mm", lambda a, b, out: wide.append(b.shape[1]) or product(a, b, out=out))
     monkeypatch.setattr(torch.Tensor, "amax", lambda x, *of, **how: in_cache.append(len(x)) or largest(x, *of, **how))
     few_at_a_time(monkeypatch, held, least, in_cache=80)
-    found = linear_cross_entropy(hidden.detach(), Head(weight.detach()), targets, torch.float32)
+    found = linear_cross_entropy(hidden.detach(), LinearHead(weight.detach()), targets, torch.float32)
     assert made == [(count, 40) for count in rows]
     assert set(wide) == {7, 5}
     assert max(in_cache) <= 2

@@ -59,7 +59,7 @@ def test_the_seed_determines_the_weights(name):
 def test_unembedding_reads_hidden(name):
     model = tiny(name)
     tokens = inputs_for(model)
-    if head := model.head():
+    if head := model.linear_head():
         read = torch.nn.functional.linear(model.hidden(tokens), *head)
     elif isinstance(model, Matcher):
         read = model.unembedding(model.hidden(tokens)).squeeze(-1)

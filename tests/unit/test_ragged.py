@@ -13,7 +13,11 @@ from allmlp.models.ragged import Ragged, rows_at
 from allmlp.tasks.task import IGNORED, Batch
 from allmlp.training.loss import Loss, cross_entropy
 
-READING_TOKENS = [name for name in models.REGISTRY if models.load(name).predicts == "all"]
+READING_TOKENS = [
+    name
+    for name in models.REGISTRY
+    if models.load(name).predicts == "all" and "features" not in models.hyperparameters(name)
+]
 CASES = [(name, options) for name in READING_TOKENS for options in [{}, *audit.VARIANTS.get(name, [])]]
 PADDED = [name for name in READING_TOKENS if "pad" in models.hyperparameters(name)]
 
@@ -44,7 +48,7 @@ def with_gradients(model, states):
     return states.detach(), gradients
 
 
-def agree(model, tokens, at):
+def assert_agreement(model, tokens, at):
     torch.manual_seed(0)
     expected, expected_gradients = with_gradients(model, model.hidden(tokens)[at])
     torch.manual_seed(0)
@@ -59,10 +63,8 @@ def agree(model, tokens, at):
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_the_states_asked_for_are_those_of_the_full_pass(name, options, shape):
     model, at = tiny(name, **options), asked(SHAPES[shape])
-    if model.features is not None:
-        pytest.skip("reads patches, all of which count")
     tokens = torch.randint(model.vocabulary - 1, (B, T), generator=torch.Generator().manual_seed(3))
-    agree(model, tokens[:, : model.context], at[:, : model.context])
+    assert_agreement(model, tokens[:, : model.context], at[:, : model.context])
 
 
 @pytest.mark.parametrize("name", PADDED)
@@ -74,7 +76,7 @@ def test_the_states_after_left_padding_are_those_of_the_full_pass(name, supervis
     for row, begin in zip(tokens, begins, strict=True):
         row[:begin] = PAD
     rows = {"text": [range(b, 12) for b in begins], "its end": [[11]] * 3 + [[]], "padding too": [range(2, 12)] * 4}
-    agree(model, tokens, asked(rows[supervised]))
+    assert_agreement(model, tokens, asked(rows[supervised]))
 
 
 def rows_of(model, tokens, at):
@@ -110,7 +112,7 @@ class Louder(models.load("transformer")):  # type: ignore[misc]
 def test_an_architecture_with_states_of_its_own_computes_all_of_them():
     torch.manual_seed(0)
     model = Louder(vocabulary=11, context=T, d_model=8, n_blocks=1).double()
-    agree(model, torch.randint(11, (B, T)), asked(SHAPES["padded on the right"]))
+    assert_agreement(model, torch.randint(11, (B, T)), asked(SHAPES["padded on the right"]))
 
 
 class Running(torch.nn.Module):
@@ -127,7 +129,7 @@ class Running(torch.nn.Module):
 def test_a_mixer_may_be_any_module():
     torch.manual_seed(0)
     model = Backbone(vocabulary=11, context=T, d_model=8, n_blocks=2, mixer=Running, norm=partial(PlainNorm, 1e-5))
-    agree(model.double(), torch.randint(11, (B, T)), asked(SHAPES["with gaps"]))
+    assert_agreement(model.double(), torch.randint(11, (B, T)), asked(SHAPES["with gaps"]))
 
 
 def test_rows_are_laid_out_from_the_first_column_and_repeat_at_the_end():

@@ -13,7 +13,7 @@ from allmlp import models
 from allmlp.audit import VARIANTS
 from allmlp.audit.subject import PAD, Subject, tiny
 from allmlp.gpu_check.outcome import Check
-from allmlp.models.base import Head, SequenceModel
+from allmlp.models.base import LinearHead, SequenceModel
 from allmlp.models.ragged import rows_at
 from allmlp.models.relation import causal_relation_sum
 from allmlp.training.loss import linear_cross_entropy
@@ -102,7 +102,7 @@ def _of_the_loss(device: str) -> tuple[bool, str]:
     for kind, dtype in ((device, torch.float32), ("cpu", torch.float64)):
         states, unembedding = (x.to(kind, dtype, copy=True).requires_grad_() for x in (hidden, weight))
         answers, supervised = targets.to(kind), targets.to(kind) >= 0
-        loss = linear_cross_entropy(rows_at(states, supervised), Head(unembedding), answers[supervised], dtype)
+        loss = linear_cross_entropy(rows_at(states, supervised), LinearHead(unembedding), answers[supervised], dtype)
         loss.backward()
         of_both.append((loss, torch.cat([x.grad.flatten() for x in (states, unembedding) if x.grad is not None])))
     (loss, gradient), (true_loss, true_gradient) = of_both

@@ -9,7 +9,7 @@ from allmlp.errors import UserError
 from allmlp.models.ragged import Ragged, rows_at
 
 
-class Head(NamedTuple):
+class LinearHead(NamedTuple):
     """A linear map to logits, h -> W h + b: weight (V, D), bias (V,) or none."""
 
     weight: Tensor
@@ -44,13 +44,13 @@ class SequenceModel(nn.Module, ABC):
         """`hidden(tokens)[at]`: (N, D), for `at` bool, (B, T) or (B,). An architecture may compute no others."""
         return rows_at(self.hidden(tokens_BT), at)
 
-    def head(self) -> Head | None:
+    def linear_head(self) -> LinearHead | None:
         """The linear map from `hidden` to logits, by the model's own weights; None if logits are made in another way.
 
         By default the nn.Linear named `unembedding`: an architecture whose logits are not its output overrides this.
         """
         unembedding = getattr(self, "unembedding", None)
-        return Head(unembedding.weight, unembedding.bias) if isinstance(unembedding, nn.Linear) else None
+        return LinearHead(unembedding.weight, unembedding.bias) if isinstance(unembedding, nn.Linear) else None
 
     def check_length(self, length: int, exactly: bool = False) -> None:
         """UserError unless a sequence of `length` tokens fits the context (fills it, with `exactly`)."""

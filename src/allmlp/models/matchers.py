@@ -1,5 +1,6 @@
 """Matchers of 001: which of C - 1 embedded texts belongs to the embedded query before them?"""
 
+from abc import abstractmethod
 from functools import partial
 from typing import ClassVar, Literal
 
@@ -35,16 +36,16 @@ class Matcher(SequenceModel):
         self.features, self.context, self.vocabulary = features, context, context - 1
         self.unembedding = nn.Linear(features, 1, bias=False)
 
+    @abstractmethod
     def mixed(self, x_BCF: Tensor) -> Tensor:
         """The embeddings after all blocks: (B, C, features)."""
-        raise NotImplementedError
 
     def hidden(self, tokens_BT: Tensor) -> Tensor:
         """Candidates after all blocks, (B, C - 1, features)."""
         self.check_length(tokens_BT.shape[1], exactly=True)
         return self.mixed(tokens_BT)[:, 1:]
 
-    def head(self) -> None:
+    def linear_head(self) -> None:
         """One logit a candidate is no linear map to a vocabulary."""
 
     def forward(self, tokens_BT: Tensor) -> Tensor:

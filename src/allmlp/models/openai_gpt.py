@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from allmlp.errors import UserError
 from allmlp.models.attention import Cache, SoftmaxAttention
 from allmlp.models.backbone import Chain
-from allmlp.models.base import Head
+from allmlp.models.base import LinearHead
 from allmlp.models.layers import FeedForward, check_heads, check_positive, heads_join, initialise_normal
 
 RECIPE = 1
@@ -92,8 +92,8 @@ class OpenAIGPT(Chain):
         """The unembedding, (D, V)."""
         return self.wte.weight.T
 
-    def head(self) -> Head:
-        return Head(self.wte.weight)
+    def linear_head(self) -> LinearHead:
+        return LinearHead(self.wte.weight)
 
     def embed(self, tokens_BT: Tensor, first: int = 0) -> Tensor:
         return self.dropout(super().embed(tokens_BT, first))

@@ -11,7 +11,7 @@ from allmlp.tasks.task import Batch, Task
 from allmlp.tasks.windows import Windows, read
 
 RECIPE = 1
-AT_ONCE = 1 << 14  # tokens of a validation batch: the states of more would fill the memory
+AT_ONCE = 1 << 14  # tokens of a validation batch, so that its memory is small
 
 
 class NextToken(Task):

@@ -200,8 +200,7 @@ class Training:
             loss = loss * ((part.targets != IGNORED).sum() / supervised)
             loss.backward()
             total += loss.detach()
-            scored = self.task.scores(logits.detach(), part) if self.task.reads_logits and logits is not None else {}
-            for name, score in scored.items():
+            for name, score in self.task.scores(logits.detach(), part).items() if logits is not None else ():
                 scores[name] = scores.get(name, 0.0) + score * (len(part.tokens) / len(batch.tokens))
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), run.optimiser["clip"] or math.inf)
         mean, *found = self.team.summed([total.item(), *scores.values()])

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from allmlp.models.base import Head, SequenceModel
+from allmlp.models.base import LinearHead, SequenceModel
 from allmlp.models.ragged import rows_at
 from allmlp.tasks.task import IGNORED, Batch, Task
 
@@ -33,24 +33,24 @@ class Loss(nn.Module):
 
     def __init__(self, model: SequenceModel, task: Task, dtype: torch.dtype, compiled: bool = False) -> None:
         super().__init__()
-        self.model, self.dtype = model, dtype
-        self.reads_logits = task.reads_logits or model.head() is None
+        self.model, self.dtype, self.reads_logits = model, dtype, task.reads_logits
+        self.from_states = not task.reads_logits and model.linear_head() is not None
         # in a tuple, so that the model is registered once
-        self._compiled = (torch.compile(model if self.reads_logits else model.hidden),) if compiled else ()
+        self._compiled = (torch.compile(model.hidden if self.from_states else model),) if compiled else ()
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
         tokens, targets = batch
         compiled = self._compiled if self.model.training else ()
-        head = self.model.head()
-        if self.reads_logits or head is None:
+        head = self.model.linear_head() if self.from_states else None
+        if head is None:
             logits = compiled[0](tokens) if compiled else self.model(tokens)
-            return cross_entropy(logits, targets, self.dtype), logits
+            return cross_entropy(logits, targets, self.dtype), logits if self.reads_logits else None
         supervised = targets != IGNORED
         hidden_ND = rows_at(compiled[0](tokens), supervised) if compiled else self.model.hidden_at(tokens, supervised)
         return linear_cross_entropy(hidden_ND, head, targets[supervised], self.dtype), None
 
 
-def linear_cross_entropy(hidden_ND: Tensor, head: Head, targets_N: Tensor, dtype: torch.dtype) -> Tensor:
+def linear_cross_entropy(hidden_ND: Tensor, head: LinearHead, targets_N: Tensor, dtype: torch.dtype) -> Tensor:
     """`cross_entropy(F.linear(hidden_ND, *head), targets_N, dtype)`, without holding all logits; 0 of no rows.
 
     The forward pass also takes the gradients, by the same three products as the plain form. Only they are kept for
@@ -61,7 +61,7 @@ def linear_cross_entropy(hidden_ND: Tensor, head: Head, targets_N: Tensor, dtype
     if torch.is_autocast_enabled(kind):
         product = torch.get_autocast_dtype(kind)
     if not torch.is_grad_enabled():  # which the forward pass itself cannot see
-        hidden_ND, head = hidden_ND.detach(), Head(*(None if one is None else one.detach() for one in head))  # type: ignore[arg-type]
+        hidden_ND, head = hidden_ND.detach(), LinearHead(*(None if one is None else one.detach() for one in head))  # type: ignore[arg-type]
     return _LinearCrossEntropy.apply(hidden_ND.to(product), *head, targets_N, dtype)
 
 

@@ -14,7 +14,7 @@ from torch.func import functional_call, stack_module_state
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from allmlp.errors import UserError
-from allmlp.models.base import Head
+from allmlp.models.base import LinearHead
 from allmlp.models.ragged import rows_at
 from allmlp.run import Run
 from allmlp.tasks.task import IGNORED, Batch
@@ -22,7 +22,6 @@ from allmlp.training.loop import Row, Training, adamw, check_parts, learn, moved
 from allmlp.training.loss import Loss, linear_cross_entropy
 
 RECIPE = 1
-COMPUTED = ""  # no weight's name
 
 
 def stacks(runs: Sequence[Run]) -> Iterator[list[Run]]:
@@ -116,7 +115,7 @@ class Stack:
             losses_N = losses_N * (_supervised(part) / supervised_N)
             losses_N.sum().backward()
             total_N += losses_N.detach()
-            if logits is not None and first.task.reads_logits:
+            if logits is not None:
                 self._score(scores, logits.detach(), part, part.tokens.shape[1] / batch.tokens.shape[1])
         norms_N = self._clipped()
         found = zip(trainings, torch.stack([total_N.double(), norms_N.double()], 1).tolist(), scores, strict=True)
@@ -160,34 +159,35 @@ class _Body(nn.Module):
 
     def __init__(self, loss: Loss) -> None:
         super().__init__()
-        self.model, self.dtype, self.reads_logits = loss.model, loss.dtype, loss.reads_logits
+        self.model, self.dtype = loss.model, loss.dtype
+        self.reads_logits, self.from_states = loss.reads_logits, loss.from_states
+        head = loss.model.linear_head() if loss.from_states else None
         linear = ((name, module) for name, module in loss.model.named_modules() if isinstance(module, nn.Linear))
-        self.biases = {f"{name}.bias" for name, module in linear if module.bias is not None}
-        names = {id(weight): name for name, weight in loss.model.named_parameters()}
-        self.head = [None if weight is None else names.get(id(weight), COMPUTED) for weight in loss.model.head() or ()]
-        if COMPUTED in self.head and not self.reads_logits:
-            raise UserError(
-                f"{type(loss.model).__name__}: its `head` is computed from its weights, so its runs cannot be trained "
-                "as one. Set `stacked: 1`."
-            )
+        # of the layers that this body applies: the loss applies the head's
+        added = ((name, module.bias) for name, module in linear if head is None or module.bias is not head.bias)
+        self.biases = {f"{name}.bias" for name, bias in added if bias is not None}
 
-    def forward(self, tokens_BT: Tensor) -> Tensor:
-        return self.model(tokens_BT) if self.reads_logits else self.model.hidden(tokens_BT)
+    def forward(self, tokens_BT: Tensor) -> tuple[Tensor, ...]:
+        """The logits; or the states, and the head's weight and bias if it has one."""
+        head = self.model.linear_head() if self.from_states else None
+        if head is None:
+            return (self.model(tokens_BT),)
+        return self.model.hidden(tokens_BT), *(one for one in head if one is not None)
 
     def losses(self, weights: dict[str, Tensor], part: Batch) -> tuple[Tensor, Tensor | None]:
         named = {f"model.{name}": self._in_autocast(name, weight) for name, weight in weights.items()}
         with sdpa_kernel(SDPBackend.MATH):  # `vmap` loops over runs on a CPU's own kernel, and breaks a GPU's gradient
-            out = torch.vmap(lambda own, tokens_BT: functional_call(self, own, (tokens_BT,)))(named, part.tokens)
-        if self.reads_logits:
-            return _cross_entropies(out, part.targets, self.dtype), out
-        losses = []
-        for n, (hidden, targets) in enumerate(zip(out, part.targets, strict=True)):
-            weight, bias = (None if name is None else weights[name][n] for name in self.head)
-            assert weight is not None
-            supervised = targets != IGNORED
-            rows_ND = rows_at(hidden, supervised)
-            losses.append(linear_cross_entropy(rows_ND, Head(weight, bias), targets[supervised], self.dtype))
-        return torch.stack(losses), None
+            out, *heads = torch.vmap(lambda own, tokens_BT: functional_call(self, own, (tokens_BT,)))(
+                named, part.tokens
+            )
+        if not self.from_states:
+            return _cross_entropies(out, part.targets, self.dtype), out if self.reads_logits else None
+        of_each = zip(out, zip(*heads, strict=True), part.targets, strict=True)
+        return torch.stack([self._loss(states, LinearHead(*head), targets) for states, head, targets in of_each]), None
+
+    def _loss(self, states: Tensor, head: LinearHead, targets: Tensor) -> Tensor:
+        supervised = targets != IGNORED
+        return linear_cross_entropy(rows_at(states, supervised), head, targets[supervised], self.dtype)
 
     def _in_autocast(self, name: str, weight: Tensor) -> Tensor:
         """A linear map's bias in autocast's type: `vmap` adds it after the product, and would give the sum its own."""

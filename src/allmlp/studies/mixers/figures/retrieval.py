@@ -179,7 +179,7 @@ def _found(axis: Axes, rows: pd.DataFrame) -> None:
     n = np.sort(largest["texts"].unique())
     axis.plot(n, 1 / n, color="black", linestyle=":", linewidth=1.0)
     _numbers_of_texts(axis, largest)
-    axis.set(ylim=(0, 1.02), ylabel="own text found")
+    axis.set(ylim=(0, 1.02), ylabel="own text found (share)")
     axis.set_title(f"groups of {largest['group'].max()}" if len(largest) else "")
     axis.legend()
 
@@ -187,4 +187,4 @@ def _found(axis: Axes, rows: pd.DataFrame) -> None:
 def _numbers_of_texts(axis: Axes, rows: pd.DataFrame) -> None:
     """A logarithmic axis with a tick at each number searched."""
     plots.ticks(axis, sorted(rows["texts"].unique()), form="{:,}".format)
-    axis.set_xlabel("texts")
+    axis.set_xlabel("texts searched")
