@@ -1,9 +1,11 @@
 # The work: corpora -> tokens -> checkpoints -> measurements. The last mile, from measurements to the report, is dvc.yaml's.
-from allmlp import costs, priorities
+from allmlp import costs, launching
+from allmlp.priorities import Priorities
 from allmlp.workflow import follow, plan_of
 
 plan = plan_of(workflow)  # params.yaml, --configfile overlays, --config scale=... device=...; errors name file, line and key
 follow(workflow, plan)      # for the line of `--logger allmlp`
+priorities = Priorities(launching.order(plan))
 
 include: "workflow/rules/report.smk"    # rule all: measurements -> claims, figures, tables, report (dvc repro)
 include: "workflow/rules/data.smk"      # corpora -> tokens

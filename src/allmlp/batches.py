@@ -1,4 +1,4 @@
-"""Batches of runs that are trained and measured in one process; no batch waits for a later one."""
+"""Batches of runs that one process trains, measures, or both; no batch waits for a later one."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,14 @@ from allmlp.run import Run
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs that are trained, and measured, in one process: short ones together."""
+    """Runs that are trained, measured, or both in one process: short ones together.
+
+    `measures`: does the process that trains them measure them too?
+    """
 
     name: str
     runs: tuple[Run, ...]
+    measures: bool = False
 
     @property
     def ids(self) -> str:
@@ -38,8 +42,10 @@ class Batch:
 
     @property
     def read(self) -> list[str]:
-        """The inputs of its trainings: tokens, and the weights of earlier runs."""
+        """The inputs of its trainings, and of measures if it takes them: tokens, and the weights of earlier runs."""
         needed = {run.relatives[one].checkpoint for run in self.runs for one in outcomes.read_by(run)}
+        if self.measures:
+            needed |= {*self.measured} - {*self.tokens}
         return self.tokens + sorted(needed - set(self.checkpoints))
 
     @property
@@ -49,6 +55,11 @@ class Batch:
         tokens = {parent.token_file for parent in parents if parent.token_file}
         others = {parent.checkpoint for parent in parents} | tokens
         return self.checkpoints + self.tokens + sorted(others - {*self.checkpoints, *self.tokens})
+
+    @property
+    def made(self) -> list[str]:
+        """The outputs of its trainings, and of measures if it takes them."""
+        return self.checkpoints + (self.measurements if self.measures else [])
 
     @property
     def measurements(self) -> list[str]:
@@ -71,8 +82,10 @@ class Batch:
         return 16000 * self.gpus or 4000 * self.cores
 
 
-def cut(runs: Iterable[Run], wanted: Container[str]) -> list[Batch]:
+def cut(runs: Iterable[Run], wanted: Container[str], together: bool = False) -> list[Batch]:
     """The runs with the wanted ids, in batches of one study and of at most `runs_per_process`.
+
+    `together`: measured by the process that trains them, unless it holds a GPU, which a measure does not need.
 
     All runs are cut into batches, and then unwanted runs removed, so that the members of a batch do not depend on
     progress. Runs that others need come first, and a batch is a stretch of that order, so that it depends only on
@@ -82,7 +95,7 @@ def cut(runs: Iterable[Run], wanted: Container[str]) -> list[Batch]:
     for study, of_study in groupby(runs, key=lambda run: run.study):
         for number, members in enumerate(_stretches(ordered(list(of_study))), 1):
             if chosen := tuple(run for run in members if run.id in wanted):
-                batches.append(Batch(f"{study}_{number}", chosen))
+                batches.append(Batch(f"{study}_{number}", chosen, together and not any(run.gpus for run in chosen)))
     return batches
 
 

@@ -1,6 +1,6 @@
-"""Seconds that jobs spend on trainings and measures themselves, without the start of their processes.
+"""Seconds that jobs spend on tokens, trainings and measures themselves, without the start of their processes.
 
-work/busy.jsonl    a line per training or measure: what, when it began (seconds since 1970), how many seconds it took
+work/busy.jsonl    a line per piece of work: what, when it began (seconds since 1970), how many seconds it took
 """
 
 import json

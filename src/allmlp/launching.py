@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from allmlp import costs, device_types, outlook
+from allmlp import costs, device_types, outlook, priorities
 from allmlp.aligning import aligned, short
 from allmlp.device_types import DeviceType
 from allmlp.outcomes import read_by
 from allmlp.plan import DEVICE_OF_SCALE, Plan
 from allmlp.run import Run
-from allmlp.scheduling import Job, longest_chain, peak_bytes, simulate
+from allmlp.scheduling import Job, chains, peak_bytes, simulate
 
 Records = Mapping[str, Mapping[str, Any]]  # run -> its costs
 TRAINING_BYTES = 16  # per parameter on the device: float32 weights, gradients, both moments of AdamW
@@ -57,6 +57,25 @@ class Launch:
         }
 
 
+def order(plan: Plan) -> list[str]:
+    """The ids of the untrained runs in Snakemake's order.
+
+    That of `allmlp advance` if it keeps one. Else all of them are wanted: first the batches behind which the most hours
+    wait, so that no core idles at the end.
+    """
+    if kept := priorities.kept():
+        return kept
+    hours = costs.hours(run for batch in plan.untrained for run in batch.runs)
+    maker = {run.id: batch.name for batch in plan.untrained for run in batch.runs}
+    jobs = []
+    for batch in plan.untrained:
+        waits = {maker[one] for one in _read(batch.runs, batch.runs) if one in maker} - {batch.name}
+        jobs.append(Job(batch.name, sum(hours[run.id] for run in batch.runs), tuple(waits)))
+    behind = chains(jobs)
+    first = sorted(plan.untrained, key=lambda batch: -behind[batch.name])
+    return [run.id for batch in first for run in batch.runs]
+
+
 def launches(
     plan: Plan, records: Records, order: Sequence[str], devices: Sequence[int], on: DeviceType, room: float = math.inf
 ) -> list[Launch]:
@@ -88,7 +107,7 @@ def _launch(opened: Sequence["_Open"], devices: Sequence[int], on: DeviceType, r
     return Launch(
         on,
         sum(job.device_hours for job in found),
-        longest_chain(found),
+        max(chains(found).values()),
         team,
         {count: schedules[count].hours if count in schedules else None for count in devices},
         peaks,

@@ -1,7 +1,7 @@
 """How far Snakemake is with the runs and measurements of a plan, in one line.
 
-The seconds left come from this call alone: how much longer its trainings took than was planned, its mean seconds of a
-measurement, and how many jobs it has run at a time. Nothing is said of them before both kinds have ended once.
+The seconds left come from this call alone: how much longer its jobs that train took than their trainings were planned
+to, the mean seconds of a measurement in jobs that only measure, and how many jobs it has run at a time.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from allmlp import costs, outlook
 from allmlp.plan import Plan
+
+KINDS = ("planned_s", "measurements")  # of jobs: their seconds are in proportion to the first of these that they have
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,11 @@ class Work:
     runs: int = 0
     measurements: int = 0
     planned_s: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        """Which of KINDS it is."""
+        return KINDS[0] if self.planned_s else KINDS[1]
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,7 @@ def of_plan(plan: Plan) -> dict[str, Work]:
     training = {
         f"train_{batch.name}": Work(
             runs=len(batch.runs),
+            measurements=len(batch.measurements) if batch.measures else 0,
             planned_s=sum(costs.cost(run)["estimated_s"] * outlook.share_left(run) for run in batch.runs),
         )
         for batch in plan.untrained
@@ -52,7 +60,7 @@ class Pipeline:
         self.done: list[Work] = []
         self.under_way: dict[int, Started] = {}
         self.first: float | None = None
-        self.seconds = {"train": 0.0, "measure": 0.0, "other": 0.0}  # of ended jobs
+        self.seconds = dict.fromkeys((*KINDS, "other"), 0.0)  # of ended jobs, by their kind
 
     def expect(self, rules: Iterable[str]) -> None:
         """The rules that this call will run."""
@@ -67,19 +75,21 @@ class Pipeline:
         """A job has ended, `well` or with an error."""
         if (started := self.under_way.pop(job, None)) is None:
             return
-        work, kind = self.works.get(started.rule), started.rule.partition("_")[0]
-        self.seconds[kind if work else "other"] += at - started.at
+        work = self.works.get(started.rule)
+        self.seconds[work.kind if work else "other"] += at - started.at
         if work and well:
             self.done.append(work)
 
     def left(self, now: float) -> float | None:
         """Seconds until all is done; None before there is evidence."""
-        asked, done = _sums(self.asked), _sums(self.done)
-        if self.first is None or not (done.planned_s and done.measurements and now > self.first):
+        asked, done = (
+            {kind: sum(getattr(one, kind) for one in of if one.kind == kind) for kind in KINDS}
+            for of in (self.asked, self.done)
+        )
+        first = next((kind for kind in KINDS if asked[kind]), None)
+        if self.first is None or now <= self.first or first is None or not done[first]:
             return None
-        each = self.seconds["measure"] / done.measurements
-        slower = self.seconds["train"] / done.planned_s
-        work = slower * (asked.planned_s - done.planned_s) + each * (asked.measurements - done.measurements)
+        work = sum((asked[kind] - done[kind]) * self.seconds[kind] / done[kind] for kind in KINDS if done[kind])
         begun = [now - of.at for of in self.under_way.values()]
         together = (sum(self.seconds.values()) + sum(begun)) / (now - self.first)
         return max(0.0, work - sum(begun)) / max(1.0, together)

@@ -198,13 +198,17 @@ class Plan:
 
     @cached_property
     def untrained(self) -> list[Batch]:
-        """Untrained runs behind missing measurements, and the runs that these need, in batches."""
-        return batches.cut(self.runs, batches.to_train(self.runs, self._lacking))
+        """Untrained runs behind missing measurements, and the runs that these need, in batches.
+
+        Where weights are released another job measures: a job must not delete what it has made for Snakemake.
+        """
+        return batches.cut(self.runs, batches.to_train(self.runs, self._lacking), together=not self.releases)
 
     @cached_property
     def unmeasured(self) -> list[Batch]:
-        """Runs that lack a measurement, in batches."""
-        return batches.cut(self.runs, {run.id for run in self._lacking})
+        """Runs that lack a measurement, and that no job which trains them measures, in batches."""
+        measured = {run.id for batch in self.untrained if batch.measures for run in batch.runs}
+        return batches.cut(self.runs, {run.id for run in self._lacking} - measured)
 
     @cached_property
     def _lacking(self) -> list[Run]:

@@ -1,20 +1,19 @@
-"""The order of open runs: most claims decided per hour first.
+"""The order of open runs for `allmlp advance`: most claims decided per hour first.
 
 Greedy: the next claim is the one with the fewest hours of open runs per claim that they decide (the same runs often
 decide several). Its runs follow seed by seed, after their parents and searches. Runs that no claim needs come last.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from allmlp import paths
 from allmlp.run import Run
 
-ORDER = Path("work/order.json")  # written by `allmlp advance` for the Snakefile that it starts
+ORDER = Path("work/order.json")  # for the Snakefile that it starts
 
 
 @dataclass(frozen=True)
@@ -107,21 +106,32 @@ def deciding(
 
 
 def write(found: list[str]) -> None:
-    """Keep the order for `of`."""
+    """Keep the order for `kept`."""
     paths.write_whole(ORDER, json.dumps(found) + "\n")
 
 
-def of(runs: Iterable[Run], measuring: bool = False) -> int:
-    """Snakemake's priority of a job, higher ones first; all are measured before anything else is trained."""
-    places = _places()
-    first = max((places.get(run.id, 0) for run in runs), default=0)
-    return first + (len(places) + 1 if measuring else 0)
-
-
-@cache
-def _places() -> dict[str, int]:
+def kept() -> list[str]:
+    """The order that is kept; empty if there is none."""
     try:
-        found = json.loads(ORDER.read_text(encoding="utf-8"))
+        return list(json.loads(ORDER.read_text(encoding="utf-8")))
     except (OSError, ValueError):
-        return {}
-    return {run: len(found) - place for place, run in enumerate(found)}
+        return []
+
+
+class Priorities:
+    """Snakemake's priorities of jobs, higher ones first, for runs in `order`; all are measured before anything else is
+    trained.
+    """
+
+    def __init__(self, order: Sequence[str]) -> None:
+        self.places = {run: len(order) - place for place, run in enumerate(order)}
+
+    @property
+    def highest(self) -> int:
+        """Of what others wait for, above all runs."""
+        return 2 * len(self.places) + 2
+
+    def of(self, runs: Iterable[Run], measuring: bool = False) -> int:
+        """Of a job of these runs: that of the first one."""
+        first = max((self.places.get(run.id, 0) for run in runs), default=0)
+        return first + (len(self.places) + 1 if measuring else 0)

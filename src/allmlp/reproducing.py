@@ -55,7 +55,7 @@ def made_again(plan: Plan, apart: Path, cores: int) -> pd.DataFrame:
 def _make(plan: Plan, apart: Path, cores: int) -> None:
     """Let Snakemake make every measurement of the plan in a folder apart. Its line of progress goes to stderr."""
     root, chosen = plan.root, {"scale": plan.scale, "device": plan.parameters.device, "study": plan.study}
-    command = [sys.executable, "-m", "snakemake", "measurements", "--cores", str(cores)]
+    command = [sys.executable, "-m", "snakemake", "measurements", "--cores", str(cores), "--scheduler", "greedy"]
     command += ["--snakefile", str(root / "Snakefile"), "--directory", str(apart), "--nolock", "--logger", "allmlp"]
     command += ["--configfile", str(root / "params.yaml"), *map(str, plan.overlays)]
     command += ["--config", *(f"{key}={value}" for key, value in chosen.items() if value)]
@@ -177,19 +177,19 @@ def reproduce(overlays: list[Path], cores: int) -> int:
 
 
 def shares(seconds: float, working: float, last_mile: float, cores: int) -> str:
-    """Where the time of a call went. `working`: seconds of trainings and measures, each on one core.
+    """Where the time of a call went. `working`: seconds of tokens, trainings and measures, each on one core.
 
     >>> print(shares(100, 160, 12, 2))  # doctest: +NORMALIZE_WHITESPACE
-    time after the install: 100 s; training and measuring 80 s (160 s of one core, on 2), last mile 12 s;
-    workflow overhead 8 s, 8.0% of the wall time (starts of processes, Snakemake, tokens, idle cores, comparing)
+    time after the install: 100 s; tokens, training and measuring 80 s (160 s of one core, on 2),
+    last mile 12 s; workflow overhead 8 s, 8.0% of the wall time (starts of processes, Snakemake, idle cores, comparing)
     """
     on_all = working / cores
     rest = seconds - on_all - last_mile
     return (
-        f"time after the install: {seconds:.0f} s; training and measuring {on_all:.0f} s "
+        f"time after the install: {seconds:.0f} s; tokens, training and measuring {on_all:.0f} s "
         f"({working:.0f} s of one core, on {cores}), last mile {last_mile:.0f} s; "
         f"workflow overhead {rest:.0f} s, {rest / seconds:.1%} of the wall time "
-        "(starts of processes, Snakemake, tokens, idle cores, comparing)"
+        "(starts of processes, Snakemake, idle cores, comparing)"
     )
 
 

@@ -102,19 +102,21 @@ def _readers(jobs: Sequence[Job]) -> dict[str, list[int]]:
     return found
 
 
-def longest_chain(jobs: Sequence[Job]) -> float:
-    """Hours of the longest chain of jobs that wait for one another: no number of devices is faster.
+def chains(jobs: Sequence[Job]) -> dict[str, float]:
+    """job -> hours of the longest chain of jobs that begins with it, each waiting for the one before.
 
-    >>> longest_chain([Job("parent", 2), Job("child", 1, ("parent",)), Job("other", 2)])
-    3.0
+    No number of devices is faster than the longest one.
+
+    >>> chains([Job("parent", 2), Job("child", 1, ("parent",)), Job("other", 2)])
+    {'parent': 3.0, 'child': 1.0, 'other': 2.0}
     """
+    readers = _readers(jobs)
+    found: dict[str, float] = {}
+    order = TopologicalSorter({job.name: job.waits for job in jobs}).static_order()
     by_name = {job.name: job for job in jobs}
-    until: dict[str, float] = {}
-    for name in TopologicalSorter({job.name: job.waits for job in jobs}).static_order():
-        if name in by_name:  # others are done
-            job = by_name[name]
-            until[name] = job.hours + max((until.get(one, 0.0) for one in job.waits), default=0.0)
-    return float(max(until.values(), default=0.0))
+    for name in reversed([name for name in order if name in by_name]):  # others are done
+        found[name] = by_name[name].hours + max((found[jobs[n].name] for n in readers[name]), default=0.0)
+    return {job.name: found[job.name] for job in jobs}
 
 
 def peak_bytes(jobs: Sequence[Job], schedule: Schedule, released: bool) -> float:

@@ -6,7 +6,7 @@ Pairs are read with the tokenizer of another corpus. Images need none: their "to
 from functools import partial
 from pathlib import Path
 
-from allmlp import tokenizers
+from allmlp import busy, tokenizers
 from allmlp.corpora import identity
 from allmlp.corpora.spec import CorpusSpec, image_source
 from allmlp.errors import UserError
@@ -21,6 +21,11 @@ def tokenize_corpus(plan: Plan, name: str) -> Path:
     spec = plan.parameters.corpora.get(name)
     if spec is None:
         raise UserError(f"no corpus {name!r}. There are: {', '.join(plan.parameters.corpora)}.")
+    with busy.spent(f"tokenize {name}"):
+        return _tokenize(plan, name, spec)
+
+
+def _tokenize(plan: Plan, name: str, spec: CorpusSpec) -> Path:
     folder = Path("results/tokens") / identity.token_id(name, spec, plan.root)
     if spec.tokenizer is None:
         return _prepare_images(plan, name, spec, folder)

@@ -43,5 +43,5 @@ def test_nothing_recorded_and_half_a_line_count_for_nothing(here: Path) -> None:
 
 def test_shares_add_up_to_the_whole() -> None:
     said = shares(200, 300, 10, 2)
-    assert "training and measuring 150 s (300 s of one core, on 2), last mile 10 s; " in said
+    assert "tokens, training and measuring 150 s (300 s of one core, on 2), last mile 10 s; " in said
     assert "; workflow overhead 40 s, 20.0% of the wall time " in said

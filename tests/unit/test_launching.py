@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import costs, device_types, launching, outlook, overview, params
+from allmlp import costs, device_types, launching, outlook, overview, params, priorities
 from allmlp.errors import UserError
 from allmlp.launching import Launch
 from allmlp.plan import Plan
@@ -31,15 +31,36 @@ def done(plan: Plan) -> None:
         Path(file).touch()
 
 
-def test_hours_are_those_of_the_trainings_and_two_starts_a_batch(project: Path) -> None:
-    current = plan(project)
-    (found,) = launches(current)
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_hours_are_those_of_the_trainings_and_the_starts_of_a_batch(project: Path, device: str) -> None:
+    current = plan(project, device=device)
+    assert len(current.unmeasured) == sum(batch.gpus > 0 for batch in current.untrained), "no GPU waits for measures"
+    found, *_ = launches(current)
     trained = sum(one["estimated_s"] for one in costs.costs(current) if one["state"] == "to do")
     starts = (len(current.untrained) + len(current.unmeasured)) * device_types.start_s()
     assert found.on.said.startswith("measured on ")
     assert found.hours == pytest.approx((trained + starts) / 3600, abs=1e-4)  # costs are rounded to 0.1 s
     assert found.until_done[1] == pytest.approx(found.hours)
     assert max(found.longest_chain, found.hours / 2) <= found.until_done[2] < found.hours
+
+
+def test_without_an_order_of_advance_what_most_hours_wait_for_comes_first(project: Path) -> None:
+    current = plan(project)
+    hours = costs.hours(current.runs)
+    place = {run: number for number, run in enumerate(launching.order(current))}
+    assert place.keys() == {run.id for batch in current.untrained for run in batch.runs}
+    for run in current.runs:
+        assert all(place[one] < place[run.id] for one in run.needs if one in place)
+    alone = [batch for batch in current.untrained if not any(run.needs or run.search for run in batch.runs)]
+    needed = {one for run in current.runs for one in run.needs}
+    free = [batch for batch in alone if needed.isdisjoint(run.id for run in batch.runs)]
+    assert len(free) > 1
+    longest = sorted(free, key=lambda batch: -sum(hours[run.id] for run in batch.runs))
+    assert [batch.name for batch in longest] == [
+        batch.name for batch in sorted(free, key=lambda batch: place[batch.runs[0].id])
+    ]
+    priorities.write(["an earlier call's"])
+    assert launching.order(current) == ["an earlier call's"]
 
 
 def test_released_weights_take_less_room_than_kept_ones(project: Path) -> None:

@@ -129,10 +129,20 @@ def test_what_is_trained_is_closed_over_parents_and_searches() -> None:
 def test_a_batch_names_what_others_make(here: Path) -> None:
     parent = replace(tiny.run("causal-rn"), tokens="text-00000000")
     run = child(parent)
-    apart, together = batches.Batch("apart", (run,)), batches.Batch("together", (parent, run))
-    assert apart.read == [parent.checkpoint]
+    apart, together = batches.Batch("apart", (run,), True), batches.Batch("together", (parent, run), True)
+    assert set(apart.read) == {parent.checkpoint, parent.token_file}, "its measures read the parent's tokens too"
     assert together.read == [parent.token_file]
     assert set(apart.measured) == {run.checkpoint, parent.checkpoint, parent.token_file}
+    assert set(apart.made) == {run.checkpoint, *run.measurements.values()}
+
+
+def test_a_gpu_is_not_held_for_measures(here: Path) -> None:
+    parent = replace(tiny.run("causal-rn"), tokens="text-00000000")
+    run = replace(child(parent), device="cuda")
+    on_cpu, on_gpu = batches.cut([parent, run], {parent.id, run.id}, together=True)
+    assert (on_cpu.measures, on_gpu.measures) == (True, False)
+    assert (on_gpu.read, on_gpu.made) == ([parent.checkpoint], on_gpu.checkpoints)
+    assert not any(batch.measures for batch in batches.cut([parent, run], {parent.id, run.id}))
 
 
 def test_a_run_whose_parent_is_not_listed_is_refused() -> None:

@@ -35,6 +35,18 @@ def test_runs_and_measurements_are_counted_and_jobs_without_any_are_not() -> Non
     assert pipeline.line(60) == "3 of 4 runs trained, 0 of 12 measurements taken"
 
 
+def test_a_job_that_trains_and_measures_counts_as_both() -> None:
+    pipeline = Pipeline({"train_a": Work(3, 6, 30), "train_b": Work(1, 2, 90), "train_c": Work(1, 4)})
+    pipeline.expect(pipeline.works)
+    for number, rule in enumerate(pipeline.works):
+        pipeline.started(number, rule, 0, 1, 0)
+    pipeline.ended(2, 40)
+    assert pipeline.left(40) is None, "planned trainings are asked for, and none has ended"
+    pipeline.ended(0, 60)
+    assert pipeline.line(60) == "4 of 5 runs trained, 10 of 12 measurements taken, 1 core busy, about 1 min left"
+    assert pipeline.left(60) == pytest.approx((2 * 90 - 60) / (160 / 60))
+
+
 def test_a_failed_job_has_made_nothing() -> None:
     pipeline = begun("train_a")
     pipeline.ended(0, 60, well=False)
@@ -51,14 +63,18 @@ def test_only_what_this_call_will_make_is_counted() -> None:
     pipeline.expect(["measure_a"])
     pipeline.started(0, "measure_a", 0, 1, 0)
     assert pipeline.line(0) == "0 of 4 measurements taken, 1 core busy"
+    pipeline.ended(0, 8)
+    pipeline.started(1, "measure_a", 8, 1, 0)
+    assert pipeline.left(9) == 0, "all of it is done"
     assert Pipeline(WORKS).line(0) == ""
 
 
-def test_the_time_left_is_said_once_a_training_and_a_measure_have_ended() -> None:
+def test_the_time_left_is_said_once_a_training_has_ended() -> None:
     pipeline = begun("train_a")
+    assert pipeline.left(10) is None
     pipeline.ended(0, 60)  # twice as long as planned
     pipeline.started(1, "measure_a", 60, 1, 0)
-    assert pipeline.left(80) is None
+    assert pipeline.left(80) == pytest.approx(180 - 20)
     pipeline.ended(1, 80)  # 5 seconds each
     pipeline.started(2, "train_b", 80, 1, 0)
     assert pipeline.left(110) == pytest.approx(180 - 30 + 8 * 5)  # one job at a time

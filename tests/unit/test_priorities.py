@@ -1,12 +1,14 @@
 """What decides most claims per hour comes first, seed by seed, and nothing before what it waits for."""
 
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from allmlp import priorities
-from allmlp.priorities import OpenRun, deciding, order
+from allmlp.priorities import OpenRun, Priorities, deciding, order
 from allmlp.run import Run
 from tests import tiny
 
@@ -108,15 +110,25 @@ def test_a_claim_of_which_a_part_can_be_decided_is_worth_its_runs() -> None:
     assert deciding([claim(runs=["one", "not planned"])], runs, SCALES, "long") == {}
 
 
-def test_measuring_comes_before_any_training(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.chdir(tmp_path)
-    priorities._places.cache_clear()
+def test_measuring_comes_before_any_training() -> None:
     first, second, unknown = (tiny.run("transformer", steps=steps) for steps in (3, 4, 5))
-    assert priorities.of([first]) == priorities.of([second]) == 0
-    priorities._places.cache_clear()
-    priorities.write([first.id, second.id])
+    assert Priorities([]).of([first]) == Priorities([]).of([second]) == 0
+    priorities = Priorities([first.id, second.id])
     found = [priorities.of([run]) for run in (first, second, unknown)]
     assert found == sorted(found, reverse=True)
     assert len(set(found)) == 3
-    assert min(priorities.of([run], measuring=True) for run in (first, second, unknown)) > max(found)
-    priorities._places.cache_clear()
+    assert priorities.of([unknown, first]) == priorities.of([first]), "a batch is as urgent as its first run"
+    measures = [priorities.of([run], measuring=True) for run in (first, second, unknown)]
+    assert min(measures) > max(found)
+    assert priorities.highest > max(measures)
+
+
+def test_the_order_of_advance_is_kept_and_a_damaged_one_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert priorities.kept() == []
+    priorities.write(["b", "a"])
+    assert priorities.kept() == ["b", "a"]
+    priorities.ORDER.write_text('["b')
+    assert priorities.kept() == []

@@ -4,11 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp.scheduling import Job, longest_chain, peak_bytes, simulate
+from allmlp.scheduling import Job, chains, peak_bytes, simulate
 
 PARENT, CHILD = Job("parent", 2), Job("child", 3, ("parent",))
 ALONE, LAST = Job("alone", 4), Job("last", 1)
 FAMILY = [PARENT, CHILD, ALONE, LAST]
+
+
+def longest(jobs: list[Job]) -> float:
+    return max(chains(jobs).values(), default=0.0)
 
 
 def test_one_device_works_in_order() -> None:
@@ -23,13 +27,18 @@ def test_a_free_device_takes_the_first_job_whose_inputs_are_there() -> None:
 
 
 def test_more_devices_than_jobs_leave_the_longest_chain() -> None:
-    assert simulate(FAMILY, 9).hours == longest_chain(FAMILY) == 5
-    assert simulate([], 3).hours == longest_chain([]) == 0
+    assert simulate(FAMILY, 9).hours == longest(FAMILY) == 5
+    assert simulate([], 3).hours == longest([]) == 0
 
 
 def test_a_job_does_not_wait_for_what_is_done() -> None:
     assert simulate([CHILD], 1).ends == {"child": 3}
-    assert longest_chain([CHILD]) == 3
+    assert chains([CHILD]) == {"child": 3}
+
+
+def test_a_chain_counts_from_the_job_that_begins_it() -> None:
+    both = Job("both", 1, ("child", "alone"))
+    assert chains([*FAMILY, both]) == {"parent": 6, "child": 4, "alone": 5, "last": 1, "both": 1}
 
 
 def test_a_team_occupies_its_devices_at_once_and_waits_for_them() -> None:
@@ -40,7 +49,7 @@ def test_a_team_occupies_its_devices_at_once_and_waits_for_them() -> None:
     assert schedule.starts == {"first": 0, "small": 0, "last": 0, "team": 2}
     assert schedule.hours == 4
     assert simulate([team, Job("small", 2)], 4).hours == 2
-    assert longest_chain([team, Job("child", 1, ("team",))]) == 3
+    assert longest([team, Job("child", 1, ("team",))]) == 3
 
 
 def test_jobs_wait_for_room_on_the_disk_and_one_that_needs_more_than_all_runs_alone() -> None:
@@ -90,7 +99,7 @@ def plans(draw: st.DrawFn, team: int = 1) -> list[Job]:
 
 @given(plans(), st.integers(1, 6))
 def test_the_end_lies_between_the_bounds_of_list_scheduling(jobs: list[Job], devices: int) -> None:
-    schedule, total, chain = simulate(jobs, devices), sum(job.hours for job in jobs), longest_chain(jobs)
+    schedule, total, chain = simulate(jobs, devices), sum(job.hours for job in jobs), longest(jobs)
     assert schedule.hours >= max(chain, total / devices)
     assert schedule.hours <= total / devices + (1 - 1 / devices) * chain + 1e-9  # Graham 1969
     for job in jobs:
@@ -104,7 +113,7 @@ def test_the_end_lies_between_the_bounds_of_list_scheduling(jobs: list[Job], dev
 @given(plans(team=4), st.integers(4, 6))
 def test_teams_never_take_more_devices_than_there_are_and_none_waits_that_fits(jobs: list[Job], devices: int) -> None:
     schedule = simulate(jobs, devices)
-    assert schedule.hours >= max(longest_chain(jobs), sum(job.device_hours for job in jobs) / devices)
+    assert schedule.hours >= max(longest(jobs), sum(job.device_hours for job in jobs) / devices)
     for moment in {0.0, *schedule.ends.values()}:
         running = [one for one in jobs if schedule.starts[one.name] <= moment < schedule.ends[one.name]]
         free = devices - sum(one.devices for one in running)

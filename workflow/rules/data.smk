@@ -3,6 +3,7 @@ rule tokenize:
     output:    "results/tokens/{corpus}-{digest}/meta.json"
     log:       "logs/tokenize/{corpus}-{digest}.log"
     wildcard_constraints: digest="[0-9a-f]{8}"
-    threads:   lambda w: workflow.cores  # asked only where the rule runs: --report and --unlock have none
+    threads:   lambda w: -(-workflow.cores // 2) if workflow.local_exec else workflow.cores  # a training beside it; asked only where the rule runs: --report and --unlock have none
+    priority:  priorities.highest
     message:   "tokenize {wildcards.corpus}"
     shell:     "allmlp tokenize {wildcards.corpus} {plan.arguments} > {log} 2>&1 || {{ tail -n 3 {log} >&2; false; }}"

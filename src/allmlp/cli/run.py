@@ -22,14 +22,20 @@ def tokenize(
 
 
 @command(RUN, "allmlp train RUN")
-def train(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
+def train(
+    runs: list[str],
+    params: Overlays = None,
+    scale: ScaleOption = None,
+    device: DeviceOption = None,
+    measure: Annotated[bool, typer.Option("--measure", help="Take the missing measures too.")] = False,
+) -> None:
     """Tokens -> checkpoints: results/checkpoints/<run>/. A killed training goes on where it was."""
     from allmlp.jobs import train_runs
     from allmlp.training.deadline import leave_if_passed
 
     leave_if_passed(runs[0])
     current = plan_of(params, scale, device)
-    train_runs([current.run(run) for run in runs])
+    train_runs([current.run(run) for run in runs], measure)
 
 
 @command(RUN, "allmlp measure RUN")

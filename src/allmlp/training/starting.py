@@ -14,6 +14,8 @@ from contextlib import nullcontext, redirect_stdout
 
 from allmlp.errors import UserError
 from allmlp.run import Run
+from allmlp.training import subnormals
+from allmlp.training.memory import keep_freed_blocks
 
 SIGNALS = "SIGTERM,SIGINT,SIGHUP,SIGQUIT,SIGUSR1"  # that the launcher hands on, and waits for its processes to save
 
@@ -63,8 +65,10 @@ def _member(run: Run) -> None:
     """A process of `_launch`. The launcher knows statuses, and no exceptions of ours."""
     from allmlp.training.exhausted import LackOfMemoryError
 
+    keep_freed_blocks()
     try:
-        _join(run)
+        with subnormals.flushed():
+            _join(run)
     except UserError as error:
         if leads() or isinstance(error, LackOfMemoryError):
             print(f"error: {error}", file=sys.stderr, flush=True)

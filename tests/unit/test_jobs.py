@@ -1,0 +1,50 @@
+"""A job that trains and measures leaves what two jobs leave, and a failed one goes on where it was."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+
+from allmlp import jobs, measured, measuring, paths
+from tests import tiny
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(paths.DIRECTORY, str(tmp_path))
+    return tmp_path
+
+
+def rows(file: str) -> pd.DataFrame:
+    return measured.read(Path(file))[1].to_pandas().drop(columns="seconds")
+
+
+def test_both_in_one_process_make_the_same_files(here: Path) -> None:
+    run = tiny.run("causal-rn", threads=2)
+    jobs.train_runs([run])
+    jobs.measure_runs([run])
+    weights, (file,) = Path(run.checkpoint).read_bytes(), run.measurements.values()
+    apart = rows(file)
+    Path(run.checkpoint).unlink()
+    Path(file).unlink()
+    jobs.train_runs([run], measure=True)
+    assert Path(run.checkpoint).read_bytes() == weights
+    pd.testing.assert_frame_equal(rows(file), apart)
+    assert torch.get_num_threads() == 1, "whatever a training asks for"
+    assert torch.get_deterministic_debug_mode() == 0
+    assert not list((here / "work/runs").glob("*"))
+
+
+def test_a_measure_that_fails_costs_no_training(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tiny.run("causal-rn")
+    with monkeypatch.context() as broken:
+        broken.setattr(measuring, "take", lambda *_: (_ for _ in ()).throw(OSError("full")))
+        with pytest.raises(OSError, match="full"):
+            jobs.train_runs([run], measure=True)
+    Path(run.checkpoint).unlink()  # as Snakemake deletes what a failed job has made
+    monkeypatch.setattr("allmlp.training.loop.Training.update", lambda *_: pytest.fail("trained again"))
+    jobs.train_runs([run], measure=True)
+    assert Path(run.checkpoint).is_file()
+    assert all(Path(file).is_file() for file in run.measurements.values())
