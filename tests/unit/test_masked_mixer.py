@@ -36,13 +36,13 @@ every_variant = pytest.mark.parametrize("options", VARIANTS, ids=NAMES)
 @pytest.fixture(autouse=True)
 def short_blocks(monkeypatch):
     """So that a few tokens make several blocks, the last of them partly filled."""
-    monkeypatch.setattr(triangles, "BLOCK", 4)
+    monkeypatch.setattr(triangles, "block_rows", lambda _: 4)
 
 
-@pytest.fixture(params=["convolutions", "products"])
+@pytest.fixture(params=["by batch", "by head"])
 def either_form(request, monkeypatch):
     """A CPU's form of a block's product, and a GPU's."""
-    monkeypatch.setattr(triangles, "CONVOLVING_DEVICES", ("cpu",) if request.param == "convolutions" else ())
+    monkeypatch.setattr(triangles, "BATCHED_DEVICES", ("cpu",) if request.param == "by batch" else ())
 
 
 def build(options, causal=True, dtype=torch.float64):
@@ -169,7 +169,7 @@ def test_a_model_generates_what_its_full_pass_says(positions, options):
 
 def test_half_of_the_products_are_left_out(monkeypatch, either_form):
     """Forward and in both gradients: of n blocks in a row, (1 + 1 / n) / 2 of the dense form's operations."""
-    monkeypatch.setattr(triangles, "BLOCK", 16)
+    monkeypatch.setattr(triangles, "block_rows", lambda _: 16)
     x, weight = torch.randn(2, 128, 1, 8), torch.randn(1, 1, 128, 128)
     with FlopCounterMode(display=False) as forward:
         triangles._product(x, weight, None, True)
@@ -182,7 +182,7 @@ def test_half_of_the_products_are_left_out(monkeypatch, either_form):
 @pytest.mark.parametrize("taps", [1, 3])
 def test_a_gpu_takes_one_product_for_all_heads(taps, monkeypatch):
     """Of each tap and each of two blocks one, and two for the gradients, whatever the number of heads."""
-    monkeypatch.setattr(triangles, "CONVOLVING_DEVICES", ())
+    monkeypatch.setattr(triangles, "BATCHED_DEVICES", ())
     products = ("aten::bmm", "aten::baddbmm", "aten::mm", "aten::matmul")
     for H in (1, 5):
         x, weight = torch.randn(2, 8, H, 4), torch.randn(H, taps, 8, 8)
@@ -211,7 +211,7 @@ def test_compiled_code_gets_the_true_shapes_and_strides(S, T, H, K, causal, eith
 
 @pytest.mark.parametrize("kernel", [1, 4])
 def test_gradients_of_floats_are_those_of_doubles(kernel, either_form):
-    """At sizes where oneDNN takes a CPU's convolutions, in several blocks."""
+    """In several blocks."""
     mixer = build({"kernel": kernel}, dtype=torch.float32)
     x, g = inputs(16, CONTEXT, WIDTH, dtype=torch.float32), inputs(16, CONTEXT, WIDTH, seed=1, dtype=torch.float32)
     found = {}
@@ -227,7 +227,7 @@ def test_halves_are_added_up_as_floats(monkeypatch, either_form):
     mixer, errors = Mixing(16, 32).bfloat16(), []
     x, g = inputs(16, 32, 16, dtype=torch.bfloat16), inputs(16, 32, 16, seed=1, dtype=torch.bfloat16)
     for block in (4, 32):
-        monkeypatch.setattr(triangles, "BLOCK", block)
+        monkeypatch.setattr(triangles, "block_rows", lambda _, block=block: block)
         found = []
         for dtype in (torch.bfloat16, torch.float64):
             leaf = x.to(dtype).requires_grad_()

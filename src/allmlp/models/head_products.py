@@ -4,13 +4,11 @@ Sequences and features together are the columns of a head's matrix, so that its 
 `triangles`; N = B F columns.
 """
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-Blocks = Sequence[tuple[slice, slice]]  # rows of output tokens, and the input tokens that they read
+from allmlp.models.batch_products import Blocks
 
 
 def head_product(wide_BSHP: Tensor, lower_HKTS: Tensor, bias_HT: Tensor | None, blocks: Blocks) -> Tensor:

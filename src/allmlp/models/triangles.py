@@ -9,13 +9,11 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.flop_counter import register_flop_formula
 
-from allmlp.models.head_products import Blocks, head_gradients, head_product
+from allmlp.models.batch_products import Blocks, batch_gradients, batch_product
+from allmlp.models.head_products import head_gradients, head_product
 from allmlp.models.vmap import folded, unfolded
 
-# rows of one product: of 64, 128 and 256 the fastest at 512 and 1,024 tokens on a CPU; a GPU has to be filled
-BLOCK = 256
-# where a block's product is a convolution, head by head: from 16 sequences on oneDNN's, faster than BLAS
-CONVOLVING_DEVICES = ("cpu",)
+BATCHED_DEVICES = ("cpu",)  # where each sequence has a product of its own; elsewhere all are columns of one
 
 
 def token_product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
@@ -39,72 +37,43 @@ def widened(x: Tensor, taps: int) -> Tensor:
 
 
 def _product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
-    H, K, T, S = weight_HKTS.shape
-    lower_HKTS, wide_BSHP, blocks = _lower(weight_HKTS, causal), widened(x_BSHF, K), _blocks(T, S, causal)
-    if x_BSHF.device.type not in CONVOLVING_DEVICES:
-        return head_product(wide_BSHP, lower_HKTS, bias_HT, blocks)
-    heads = []
-    for h in range(H):
-        made = []
-        for rows, read in blocks:
-            bias_R = None if bias_HT is None else bias_HT[h, rows]
-            made.append(F.conv1d(wide_BSHP[:, read, h], lower_HKTS[h, :, rows, read].permute(1, 2, 0), bias_R))
-        heads.append(made[0] if len(made) == 1 else torch.cat(made, 1))
-    return _joined(heads)
+    lower_HKTS, wide_BSHP = _lower(weight_HKTS, causal), widened(x_BSHF, weight_HKTS.shape[1])
+    blocks = _blocks(weight_HKTS, causal)
+    form = batch_product if x_BSHF.device.type in BATCHED_DEVICES else head_product
+    return form(wide_BSHP, lower_HKTS, bias_HT, blocks)
 
 
 def _gradients(
     g_BTHF: Tensor, x_BSHF: Tensor, weight_HKTS: Tensor, causal: bool, wanted: list[bool]
 ) -> tuple[Tensor, Tensor]:
     """Of the input and of the weights; empty where not wanted."""
-    _, K, T, S = weight_HKTS.shape
-    form = _convolved if g_BTHF.device.type in CONVOLVING_DEVICES else head_gradients
+    K = weight_HKTS.shape[1]
+    form = batch_gradients if g_BTHF.device.type in BATCHED_DEVICES else head_gradients
     given = g_BTHF, widened(x_BSHF, K), _lower(weight_HKTS, causal)
-    dx_BSHP, dw_HKTS = form(*given, wanted, _blocks(T, S, causal))
+    dx_BSHP, dw_HKTS = form(*given, wanted, _blocks(weight_HKTS, causal))
     return _narrowed(dx_BSHP, K) if wanted[0] else dx_BSHP, _lower(dw_HKTS, causal and wanted[1])
 
 
-def _convolved(
-    g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, wanted: list[bool], blocks: Blocks
-) -> tuple[Tensor, Tensor]:
-    """Of the widened input and of the weights, head by head; empty where not wanted."""
-    dw_HKTS = lower_HKTS.new_zeros(lower_HKTS.shape if wanted[1] else 0)
-    summed = torch.promote_types(g_BTHF.dtype, torch.float32)  # halves are added up as floats
-    heads = []
-    for h, lower_KTS in enumerate(lower_HKTS):
-        dx_BSP = g_BTHF.new_empty(0)
-        for rows, read in reversed(blocks):  # the last rows read all tokens: the others' parts are added
-            block = g_BTHF[:, rows, h], wide_BSHP[:, read, h], lower_KTS[:, rows, read].permute(1, 2, 0)
-            size = [rows.stop - rows.start]
-            dx_BsP, dw_RsK, _ = torch.ops.aten.convolution_backward(
-                *block, size, [1], [0], [1], False, [0], 1, [*wanted, False]
-            )
-            if wanted[0] and rows.stop == g_BTHF.shape[1]:
-                dx_BSP = dx_BsP if rows.start == 0 else dx_BsP.to(summed)
-            elif wanted[0]:
-                dx_BSP[:, read] += dx_BsP
-            if wanted[1]:
-                dw_HKTS[h, :, rows, read] = dw_RsK.permute(2, 0, 1)
-        heads.append(dx_BSP.to(g_BTHF.dtype))
-    return _joined(heads) if wanted[0] else heads[0], dw_HKTS
+def block_rows(weight: Tensor) -> int:
+    """Rows of one product, the fastest of 64, 128 and 256 for 512 and 1,024 tokens: a GPU has to be filled, and so has
+    a CPU's unit for products in half precision.
+    """
+    return 128 if weight.device.type == "cpu" and weight.dtype in (torch.float32, torch.float64) else 256
 
 
-def _blocks(made: int, read: int, causal: bool) -> Blocks:
+def _blocks(weight_HKTS: Tensor, causal: bool) -> Blocks:
     """One block if not causal."""
+    made, read = weight_HKTS.shape[2:]
     if not causal:
         return [(slice(0, made), slice(read))]
-    ends = [min(start + BLOCK, made) for start in range(0, made, BLOCK)]
-    return [(slice(start, end), slice(min(end, read))) for start, end in zip(range(0, made, BLOCK), ends, strict=True)]
+    size = block_rows(weight_HKTS)
+    ends = [min(start + size, made) for start in range(0, made, size)]
+    return [(slice(start, end), slice(min(end, read))) for start, end in zip(range(0, made, size), ends, strict=True)]
 
 
 def _narrowed(x: Tensor, taps: int) -> Tensor:
     """Without the zeros of `widened`."""
     return x if taps == 1 else x[..., (taps - 1) // 2 : x.shape[-1] - taps // 2].contiguous()
-
-
-def _joined(heads: list[Tensor]) -> Tensor:
-    """(B, T, F) of each head -> (B, T, H, F)."""
-    return heads[0].unsqueeze(2) if len(heads) == 1 else torch.stack(heads, 2)
 
 
 def _lower(weight: Tensor, causal: bool) -> Tensor:

@@ -12,6 +12,7 @@ from allmlp.models.backbone import Chain
 from allmlp.models.base import TokenMixer
 from allmlp.models.layers import check_choice, check_positive
 from allmlp.models.rows import Rows
+from allmlp.models.triangles import token_product
 
 RECIPE = 1
 
@@ -106,7 +107,7 @@ class TriangularMixing(TokenMixer):
     def forward(self, x_BTD: Tensor) -> Tensor:
         product_TT, T = self.matrix(), x_BTD.shape[1]
         if self.form == "transpose":
-            return product_TT[:T, :T] @ x_BTD
+            return token_product(x_BTD.unsqueeze(2), product_TT[None, None, :T, :T], None, causal=True).squeeze(2)
         return self._in_rows(x_BTD.flatten(1), product_TT).view_as(x_BTD)
 
     def _in_rows(self, x_BN: Tensor, product_TT: Tensor) -> Tensor:
