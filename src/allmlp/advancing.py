@@ -87,6 +87,7 @@ def _with_snakemake(resolved: ResolvedPlan, apart: Path, until: float, cores: in
     """
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment[deadline.VARIABLE] = str(until + AFTER_S)
+    environment[priorities.VARIABLE] = str(priorities.ORDER.resolve())
     log = apart / "snakemake.log"
     with log.open("w", encoding="utf-8") as stream:
         process = subprocess.Popen(

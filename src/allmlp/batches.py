@@ -85,7 +85,8 @@ class Batch:
 def cut(runs: Iterable[Run], wanted: Container[str], together: bool = False) -> list[Batch]:
     """The runs with the wanted ids, in batches of one study and of at most `runs_per_process`.
 
-    `together`: measured by the process that trains them, unless it holds a GPU, which a measure does not need.
+    `together`: measured by the process that trains them, unless it holds a GPU or several cores, which a measure does
+    not need.
 
     All runs are cut into batches, and then unwanted runs removed, so that the members of a batch do not depend on
     progress. Runs that others need come first, and a batch is a stretch of that order, so that it depends only on
@@ -95,7 +96,8 @@ def cut(runs: Iterable[Run], wanted: Container[str], together: bool = False) -> 
     for study, of_study in groupby(runs, key=lambda run: run.study):
         for number, members in enumerate(_stretches(ordered(list(of_study))), 1):
             if chosen := tuple(run for run in members if run.id in wanted):
-                batches.append(Batch(f"{study}_{number}", chosen, together and not any(run.gpus for run in chosen)))
+                small = not any(run.gpus or run.processes * run.threads > 1 for run in chosen)
+                batches.append(Batch(f"{study}_{number}", chosen, together and small))
     return batches
 
 

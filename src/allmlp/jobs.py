@@ -15,8 +15,9 @@ UNAVAILABLE = 69  # sysexits.h: a library that a measure needs is not installed 
 
 
 def train_runs(runs: list[Run], measure: bool = False) -> None:
-    """Train and publish runs; `measure` them too. Work folders are removed at the end, so repeating a failed job is
-    cheap.
+    """Train and publish runs; `measure` them too.
+
+    Work folders are removed once all is done, so that a failed job is repeated without training again.
     """
     runs = sorted(runs, key=lambda run: run.depth)  # parents first
     kind = "cuda" if any(run.device == "cuda" for run in runs) else "cpu"
@@ -24,7 +25,7 @@ def train_runs(runs: list[Run], measure: bool = False) -> None:
     devices = nullcontext() if starting.started() else lease(kind, count=max(run.processes for run in runs))
     with devices, subnormals.flushed():
         # they import torch: only once the device is chosen
-        from allmlp.training import checkpoint, environment, relatives, stack
+        from allmlp.training import environment, relatives, stack
 
         relatives.require_relatives(runs)
         if starting.leads():
@@ -34,10 +35,7 @@ def train_runs(runs: list[Run], measure: bool = False) -> None:
             with busy.spent(f"train {' '.join(run.id for run in members)}"):
                 starting.train(members)
     if starting.leads():
-        if measure:
-            measure_runs(runs)
-        for run in runs:
-            checkpoint.forget(run)
+        measure_runs(runs) if measure else _forget(runs)
 
 
 def measure_runs(runs: list[Run]) -> None:
@@ -49,6 +47,7 @@ def measure_runs(runs: list[Run]) -> None:
     from allmlp import measuring
     from allmlp.training.trained import Trained
 
+    keep_freed_blocks()
     torch.set_num_threads(1)
     torch.set_deterministic_debug_mode("default")  # a training before it asked for more
     lacking = []
@@ -57,10 +56,19 @@ def measure_runs(runs: list[Run]) -> None:
         for name in store.lacking(run):
             deadline.leave_if_passed(f"{run.id} {name}")
             try:
-                with subnormals.flushed(), busy.spent(f"measure {run.id} {name}"):
+                with busy.spent(f"measure {run.id} {name}"):
                     print(measuring.take(run, name, trained), flush=True)
             except ImportError as error:
                 lacking.append(name)
                 print(f"{run.id} {name}: cannot be taken on this machine ({error})", flush=True)
+    _forget(runs)
     if lacking:
         raise SystemExit(UNAVAILABLE)
+
+
+def _forget(runs: list[Run]) -> None:
+    """Remove the work folders. A job that was killed between training and measuring has left its own."""
+    from allmlp.training import checkpoint
+
+    for run in runs:
+        checkpoint.forget(run)

@@ -1,7 +1,8 @@
 """The open runs of a plan as they would be launched: hours on each type of device, until all is done, and disk.
 
-Not in it: measures, which run on CPUs beside the trainings, tokens, and a queue's waits. A run of several processes
-occupies as many devices at once, for their share of its hours: what they wait for one another was not measured.
+Not in it: measures, tokens, and a queue's waits. Measures run on CPUs, in the job that trains or beside it. A run of
+several processes occupies as many devices at once, for their share of its hours: what they wait for one another was not
+measured.
 """
 
 import math
@@ -60,8 +61,8 @@ class Launch:
 def order(plan: Plan) -> list[str]:
     """The ids of the untrained runs in Snakemake's order.
 
-    That of `allmlp advance` if it keeps one. Else all of them are wanted: first the batches behind which the most hours
-    wait, so that no core idles at the end.
+    That of `allmlp advance` if it has started Snakemake. Else all of them are wanted: first the batches behind which
+    the most hours wait, so that no core idles at the end.
     """
     if kept := priorities.kept():
         return kept

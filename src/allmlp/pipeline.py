@@ -1,7 +1,8 @@
 """How far Snakemake is with the runs and measurements of a plan, in one line.
 
 The seconds left come from this call alone: how much longer its jobs that train took than their trainings were planned
-to, the mean seconds of a measurement in jobs that only measure, and how many jobs it has run at a time.
+to, the mean seconds of a measurement in jobs that only measure, and how many jobs it has run at a time. Nothing is said
+of them before a job of each kind that is asked for has ended.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from allmlp import costs, outlook
 from allmlp.plan import Plan
 
-KINDS = ("planned_s", "measurements")  # of jobs: their seconds are in proportion to the first of these that they have
+KINDS = ("planned_s", "measurements")  # what the seconds of jobs are in proportion to: those that train, and others
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Work:
     @property
     def kind(self) -> str:
         """Which of KINDS it is."""
-        return KINDS[0] if self.planned_s else KINDS[1]
+        return KINDS[0] if self.runs else KINDS[1]
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,10 @@ class Pipeline:
             {kind: sum(getattr(one, kind) for one in of if one.kind == kind) for kind in KINDS}
             for of in (self.asked, self.done)
         )
-        first = next((kind for kind in KINDS if asked[kind]), None)
-        if self.first is None or now <= self.first or first is None or not done[first]:
+        kinds = [kind for kind in KINDS if asked[kind]]
+        if self.first is None or now <= self.first or not kinds or not all(done[kind] for kind in kinds):
             return None
-        work = sum((asked[kind] - done[kind]) * self.seconds[kind] / done[kind] for kind in KINDS if done[kind])
+        work = sum((asked[kind] - done[kind]) * self.seconds[kind] / done[kind] for kind in kinds)
         begun = [now - of.at for of in self.under_way.values()]
         together = (sum(self.seconds.values()) + sum(begun)) / (now - self.first)
         return max(0.0, work - sum(begun)) / max(1.0, together)

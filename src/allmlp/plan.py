@@ -34,6 +34,7 @@ class Plan:
     `overlays`: the files laid over params.yaml. `committed`: with corpora as git has them, whatever text lies here.
     `source`: the folder of params.yaml and config/, where it is not the project's.
     `study`: the only one to train and measure; reports speak of all.
+    `together`: may a job measure the runs that it trains? On this machine that saves the start of a process.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Plan:
     ) -> None:
         self.parameters, self.root, self.source = parameters, root, source or root
         self.overlays, self.committed, self.study = overlays, committed, study
+        self.together = True
         self.scale: Scale = parameters.scale
         self._contexts: dict[str, Context] = {}  # by device; each caches the corpora
         self._known: dict[str, set[str]] = {}  # study -> ids of its runs
@@ -202,7 +204,8 @@ class Plan:
 
         Where weights are released another job measures: a job must not delete what it has made for Snakemake.
         """
-        return batches.cut(self.runs, batches.to_train(self.runs, self._lacking), together=not self.releases)
+        together = self.together and not self.releases
+        return batches.cut(self.runs, batches.to_train(self.runs, self._lacking), together)
 
     @cached_property
     def unmeasured(self) -> list[Batch]:

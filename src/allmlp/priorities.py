@@ -5,6 +5,7 @@ decide several). Its runs follow seed by seed, after their parents and searches.
 """
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any
 from allmlp import paths
 from allmlp.run import Run
 
-ORDER = Path("work/order.json")  # for the Snakefile that it starts
+ORDER = Path("work/order.json")
+VARIABLE = "ALLMLP_ORDER"  # its file, for the Snakefile that `allmlp advance` starts
 
 
 @dataclass(frozen=True)
@@ -106,15 +108,15 @@ def deciding(
 
 
 def write(found: list[str]) -> None:
-    """Keep the order for `kept`."""
+    """Keep the order for a Snakefile with VARIABLE in its environment."""
     paths.write_whole(ORDER, json.dumps(found) + "\n")
 
 
 def kept() -> list[str]:
-    """The order that is kept; empty if there is none."""
+    """The order of the `allmlp advance` that has started this process; empty if none has."""
     try:
-        return list(json.loads(ORDER.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        return list(json.loads(Path(os.environ[VARIABLE]).read_text(encoding="utf-8")))
+    except (KeyError, OSError, ValueError):
         return []
 
 

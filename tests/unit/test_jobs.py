@@ -32,8 +32,34 @@ def test_both_in_one_process_make_the_same_files(here: Path) -> None:
     jobs.train_runs([run], measure=True)
     assert Path(run.checkpoint).read_bytes() == weights
     pd.testing.assert_frame_equal(rows(file), apart)
-    assert torch.get_num_threads() == 1, "whatever a training asks for"
-    assert torch.get_deterministic_debug_mode() == 0
+    assert not list((here / "work/runs").glob("*"))
+
+
+def test_a_measure_after_a_training_finds_the_process_as_it_would_be_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads, PyTorch's demand for determinism and subnormal numbers: each could change the bits of a measure."""
+    found = []
+
+    def state(*_: object) -> Path:
+        subnormal = bool(torch.full((4,), 1e-39).mul(1).all())
+        found.append((torch.get_num_threads(), torch.get_deterministic_debug_mode(), subnormal))
+        return Path("measured")
+
+    monkeypatch.setattr(measuring, "take", state)
+    run = tiny.run("causal-rn", threads=2)
+    jobs.train_runs([run], measure=True)
+    assert found == [(1, 0, True)]
+
+
+def test_a_job_killed_before_its_measures_leaves_no_work_folder_once_they_are_taken(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tiny.run("causal-rn")
+    with monkeypatch.context() as killed:
+        killed.setattr(jobs, "measure_runs", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            jobs.train_runs([run], measure=True)
+    assert list((here / "work/runs").glob("*"))
+    jobs.measure_runs([run])
     assert not list((here / "work/runs").glob("*"))
 
 

@@ -44,7 +44,9 @@ def test_hours_are_those_of_the_trainings_and_the_starts_of_a_batch(project: Pat
     assert max(found.longest_chain, found.hours / 2) <= found.until_done[2] < found.hours
 
 
-def test_without_an_order_of_advance_what_most_hours_wait_for_comes_first(project: Path) -> None:
+def test_without_an_order_of_advance_what_most_hours_wait_for_comes_first(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     current = plan(project)
     hours = costs.hours(current.runs)
     place = {run: number for number, run in enumerate(launching.order(current))}
@@ -59,8 +61,10 @@ def test_without_an_order_of_advance_what_most_hours_wait_for_comes_first(projec
     assert [batch.name for batch in longest] == [
         batch.name for batch in sorted(free, key=lambda batch: place[batch.runs[0].id])
     ]
-    priorities.write(["an earlier call's"])
-    assert launching.order(current) == ["an earlier call's"]
+    priorities.write(["of advance"])
+    assert launching.order(current) == list(place)
+    monkeypatch.setenv(priorities.VARIABLE, str(priorities.ORDER))
+    assert launching.order(current) == ["of advance"]
 
 
 def test_released_weights_take_less_room_than_kept_ones(project: Path) -> None:

@@ -40,11 +40,11 @@ def test_a_job_that_trains_and_measures_counts_as_both() -> None:
     pipeline.expect(pipeline.works)
     for number, rule in enumerate(pipeline.works):
         pipeline.started(number, rule, 0, 1, 0)
-    pipeline.ended(2, 40)
-    assert pipeline.left(40) is None, "planned trainings are asked for, and none has ended"
+    pipeline.ended(2, 40)  # of a run without steps
+    assert pipeline.left(40) is None, "planned seconds are asked for, and none have passed"
     pipeline.ended(0, 60)
-    assert pipeline.line(60) == "4 of 5 runs trained, 10 of 12 measurements taken, 1 core busy, about 1 min left"
-    assert pipeline.left(60) == pytest.approx((2 * 90 - 60) / (160 / 60))
+    assert pipeline.line(60) == "4 of 5 runs trained, 10 of 12 measurements taken, 1 core busy, about 2 min left"
+    assert pipeline.left(60) == pytest.approx((100 / 30 * 90 - 60) / (160 / 60))
 
 
 def test_a_failed_job_has_made_nothing() -> None:
@@ -69,12 +69,11 @@ def test_only_what_this_call_will_make_is_counted() -> None:
     assert Pipeline(WORKS).line(0) == ""
 
 
-def test_the_time_left_is_said_once_a_training_has_ended() -> None:
+def test_the_time_left_is_said_once_a_training_and_a_measure_have_ended() -> None:
     pipeline = begun("train_a")
-    assert pipeline.left(10) is None
     pipeline.ended(0, 60)  # twice as long as planned
     pipeline.started(1, "measure_a", 60, 1, 0)
-    assert pipeline.left(80) == pytest.approx(180 - 20)
+    assert pipeline.left(80) is None
     pipeline.ended(1, 80)  # 5 seconds each
     pipeline.started(2, "train_b", 80, 1, 0)
     assert pipeline.left(110) == pytest.approx(180 - 30 + 8 * 5)  # one job at a time

@@ -129,6 +129,8 @@ def test_the_order_of_advance_is_kept_and_a_damaged_one_is_none(
     monkeypatch.chdir(tmp_path)
     assert priorities.kept() == []
     priorities.write(["b", "a"])
+    assert priorities.kept() == [], "an earlier call's"
+    monkeypatch.setenv(priorities.VARIABLE, str(priorities.ORDER))
     assert priorities.kept() == ["b", "a"]
     priorities.ORDER.write_text('["b')
     assert priorities.kept() == []

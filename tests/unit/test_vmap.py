@@ -134,7 +134,7 @@ KERNELS = {
 @pytest.mark.parametrize("devices", [("cpu",), ()], ids=["by batch", "by head"])
 def test_kernels_take_seeds_wherever_they_are(name, devices, monkeypatch):
     """Each input has the seeds at any place, or is shared by all of them; not all inputs are shared."""
-    monkeypatch.setattr(triangles, "BATCHED_DEVICES", devices)
+    monkeypatch.setattr(triangles, "PER_SEQUENCE", devices)
     kernel, *shapes = KERNELS[name]
     for places in itertools.product([None, 0, 1, -1], repeat=len(shapes)):
         if not any(place is not None for place in places):
@@ -161,7 +161,7 @@ def launches(function, *inputs):
 @pytest.mark.parametrize("name", [name for name in KERNELS if name != "sliding DCT"])  # it cuts out each head's window
 def test_more_seeds_start_no_more_operations(name, monkeypatch):
     """On a GPU each costs a launch."""
-    monkeypatch.setattr(triangles, "BATCHED_DEVICES", ())
+    monkeypatch.setattr(triangles, "PER_SEQUENCE", ())
     kernel, *shapes = KERNELS[name]
     few, many = ([drawn(seeds, *shape).requires_grad_() for shape in shapes] for seeds in (2, 5))
     assert launches(torch.vmap(kernel), *many) == launches(torch.vmap(kernel), *few)

@@ -1,4 +1,4 @@
-# One rule per batch of runs that are still to be trained: short ones share a process. `allmlp advance` says which first.
+# One rule per batch of runs that are still to be trained: short ones share a process.
 # A shell that a signal ends has Slurm kill the training in the middle of saving its state: with the trap it waits.
 for batch in plan.untrained:
     rule:

@@ -1,6 +1,7 @@
-"""The products of `triangles` for a CPU: of a block, one product per head and tap for all sequences, without copies.
+"""The products of `triangles` for a CPU: of a block, one per head, tap and sequence, without copies of the input.
 
-Names as in `triangles`.
+Names as in `triangles`. In half precision what is added up, taps and the weights' gradients of sequences, has been
+rounded once more.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from torch import Tensor
 Blocks = Sequence[tuple[slice, slice]]  # rows of output tokens, and the input tokens that they read
 
 
-def batch_product(wide_BSHP: Tensor, lower_HKTS: Tensor, bias_HT: Tensor | None, blocks: Blocks) -> Tensor:
+def product(wide_BSHP: Tensor, lower_HKTS: Tensor, bias_HT: Tensor | None, blocks: Blocks) -> Tensor:
     """(B, T, H, F), contiguous."""
     (B, _, H, P), (_, K, T, _) = wide_BSHP.shape, lower_HKTS.shape
     F = P - K + 1
@@ -30,20 +31,8 @@ def batch_product(wide_BSHP: Tensor, lower_HKTS: Tensor, bias_HT: Tensor | None,
     return y_BTHF
 
 
-def batch_gradients(
-    g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, wanted: list[bool], blocks: Blocks
-) -> tuple[Tensor, Tensor]:
-    """Of the widened input, (B, S, H, P), and of the weights; empty where not wanted."""
-    dx_BSHP, dw_HKTS = g_BTHF.new_empty(0), lower_HKTS.new_empty(0)
-    if wanted[0]:
-        dx_BSHP = _of_input(g_BTHF, lower_HKTS, blocks)
-    if wanted[1]:
-        dw_HKTS = _of_weights(g_BTHF, wide_BSHP, lower_HKTS, blocks)
-    return dx_BSHP, dw_HKTS
-
-
-def _of_input(g_BTHF: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
-    """By blocks of columns, each with the rows that read it: every gradient is written once a tap."""
+def of_input(g_BTHF: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
+    """The gradient of the widened input, (B, S, H, P): a block of columns from the rows that read it."""
     (B, T, H, F), (_, K, _, S) = g_BTHF.shape, lower_HKTS.shape
     dx_BSHP = (g_BTHF.new_zeros if K > 1 else g_BTHF.new_empty)(B, S, H, F + K - 1)
     for h, weight_KTS in enumerate(lower_HKTS):
@@ -59,7 +48,8 @@ def _of_input(g_BTHF: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
     return dx_BSHP
 
 
-def _of_weights(g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
+def of_weights(g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
+    """The gradient of the weights: the sum of those of all sequences, which it holds for one block."""
     F = g_BTHF.shape[3]
     dw_HKTS = torch.zeros_like(lower_HKTS)
     for h, dw_KTS in enumerate(dw_HKTS):

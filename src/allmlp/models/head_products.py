@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from allmlp.models.batch_products import Blocks
 
 
-def head_product(wide_BSHP: Tensor, lower_HKTS: Tensor, bias_HT: Tensor | None, blocks: Blocks) -> Tensor:
+def product(wide_BSHP: Tensor, lower_HKTS: Tensor, bias_HT: Tensor | None, blocks: Blocks) -> Tensor:
     """(B, T, H, F), contiguous."""
     (B, _, H, P), (_, K, T, _) = wide_BSHP.shape, lower_HKTS.shape
     read_KHSN, y_BTHF = _columns(wide_BSHP, K), wide_BSHP.new_empty(B, T, H, P - K + 1)
@@ -25,32 +25,26 @@ def head_product(wide_BSHP: Tensor, lower_HKTS: Tensor, bias_HT: Tensor | None, 
     return y_BTHF
 
 
-def head_gradients(
-    g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, wanted: list[bool], blocks: Blocks
-) -> tuple[Tensor, Tensor]:
-    """Of the widened input, (B, S, H, P), and of the weights; empty where not wanted."""
-    (g_HTN,), K = _columns(g_BTHF, 1), lower_HKTS.shape[1]
-    dx_BSHP, dw_HKTS = g_BTHF.new_empty(0), lower_HKTS.new_empty(0)
-    if wanted[0]:
-        dx_BSHP = _of_input(g_HTN, lower_HKTS, len(g_BTHF), blocks).to(g_BTHF.dtype).permute(2, 1, 0, 3).contiguous()
-    if wanted[1]:
-        dw_HKTS = lower_HKTS.new_zeros(lower_HKTS.shape)
-        for x_HSN, dw_HTS in zip(_columns(wide_BSHP, K), dw_HKTS.unbind(1), strict=True):
-            for rows, read in blocks:
-                dw_HTS[:, rows, read] = torch.bmm(g_HTN[:, rows], x_HSN[:, read].mT)
-    return dx_BSHP, dw_HKTS
-
-
-def _of_input(g_HTN: Tensor, lower_HKTS: Tensor, B: int, blocks: Blocks) -> Tensor:
-    """(H, S, B, P); of several blocks the parts are added up as floats, halves too."""
-    summed, dx_HSBP = torch.promote_types(g_HTN.dtype, torch.float32), g_HTN.new_empty(0)
+def of_input(g_BTHF: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
+    """The gradient of the widened input, (B, S, H, P); parts of several blocks are added up as floats, halves too."""
+    (g_HTN,), summed = _columns(g_BTHF, 1), torch.promote_types(g_BTHF.dtype, torch.float32)
+    dx_HSBP = g_HTN.new_empty(0)
     for rows, read in reversed(blocks):  # the last rows read all tokens: the others' parts are added
-        part_HsBP = _taps_sum(g_HTN[:, rows], lower_HKTS[:, :, rows, read], B)
+        part_HsBP = _taps_sum(g_HTN[:, rows], lower_HKTS[:, :, rows, read], len(g_BTHF))
         if rows.stop == g_HTN.shape[1]:
             dx_HSBP = part_HsBP if rows.start == 0 else part_HsBP.to(summed)
         else:
             dx_HSBP[:, read] += part_HsBP
-    return dx_HSBP
+    return dx_HSBP.to(g_BTHF.dtype).permute(2, 1, 0, 3).contiguous()
+
+
+def of_weights(g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
+    """The gradient of the weights."""
+    (g_HTN,), dw_HKTS = _columns(g_BTHF, 1), torch.zeros_like(lower_HKTS)
+    for x_HSN, dw_HTS in zip(_columns(wide_BSHP, lower_HKTS.shape[1]), dw_HKTS.unbind(1), strict=True):
+        for rows, read in blocks:
+            dw_HTS[:, rows, read] = torch.bmm(g_HTN[:, rows], x_HSN[:, read].mT)
+    return dw_HKTS
 
 
 def _taps_sum(g_HRN: Tensor, weight_HKRs: Tensor, B: int) -> Tensor:

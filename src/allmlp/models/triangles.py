@@ -4,16 +4,18 @@ Names: B sequences, S tokens read, T tokens made, H heads of F features, K taps 
 features with the zeros around them; of a block: R rows, s the tokens that it reads.
 """
 
+from types import ModuleType
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.flop_counter import register_flop_formula
 
-from allmlp.models.batch_products import Blocks, batch_gradients, batch_product
-from allmlp.models.head_products import head_gradients, head_product
+from allmlp.models import batch_products, head_products
+from allmlp.models.batch_products import Blocks
 from allmlp.models.vmap import folded, unfolded
 
-BATCHED_DEVICES = ("cpu",)  # where each sequence has a product of its own; elsewhere all are columns of one
+PER_SEQUENCE = ("cpu",)  # devices where each sequence has a product of its own; elsewhere all are columns of one
 
 
 def token_product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
@@ -36,22 +38,27 @@ def widened(x: Tensor, taps: int) -> Tensor:
     return x if taps == 1 else F.pad(x, ((taps - 1) // 2, taps // 2))
 
 
+def _form(device: torch.device) -> ModuleType:
+    return batch_products if device.type in PER_SEQUENCE else head_products
+
+
 def _product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
     lower_HKTS, wide_BSHP = _lower(weight_HKTS, causal), widened(x_BSHF, weight_HKTS.shape[1])
-    blocks = _blocks(weight_HKTS, causal)
-    form = batch_product if x_BSHF.device.type in BATCHED_DEVICES else head_product
-    return form(wide_BSHP, lower_HKTS, bias_HT, blocks)
+    made: Tensor = _form(x_BSHF.device).product(wide_BSHP, lower_HKTS, bias_HT, _blocks(weight_HKTS, causal))
+    return made
 
 
 def _gradients(
     g_BTHF: Tensor, x_BSHF: Tensor, weight_HKTS: Tensor, causal: bool, wanted: list[bool]
 ) -> tuple[Tensor, Tensor]:
     """Of the input and of the weights; empty where not wanted."""
-    K = weight_HKTS.shape[1]
-    form = batch_gradients if g_BTHF.device.type in BATCHED_DEVICES else head_gradients
-    given = g_BTHF, widened(x_BSHF, K), _lower(weight_HKTS, causal)
-    dx_BSHP, dw_HKTS = form(*given, wanted, _blocks(weight_HKTS, causal))
-    return _narrowed(dx_BSHP, K) if wanted[0] else dx_BSHP, _lower(dw_HKTS, causal and wanted[1])
+    form, K, blocks = _form(g_BTHF.device), weight_HKTS.shape[1], _blocks(weight_HKTS, causal)
+    lower_HKTS, dx_BSHF, dw_HKTS = _lower(weight_HKTS, causal), g_BTHF.new_empty(0), weight_HKTS.new_empty(0)
+    if wanted[0]:
+        dx_BSHF = _narrowed(form.of_input(g_BTHF, lower_HKTS, blocks), K)
+    if wanted[1]:
+        dw_HKTS = _lower(form.of_weights(g_BTHF, widened(x_BSHF, K), lower_HKTS, blocks), causal)
+    return dx_BSHF, dw_HKTS
 
 
 def block_rows(weight: Tensor) -> int:

@@ -11,7 +11,8 @@ import numpy as np
 from allmlp.errors import UserError
 from allmlp.tokenizers.base import Tokenizer, in_parts
 
-THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+AVAILABLE = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+THREADS = int(os.environ.get("RAYON_NUM_THREADS", AVAILABLE))  # as the other library's tokenizers take it
 CUT = re.compile(r"(?<=[a-zA-Z]) (?=[a-zA-Z])")  # the space is in neither part: the model adds it
 
 

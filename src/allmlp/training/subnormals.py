@@ -1,8 +1,8 @@
-"""Numbers closer to zero than any normal one (1.2e-38 in single precision) count as zero.
+"""Subnormal numbers, closer to zero than 1.2e-38 in single precision, count as zero.
 
-A CPU computes with them many times more slowly. A network that has learned its task gives wrong answers such
-probabilities, so that its updates become the slower the better it is. No weight notices: an update of AdamW divides by
-at least 1e-8.
+A CPU computes with them many times more slowly. A network that has learned its task gives wrong answers subnormal
+probabilities, and then each update takes longer. The weights stay the same: AdamW divides by its eps, 1e-8 by default,
+or more.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def flushed() -> Iterator[None]:
-    """Within the block: in this thread, and in those that PyTorch starts there.
+    """Within the block: in this thread, where NumPy's and Python's numbers are meant too, and in threads begun there.
 
     A GPU keeps them, and loses no time by them.
     """

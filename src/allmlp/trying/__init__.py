@@ -34,6 +34,7 @@ from allmlp.studies.crossover.runs import Cell, Settings, of_cell
 from allmlp.tokenizing import tokenize_corpus
 from allmlp.training import checkpoint, flops
 from allmlp.training.loop import Training
+from allmlp.training.subnormals import flushed
 from allmlp.training.trained import Trained
 from allmlp.trying import causal, loading, table
 from allmlp.trying.table import Tried
@@ -136,7 +137,7 @@ def _trained(settings: Settings, context: Context, cell: Cell, seconds: float) -
     trainings = len(settings.seeds) + len(settings.search.learning_rates)
     about = min(paid, steps) * share * of_step
     print(f"{cell.row.name}: {trainings} trainings, about {about:.0f} s", flush=True)
-    with Path("log.txt").open("a", encoding="utf-8") as log, redirect_stdout(log):
+    with Path("log.txt").open("a", encoding="utf-8") as log, redirect_stdout(log), flushed():
         for run in runs:
             checkpoint.produce(run)
             checkpoint.forget(run)

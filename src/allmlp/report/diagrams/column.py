@@ -19,6 +19,7 @@ WORDS = {
     "div": "÷",
     "embedding": "chosen rows",
     "matmul": "matrix product",
+    "token_product": "product over tokens",
     "mul": "×",
     "sub": "−",
 }
