@@ -24,7 +24,8 @@ def plan_of(workflow: Any) -> Plan:
         plan = load_plan(settings.configfiles, dict(settings.config))
         # a job on another machine reads the Snakefile once more, and must find its rule as it was: on a cluster, where
         # it may be preempted between training and measuring, these are two jobs
-        plan.together = workflow.local_exec and not workflow.remote_exec
+        on_cluster = workflow.resource_settings.nodes is not None  # the executor itself is not known yet
+        plan.together = not (on_cluster or workflow.remote_exec)
         if workflow.overwrite_workdir is None and (place := own.folder(plan)):
             own.prepare(plan, place)
             workflow.workdir(place)
