@@ -116,3 +116,11 @@ def test_one_process_trains_a_whole_family(family: Path) -> None:
     assert jobs(family) == ["train_copying_1"]
     call(family, "snakemake", "measurements", "--cores", "1")
     assert jobs(family) == []
+
+
+@pytest.mark.slow
+def test_on_a_cluster_other_jobs_measure(family: Path) -> None:
+    profile = ("--workflow-profile", "workflow/profiles/slurm")
+    measures = ["measure_copying_1", "measure_copying_4"]
+    trainings = [*PARENT, *SEARCH, *CHILD]
+    assert planned(family, "measurements", *profile) == sorted([*measures, *trainings, "measurements"])
