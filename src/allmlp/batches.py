@@ -13,12 +13,12 @@ from allmlp.run import Run
 class Batch:
     """Runs that are trained, measured, or both in one process: short ones together.
 
-    `measures`: does the process that trains them measure them too?
+    `together`: does the process that trains them measure them too?
     """
 
     name: str
     runs: tuple[Run, ...]
-    measures: bool = False
+    together: bool = False
 
     @property
     def ids(self) -> str:
@@ -42,9 +42,9 @@ class Batch:
 
     @property
     def read(self) -> list[str]:
-        """The inputs of its trainings, and of measures if it takes them: tokens, and the weights of earlier runs."""
+        """The inputs of its trainings, and of its measures if `together`: tokens, and the weights of earlier runs."""
         needed = {run.relatives[one].checkpoint for run in self.runs for one in outcomes.read_by(run)}
-        if self.measures:
+        if self.together:
             needed |= {*self.measured} - {*self.tokens}
         return self.tokens + sorted(needed - set(self.checkpoints))
 
@@ -58,8 +58,8 @@ class Batch:
 
     @property
     def made(self) -> list[str]:
-        """The outputs of its trainings, and of measures if it takes them."""
-        return self.checkpoints + (self.measurements if self.measures else [])
+        """The outputs of its trainings, and of its measures if `together`."""
+        return self.checkpoints + (self.measurements if self.together else [])
 
     @property
     def measurements(self) -> list[str]:

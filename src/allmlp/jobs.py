@@ -34,8 +34,12 @@ def train_runs(runs: list[Run], measure: bool = False) -> None:
             deadline.leave_if_passed(members[0].id)
             with busy.spent(f"train {' '.join(run.id for run in members)}"):
                 starting.train(members)
-    if starting.leads():
-        measure_runs(runs) if measure else _forget(runs)
+    if not starting.leads():
+        return
+    if measure:
+        measure_runs(runs)
+    else:
+        _forget(runs)
 
 
 def measure_runs(runs: list[Run]) -> None:

@@ -1,8 +1,8 @@
 """How far Snakemake is with the runs and measurements of a plan, in one line.
 
-The seconds left come from this call alone: how much longer its jobs that train took than their trainings were planned
-to, the mean seconds of a measurement in jobs that only measure, and how many jobs it has run at a time. Nothing is said
-of them before a job of each kind that is asked for has ended.
+The seconds left come from this call alone. A job that trains counts by the planned seconds of its trainings, one that
+only measures by its measurements; how long these take is read off the jobs that have ended, and so is how many jobs run
+at a time. Nothing is said before a job of each kind that is asked for has ended.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from allmlp import costs, outlook
 from allmlp.plan import Plan
 
-KINDS = ("planned_s", "measurements")  # what the seconds of jobs are in proportion to: those that train, and others
+KINDS = ("planned_s", "measurements")  # what the seconds of a job are in proportion to, if it trains, and if not
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def of_plan(plan: Plan) -> dict[str, Work]:
     training = {
         f"train_{batch.name}": Work(
             runs=len(batch.runs),
-            measurements=len(batch.measurements) if batch.measures else 0,
+            measurements=len(batch.measurements) if batch.together else 0,
             planned_s=sum(costs.cost(run)["estimated_s"] * outlook.share_left(run) for run in batch.runs),
         )
         for batch in plan.untrained

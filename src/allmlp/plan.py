@@ -34,7 +34,7 @@ class Plan:
     `overlays`: the files laid over params.yaml. `committed`: with corpora as git has them, whatever text lies here.
     `source`: the folder of params.yaml and config/, where it is not the project's.
     `study`: the only one to train and measure; reports speak of all.
-    `together`: may a job measure the runs that it trains? On this machine that saves the start of a process.
+    `together`: may one job train runs and measure them? On one machine that saves the start of a process.
     """
 
     def __init__(
@@ -209,8 +209,8 @@ class Plan:
 
     @cached_property
     def unmeasured(self) -> list[Batch]:
-        """Runs that lack a measurement, and that no job which trains them measures, in batches."""
-        measured = {run.id for batch in self.untrained if batch.measures for run in batch.runs}
+        """Runs that lack a measurement, in batches, without those that are measured by the job that trains them."""
+        measured = {run.id for batch in self.untrained if batch.together for run in batch.runs}
         return batches.cut(self.runs, {run.id for run in self._lacking} - measured)
 
     @cached_property

@@ -69,7 +69,7 @@ def test_a_measure_that_fails_costs_no_training(here: Path, monkeypatch: pytest.
         broken.setattr(measuring, "take", lambda *_: (_ for _ in ()).throw(OSError("full")))
         with pytest.raises(OSError, match="full"):
             jobs.train_runs([run], measure=True)
-    Path(run.checkpoint).unlink()  # as Snakemake deletes what a failed job has made
+    Path(run.checkpoint).unlink()  # as Snakemake does before it tries a job again
     monkeypatch.setattr("allmlp.training.loop.Training.update", lambda *_: pytest.fail("trained again"))
     jobs.train_runs([run], measure=True)
     assert Path(run.checkpoint).is_file()

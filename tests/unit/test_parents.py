@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -136,13 +137,14 @@ def test_a_batch_names_what_others_make(here: Path) -> None:
     assert set(apart.made) == {run.checkpoint, *run.measurements.values()}
 
 
-def test_a_gpu_is_not_held_for_measures(here: Path) -> None:
+@pytest.mark.parametrize("more", [{"device": "cuda"}, {"threads": 2}, {"processes": 2}])
+def test_no_gpu_and_no_second_core_is_held_for_measures(here: Path, more: dict[str, Any]) -> None:
     parent = replace(tiny.run("causal-rn"), tokens="text-00000000")
-    run = replace(child(parent), device="cuda")
-    on_cpu, on_gpu = batches.cut([parent, run], {parent.id, run.id}, together=True)
-    assert (on_cpu.measures, on_gpu.measures) == (True, False)
-    assert (on_gpu.read, on_gpu.made) == ([parent.checkpoint], on_gpu.checkpoints)
-    assert not any(batch.measures for batch in batches.cut([parent, run], {parent.id, run.id}))
+    run = replace(child(parent), **more)
+    small, large = batches.cut([parent, run], {parent.id, run.id}, together=True)
+    assert (small.together, large.together) == (True, False)
+    assert (large.read, large.made) == ([parent.checkpoint], large.checkpoints)
+    assert not any(batch.together for batch in batches.cut([parent, run], {parent.id, run.id}))
 
 
 def test_a_run_whose_parent_is_not_listed_is_refused() -> None:

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def flushed() -> Iterator[None]:
-    """Within the block: in this thread, where NumPy's and Python's numbers are meant too, and in threads begun there.
+    """Count them as zero within the block, in this thread and in threads that begin there.
 
-    A GPU keeps them, and loses no time by them.
+    NumPy's and Python's numbers too. A GPU keeps them, and loses no time by them.
     """
     import torch  # only once the devices are chosen
 
