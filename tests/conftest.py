@@ -36,6 +36,12 @@ def only(clone: Path, study: str) -> None:
             shutil.rmtree(folder)
 
 
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    """A test draws the same numbers whichever tests ran before it."""
+    torch.manual_seed(0)
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The tests' own parameters as a git repository has them."""

@@ -239,7 +239,8 @@ def test_halves_are_added_up_as_floats(monkeypatch, either_form):
 
 @pytest.mark.parametrize("kernel", [1, 4])
 def test_halves_are_rounded_a_few_times_only(kernel, either_form):
-    """Outputs and both gradients, over blocks, taps and sequences: a rounding of bfloat16 is 1.6e-3 on average."""
+    """Each tap's product, each tap's addition and the last result, over blocks, taps and sequences."""
+    rounding = 1.66e-3  # of bfloat16, relative, root mean square; independent ones add up as squares
     mixer = Mixing(16, 32, kernel=kernel).bfloat16()
     x, g = inputs(16, 32, 16, dtype=torch.bfloat16), inputs(16, 32, 16, seed=1, dtype=torch.bfloat16)
     found = {}
@@ -247,7 +248,7 @@ def test_halves_are_rounded_a_few_times_only(kernel, either_form):
         leaf, y = (one := x.to(dtype).requires_grad_()), mixer.to(dtype)(one)
         found[dtype] = [y, *torch.autograd.grad(y, [leaf, *mixer.parameters()], g.to(dtype))]
     for half, exact in zip(found[torch.bfloat16], found[torch.float64], strict=True):
-        assert (half.double() - exact).norm() < 3.5e-3 * exact.norm()
+        assert (half.double() - exact).norm() < math.sqrt(2 * kernel + 1) * rounding * exact.norm()
 
 
 def test_counted_operations_are_those_of_all_pairs():
