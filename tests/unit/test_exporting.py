@@ -144,6 +144,15 @@ def test_the_sources_of_a_folder_are_the_model_without_allmlp(architecture: str,
         assert not re.search(r"^\s*(from|import) allmlp", file.read_text(), re.MULTILINE), file
 
 
+@pytest.mark.parametrize("architecture", WRITERS)
+def test_transformers_copies_all_source_files(architecture: str, here: Path) -> None:
+    """It follows `from .file import name`, not `from . import file`."""
+    copying = pytest.importorskip("transformers.dynamic_module_utils")
+    hf.write(trained(architecture), here / "exported")
+    copied = {Path(file).name for file in copying.get_relative_import_files(here / "exported/modeling_allmlp.py")}
+    assert copied | {"modeling_allmlp.py"} == {file.name for file in (here / "exported").glob("*.py")}
+
+
 def test_the_card_says_what_the_model_is_and_how_to_use_it(here: Path) -> None:
     made = trained("llama")
     files = hf.write(made, here / "exported")

@@ -23,6 +23,8 @@ def write(module: str, architecture: str, folder: Path) -> list[str]:
         (folder / file).write_text(_own(recipes.source(name).read_text(encoding="utf-8")), encoding="utf-8")
     remote = TEMPLATE.read_text(encoding="utf-8")
     remote = remote.replace("MODULE", module.rpartition(".")[2]).replace("ARCHITECTURE", architecture)
+    imports = [f"from .{Path(file).stem} import __name__ as _" for file in sorted(names.values())]
+    remote = remote.replace("FILES", "\n".join(imports))
     (folder / f"{REMOTE}.py").write_text(remote, encoding="utf-8")
     return [f"{REMOTE}.py", *sorted(names.values())]
 
