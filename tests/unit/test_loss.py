@@ -110,17 +110,22 @@ def test_no_matrix_of_all_logits_is_kept_for_backward() -> None:
     assert max(kept) >= 200 * 1000, "the plain form does keep them"
 
 
-def test_a_task_that_reads_no_logits_is_given_none() -> None:
-    torch.manual_seed(0)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_task_that_reads_no_logits_is_given_none(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
     model = models.build("mlp", vocabulary=30, context=4, d_model=8, d_mlp=16)
     batch = Batch(torch.randint(30, (6, 4)), torch.randint(30, (6,)))
-    value, logits = Loss(model, LastToken, torch.float32)(batch)  # type: ignore[arg-type]
-    assert logits is None
-    torch.testing.assert_close(value, cross_entropy(model(batch.tokens), batch.targets, torch.float32))
-    plain, logits = Loss(model, Copying, torch.float32)(batch)  # type: ignore[arg-type]
+    expected = cross_entropy(model(batch.tokens), batch.targets, dtype)
+    read, logits = Loss(model, Copying, dtype)(batch)  # type: ignore[arg-type]
     assert logits is not None
     assert logits.shape == (6, 30)
-    torch.testing.assert_close(plain, value)
+    with monkeypatch.context() as without:
+        without.setattr(model, "linear_head", lambda: None)
+        headless, held = Loss(model, LastToken, dtype)(batch)  # type: ignore[arg-type]
+    monkeypatch.setattr(model, "forward", None)  # the logits of all types
+    value, none = Loss(model, LastToken, dtype)(batch)  # type: ignore[arg-type]
+    assert held is None
+    assert none is None
+    torch.testing.assert_close([read, headless, value], 3 * [expected])
 
 
 @pytest.mark.parametrize(
