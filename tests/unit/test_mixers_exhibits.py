@@ -7,7 +7,7 @@ import pytest
 from allmlp import studies
 from allmlp.report.exhibits import of
 from allmlp.studies.mixers import budgets
-from allmlp.studies.mixers.figures.trainings import LAST, MARGIN
+from allmlp.studies.mixers.figures.trainings import FIRST, LAST, MARGIN
 from allmlp.studies.mixers.parts import searched
 from allmlp.studies.rules import NotPlannedError
 from tests import exhibits
@@ -56,11 +56,15 @@ def test_the_figures_margin_is_the_claims():
 
 
 def test_a_mean_beyond_the_axis_is_an_arrow_with_its_number(tables):
-    curves = table(curve("flat", 2.0), curve("llama-4", 2.0 + LAST / 2), curve("gpt-4", 2.0 + 3 * LAST))
+    """On both sides: an empty row would say that the runs are not comparable."""
+    losses = {"llama-2": 2.0 + 2 * FIRST, "llama-4": 2.0 + LAST / 2, "gpt-4": 2.0 + 3 * LAST}
+    curves = table(curve("flat", 2.0), *(curve(*one) for one in losses.items()))
     shown = exhibits.shown(exhibits.figure("mixers", "against_flat"), {"learning_curve": curves})
     at_equal_steps = shown.axes[0]
-    assert [text.get_text() for text in at_equal_steps.texts] == [f"{3 * LAST:.2f} →"]
-    assert [label.get_text() for label in at_equal_steps.get_yticklabels()] == ["llama-4", "early GPT, 4 heads"]
+    arrows = {text.get_text(): text.get_position() for text in at_equal_steps.texts}
+    assert arrows == {f"← −{-2 * FIRST:.2f}": (FIRST, 0), f"{3 * LAST:.2f} →": (LAST, 2)}
+    named = [label.get_text() for label in at_equal_steps.get_yticklabels()]
+    assert named == ["llama-2", "llama-4", "early GPT, 4 heads"]
 
 
 def test_the_table_has_three_columns_and_a_row_per_model(tables):

@@ -19,7 +19,7 @@ from allmlp.studies.rules import of_part
 from allmlp.studies.seeds import over_seeds
 
 MARGIN = 0.02  # nats, as in claims.yaml (tested)
-LAST = 0.5  # nats, the end of the axis: the margin must be seen
+FIRST, LAST = -0.25, 0.5  # nats, the ends of the axis: the margin must be seen
 EARLY_GPT = {"gpt-4": "early GPT, 4 heads"}
 
 
@@ -68,22 +68,20 @@ def _beside_the_flat_mixer(axis: Axes, rows: pd.DataFrame, models: list[str], un
         _, colour = FAMILIES.get(of_model["model"].iloc[0], ("", style.NEUTRAL[0]))
         axis.scatter(values, np.full(len(values), y), s=10, color=colour, alpha=0.5, linewidth=0)
         interval = t_interval(values)
-        if interval.mean > LAST:
-            box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-            axis.text(
-                LAST,
-                y,
-                f"{interval.mean:.2f} →",
-                ha="right",
-                va="center",
-                fontsize=style.SMALLEST,
-                color=colour,
-                bbox=box,
-            )
-        elif not math.isnan(interval.mean):
+        if FIRST <= interval.mean <= LAST:
             looks = {"marker": "|", "markersize": 8, "capsize": 2, "elinewidth": 1.0}
             plots.whisker(axis, y, interval, along="x", color=colour, **looks)
-    axis.set(xlim=(-0.3 * LAST, LAST), ylim=(len(models) - 0.5, -0.5))
+        elif not math.isnan(interval.mean):
+            _arrow(axis, y, interval.mean, colour)
+    axis.set(xlim=(FIRST, LAST), ylim=(len(models) - 0.5, -0.5))
+
+
+def _arrow(axis: Axes, y: float, mean: float, colour: str) -> None:
+    """A mean beyond the axis, at its end."""
+    end, side, text = (LAST, "right", f"{mean:.2f} →") if mean > LAST else (FIRST, "left", f"← −{-mean:.2f}")
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+    shown = axis.text(end, y, text, ha=side, va="center", fontsize=style.SMALLEST, color=colour, bbox=box)
+    shown.set_zorder(2.4)  # the axis's line is drawn over the box
 
 
 AXES = {"steps": "training step", "seconds": "seconds of training", "flops": "counted FLOPs"}
