@@ -42,10 +42,10 @@ def against_flat(learning_curve: pd.DataFrame) -> Figure:
     """
     rows = differences(learning_curve)
     models = _in_order(rows)
-    figure, axes = style.canvas(columns=len(AGAINST_FLAT), height=max(1.6, 0.2 * len(models) + 0.9))
+    figure, axes = style.canvas(columns=len(AGAINST_FLAT), height=max(1.6, 0.2 * len(models) + 1.05))
     for axis, (unit, title) in zip(axes[0], AGAINST_FLAT.items(), strict=True):
         _beside_the_flat_mixer(axis, rows, models, unit)
-        axis.set(title=title, xlabel="nats per token")
+        axis.set(title=title, xlabel="loss minus the flat mixer's\n(nats per token)")
         named = [EARLY_GPT.get(model, model) for model in models]
         axis.set_yticks(range(len(models)), named if axis is axes[0, 0] else [])
     return figure
