@@ -59,7 +59,7 @@ def digest(module: str, name: str) -> str:
 
 @cache
 def _names(module: str) -> Names:
-    body = ast.parse(recipes.source(module).read_text(encoding="utf-8")).body
+    body = recipes.parsed(module).body
     statements = list(_top(body))
     imports = {name: dotted for statement in statements for name, dotted in _imported(statement)}
     defined: dict[str, list[ast.stmt]] = {}

@@ -3,13 +3,16 @@
 A run's id holds the RECIPE of its architecture, its task and the training loop; a measurement's name holds its
 measure's. A RECIPE is a small integer in the module it belongs to, raised by hand when a change alters results.
 `recipes.lock` keeps a hash of the sources behind each RECIPE (the module and all of allmlp that it imports,
-comments and docstrings left out), so that `allmlp check` notices a change.
+comments and docstrings left out), so that `allmlp check` notices a change. The hash is of the syntax tree, which is the
+same on every Python version; the text that `ast.unparse` writes is not.
 """
 
 import ast
 import hashlib
+import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import allmlp
 from allmlp.errors import UserError
@@ -18,6 +21,7 @@ PACKAGE = Path(allmlp.__file__).parent
 NAMES = ("columns", "errors", "models", "paths", "protocols", "recipes", "run", "strict", "studies", "tasks", "whole")
 BLIND = frozenset(f"allmlp.{name}" for name in NAMES)  # cannot change a result: names, registries, descriptions
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)  # nodes that may have a docstring
+NO_CODE = {"ctx", "kind", "type_comment"}  # fields of syntax nodes that say nothing about what the code does
 LEDGERS = {"about.yaml", "claims.yaml", "errata.yaml", "inventory.yaml", "known.json"}  # no result reads them
 
 
@@ -27,14 +31,19 @@ def source(module: str) -> Path:
     return stem.with_suffix(".py") if stem.with_suffix(".py").is_file() else stem / "__init__.py"
 
 
-def _parsed(module: str) -> ast.Module:
+def parsed(module: str) -> ast.Module:
+    """The syntax tree of a module, a new one each time. UserError for an unknown module."""
     path = source(module)
     if not path.is_file():
         raise UserError(f"{module}: no such module ({path})")
-    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):  # Python 3.12 ends some f-strings with an empty text
+            node.values = [one for one in node.values if not (isinstance(one, ast.Constant) and one.value == "")]
+    return tree
 
 
-_tree = cache(_parsed)
+_tree = cache(parsed)
 
 
 @cache
@@ -53,13 +62,26 @@ def of(module: str) -> int:
 
 
 @cache
-def own_text(module: str) -> str:
-    """A module's own code, without comments and docstrings."""
-    clean = _parsed(module)
+def own_code(module: str) -> str:
+    """A module's own code as JSON of its syntax tree, without comments and docstrings."""
+    clean = parsed(module)
     for node in ast.walk(clean):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
-    return ast.unparse(clean)
+    return json.dumps(_plain(clean))
+
+
+def _plain(node: Any) -> Any:
+    """A syntax node as nested lists: its kind, and its fields that are not empty. Python versions differ in those."""
+    if isinstance(node, list):
+        return [_plain(one) for one in node]
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = ((name, value) for name, value in ast.iter_fields(node) if name not in NO_CODE)
+    return [
+        type(node).__name__,
+        *([name, _plain(value)] for name, value in fields if value is not None and value != []),
+    ]
 
 
 @cache
@@ -101,7 +123,7 @@ def _data(module: str) -> str:
 def fingerprint(*modules: str, blind: frozenset[str] = BLIND) -> str:
     """A hash of the sources behind a module's RECIPE, or behind several modules, ignoring docstrings and layout."""
     names = sources(*modules, blind=blind)
-    text = "\n".join(f"# {name}\n{own_text(name)}{_data(name)}" for name in names)
+    text = "\n".join(f"# {name}\n{own_code(name)}{_data(name)}" for name in names)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

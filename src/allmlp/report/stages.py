@@ -26,7 +26,7 @@ def digests() -> dict[str, Any]:
     return {
         "judge": _digest("judge", *_of_all("verdicts"), said=claims),
         "power": _digest("planned_power", said=claims),
-        "tabulate": _digest("tabulate", *_of_all("tables"), said=[numbers, list(map(recipes.own_text, measures))]),
+        "tabulate": _digest("tabulate", *_of_all("tables"), said=[numbers, list(map(recipes.own_code, measures))]),
         "draw": {study: _digest("draw", *studies.files(study, "figures"), said=numbers[study]) for study in claims},
         "render": _digest("render", said=[claims, words]),
     }
