@@ -1,28 +1,61 @@
-"""The held-out loss of a run by its measured `cost`: a search for a learning rate needs no checkpoints then."""
+"""How a run of a search ended, by its measurements: a search needs no checkpoints then."""
 
 import math
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from allmlp import measured, store
 from allmlp.run import Run
 
-COST = "cost"
+COST, FALLS = "cost", "falls"
+ACCURACY = "token_accuracy"  # the score of a log that `Run.until` reads
+ARRIVED = 0.99  # "99 % accuracy" (002, Figure 4): of supervised tokens of the training batch, before its update
+ITERATIONS = "iterations_to_99"
 
 
 def held_out_loss(run: Run) -> float | None:
     """The last held-out loss in nats, infinite for a diverged run. None if it is not measured, or has none."""
-    if COST not in run.measures:
+    if (row := _row(run, COST)) is None:
         return None
-    stored, key, file = store.of(run.study, COST), (run.id, run.recipe(COST)), Path(run.measurements[COST])
-    if key not in stored.places and not file.is_file():
-        return None
-    rows = stored.rows(key) if key in stored.places else measured.read(file)[1]
-    if rows["diverged"][0].as_py():
+    if row["diverged"]:
         return math.inf
-    loss: float | None = rows["validation_nats"][0].as_py()
+    loss: float | None = row["validation_nats"]
     return loss if loss is not None and math.isfinite(loss) else None
 
 
+def iterations(run: Run) -> float | None:
+    """log2 of the iterations to 99 % accuracy, those of the budget where a run never got there, infinite where it
+    diverged. None if they are not measured."""
+    row = _row(run, FALLS)
+    return None if row is None else math.inf if row["diverged"] else math.log2(max(1, row["iterations"]))
+
+
+def first_reached(steps: ArrayLike, accuracy: ArrayLike, level: float = ARRIVED) -> int | None:
+    """The first of `steps` (n,) with an `accuracy` (n,) of at least `level`; None without any (censored)."""
+    at = np.flatnonzero(np.asarray(accuracy, dtype=np.float64) >= level)  # nan, of a diverged run, never reaches it
+    return int(np.asarray(steps)[at[0]]) if len(at) else None
+
+
+def of_search(run: Run, criterion: str) -> float | None:
+    """The number by which a search compares a run; None if it is not measured."""
+    return iterations(run) if criterion == ITERATIONS else held_out_loss(run)
+
+
 def read_by(run: Run) -> tuple[str, ...]:
-    """The ids of the runs whose checkpoints its training reads: its parent, and runs of its search without a loss."""
-    return tuple(one for one in run.needs if one == run.parent or held_out_loss(run.relatives[one]) is None)
+    """The ids of the runs whose checkpoints its training reads: its parent, and runs of its search that are not
+    measured."""
+    return tuple(one for one in run.needs if one == run.parent or of_search(run.relatives[one], run.criterion) is None)
+
+
+def _row(run: Run, measure: str) -> dict[str, Any] | None:
+    """The one row of a measure; None if it is not measured."""
+    if measure not in run.measures:
+        return None
+    stored, key, file = store.of(run.study, measure), (run.id, run.recipe(measure)), Path(run.measurements[measure])
+    if key not in stored.places and not file.is_file():
+        return None
+    rows = stored.rows(key) if key in stored.places else measured.read(file)[1]
+    return {name: rows[name][0].as_py() for name in rows.column_names}

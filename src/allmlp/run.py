@@ -20,8 +20,10 @@ class Run:
     `keep` are steps with kept weights, besides the last. The id covers everything that can change a bit of the result.
 
     `parent` is the run whose last weights this one reads (a frozen embedder's, say) or, with `continues`, begins from.
-    `search` are runs that differ in learning rate: the rate of the one with the lowest last held-out loss replaces
-    `optimiser["learning_rate"]`. `tested` are steps at which the held-out loss is taken besides those of `keep`.
+    `search` are runs that differ in learning rate: the best of these rates replaces `optimiser["learning_rate"]`.
+    `criterion` names the number by which rates are compared (`allmlp.searches`); without one the lowest mean of the
+    last held-out losses wins. `until` ends a run with the first batch of this token accuracy, after its update.
+    `tested` are steps at which the held-out loss is taken besides those of `keep`.
 
     `processes` train the run together, each with a device of its own on CUDA. `threads` are those of one process.
     Up to `stacked` runs that differ only in their seeds, and their parents', are trained as one model.
@@ -56,6 +58,8 @@ class Run:
     parent: str | None = None
     continues: bool = False
     search: tuple[str, ...] = ()
+    criterion: str = ""
+    until: float | None = None
     tested: tuple[int, ...] = ()
     keeps_state: bool = False
     shorter: str | None = field(default=None, compare=False)
@@ -92,6 +96,8 @@ class Run:
         used = {
             "continues": self.continues,
             "search": list(self.search),
+            "criterion": self.criterion,
+            "until": self.until,
             "tested": list(self.tested),
             "keeps_state": self.keeps_state,
             "processes": self.processes if self.processes > 1 else 0,

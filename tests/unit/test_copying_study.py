@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from allmlp import outcomes
 from allmlp.studies.copying import convergence
 from allmlp.studies.copying.measures import iterations_to_99, learning_curve
 from allmlp.studies.rules import NotPlannedError
@@ -29,8 +30,8 @@ def test_a_measure_gives_the_columns_that_it_declares_and_the_same_twice(module)
 
 def test_the_first_batch_at_99_percent_counts_and_none_is_none():
     accuracy = np.array([0.1, 0.5, 0.98999, 0.99, 0.4, 1.0])
-    assert convergence.first_reached(np.arange(10, 16), accuracy) == 13
-    assert convergence.first_reached(np.arange(3), np.array([0.1, np.nan, 0.98])) is None
+    assert outcomes.first_reached(np.arange(10, 16), accuracy) == 13
+    assert outcomes.first_reached(np.arange(3), np.array([0.1, np.nan, 0.98])) is None
 
 
 def test_a_run_that_never_arrives_is_censored_at_its_budget():

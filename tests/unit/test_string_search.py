@@ -22,11 +22,11 @@ SETTINGS = {
 }
 
 
-def test_each_model_and_length_is_searched_and_ablations_share_the_search_of_what_they_ablate():
+def test_each_model_and_length_is_searched_and_each_ablation():
     runs = strings.runs(strings.StringSettings(**SETTINGS), SimpleNamespace(device="cpu"))
     by_id = {run.id: run for run in runs}
     searched = [run for run in runs if run.labels["part"] == "search"]
-    assert len(searched) == 2 * 2 * 2
+    assert len(searched) == 2 * 2 * 2 + 2
     assert {(run.seed, run.steps, run.measures) for run in searched} == {(9, 5, ("cost",))}
     for run in runs:
         if run.labels["part"] == "search":
@@ -34,7 +34,7 @@ def test_each_model_and_length_is_searched_and_ablations_share_the_search_of_wha
             continue
         rates = [by_id[one] for one in run.search]
         assert [one.optimiser["learning_rate"] for one in rates] == [1e-3, 4e-3]
-        for label in ("model", "string_length"):
+        for label in ("model", "string_length", "variant"):
             assert {one.labels[label] for one in rates} == {run.labels[label]}
 
 

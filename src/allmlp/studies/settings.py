@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from allmlp.models import REGISTRY
 from allmlp.strict import Strict, refuse_unknown_names
 
+FEWEST_SEARCHED = 3  # seeds of a search
 Count = Annotated[int, Field(gt=0)]
 Rate = Annotated[float, Field(gt=0)]
 Named = TypeVar("Named", bound=Mapping[str, Any])
@@ -103,12 +104,24 @@ class StudySettings(Strict):
 class LearningRateSearch(Strict):
     """Every compared model is trained for `steps` steps at each rate, on separate seeds.
 
-    The rate with the lowest held-out loss, averaged over the seeds, is chosen.
+    With a `criterion` the rate is chosen as in `allmlp.searches`, and at least three seeds are needed; without one the
+    rate with the lowest held-out loss, averaged over the seeds.
     """
 
     learning_rates: list[Rate] = Field(min_length=1)
     steps: Count
     seeds: Seeds
+    criterion: Literal["held_out_nats", "iterations_to_99"] | None = Field(
+        default=None, description="the number by which rates are compared; a run never reaching 99 % counts its budget"
+    )
+
+    @model_validator(mode="after")
+    def _can_tie(self) -> "LearningRateSearch":
+        if self.criterion and len(self.seeds) < FEWEST_SEARCHED:
+            raise ValueError(
+                f"a search with a `criterion` needs {FEWEST_SEARCHED} seeds, for the error of a difference"
+            )
+        return self
 
     def settings(self) -> Iterator[tuple[int, float]]:
         """Seed and rate of each run of the search."""

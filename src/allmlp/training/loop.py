@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from allmlp import models
+from allmlp import models, outcomes
 from allmlp.errors import UserError
 from allmlp.run import Run
 from allmlp.tasks.task import IGNORED, Batch, Task
@@ -143,7 +143,7 @@ class Training:
         self.restore()
         if list(team.agreed([self.step, -self.step])) != [self.step, -self.step]:
             raise UserError(f"{work}: the processes do not see the same saved states in it. Run again a little later.")
-        self.diverged = False
+        self.diverged = self.arrived = False
 
     def restore(self, latest: float = math.inf) -> None:
         """Go on from the newest saved state, of at most `latest` updates."""
@@ -213,15 +213,17 @@ class Training:
         return row
 
     def row(self, loss: float, norm: float, scores: Mapping[str, float]) -> Row:
-        """An update's row of the log. The run has diverged if the loss or the gradient's norm is not finite."""
+        """An update's row of the log. The run has diverged if the loss or the gradient's norm is not finite. It has
+        arrived if it trains until an accuracy, and the batch has it."""
         self.diverged = not (math.isfinite(loss) and math.isfinite(norm))
+        self.arrived = self.run.until is not None and scores[outcomes.ACCURACY] >= self.run.until
         rate = learning_rate(self.step, self.run.steps, self.settings)
         return {"step": self.step, "loss": loss, "learning_rate": rate, "gradient_norm": norm, **scores}
 
     @property
     def ended(self) -> bool:
         """Is there no further update?"""
-        return self.diverged or self.step >= self.run.steps
+        return self.diverged or self.arrived or self.step >= self.run.steps
 
     def evaluate(self) -> float | None:
         """Before an update: keep the weights and take the held-out loss, where its step asks for them."""
@@ -243,7 +245,8 @@ class Training:
         self.final_validation = self._validation_loss()
 
     def train(self) -> None:
-        """Train to the end, or to the first loss that is not finite: then the weights before it are the last."""
+        """Train to the end, to the accuracy that the run asks for, or to the first loss that is not finite: then the
+        weights before it are the last."""
         learn([self], lambda _: [self.update()])
 
 

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from allmlp import models
+from allmlp import models, outcomes, searches
 from allmlp.errors import UserError
-from allmlp.outcomes import held_out_loss, read_by
 from allmlp.protocols import Trained
 from allmlp.run import Run
 
@@ -22,35 +21,53 @@ class Choice(NamedTuple):
 
 
 def chosen(run: Run, searched: Iterable[Trained]) -> Choice:
-    """The settings with the lowest loss, averaged over the seeds of a run's search.
+    """The best settings of a run's search: by its `criterion` (`allmlp.searches`), or with the lowest mean loss.
 
     Settings with a diverged run come last; among equal ones the lowest learning rate wins. Raises UserError where the
     best settings lack a parameter of the task that the run leaves open.
     """
     left_open = [key for key, value in run.task_parameters.items() if value is None]
-    losses: dict[tuple[float, ...], list[float]] = {}
+    values: dict[tuple[Any, ...], dict[float, list[float]]] = {}  # what the task leaves open -> rate -> one per seed
     for trained in searched:
-        tried = trained.run.task_parameters
-        settings = (trained.run.optimiser["learning_rate"], *(tried.get(key) for key in left_open))
-        losses.setdefault(settings, []).append(_loss(trained))
-    rate, *values = min(losses, key=lambda settings: (math.fsum(losses[settings]) / len(losses[settings]), settings[0]))
-    if lacking := [key for key, value in zip(left_open, values, strict=True) if value is None]:
+        own = values.setdefault(tuple(trained.run.task_parameters.get(key) for key in left_open), {})
+        own.setdefault(trained.run.optimiser["learning_rate"], []).append(_outcome(trained, run.criterion))
+    best = {others: _best(rates, run.criterion) for others, rates in values.items()}
+    others = min(best, key=lambda others: (_mean(values[others][best[others]]), best[others]))
+    if lacking := [key for key, value in zip(left_open, others, strict=True) if value is None]:
+        rate = best[others]
         raise UserError(f"{run.id}: leaves {lacking[0]!r} to its search, but the best run, at {rate:g}, has no value.")
-    return Choice(rate, dict(zip(left_open, values, strict=True)))
+    return Choice(best[others], dict(zip(left_open, others, strict=True)))
 
 
-def _loss(trained: Trained) -> float:
-    """The last held-out loss; without a held-out split, the mean of the last tenth of training losses.
+def _best(values: Mapping[float, list[float]], criterion: str) -> float:
+    if criterion:
+        return searches.choose(values).rate
+    return min(values, key=lambda rate: (_mean(values[rate]), rate))
 
-    Infinite for a diverged run. A measured loss counts if the checkpoints are not on this machine.
+
+def _mean(values: list[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _outcome(trained: Trained, criterion: str) -> float:
+    """The number by which a run is compared with others: log2 of its iterations to 99 %, or the last held-out loss.
+
+    Without a held-out split, the mean of the last tenth of training losses. Infinite for a diverged run. A measured
+    number counts if the checkpoints are not on this machine.
     """
-    if not Path(trained.run.checkpoint).is_file() and (measured := held_out_loss(trained.run)) is not None:
-        return measured
+    run = trained.run
+    if not Path(run.checkpoint).is_file() and (found := outcomes.of_search(run, criterion)) is not None:
+        return found
+    if trained.diverged:
+        return math.inf
+    if criterion == outcomes.ITERATIONS:
+        arrived = outcomes.first_reached(trained.log["step"], trained.log[outcomes.ACCURACY])
+        return math.log2(max(1, run.steps if arrived is None else arrived))
     loss = trained.ending["validation_loss"]
     if loss is None:
         losses = trained.log.loss
         loss = losses.tail(max(1, len(losses) // 10)).mean()
-    return math.inf if trained.diverged or not math.isfinite(loss) else loss
+    return loss if math.isfinite(loss) else math.inf
 
 
 def continued(run: Run, parent: Trained) -> dict[str, torch.Tensor]:
@@ -82,7 +99,7 @@ def require_relatives(runs: list[Run]) -> None:
     """
     before: set[str] = set()
     for run in runs:
-        unread = (one for one in read_by(run) if one not in before)
+        unread = (one for one in outcomes.read_by(run) if one not in before)
         missing = [one for one in unread if not Path(run.relatives[one].checkpoint).is_file()]
         if missing:
             role = "its parent" if missing[0] == run.parent else "a run of its search for a learning rate"

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-ARRIVED = 0.99  # "99 % accuracy" (Figure 4): of supervised tokens of the training batch, before its update
 WITHIN = 25  # iterations in which a phase change happens
 LETTERS = 26
 SMOOTHED = 5  # logged losses in a median
@@ -22,12 +21,6 @@ class Fall(NamedTuple):
 
     nats: float
     step: int
-
-
-def first_reached(steps: NDArray, accuracy: NDArray, level: float = ARRIVED) -> int | None:
-    """The first of `steps` (n,) with an `accuracy` (n,) of at least `level`; None without any (censored)."""
-    at = np.flatnonzero(np.asarray(accuracy, dtype=np.float64) >= level)  # nan, of a diverged run, never reaches it
-    return int(np.asarray(steps)[at[0]]) if len(at) else None
 
 
 def largest_fall(steps: NDArray, loss: NDArray, within: int = WITHIN) -> Fall:

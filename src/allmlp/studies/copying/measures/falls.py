@@ -3,8 +3,9 @@
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.outcomes import ARRIVED, first_reached
 from allmlp.protocols import Trained
-from allmlp.studies.copying.convergence import ARRIVED, fell_to, first_reached, plateau
+from allmlp.studies.copying.convergence import fell_to, plateau
 
 RECIPE = 1
 SHARES = {"to_90_steps": 0.9, "to_half_steps": 0.5, "to_10_steps": 0.1}

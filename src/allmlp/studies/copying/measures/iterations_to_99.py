@@ -7,8 +7,9 @@ samples". A run that never arrives is censored at its budget, not dropped.
 import pandas as pd
 
 from allmlp.columns import exact, numeric
+from allmlp.outcomes import ARRIVED, first_reached
 from allmlp.protocols import Trained
-from allmlp.studies.copying.convergence import ARRIVED, WITHIN, first_reached, largest_fall
+from allmlp.studies.copying.convergence import WITHIN, largest_fall
 
 RECIPE = 1
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from allmlp import outcomes
 from allmlp.models import REGISTRY
 from allmlp.protocols import Context
 from allmlp.run import Run
@@ -90,7 +91,7 @@ class StringSettings(StudySettings):
     long: LongStrings | None = None
     ablations: Ablations | None = None
     search: LearningRateSearch | None = Field(
-        default=None, description="a rate of its own for each model and length of the comparison, which ablations share"
+        default=None, description="a rate of its own for each model and length of the comparison, and for each ablation"
     )
     sweep: Sweep | None = None
     grid: Grid | None = None
@@ -122,7 +123,9 @@ class Training(NamedTuple):
     variant: str = "published"
 
     def run(self, settings: StringSettings, context: Context, seed: int, search: tuple[str, ...] = ()) -> Run:
-        """The training with one seed."""
+        """The training with one seed. A search by iterations to 99 % ends a run where it gets there."""
+        criterion = (settings.search and settings.search.criterion) or ""
+        until = outcomes.ARRIVED if self.part == "search" and criterion == outcomes.ITERATIONS else None
         length, sizes = self.string_length, {"d_model": self.d_model, "n_blocks": self.n_blocks}
         curves = OF_CURVES if self.part in CURVES_OF else OF_EVERY_STRING_RUN
         return Run(
@@ -144,16 +147,20 @@ class Training(NamedTuple):
             optimiser={**settings.optimiser.model_dump(), "learning_rate": self.learning_rate},
             steps=self.steps,
             seed=seed,
-            measures=SHARED if self.part == "search" else curves,
+            measures=(SHARED if until is None else (outcomes.FALLS, *SHARED)) if self.part == "search" else curves,
             search=search,
+            criterion=criterion if search else "",
+            until=until,
             **settings.machine(context.device),
         )
 
 
 def runs(settings: StringSettings, context: Context) -> list[Run]:
     """Every training on strings, the comparison's longest strings first."""
-    every = (_searches, _comparison, _ablations)
-    found = [run for of in every for run in of(settings, context)]
+    found = list(_searches(settings, context))
+    for training, seed in (*_comparison(settings), *_ablations(settings)):
+        search = tuple(run.id for run in _search(settings, context, training))
+        found.append(training.run(settings, context, seed, search))
     others = [*_long(settings), *_sweep(settings), *_grid(settings)]
     return found + [training.run(settings, context, seed) for training, seed in others]
 
@@ -165,39 +172,42 @@ def _training(settings: StringSettings, part: str, model: str, length: int, step
     return Training(part, f"{model}-string{length}", steps, model, length, *size, rate, own.hyperparameters)
 
 
-def _search(settings: StringSettings, context: Context, model: str, length: int) -> Iterator[Run]:
+def _search(settings: StringSettings, context: Context, training: Training) -> Iterator[Run]:
     """A run per seed of the search and learning rate; none where this scale does not search."""
     if search := settings.search:
-        training = _training(settings, "search", model, length, search.steps)
+        searching = training._replace(part="search", steps=search.steps)
         for seed, rate in search.settings():
-            of_rate = training._replace(name=f"{training.name}-rate{rate:g}", learning_rate=rate)
+            of_rate = searching._replace(name=f"{training.name}-rate{rate:g}", learning_rate=rate)
             yield of_rate.run(settings, context, seed)
 
 
 def _searches(settings: StringSettings, context: Context) -> Iterator[Run]:
     for length, model in product(settings.string_lengths, settings.models):
-        yield from _search(settings, context, model, length)
-
-
-def _comparison(settings: StringSettings, context: Context) -> Iterator[Run]:
-    for length, model in product(sorted(settings.string_lengths, reverse=True), settings.models):
-        search = tuple(run.id for run in _search(settings, context, model, length))
-        for seed in settings.seeds:
-            yield _training(settings, "comparison", model, length).run(settings, context, seed, search)
-
-
-def _ablations(settings: StringSettings, context: Context) -> Iterator[Run]:
-    if ablations := settings.ablations:
-        length = ablations.string_length
-        base = _training(settings, "ablation", "causal-rn", length)
-        search = tuple(run.id for run in _search(settings, context, "causal-rn", length))
-        for variant, seed in product(ablations.variants or settings.variants, ablations.seeds):
-            options = {**base.options, **settings.variants[variant]}
-            training = base._replace(name=f"causal-rn-{variant}-string{length}", options=options, variant=variant)
-            yield training.run(settings, context, seed, search)
+        yield from _search(settings, context, _training(settings, "comparison", model, length))
+    for training in _variants(settings):
+        yield from _search(settings, context, training)
 
 
 Trainings = Iterator[tuple[Training, int]]  # each with a seed
+
+
+def _comparison(settings: StringSettings) -> Trainings:
+    for length, model in product(sorted(settings.string_lengths, reverse=True), settings.models):
+        yield from ((_training(settings, "comparison", model, length), seed) for seed in settings.seeds)
+
+
+def _variants(settings: StringSettings) -> Iterator[Training]:
+    if ablations := settings.ablations:
+        length = ablations.string_length
+        base = _training(settings, "ablation", "causal-rn", length)
+        for variant in ablations.variants or settings.variants:
+            options = {**base.options, **settings.variants[variant]}
+            yield base._replace(name=f"causal-rn-{variant}-string{length}", options=options, variant=variant)
+
+
+def _ablations(settings: StringSettings) -> Trainings:
+    for training in _variants(settings):
+        yield from ((training, seed) for seed in (settings.ablations.seeds if settings.ablations else ()))
 
 
 def _long(settings: StringSettings) -> Trainings:

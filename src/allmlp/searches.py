@@ -1,0 +1,70 @@
+"""The choice among learning rates that a search has tried, by the quantity that a claim compares.
+
+Each rate has one number per seed, smaller is better, infinite for a diverged run. Rates whose paired difference from
+the best is not larger than its standard error tie with it. Of neighbouring rates that tie, the middle one is chosen,
+and none beside a rate at which a run diverged.
+
+>>> choose({1e-3: [5.0, 5.2, 5.1], 2e-3: [4.0, 4.1, 4.0], 4e-3: [4.1, 4.0, 4.1], 8e-3: [6.0, 6.3, 6.1]}).rate
+0.002
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+CRITERIA = {"held_out_nats": "nats per token", "iterations_to_99": "log2 of iterations"}  # name -> unit of its numbers
+
+
+class Choice(NamedTuple):
+    """The chosen rate; is it, or the best one, the lowest or the highest that was tried?"""
+
+    rate: float
+    edge: bool
+
+
+def choose(values: Mapping[float, Sequence[float]]) -> Choice:
+    """The rate for these values: rate -> a number per seed, the same seeds in the same order for each.
+
+    An edge: the best or the chosen rate is the lowest or the highest, so that a better one may lie outside. ValueError
+    without rates, or with unequal numbers of seeds.
+    """
+    rates = sorted(values)
+    if not rates or len({len(values[rate]) for rate in rates}) != 1:
+        raise ValueError(f"a search needs the same seeds at each rate, not {dict(values)}")
+    table = np.array([values[rate] for rate in rates], dtype=np.float64)
+    best = int(np.argmin(table.mean(axis=1)))
+    tied = _tied(table, best)
+    beside = [place for place in tied if not _diverges_beside(table, place)]
+    place = beside[(len(beside) - 1) // 2] if beside else _nearest(table, tied)
+    return Choice(rates[place], bool({place, best} & {0, len(rates) - 1}))
+
+
+def _tied(table: np.ndarray, best: int) -> list[int]:
+    """The rows around the best one that tie with it, without a gap. table: (rates, seeds)."""
+    first = last = best
+    while first > 0 and _ties(table[first - 1] - table[best]):
+        first -= 1
+    while last < len(table) - 1 and _ties(table[last + 1] - table[best]):
+        last += 1
+    return list(range(first, last + 1))
+
+
+def _ties(differences: np.ndarray) -> bool:
+    """Is the mean of paired differences at most its standard error? With one seed nothing but equality ties."""
+    if not np.isfinite(differences).all():
+        return False
+    n = len(differences)
+    error = float(differences.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+    return float(differences.mean()) <= error
+
+
+def _diverges_beside(table: np.ndarray, place: int) -> bool:
+    return not np.isfinite(table[max(0, place - 1) : place + 2]).all()
+
+
+def _nearest(table: np.ndarray, tied: Sequence[int]) -> int:
+    """The rate below the tie that is not beside a diverged one; the lowest of the tie where there is none."""
+    below = [place for place in range(tied[0]) if not _diverges_beside(table, place)]
+    return below[-1] if below else tied[0]
