@@ -75,6 +75,18 @@ Seeds = Annotated[
 ]
 
 
+def _are_models(value: Any) -> bool:
+    return _are_texts(value) or (
+        isinstance(value, dict) and all(re.fullmatch("[a-z]", str(key)) and _are_texts(of) for key, of in value.items())
+    )
+
+
+Models = Annotated[
+    list[str] | dict[str, list[str]],
+    _form("a list of models, such as [flat base, llama-4 base], or one for each letter of a part", _are_models),
+]
+
+
 class PartNeeds(Strict):
     """What a part needs where it differs from its claim."""
 
@@ -91,7 +103,11 @@ class Needs(Strict):
 
 
 class Claim(Strict):
-    """A claim with its rule. `test`: a function of the study's verdicts; null where no run measures the claim yet."""
+    """A claim with its rule. `test`: a function of the study's verdicts; null where no run measures the claim yet.
+
+    `compares`: the models whose runs a verdict compares, so that none rests on a learning rate at an edge of its
+    search. A model is given by words that are all among the labels of its runs. Empty: no verdict depends on a rate.
+    """
 
     id: Text
     claim: Text
@@ -108,6 +124,7 @@ class Claim(Strict):
     errata: Names
     effect: Effect | None = None
     runs: Names = Field(default=[])
+    compares: Models | None = None
     blind: bool = False
     seen: Text | None = None
 

@@ -90,6 +90,18 @@ def sweep(best_rate: float, best_heads: int) -> pd.DataFrame:
     return found.assign(run=[f"sweep{number}" for number in range(len(found))])
 
 
+def search(best_rate: float) -> pd.DataFrame:
+    """`falls` of a search for CausalRN's rate: the further a rate is from the best, the later 99 % comes."""
+    rows = [
+        ("causal-rn", seed, "search", rate, "published", 16, 100.0 + seed + 300 * abs(np.log2(rate / best_rate)))
+        for seed in SEEDS
+        for rate in (5e-4, 1e-3, 2e-3)
+    ]
+    names = ["model", "seed", "part", "learning_rate", "variant", "string_length", "iterations"]
+    found = pd.DataFrame(rows, columns=names).assign(reached=True, diverged=False, budget=2000)
+    return found.assign(run=[f"search{number}" for number in range(len(found))])
+
+
 def texts(ends: Collection[float], corpus: str = "stories-bytes", spread: float = 0.003) -> pd.DataFrame:
     """`text_curve` of the three models that end at these nats a byte, give or take `spread` of a seed's own."""
     parts = []
@@ -166,7 +178,7 @@ def maps(corpus: str = "digits") -> pd.DataFrame:
 def tables() -> dict[str, object]:
     """Every measurement that figures and tables are made from, and the paper's numbers."""
     losses = {"published": curves(100), "relu": curves(200), "no-post-norm": curves(110)}
-    fallen = [ablations(falls, losses), grid([0.5, -0.5]), grid([0.2], "comparison"), sweep(1e-3, 1)]
+    fallen = [ablations(falls, losses), grid([0.5, -0.5]), grid([0.2], "comparison"), sweep(1e-3, 1), search(1e-3)]
     of_text, of_images = ("text", "novels"), ("images", "photographs")
     text = both(lambda corpus: texts((1.2, 1.0, 1.1), corpus), "stories-bytes", "classics-bytes", of_text)
     ends = dict.fromkeys(OF_IMAGES, (0.3, 0.9))

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from allmlp import rules, studies
-from allmlp.report import claims, evidence, levels, needs, selection
+from allmlp.report import claims, evidence, levels, needs, rates, selection
 from allmlp.report.evidence import Evidence
 from allmlp.report.multiplicity import holm
 from allmlp.report.sets import Unit
@@ -54,7 +54,7 @@ def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     result = _finding(studies.verdict(study, claim["test"])(found))
     of_training = [measure for measure in claim["measures"] if found.trained(measure)]
     seeds = min(map(found.seeds_of, of_training or claim["measures"]))
-    result = needs.withhold(result, claim, found.scale, seeds)
+    result = rates.withhold(needs.withhold(result, claim, found.scale, seeds), claim, found)
     runs = sorted({run for measure in claim["measures"] for run in found.measured(measure)})
     older = any(one.older for measure in claim["measures"] for one in found.held(measure).values())
     younger = found.content.get("younger", {}).get(claim["id"])

@@ -11,7 +11,7 @@ from typing import Any
 from allmlp import measuring, recipes, rules, store, studies
 from allmlp.corpora import identity
 from allmlp.plan import Plan
-from allmlp.report import selection
+from allmlp.report import rates, selection
 from allmlp.report.ages import History
 from allmlp.report.evidence import Evidence
 from allmlp.report.selection import Content, Held, Packed
@@ -44,7 +44,7 @@ def _of_scale(study: str, runs: list[Run]) -> Packed:
     digests = {measure: stored[measure].digest(one.key for one in of.values()) for measure, of in held.items()}
     begun = _begun(runs, held)
     packed = selection.packed(runs, held if begun else {}, digests if begun else {}, begun)
-    return {**packed, "seeds": _seeds(runs)}
+    return {**packed, "seeds": _seeds(runs), **(rates.packed(runs) if begun else {})}
 
 
 def _seeds(runs: list[Run]) -> dict[str, dict[str, int]]:

@@ -10,6 +10,8 @@ Of each study at each scale, or recorded overlay, it holds
     lacking    measure -> runs that lack it, by their place in `runs`
     older      measure -> run -> the older run and recipe that are used in its place
     seeds      measure -> part of the study -> how many seeds are planned
+    searches   the searches of learning rates, see `allmlp.report.rates`
+    searched   runs with a rate that a search chose, by their place in `runs` -> the search, by its place
     younger    claim -> is its rule younger than the results that it judges?
     standing   claim or exhibit -> measure -> the runs of the last complete set, by their place in `runs`
     dropped    claim or exhibit -> runs of the last complete set that the plan no longer has

@@ -9,6 +9,7 @@ from allmlp.studies.rules import NotPlannedError, of_part
 from allmlp.studies.seeds import at_end
 
 PUBLISHED = "published"  # the variant of the published CausalRN
+SEARCH = "search"  # the part that searches learning rates
 
 
 def variants(rows: pd.DataFrame, *names: str) -> pd.DataFrame:

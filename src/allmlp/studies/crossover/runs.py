@@ -133,6 +133,7 @@ def _run(
         "column": cell.column,
         "family": cell.family,
         "model": cell.architecture,
+        **({"learning_rate": rate} if part == "search" else {}),
     }
     return Run(
         study="crossover",

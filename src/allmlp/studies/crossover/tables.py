@@ -9,6 +9,7 @@ from allmlp.report.exhibits import table
 from allmlp.report.statistics import t_interval
 from allmlp.studies.crossover import families
 from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, REFERENCE
+from allmlp.studies.rules import of_part
 from allmlp.studies.seeds import over_seeds
 
 
@@ -36,6 +37,26 @@ def costs(resources: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     sizes = ["task", "family", "model", "parameters", "flops_per_token", "kept_bytes_per_token"]
     spent = ["steps", "counted_flops", "learning_rate", "largest_rate"]
     return rows.rename(columns=names)[[*sizes, *spent, "training_tokens_per_s", "generation_tokens_per_s", "hardware"]]
+
+
+@table("Learning rates: what each search found", claims=["all-own-1", "all-own-2", "all-own-3"])
+def learning_rates(score: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
+    """Held-out loss (nats) at the end of the search's runs, on a seed that nothing else uses; none where every batch is
+    fresh: there the last tenth of the training losses decides. edge: the chosen rate is the lowest or the highest that
+    was tried, so a better one may lie outside.
+    """
+    keys, search = ["task", "column"], of_part(cost, "search")
+    chosen = score.drop_duplicates(keys).set_index(keys)["learning_rate_1"]
+    found = []
+    for names, rows in search.groupby(keys, sort=False):
+        rates = rows["learning_rate"].astype(float)
+        rate = float(chosen.get(names, np.nan))
+        losses = rows["validation_nats"].mask(rows["diverged"].astype(bool), np.inf).groupby(rates).mean()
+        cells = {f"at_{one:g}": loss for one, loss in losses.items()}
+        edge = "edge" if rate in (rates.min(), rates.max()) else ""
+        steps = int(rows["steps_done"].max())
+        found.append({**dict(zip(keys, names, strict=True)), "steps": steps, "chosen": rate, "at": edge, **cells})
+    return pd.DataFrame(found)
 
 
 @table("Retrieval by what learnt the stories")

@@ -1,0 +1,182 @@
+"""The learning rates behind a verdict: the choice of each search, its neighbours, and whether the grid went far enough.
+
+A claim names the models that it compares, part by part (`compares` of claims.yaml). A verdict that rests on a rate at
+an edge of its search is withheld: a better rate may lie outside, for one model and not for the other.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from allmlp import outcomes, searches, store
+from allmlp.report import needs
+from allmlp.report.evidence import Evidence
+from allmlp.report.statistics import NOT_TESTABLE
+from allmlp.run import Run
+
+COLUMNS = ("learning_rate", "learning_rate_1")  # of a measure: the rate that a run was trained with
+SEARCH = "search"  # the part of a study that searches
+WITHHELD = ("reproduced", "contradicted")
+MOST_SHOWN = 8  # searches in one sentence; of more, only those at an edge
+
+
+class Searched(NamedTuple):
+    """A search: its rates in rising order, the mean result at each (None: not measured), steps, seeds, the chosen rate
+    (None: not known), whether it is at an edge, and the unit of the results."""
+
+    rates: list[float]
+    results: list[float | None]
+    steps: int
+    seeds: int
+    chosen: float | None
+    edge: bool
+    unit: str
+
+    def text(self, model: str) -> str:
+        """`flat: 0.0043 (1.72; 1.75 at 0.0024, 1.74 at 0.0077)`, and the grid where the rate is at its edge."""
+        if self.chosen is None:
+            return f"{model}: not known"
+        place = self.rates.index(self.chosen)
+        beside = [n for n in (place - 1, place + 1) if 0 <= n < len(self.rates)]
+        around = ", ".join(f"{_said(self.results[n])} at {self.rates[n]:g}" for n in beside)
+        edge = f", at an edge of {self.rates[0]:g} to {self.rates[-1]:g}" if self.edge else ""
+        return f"{model}: {self.chosen:g} ({_said(self.results[place])}; {around}{edge})"
+
+
+def _said(value: float | None) -> str:
+    return "not measured" if value is None else "diverged" if math.isinf(value) else f"{value:.3g}"
+
+
+# --- from the plan and the store, for results/selected.json
+
+
+def packed(runs: Sequence[Run]) -> dict[str, Any]:
+    """`searches`, as lists, and `searched`: place of a run in `runs` -> place of its search."""
+    tuples = list(dict.fromkeys(run.search for run in runs if run.search))
+    place = {search: number for number, search in enumerate(tuples)}
+    searching: dict[tuple[str, ...], list[Run]] = {}
+    for run in runs:
+        if run.search:
+            searching.setdefault(run.search, []).append(run)
+    return {
+        "searches": [_short(_searched(searching[search])) for search in tuples],
+        "searched": {str(number): place[run.search] for number, run in enumerate(runs) if run.search},
+    }
+
+
+def _searched(runs: Sequence[Run]) -> Searched:
+    """The search that these runs share."""
+    run = runs[0]
+    values: dict[float, list[float | None]] = {}
+    for one in run.search:
+        relative = run.relatives[one]
+        rate = relative.optimiser["learning_rate"]
+        values.setdefault(rate, []).append(outcomes.of_search(relative, run.criterion))
+    rates = sorted(values)
+    known = {rate: [one for one in values[rate] if one is not None] for rate in rates}
+    complete = all(len(known[rate]) == len(values[rate]) for rate in rates)
+    results = [sum(known[rate]) / len(known[rate]) if known[rate] else None for rate in rates]
+    first = run.relatives[run.search[0]]
+    seeds = len({run.relatives[one].seed for one in run.search})
+    unit = searches.CRITERIA[run.criterion or "held_out_nats"]
+    if run.criterion and complete:
+        rate, edge = searches.choose(known)
+    else:
+        used = next((rate for one in runs if (rate := _trained_with(one)) is not None), None)
+        best = min(rates, key=lambda rate: (sum(known[rate]) / len(known[rate]), rate)) if complete else None
+        rate = used if used is not None else best
+        edge = rate in (rates[0], rates[-1])
+    return Searched(rates, results, first.steps, seeds, rate, edge, unit)
+
+
+def _trained_with(run: Run) -> float | None:
+    """The rate that one of a run's measurements names; None without one."""
+    for measure in run.measures:
+        stored, key = store.of(run.study, measure), (run.id, run.recipe(measure))
+        if key in stored.places:
+            rows = stored.rows(key)
+            for column in COLUMNS:
+                if column in rows.column_names and rows.num_rows:
+                    return float(rows[column][0].as_py())
+    return None
+
+
+def _short(searched: Searched) -> list[Any]:
+    results = [None if one is None else "inf" if math.isinf(one) else float(f"{one:.5g}") for one in searched.results]
+    return list(searched._replace(results=results))  # type: ignore[arg-type]
+
+
+# --- for a claim
+
+
+def of_study(found: Evidence) -> dict[str, Searched]:
+    """run -> its search, for the runs of a study at one scale."""
+    content, ids = found.content, list(found.content["runs"])
+    of = [
+        Searched(rates, [None if x is None else float(x) for x in results], *rest)
+        for rates, results, *rest in content.get("searches", ())
+    ]
+    return {ids[int(number)]: of[place] for number, place in content.get("searched", {}).items()}
+
+
+def behind(claim: Mapping[str, Any], found: Evidence) -> dict[str, dict[str, Searched]]:
+    """Letter of a part ("" for all) -> name of a model -> the search of its judged runs.
+
+    The name is the claim's own, with the labels in which several searches of one name differ.
+    """
+    searched, asked = of_study(found), claim.get("compares") or {}
+    by_part: dict[str, list[str]] = asked if isinstance(asked, dict) else {"": asked}
+    runs = dict.fromkeys(run for measure in claim["measures"] for run in found.measured(measure) if run in searched)
+    labels = {run: {k: str(v) for k, v in found.content["runs"][run]["labels"].items()} for run in runs}
+    return {
+        letter: {name: one for model in models for name, one in _of_model(model, labels, searched).items()}
+        for letter, models in by_part.items()
+    }
+
+
+def _of_model(
+    model: str, labels: Mapping[str, dict[str, str]], searched: Mapping[str, Searched]
+) -> dict[str, Searched]:
+    of = [run for run, words in labels.items() if set(model.split()) <= {*words.values()} - {SEARCH}]
+    of = list({id(searched[run]): run for run in of}.values())  # one run a search
+    differing = [key for key in (labels[of[0]] if of else ()) if len({labels[run].get(key) for run in of}) > 1]
+    words = {run: " ".join([model, *(labels[run].get(key, "") for key in differing)]) for run in of}
+    return {words[run]: searched[run] for run in of}
+
+
+def withhold(result: dict[str, Any], claim: Mapping[str, Any], found: Evidence) -> dict[str, Any]:
+    """A claim's entry with the rates behind each part in its text, undecided where one is at an edge of its search."""
+    of_parts = behind(claim, found)
+    if not any(of_parts.values()):
+        return result
+    rests = dict(result["rests"])
+    if not result["parts"]:
+        changed = _withheld(result, "", of_parts.get("", {}), rests)
+        return {**result, **changed, "rests": rests}
+    parts = [
+        {**part, **_withheld(part, part["name"], of_parts.get(needs.letter(part["name"]), of_parts.get("", {})), rests)}
+        for part in result["parts"]
+    ]
+    changed = [part["verdict"] for part in parts] != [part["verdict"] for part in result["parts"]]
+    return {**result, **(needs.of_parts(parts) if changed else {"parts": parts}), "rests": rests}
+
+
+def _withheld(of: dict[str, Any], name: str, searched: dict[str, Searched], rests: dict[str, Any]) -> dict[str, Any]:
+    """The changed fields of a part or of a claim without parts. Adds the reason to the guards of its `rests`."""
+    if not searched:
+        return {}
+    edges = {model: one for model, one in searched.items() if one.edge or one.chosen is None}
+    shown = searched if len(searched) <= MOST_SHOWN else edges
+    listed = "; ".join(one.text(model) for model, one in shown.items())
+    count = f"{len(searched)} searches, {len(edges)} at an edge" if len(searched) > MOST_SHOWN else ""
+    unit = next(iter(searched.values())).unit
+    rates = f"learning rates, with {unit} of their searches: {': '.join(filter(None, [count, listed]))}"
+    text = f"{of['text']}; {rates}"
+    if not edges or of["verdict"] == NOT_TESTABLE:
+        return {"text": text}
+    reason = f"the learning rate is at an edge of its search, or not known ({', '.join(edges)})"
+    if name in rests:
+        rests[name] = {**rests[name], "guards": [*rests[name]["guards"], reason]}
+    if of["verdict"] not in WITHHELD:
+        return {"text": text}
+    return {"verdict": "undecided", "text": f"{text}; not {of['verdict']}: {reason}"}

@@ -1,0 +1,123 @@
+"""The learning rates behind a verdict: found in the plan and the store, named in its text, and at no edge."""
+
+import math
+from typing import Any
+
+import pytest
+
+from allmlp import studies
+from allmlp.report import judge, rates, selection
+from allmlp.report.evidence import Evidence, by_overlay, by_scale
+from allmlp.report.rates import Searched
+
+GRID = [1e-3, 2e-3, 4e-3]
+INSIDE = Searched(GRID, [3.0, 2.0, 2.5], 100, 3, 2e-3, False, "nats per token")
+EDGE = INSIDE._replace(results=[3.0, 2.0, math.inf], chosen=4e-3, edge=True)
+
+
+def evidence(**searches: Searched) -> Evidence:
+    """Two runs of each model, `flat` and `llama-4`, with these searches, and one run of each search."""
+    models = [model for model in searches for _ in range(2)]
+    runs = {
+        f"{model}-{n}": {"labels": {"variant": model, "part": "training", "size": "base"}, "seed": n}
+        for n, model in enumerate(models)
+    }
+    runs |= {f"{model}-search": {"labels": {"variant": model, "part": "search"}, "seed": 9} for model in searches}
+    content = {
+        "runs": runs,
+        "planned": {"learning_curve": list(runs)},
+        "measurements": {"learning_curve": dict.fromkeys(runs)},
+        "searches": [list(one) for one in searches.values()],
+        "searched": {str(n): list(searches).index(model) for n, model in enumerate(models)},
+    }
+    return Evidence("mixers", "long", content)
+
+
+def claim(compares: Any) -> dict[str, Any]:
+    return {"measures": ["learning_curve"], "compares": compares}
+
+
+def entry(*verdicts: str) -> dict[str, Any]:
+    """An entry of claims.json with a part for each verdict, or, of one verdict, without parts."""
+    rests = {"of": [], "tolerated": 0, "refuting": 1, "guards": []}
+    if len(verdicts) == 1:
+        return {"verdict": verdicts[0], "text": "x", "parts": [], "rests": {"": rests}}
+    names = [f"({letter}) one" for letter, _ in zip("abc", verdicts, strict=False)]
+    parts = [
+        {"name": name, "verdict": verdict, "text": "x", "p": 0.01, "p_against": 0.9}
+        for name, verdict in zip(names, verdicts, strict=True)
+    ]
+    return {"verdict": "partly", "text": "y", "value": 1.0, "parts": parts, "rests": dict.fromkeys(names, rests)}
+
+
+def test_a_verdict_names_the_rates_that_it_rests_on() -> None:
+    found = rates.withhold(entry("reproduced"), claim(["flat base"]), evidence(flat=INSIDE))
+    assert found["verdict"] == "reproduced"
+    assert found["text"] == (
+        "x; learning rates, with nats per token of their searches: flat base: 0.002 (2; 3 at 0.001, 2.5 at 0.004)"
+    )
+
+
+@pytest.mark.parametrize("verdict", ["reproduced", "contradicted"])
+def test_a_verdict_on_a_rate_at_an_edge_is_withheld_and_says_so(verdict: str) -> None:
+    found = rates.withhold(entry(verdict), claim(["flat", "llama-4"]), evidence(flat=INSIDE, **{"llama-4": EDGE}))
+    assert found["verdict"] == "undecided"
+    reason = "the learning rate is at an edge of its search, or not known (llama-4)"
+    assert found["text"].endswith(
+        f"llama-4: 0.004 (diverged; 2 at 0.002, at an edge of 0.001 to 0.004); not {verdict}: {reason}"
+    )
+    assert found["rests"][""]["guards"] == [reason]
+
+
+def test_a_rate_that_nobody_knows_withholds_too() -> None:
+    unknown = INSIDE._replace(chosen=None)
+    assert rates.withhold(entry("reproduced"), claim(["flat"]), evidence(flat=unknown))["verdict"] == "undecided"
+
+
+def test_only_the_parts_that_compare_the_model_are_withheld() -> None:
+    both = evidence(flat=INSIDE, **{"llama-4": EDGE})
+    found = rates.withhold(entry("reproduced", "reproduced"), claim({"a": ["flat"], "b": ["llama-4"]}), both)
+    assert [part["verdict"] for part in found["parts"]] == ["reproduced", "undecided"]
+    assert found["verdict"] == "partly"
+    assert [bool(of["guards"]) for of in found["rests"].values()] == [False, True]
+
+
+def test_a_model_without_a_search_and_a_claim_that_compares_none_stay() -> None:
+    before = entry("reproduced")
+    assert rates.withhold(before, claim(["hybrid"]), evidence(flat=EDGE)) == before
+    assert rates.withhold(before, claim([]), evidence(flat=EDGE)) == before
+    assert rates.withhold(before, claim(None), evidence(flat=EDGE)) == before
+
+
+def test_several_searches_of_one_name_are_told_apart() -> None:
+    two = evidence(flat=INSIDE, **{"llama-4": EDGE})
+    assert set(rates.behind(claim(["training"]), two)[""]) == {"training flat", "training llama-4"}
+
+
+def every_evidence(study: str) -> list[Evidence]:
+    content = selection.read()
+    return [*by_scale(study, content).values(), *by_overlay(study, content).values()]
+
+
+@pytest.mark.parametrize("study", [study for study in studies.STUDIES if studies.has_runs(study)])
+def test_every_claim_on_searched_runs_says_which_models_it_compares(study: str, committed_results: None) -> None:
+    for found in every_evidence(study):
+        searched = rates.of_study(found)
+        for one in studies.ledger(study):
+            runs = {run for measure in one["measures"] for run in found.planned(measure)}
+            assert one.get("compares") is not None or not runs & searched.keys(), f"{one['id']} at {found.scale}"
+
+
+@pytest.mark.parametrize("study", [study for study in studies.STUDIES if studies.has_runs(study)])
+def test_no_committed_verdict_rests_on_an_edge_of_a_search(study: str, committed_results: None) -> None:
+    for found in every_evidence(study):
+        for one in studies.ledger(study):
+            try:
+                result = judge._at(one, found) if one["test"] and found.complete(one["measures"]) else None
+            except judge.NotPlannedError:
+                continue
+            behind = rates.behind(one, found) if result else {}
+            for part in (result or {}).get("parts", ()) or ([{**result, "name": ""}] if result else ()):
+                of = behind.get(rates.needs.letter(part["name"]), behind.get("", {}))
+                if any(search.edge or search.chosen is None for search in of.values()):
+                    assert part["verdict"] not in rates.WITHHELD, (one["id"], part["name"])
