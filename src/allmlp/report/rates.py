@@ -151,8 +151,7 @@ def withhold(result: dict[str, Any], claim: Mapping[str, Any], found: Evidence) 
         return result
     rests = dict(result["rests"])
     if not result["parts"]:
-        changed = _withheld(result, "", of_parts.get("", {}), rests)
-        return {**result, **changed, "rests": rests}
+        return {**result, **_withheld(result, "", of_parts.get("", {}), rests), "rests": rests}
     parts = [
         {**part, **_withheld(part, part["name"], of_parts.get(needs.letter(part["name"]), of_parts.get("", {})), rests)}
         for part in result["parts"]

@@ -53,9 +53,10 @@ def learning_rates(falls: pd.DataFrame) -> pd.DataFrame:
     search = of_part(falls, SEARCH)
     for (length, model, variant), rows in search.groupby(["string_length", "model", "variant"], sort=False):
         values = np.log2(rows["iterations"].clip(lower=1)).mask(rows["diverged"].astype(bool), np.inf)
-        of_rates = rows.assign(log2=values).sort_values("seed").groupby("learning_rate")
-        chosen = choose({float(rate): of_rate["log2"].tolist() for rate, of_rate in of_rates})
-        cells = {f"at_{rate:g}": _arrivals(of_rate) for rate, of_rate in of_rates}
+        rows = rows.assign(log2=values).sort_values("seed")
+        of_rates = {rate: rows[rows["learning_rate"].eq(rate)] for rate in sorted(rows["learning_rate"].unique())}
+        chosen = choose({rate: of_rate["log2"].tolist() for rate, of_rate in of_rates.items()})
+        cells = {f"at_{rate:g}": _arrivals(of_rate) for rate, of_rate in of_rates.items()}
         edge = "edge" if chosen.edge else ""
         setting = {"string_length": length, "model": model, "variant": variant, "budget": rows["budget"].max()}
         found.append({**setting, "chosen": chosen.rate, "at": edge, **cells})

@@ -128,13 +128,14 @@ def _run(
         if row.corpus
         else {}
     )
-    labels = {
+    labels: dict[str, str | int | float] = {
         "part": part,
         "column": cell.column,
         "family": cell.family,
         "model": cell.architecture,
-        **({"learning_rate": rate} if part == "search" else {}),
     }
+    if part == "search":
+        labels["learning_rate"] = rate
     return Run(
         study="crossover",
         name=name,
