@@ -3,33 +3,88 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from allmlp.studies.copying import convergence
-from allmlp.studies.copying.measures import exact_forms, falls, iterations_to_99, learning_curve, operations
+from allmlp.studies.copying.measures import exact_forms, falls, iterations_to_99, learning_curve, operations, rises
 from allmlp.studies.rules import NotPlannedError
 from tests import judging
 from tests.unit.known_copying import HEIGHT, STEPS, ablations, curves, fall, grid, sweep, trained
-
-
-def both(losses: dict[str, list[np.ndarray]]) -> dict[str, pd.DataFrame]:
-    return {"learning_curve": ablations(learning_curve, losses), "falls": ablations(falls, losses)}
 
 
 def judged(claim: str, tables: dict[str, pd.DataFrame]):
     return judging.judged(claim, models=["causal-rn", "transformer"], **tables)
 
 
-@pytest.mark.parametrize(("noise", "expected"), [(0.5, "reproduced"), (0.0, "contradicted")])
-def test_a_noisy_loss_without_the_norm_is_instability(noise, expected):
-    late = [loss + noise * np.random.default_rng(seed).random(STEPS) for seed, loss in enumerate(curves(100))]
-    assert judged("002-1", both({"published": curves(100), "no-post-norm": late})).verdict == expected
+def with_jump(loss: np.ndarray, nats: float = 1.0, steps: int = 3) -> np.ndarray:
+    """A loss that is learned, rises for a few steps and is low again."""
+    jumped = loss.copy()
+    jumped[350 : 350 + steps] += nats
+    return jumped
 
 
-def test_a_diverged_run_counts_as_unstable_with_the_plateau():
-    short = [loss[:150] for loss in curves(100)]
-    found = judged("002-1", both({"published": curves(100), "no-post-norm": short}))
-    assert found.verdict == "reproduced"
-    assert found.value == pytest.approx(HEIGHT, abs=0.2)
+def stability(published: list[np.ndarray], without: list[np.ndarray]):
+    return judged("002-1", {"rises": ablations(rises, {"published": published, "no-post-norm": without})})
+
+
+LEARNED = curves(100)
+UNFINISHED = [loss[:STEPS] + 0.02 for loss in LEARNED]  # never at 0.01 nats
+JUMPS = [with_jump(loss) for loss in LEARNED]
+STOPPED = [loss[:150] for loss in LEARNED]  # diverged
+
+
+@pytest.mark.parametrize(
+    ("published", "without", "expected"),
+    [
+        (LEARNED, JUMPS, "reproduced"),
+        (LEARNED, STOPPED, "reproduced"),  # a run that diverged is unstable
+        (JUMPS, LEARNED, "contradicted"),
+        (LEARNED, JUMPS[:4] + LEARNED[4:], "undecided"),  # 4 of 6, as a coin might fall
+        (JUMPS, JUMPS, "undecided"),
+        (LEARNED, [with_jump(loss, 0.4) for loss in LEARNED], "undecided"),  # noise; six seeds do not prove the absence
+        (LEARNED, JUMPS[:4] + UNFINISHED[4:], "undecided"),
+        (UNFINISHED, JUMPS, "undecided"),
+    ],
+)
+def test_stability_is_a_matter_of_jumps_after_learning(published, without, expected):
+    assert stability(published, without).verdict == expected
+
+
+def test_without_any_jump_in_many_seeds_the_norm_changes_nothing():
+    rows = ablations(rises, {"published": LEARNED, "no-post-norm": LEARNED})
+    many = pd.concat([rows.assign(seed=rows["seed"] + 6 * times) for times in range(3)], ignore_index=True)
+    assert judged("002-1", {"rises": many}).verdict == "contradicted"
+
+
+def test_seeds_that_never_learned_are_counted():
+    assert "2 of 6 seeds had a run that never learned" in stability(LEARNED, JUMPS[:4] + UNFINISHED[4:]).text
+
+
+def test_a_jump_between_the_rows_that_a_curve_keeps_is_found():
+    loss = np.append(fall(150), np.full(6000, 1e-4))
+    thinned = learning_curve.measure(trained(loss, len(loss)))
+    lost = next(step for step in range(2000, 6000) if step not in set(thinned["step"]))
+    loss[lost] = 2.0
+    row = rises.measure(trained(loss, len(loss))).iloc[0]
+    assert learning_curve.measure(trained(loss, len(loss)))["loss_nats"].iloc[1000:].max() < 0.01
+    assert (row["rise_nats"], row["rise_step"]) == (pytest.approx(2.0, abs=1e-3), lost)
+    assert row["learned"]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.sampled_from([0.001, 0.005, 0.02, 0.7, 3.0, float("nan")]), min_size=1, max_size=30))
+def test_the_largest_rise_is_the_largest_of_all_pairs_after_learning(losses):
+    loss = np.array(losses)
+    found = convergence.largest_rise(np.arange(len(loss)), loss)
+    learned = next((step for step, value in enumerate(losses) if value <= convergence.LEARNED_NATS), None)
+    if learned is None:
+        assert found is None
+        return
+    pairs = [b - a for first, a in enumerate(losses[learned:]) for b in losses[learned + first :]]
+    assert found.learned == learned
+    assert found.nats == pytest.approx(np.nanmax(pairs))
+    assert loss[found.step] - np.nanmin(loss[learned : found.step + 1]) == pytest.approx(found.nats)
 
 
 @pytest.mark.parametrize(("width", "expected"), [(180.0, "reproduced"), (20.0, "contradicted")])

@@ -46,3 +46,16 @@ def test_without_a_search_every_rate_is_the_studys():
 def test_a_searched_seed_that_is_evaluated_is_refused():
     with pytest.raises(ValidationError, match="one of the evaluated seeds"):
         strings.StringSettings(**{**SETTINGS, "search": {**SETTINGS["search"], "seeds": [2]}})
+
+
+def test_jumps_are_counted_in_the_runs_without_the_norm_and_in_those_that_they_are_compared_with():
+    variants = {**SETTINGS["variants"], strings.STABILITY: {"post_norm": False}}
+    runs = strings.runs(strings.StringSettings(**{**SETTINGS, "variants": variants}), SimpleNamespace(device="cpu"))
+    told = ("part", "model", "variant", "string_length")
+    measured = {(*(run.labels[name] for name in told), run.seed) for run in runs if "rises" in run.measures}
+    assert measured == {
+        ("comparison", "causal-rn", "published", 4, 1),
+        ("ablation", "causal-rn", strings.STABILITY, 4, 1),
+    }
+    without = strings.runs(strings.StringSettings(**SETTINGS), SimpleNamespace(device="cpu"))
+    assert not any("rises" in run.measures for run in without)

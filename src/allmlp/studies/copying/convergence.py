@@ -1,4 +1,5 @@
-"""When a learning curve of the copying study reaches 99 % accuracy, and how steeply it falls (002-2, 002-4, 002-5).
+"""When a learning curve of the copying study reaches 99 % accuracy, how steeply it falls, how far it rises again
+(002-1, 002-2, 002-4, 002-5).
 
 Curves are arrays (n,) over logged steps that rise, losses in nats. The plateau is the loss of a model that only knows
 which tokens are letters; a curve "falls to a share" at the first step where the median of its last five losses is below
@@ -14,11 +15,20 @@ from numpy.typing import NDArray
 WITHIN = 25  # iterations in which a phase change happens
 LETTERS = 26
 SMOOTHED = 5  # logged losses in a median
+LEARNED_NATS = 0.01  # strings are copied without an error; the loss is on its way to 1e-4
 
 
 class Fall(NamedTuple):
     """The largest fall of a loss: by how much (nats), from which step on."""
 
+    nats: float
+    step: int
+
+
+class Rise(NamedTuple):
+    """The largest rise of a loss once it is learned: when that was, by how much (nats), and the step of the peak."""
+
+    learned: int
     nats: float
     step: int
 
@@ -39,6 +49,22 @@ def largest_fall(steps: NDArray, loss: NDArray, within: int = WITHIN) -> Fall:
         if fall > best.nats:
             best = Fall(fall, int(steps[row]))
     return best
+
+
+def largest_rise(steps: NDArray, loss: NDArray, level: float = LEARNED_NATS) -> Rise | None:
+    """The largest loss[t] - min(loss[.. t]) from the first loss of at most `level` nats on (002-1).
+
+    None for a loss that never gets there. Losses that are not finite are left out. Raises ValueError as `_checked`.
+    """
+    steps, loss = _checked(steps, loss)
+    steps, loss = steps[np.isfinite(loss)], loss[np.isfinite(loss)]
+    learned = np.flatnonzero(loss <= level)
+    if not len(learned):
+        return None
+    steps, loss = steps[learned[0] :], loss[learned[0] :]
+    rises = loss - np.minimum.accumulate(loss)
+    peak = int(rises.argmax())
+    return Rise(int(steps[0]), float(rises[peak]), int(steps[peak]))
 
 
 def plateau(string_length: int) -> float:

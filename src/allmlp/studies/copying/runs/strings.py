@@ -26,7 +26,11 @@ from allmlp.studies.settings import (
 VOCABULARY = 29  # BOS, SEP, EOS and 26 letters (002), as in the task (tested)
 OF_EVERY_STRING_RUN = ("falls", *SHARED)
 CURVES_OF = ("comparison", "long", "ablation")
+OF_PART = {"search": SHARED, "stability": ("rises", *SHARED)}
 OF_CURVES = ("greedy_decoding", "iterations_to_99", "learning_curve", *OF_EVERY_STRING_RUN)
+
+
+STABILITY = "no-post-norm"  # the ablation whose jumps 002-1 compares with those of the published CausalRN
 
 
 class Model(Strict):
@@ -52,6 +56,13 @@ class Ablations(Strict):
 
     string_length: Count
     variants: list[str] | None = Field(default=None, description="names of `variants`; null: all of them")
+    seeds: Seeds
+
+
+class Stability(Strict):
+    """Further seeds of the published CausalRN and of the one without the norm after the reduction, at the ablations'
+    string length: whether a training jumps is one bit a seed (002-1)."""
+
     seeds: Seeds
 
 
@@ -90,6 +101,7 @@ class StringSettings(StudySettings):
     variants: dict[str, dict[str, Any]] = Field(default={})
     long: LongStrings | None = None
     ablations: Ablations | None = None
+    stability: Stability | None = None
     search: LearningRateSearch | None = Field(
         default=None, description="a rate of its own for each model and length of the comparison, and for each ablation"
     )
@@ -103,8 +115,11 @@ class StringSettings(StudySettings):
         for part in (self.sweep, self.grid):
             if part:
                 refuse_unknown_names("architecture", part.models, REGISTRY)
+        further = self.stability.seeds if self.stability else []
         if self.search:
-            refuse_searched_seeds(self.search.seeds, self.seeds, "search.seeds")
+            refuse_searched_seeds(self.search.seeds, [*self.seeds, *further], "search.seeds")
+        if further and (not self.ablations or set(further) & {*self.seeds, *self.ablations.seeds}):
+            raise ValueError("stability: needs `ablations`, and seeds besides theirs and the comparison's")
         return self
 
 
@@ -127,7 +142,13 @@ class Training(NamedTuple):
         criterion = (settings.search and settings.search.criterion) or ""
         until = outcomes.ARRIVED if self.part == "search" and criterion == outcomes.ITERATIONS else None
         length, sizes = self.string_length, {"d_model": self.d_model, "n_blocks": self.n_blocks}
-        curves = OF_CURVES if self.part in CURVES_OF else OF_EVERY_STRING_RUN
+        measures = OF_CURVES if self.part in CURVES_OF else OF_EVERY_STRING_RUN
+        if self.part in OF_PART:
+            measures = OF_PART[self.part]
+        elif self._compares_stability(settings, seed):
+            measures = (*measures, "rises")
+        if until is not None:
+            measures = (outcomes.FALLS, *measures)
         return Run(
             study="copying",
             name=self.name,
@@ -147,18 +168,27 @@ class Training(NamedTuple):
             optimiser={**settings.optimiser.model_dump(), "learning_rate": self.learning_rate},
             steps=self.steps,
             seed=seed,
-            measures=(SHARED if until is None else (outcomes.FALLS, *SHARED)) if self.part == "search" else curves,
+            measures=measures,
             search=search,
             criterion=criterion if search else "",
             until=until,
             **settings.machine(context.device),
         )
 
+    def _compares_stability(self, settings: StringSettings, seed: int) -> bool:
+        """Is it a run without the norm after the reduction, or the published CausalRN beside one?"""
+        ablations = settings.ablations
+        if ablations is None or STABILITY not in (ablations.variants or settings.variants):
+            return False
+        beside = self.part == "comparison" and self.model == "causal-rn"
+        beside = beside and self.string_length == ablations.string_length and seed in ablations.seeds
+        return beside or (self.part == "ablation" and self.variant == STABILITY)
+
 
 def runs(settings: StringSettings, context: Context) -> list[Run]:
     """Every training on strings, the comparison's longest strings first."""
     found = list(_searches(settings, context))
-    for training, seed in (*_comparison(settings), *_ablations(settings)):
+    for training, seed in (*_comparison(settings), *_ablations(settings), *_stability(settings)):
         search = tuple(run.id for run in _search(settings, context, training))
         found.append(training.run(settings, context, seed, search))
     others = [*_long(settings), *_sweep(settings), *_grid(settings)]
@@ -208,6 +238,14 @@ def _variants(settings: StringSettings) -> Iterator[Training]:
 def _ablations(settings: StringSettings) -> Trainings:
     for training in _variants(settings):
         yield from ((training, seed) for seed in (settings.ablations.seeds if settings.ablations else ()))
+
+
+def _stability(settings: StringSettings) -> Trainings:
+    if settings.stability and settings.ablations:
+        published = _training(settings, "comparison", "causal-rn", settings.ablations.string_length)
+        compared = [published, *(one for one in _variants(settings) if one.variant == STABILITY)]
+        for training, seed in product(compared, settings.stability.seeds):
+            yield training._replace(part="stability"), seed
 
 
 def _long(settings: StringSettings) -> Trainings:

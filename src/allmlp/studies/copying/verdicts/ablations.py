@@ -1,27 +1,42 @@
 """The effect of each part of CausalRN, with one changed at a time (002-1, -2, -3). The unit is the seed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
 from allmlp.protocols import Evidence
+from allmlp.report.deciding import FEWEST_SEEDS, Rule
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, better
-from allmlp.studies.copying import convergence
+from allmlp.report.statistics import Finding, better, judged, share_above, share_below, share_interval
 from allmlp.studies.copying.parts import PUBLISHED, variants
 from allmlp.studies.copying.parts import sharpness as sharpness_of
 from allmlp.studies.rules import withheld
 
 
 def stability(evidence: Evidence) -> Finding:
-    """002-1: is training without the post-reduction norm less stable?"""
-    rows = variants(evidence.table("learning_curve"), "no-post-norm")
-    runs = variants(evidence.table("falls"), "no-post-norm").set_index(["seed", "variant"])
-    height = convergence.plateau(int(rows["string_length"].iloc[0]))
-    differences = []
-    for seed, diverged in runs["diverged"].astype(bool).groupby("seed"):
-        curves = rows[rows["seed"] == seed].pivot(index="step", columns="variant", values="loss_nats")
-        differences.append(_difference_of_instability(curves, diverged.droplevel("seed"), height))
-    return better(differences, evidence.margin["instability_nats"], unit="nats")
+    """002-1: does the loss jump up again without the post-reduction norm, where it does not with it?"""
+    every, margin = evidence.table("rises"), evidence.margin
+    rows = pd.concat([variants(every, "no-post-norm"), every[every["part"].eq("stability")]], ignore_index=True)
+    diverged, rise = (_by_variant(rows, name) for name in ("diverged", "rise_nats"))
+    ended = _by_variant(rows, "learned") | diverged
+    pairs = ended.all(axis=1)
+    jumps = ((rise > margin["jump_nats"]) | diverged)[pairs]
+    without, with_norm, n = jumps["no-post-norm"], jumps[PUBLISHED], int(pairs.sum())
+    alone = int((without & ~with_norm).sum())
+    counts = (
+        f"the loss jumps up again in {int(without.sum())} of {n} seeds without the norm, in {int(with_norm.sum())} with"
+        f" it, in {alone} without it alone; {len(pairs) - n} of {len(pairs)} seeds had a run that never learned to copy"
+    )
+    differ, limit = with_norm[without != with_norm].to_numpy(dtype=float), 0.5
+    others, interval = int(differ.sum()), share_interval(alone, n)
+    text = f"{counts}; 95 % interval of that share {interval.low:.3g} to {interval.high:.3g}"
+    p, p_against = (share(others, len(differ), limit) for share in (share_below, share_above))
+    finding = judged(Rule("few", limit, limit), differ, interval, "share of seeds", text, p, p_against)
+    if finding.verdict == "undecided" and n >= FEWEST_SEEDS and interval.high < margin["prevented_share_1"]:
+        p_against = share_below(alone, n, margin["prevented_share_1"])
+        return replace(finding, verdict="contradicted", p_against=p_against)
+    return finding
 
 
 def phase_change(evidence: Evidence) -> Finding:
@@ -71,20 +86,3 @@ def _unless_to_come(finding: Finding, rows: pd.DataFrame, over: pd.Series) -> Fi
 
 def _by_variant(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     return rows.pivot(index="seed", columns="variant", values=column)
-
-
-def _difference_of_instability(curves: pd.DataFrame, diverged: pd.Series, height: float) -> float:
-    """Mean change of the loss from step to step without the norm, minus with it, once either is below half the plateau.
-
-    curves: (steps, variants). A run that diverged counts with the plateau; NaN where neither fell.
-    """
-    steps = curves.index.to_numpy()
-    fell = [
-        convergence.fell_to(steps[: curve.count()], curve.dropna().to_numpy(), height / 2)
-        for _, curve in curves.items()
-    ]
-    begins = min((step for step in fell if step is not None), default=None)
-    if begins is None:
-        return float("nan")
-    changes = curves.loc[begins:].diff().abs().mean().reindex(diverged.index).mask(diverged, height)
-    return float(changes["no-post-norm"] - changes[PUBLISHED])
