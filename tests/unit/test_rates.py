@@ -3,12 +3,15 @@
 import math
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from allmlp import studies
 from allmlp.report import judge, rates, selection
 from allmlp.report.evidence import Evidence, by_overlay, by_scale
 from allmlp.report.rates import Searched
+from allmlp.report.sets import Unit
 
 GRID = [1e-3, 2e-3, 4e-3]
 INSIDE = Searched(GRID, [3.0, 2.0, 2.5], 100, 3, 2e-3, False, "nats per token")
@@ -121,3 +124,22 @@ def test_no_committed_verdict_rests_on_an_edge_of_a_search(study: str, committed
                 of = behind.get(rates.needs.letter(part["name"]), behind.get("", {}))
                 if any(search.edge or search.chosen is None for search in of.values()):
                     assert part["verdict"] not in rates.WITHHELD, (one["id"], part["name"])
+
+
+def arrivals(scale: str) -> pd.DataFrame:
+    """The comparison of study 002 at a scale, one row per run: does it reach 99 %, and in how many iterations?"""
+    found = by_scale("copying", selection.read())[scale].whole_set(Unit(("iterations_to_99",), ("comparison",)))
+    columns = ["model", "string_length", "reached", "iterations", "budget"]
+    return found.table("iterations_to_99")[columns] if found else pd.DataFrame(columns=columns)
+
+
+def test_no_searched_rate_does_worse_than_the_study_s_own(committed_results: None) -> None:
+    searched, own = (arrivals(scale).set_index(["model", "string_length"]) for scale in ("long", "workstation"))
+    if not (shared := set(searched.index) & set(own.index)):
+        pytest.skip("the runs of study 002 at long are not all measured")
+    for setting in shared:
+        tuned, untuned = searched.loc[[setting]], own.loc[[setting]]
+        assert tuned["reached"].mean() >= untuned["reached"].mean(), setting
+        common = min(tuned["budget"].min(), untuned["budget"].min())  # a longer budget censors later
+        first, second = (np.log2(of["iterations"].clip(1, common).astype(float)) for of in (tuned, untuned))
+        assert first.mean() <= second.mean() + 2 * math.hypot(first.sem(), second.sem()), setting

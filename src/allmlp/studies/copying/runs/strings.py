@@ -142,7 +142,7 @@ class Training(NamedTuple):
         criterion = (settings.search and settings.search.criterion) or ""
         until = outcomes.ARRIVED if self.part == "search" and criterion == outcomes.ITERATIONS else None
         length, sizes = self.string_length, {"d_model": self.d_model, "n_blocks": self.n_blocks}
-        measures = OF_CURVES if self.part in CURVES_OF else OF_EVERY_STRING_RUN
+        measures: tuple[str, ...] = OF_CURVES if self.part in CURVES_OF else OF_EVERY_STRING_RUN
         if self.part in OF_PART:
             measures = OF_PART[self.part]
         elif self._compares_stability(settings, seed):
