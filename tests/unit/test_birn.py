@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from allmlp import models
+from allmlp import models, params
 from allmlp.errors import UserError
 from allmlp.models.attention import SoftmaxAttention
 from allmlp.models.birn import BidirectionalRelation, LinearBidirectionalRelation, linear_relation_sum, relation_sum
@@ -190,6 +190,27 @@ def test_initial_weights():
         std = {"wpe.weight": 1.0, "cls": 1.0, "embedding.weight": 12**-0.5}.get(key, 0.02)
         std /= 2 if key.endswith(".out.weight") else 1
         assert weight.std().item() == pytest.approx(std, rel=0.3 if key == "cls" else 0.06), key
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_the_published_map_of_patches_has_no_bias_and_small_weights(name):
+    torch.manual_seed(0)
+    wide = {**SIZE, "features": 12, "d_model": 96}
+    model = models.build(name, **wide, embedding_bias=False, embedding_std=0.02)
+    assert model.embedding.bias is None
+    assert model.embedding.weight.std().item() == pytest.approx(0.02, rel=0.1)
+    assert model.wpe.weight.std().item() == pytest.approx(1, rel=0.1)
+
+
+def test_every_image_run_of_002_embeds_patches_as_published():
+    given = [of for (study, _), of in params.read().settings.items() if study == "copying"]
+    images = [part for of in given for part in (of.images, of.photographs) if part]
+    assert images
+    for part in images:
+        for name in CLASSIFIERS:
+            if name in part.models:
+                asked = part.models[name].hyperparameters
+                assert (asked["embedding_bias"], asked["embedding_std"]) == (False, 0.02)
 
 
 def test_patches_of_another_size_are_refused():

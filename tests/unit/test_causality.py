@@ -15,7 +15,12 @@ ABLATIONS = [
     for pre_norm in ("exact", "approximate", "none")
     for post_norm in (True, False)
 ]
-VARIANTS = {**audit.VARIANTS, "causal-rn": ABLATIONS}
+GELUS = {"n_heads": 1, "parallel": 2, "parallel_activation": "gelu"}
+VARIANTS = {
+    **audit.VARIANTS,
+    "causal-rn": ABLATIONS,
+    "masked-mixer": [*audit.VARIANTS["masked-mixer"], GELUS],
+}
 CASES = [(name, options) for name in CAUSAL for options in [{}, *VARIANTS.get(name, [])]]
 
 

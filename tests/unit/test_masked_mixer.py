@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -25,6 +26,8 @@ VARIANTS = [
     {"parallel": 2},
     {"n_heads": 2},
     {"n_heads": 3, "kernel": 2, "parallel": 2},
+    {"parallel": 2, "parallel_activation": "gelu"},
+    {"n_heads": 2, "kernel": 3, "parallel": 3, "parallel_activation": "gelu", "bias": False},
     {"flat": False},
     {"expansion": 2.0},
     {"expansion": 0.5, "n_heads": 2, "kernel": 3},
@@ -54,8 +57,11 @@ def inputs(*shape, seed=0, dtype=torch.float64):
     return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
-def as_published(mixer, x_BTD):
-    """The same as Conv1d over tokens with its weight times a mask, a head and a parallel set at a time (001)."""
+def as_published(mixer, x_BTD, gelu=False):
+    """The same as Conv1d over tokens with its weight times a mask, a head and a parallel set at a time (001).
+
+    gelu: of each parallel set before their sum.
+    """
     hidden_BTD = mixer.heads(x_BTD)
     joined = []
     for h, x in enumerate(hidden_BTD.chunk(mixer.n_heads, dim=-1)):
@@ -67,7 +73,8 @@ def as_published(mixer, x_BTD):
                 if mixer.causal:
                     mask *= torch.ones(weight_TSK.shape[:2], dtype=x.dtype).tril()[..., None]
                 bias = None if layer.bias is None else layer.bias[p, h]
-                made.append(F.conv1d(x, weight_TSK * mask, bias, padding="same"))
+                y = F.conv1d(x, weight_TSK * mask, bias, padding="same")
+                made.append(F.gelu(y) if gelu else y)
             x = sum(made)
             x = F.gelu(x) if i + 1 < len(mixer.layers) else x
         joined.append(x)
@@ -96,9 +103,22 @@ def test_the_papers_worked_example():
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
 def test_outputs_and_gradients_are_the_published_forms(options, causal, either_form):
     mixer, x = build(options, causal), inputs(3, CONTEXT, WIDTH)
-    torch.testing.assert_close(mixer(x), as_published(mixer, x), rtol=1e-12, atol=1e-12)
-    ours, theirs = gradients(mixer, mixer, x), gradients(mixer, lambda x: as_published(mixer, x), x)
+    published = partial(as_published, mixer, gelu="parallel_activation" in options)
+    torch.testing.assert_close(mixer(x), published(x), rtol=1e-12, atol=1e-12)
+    ours, theirs = gradients(mixer, mixer, x), gradients(mixer, published, x)
     torch.testing.assert_close(ours, theirs, rtol=1e-11, atol=1e-11)
+
+
+def test_two_linear_triangles_are_one_and_two_with_a_gelu_are_not():
+    """E001-18: a linear sum computes what its summed matrix does; a GELU of a sum is not the sum of GELUs."""
+    one, x = build({}), inputs(3, CONTEXT, WIDTH)
+    for activation, equal in (("none", True), ("gelu", False)):
+        two = build({"parallel": 2, "parallel_activation": activation})
+        with torch.no_grad():
+            for of_one, of_two in zip(one.parameters(), two.parameters(), strict=True):
+                of_one.copy_(of_two.sum(0, keepdim=True))
+        y = one(x) if activation == "none" else F.gelu(one(x))
+        assert torch.allclose(two(x), y, rtol=1e-12, atol=1e-12) is equal
 
 
 @every_variant
@@ -306,6 +326,7 @@ def test_flat_mixers_have_the_weights_that_the_inventory_counts(d_model, count):
         ({}, 20 * 20 + 20),
         ({"kernel": 4}, 4 * 20 * 20 + 20),
         ({"parallel": 4}, 4 * (20 * 20 + 20)),
+        ({"parallel": 4, "parallel_activation": "gelu"}, 4 * (20 * 20 + 20)),
         ({"expansion": 2.0}, 2 * 40 * 20 + 40 + 20),
         ({"n_heads": 2}, 2 * (20 * 20 + 20) + 2 * (8 * 8 + 8)),
     ],
@@ -385,6 +406,8 @@ def test_a_model_that_sees_all_tokens_cannot_generate():
         ({"expansion": 0.01}, "leaves no hidden token"),
         ({"expansion": 2.0, "flat": True}, "a flat mixer has none"),
         ({"expansion": 2.0, "parallel": 2}, "side by side or in a row"),
+        ({"parallel_activation": "gelu"}, "needs parallel triangles: give `parallel` too"),
+        ({"parallel": 2, "parallel_activation": "sine"}, "'sine': it must be one of none, gelu"),
         ({"kernel": 0}, "kernel=0: it must be a whole number above 0"),
         ({"n_heads": 3}, "d_model=8 does not divide among n_heads=3"),
         ({"positions": "all"}, "positions='all': it must be one of none, first, every"),

@@ -107,12 +107,19 @@ def test_a_part_whose_runs_are_not_comparable_leaves_the_others():
                                curve("llama-4", 2.0, seconds=0.02, **decaying)))  # fmt: skip
 
 
-def test_parallel_convolutions():
+def test_parallel_convolutions_by_both_readings():
     slower = {"seconds": 0.012}  # a quarter of a doubling: 0.026 nats
-    rows = table(curve("flat", 2.0), curve("parallel-2", 1.97, **slower), curve("parallel-4", 1.98, seconds=0.015))
-    assert parts("001-10", rows) == ["reproduced", "reproduced", "reproduced"]
-    rows = table(curve("flat", 2.0), curve("parallel-2", 2.1), curve("parallel-4", 1.9))
-    assert parts("001-10", rows) == ["contradicted", "contradicted", "contradicted"]
+    flat, slowest = curve("flat", 2.0), {"seconds": 0.015}
+    linear = curve("parallel-2", 1.97, **slower), curve("parallel-4", 1.98, **slowest)
+    published = curve("parallel-2-gelu", 1.97, **slower), curve("parallel-4-gelu", 1.98, **slowest)
+    assert parts("001-10", table(flat, *linear, *published)) == ["reproduced"] * 6
+    published = curve("parallel-2-gelu", 2.1), curve("parallel-4-gelu", 1.9)
+    assert parts("001-10", table(flat, *linear, *published)) == ["reproduced"] * 3 + ["contradicted"] * 3
+    without = judged("001-10", table(flat, *linear)).parts
+    assert [part.verdict for part in without] == ["reproduced"] * 3 + ["undecided"] * 3
+    assert all("not judged: needs parallel-2-gelu" in part.text for part in without[3:])
+    with pytest.raises(NotPlannedError):
+        judged("001-10", table(flat, *published))
 
 
 def test_positions():

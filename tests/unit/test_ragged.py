@@ -19,6 +19,7 @@ READING_TOKENS = [
     if models.load(name).predicts == "all" and "features" not in models.hyperparameters(name)
 ]
 CASES = [(name, options) for name in READING_TOKENS for options in [{}, *audit.VARIANTS.get(name, [])]]
+CASES += [("masked-mixer", {"n_heads": 2, "parallel": 2, "parallel_activation": "gelu"})]
 PADDED = [name for name in READING_TOKENS if "pad" in models.hyperparameters(name)]
 
 B, T = 4, 12

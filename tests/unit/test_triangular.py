@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from allmlp import models
+from allmlp import models, params
 from allmlp.errors import UserError
 from allmlp.models.triangular import FORMS, MASKS, TriangularMixing, averaging_mask
 
@@ -129,6 +129,22 @@ def test_where_the_width_is_a_multiple_of_the_context_a_reshape_mixes_no_tokens(
     assert differs.tolist() == [t == 2 for t in range(6)]
 
 
+@pytest.mark.parametrize(("options", "slope"), [({}, 0.01), ({"negative_slope": 0.07}, 0.07)])
+def test_a_leaky_relu_has_the_slope_that_it_is_given(options, slope):
+    model = tiny(activation="leaky-relu", **options)
+    x = torch.tensor([-3.0, 2.0], dtype=torch.float64)
+    assert model.blocks[0].activation(x).tolist() == pytest.approx([-3 * slope, 2])
+
+
+def test_every_scale_trains_leaky_relus_of_the_published_slope():
+    given = [of for (study, _), of in params.read().settings.items() if study == "triangular"]
+    leaky = [
+        v.hyperparameters for of in given for v in of.variants.values() if "leaky-relu" in v.hyperparameters.values()
+    ]
+    assert leaky
+    assert {one["negative_slope"] for one in leaky} == {0.07}
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -137,6 +153,7 @@ def test_where_the_width_is_a_multiple_of_the_context_a_reshape_mixes_no_tokens(
         ({"layers": 0}, "layers=0: it must be a whole number above 0"),
         ({"discount": 1.5}, "discount=1.5: it must be above 0 and at most 1"),
         ({"mask": "plain", "discount": 0.9}, "discount=0.9 has no effect on mask='plain'"),
+        ({"activation": "gelu", "negative_slope": 0.07}, "negative_slope=0.07 has no effect on activation='gelu'"),
         ({"activation": "tanhh"}, "activation='tanhh': it must be one of sine, gelu, relu, leaky-relu"),
     ],
 )

@@ -20,6 +20,7 @@ from allmlp.models.triangles import token_product
 
 SEEDS, ROWS = 3, 2
 CASES = [(name, options) for name in models.REGISTRY for options in [{}, *VARIANTS.get(name, [])]]
+CASES += [("masked-mixer", {"n_heads": 2, "parallel": 2, "parallel_activation": "gelu"})]
 NAMES = [" ".join([name, *map("{}={}".format, options, options.values())]) for name, options in CASES]
 every_architecture = pytest.mark.parametrize(("name", "options"), CASES, ids=NAMES)
 DROPPING = [name for name in models.REGISTRY if "dropout" in models.hyperparameters(name)]

@@ -47,10 +47,17 @@ class BiRN(PatchClassifier):
     family: ClassVar[str] = "all-MLP"
     MIXER: ClassVar[type[BidirectionalRelation]] = BidirectionalRelation
 
-    def __init__(self, d_relation: int | None = None, eps: float = 1e-5, **sizes: Unpack[PatchSizes]) -> None:
+    def __init__(
+        self,
+        d_relation: int | None = None,
+        eps: float = 1e-5,
+        embedding_bias: bool = True,
+        embedding_std: float | None = None,
+        **sizes: Unpack[PatchSizes],
+    ) -> None:
         check_eps(eps)
-        mixer = partial(type(self).MIXER, d_relation=d_relation, eps=eps)
-        super().__init__(mixer=mixer, norm=partial(PlainNorm, eps), **sizes)
+        mixer, norm = partial(type(self).MIXER, d_relation=d_relation, eps=eps), partial(PlainNorm, eps)
+        super().__init__(mixer=mixer, norm=norm, embedding_bias=embedding_bias, embedding_std=embedding_std, **sizes)
 
 
 def relation_sum(p_BTD: Tensor, q_BTD: Tensor, eps: float) -> Tensor:

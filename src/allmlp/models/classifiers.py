@@ -22,9 +22,16 @@ class TransformerClassifier(PatchClassifier):
     MIXER: ClassVar[Callable[..., TokenMixer]] = partial(SoftmaxAttention, causal=False)
 
     def __init__(
-        self, n_heads: int = 1, d_mlp: int | None = None, eps: float = 1e-5, **sizes: Unpack[PatchSizes]
+        self,
+        n_heads: int = 1,
+        d_mlp: int | None = None,
+        eps: float = 1e-5,
+        embedding_bias: bool = True,
+        embedding_std: float | None = None,
+        **sizes: Unpack[PatchSizes],
     ) -> None:
-        super().__init__(**transformer_parts(type(self).MIXER, sizes["d_model"], n_heads, d_mlp, eps), **sizes)
+        parts = transformer_parts(type(self).MIXER, sizes["d_model"], n_heads, d_mlp, eps)
+        super().__init__(embedding_bias=embedding_bias, embedding_std=embedding_std, **parts, **sizes)
 
 
 class BidirectionalLinearAttention(Bidirectional, LinearAttention):

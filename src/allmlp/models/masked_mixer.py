@@ -44,6 +44,7 @@ class MaskedMixer(Backbone):
         bias: bool = True,
         flat: bool | None = None,
         eps: float = 1e-5,
+        parallel_activation: str = "none",
         **sizes: Unpack[Sizes],
     ) -> None:
         check_choice("positions", positions, POSITIONS)
@@ -53,7 +54,14 @@ class MaskedMixer(Backbone):
         d_block = d_model if positions == "none" else d_model + 1
         super().__init__(
             mixer=partial(
-                Mixing, expansion=expansion, parallel=parallel, kernel=kernel, n_heads=n_heads, bias=bias, flat=flat
+                Mixing,
+                expansion=expansion,
+                parallel=parallel,
+                kernel=kernel,
+                n_heads=n_heads,
+                bias=bias,
+                flat=flat,
+                parallel_activation=parallel_activation,
             ),
             norm=partial(nn.LayerNorm, d_block, eps=eps),
             feed_forward=partial(FeedForward, d_block, mlp_width(d_block, d_mlp), bias),

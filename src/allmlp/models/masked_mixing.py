@@ -9,9 +9,11 @@ from torch.nn import functional as F
 
 from allmlp.errors import UserError
 from allmlp.models.base import TokenMixer
-from allmlp.models.layers import check_heads, check_positive
+from allmlp.models.layers import check_choice, check_heads, check_positive
 from allmlp.models.rows import Rows
 from allmlp.models.triangles import token_product, widened
+
+PARALLEL_ACTIVATIONS = ("none", "gelu")
 
 
 class Memory(NamedTuple):
@@ -26,15 +28,24 @@ class TokenWeights(nn.Module):
     """y_t = b_t + sum over taps k and tokens s, s <= t where causal, of W_k[t, s] (x_s moved by k features).
 
     One layer: `read` tokens in, `made` tokens out, by H heads with K taps over the features, the sum of P parallel
-    sets. (B, S, H, F) -> (B, T, H, F). Initial weights and biases are those of PyTorch's Conv1d(read, made, K),
-    uniform within 1 / sqrt(read K); those above the diagonal are counted, and unused.
+    sets, each through a GELU first with `gelu`. (B, S, H, F) -> (B, T, H, F). Initial weights and biases are those of
+    PyTorch's Conv1d(read, made, K), uniform within 1 / sqrt(read K); those above the diagonal are counted, and unused.
     """
 
     def __init__(
-        self, read: int, made: int, *, causal: bool, parallel: int = 1, heads: int = 1, taps: int = 1, bias: bool = True
+        self,
+        read: int,
+        made: int,
+        *,
+        causal: bool,
+        parallel: int = 1,
+        heads: int = 1,
+        taps: int = 1,
+        bias: bool = True,
+        gelu: bool = False,
     ) -> None:
         super().__init__()
-        self.causal, bound = causal, 1 / math.sqrt(read * taps)
+        self.causal, self.gelu, bound = causal, gelu, 1 / math.sqrt(read * taps)
         self.weight = nn.Parameter(torch.empty(parallel, heads, taps, made, read).uniform_(-bound, bound))
         self.bias = nn.Parameter(torch.empty(parallel, heads, made).uniform_(-bound, bound)) if bias else None
 
@@ -45,22 +56,35 @@ class TokenWeights(nn.Module):
         if (length, x_BSHF.shape[1]) != weight.shape[-2:]:  # a slice's backward pass would fill and copy a matrix
             weight = weight[..., :length, : x_BSHF.shape[1]]
             bias = bias if bias is None else bias[..., :length]
-        bias_HT = None if bias is None else self._together(bias)
-        return token_product(x_BSHF, self._together(weight), bias_HT, self.causal)
+        products = [token_product(x_BSHF, *of_set, self.causal) for of_set in self._sets(weight, bias)]
+        return self._joined(products)
 
     def row(self, t: int, seen_BHtP: Tensor) -> Tensor:
         """Token t of `forward` from the input up to t, widened: (B, H, t + 1 or less, F + K - 1) -> (B, H, 1, F)."""
-        weight_HKt = self._together(self.weight[..., t, : seen_BHtP.shape[2]])
-        K = weight_HKt.shape[1]
-        features = seen_BHtP.shape[-1] - K + 1
-        y_BH1F = weight_HKt[:, :1] @ seen_BHtP[..., :features]
-        for k in range(1, K):
-            y_BH1F = y_BH1F + weight_HKt[:, k : k + 1] @ seen_BHtP[..., k : k + features]
-        return y_BH1F if self.bias is None else y_BH1F + self._together(self.bias[..., t])[:, None, None]
+        weight, bias = self.weight[..., t, : seen_BHtP.shape[2]], None if self.bias is None else self.bias[..., t]
+        return self._joined([_row(seen_BHtP, *of_set) for of_set in self._sets(weight, bias)])
 
-    def _together(self, parallel: Tensor) -> Tensor:
-        """Parallel linear maps are one map with the sum of their weights: one product."""
-        return parallel.squeeze(0) if len(parallel) == 1 else parallel.sum(0)
+    def _sets(self, weight: Tensor, bias: Tensor | None) -> list[tuple[Tensor, Tensor | None]]:
+        """Weights and biases of each product. Parallel linear maps are one map with the sum of their weights."""
+        if self.gelu:
+            return list(zip(weight, [None] * len(weight) if bias is None else bias, strict=True))
+        return [(_together(weight), None if bias is None else _together(bias))]
+
+    def _joined(self, products: list[Tensor]) -> Tensor:
+        return torch.stack([F.gelu(y) for y in products]).sum(0) if self.gelu else products[0]
+
+
+def _row(seen_BHtP: Tensor, weight_HKt: Tensor, bias_H: Tensor | None) -> Tensor:
+    K = weight_HKt.shape[1]
+    features = seen_BHtP.shape[-1] - K + 1
+    y_BH1F = weight_HKt[:, :1] @ seen_BHtP[..., :features]
+    for k in range(1, K):
+        y_BH1F = y_BH1F + weight_HKt[:, k : k + 1] @ seen_BHtP[..., k : k + features]
+    return y_BH1F if bias_H is None else y_BH1F + bias_H[:, None, None]
+
+
+def _together(parallel: Tensor) -> Tensor:
+    return parallel.squeeze(0) if len(parallel) == 1 else parallel.sum(0)
 
 
 class Mixing(TokenMixer):
@@ -68,10 +92,12 @@ class Mixing(TokenMixer):
 
     Shapes: x (B, T, D) -> (B, T, D), T <= context; a shorter sequence takes the triangle's top left corner.
     `kernel`: a triangle for each of so many neighbouring features, "same" padding (001-17). `parallel`: the sum of so
-    many (001-10). `n_heads`: x is projected to heads of D / n_heads features, each mixed by its own triangle, joined
-    and projected (001-18). `expansion` other than 1, or `flat=False`: W_2 GELU(W_1 x) over tokens, with a hidden layer
-    of expansion x context, both lower triangular (001-3, 001-9): of it only the first `context` are ever read, and only
-    they are computed; of the input, with a factor below 1, only the first expansion x context tokens (E001-16).
+    many (001-10), linear, which one triangle equals, or as published with `parallel_activation` "gelu": each through a
+    GELU before the sum (E001-18). `n_heads`: x is projected to heads of D / n_heads features, each mixed by its own
+    triangle, joined and projected (001-18). `expansion` other than 1, or `flat=False`: W_2 GELU(W_1 x) over tokens,
+    with a hidden layer of expansion x context, both lower triangular (001-3, 001-9): of it only the first `context` are
+    ever read, and only they are computed; of the input, with a factor below 1, only the first expansion x context
+    tokens (E001-16).
 
     A step is O(t D), and O(D^2) more with heads; its memory is the input of the triangles. This holds for the expanded
     form too: under both masks the hidden value of token t is final once x_t is known.
@@ -89,17 +115,32 @@ class Mixing(TokenMixer):
         n_heads: int = 1,
         bias: bool = True,
         flat: bool | None = None,
+        parallel_activation: str = "none",
     ) -> None:
         super().__init__(d_model, context)
         check_heads(d_model, n_heads)
+        check_choice("parallel_activation", parallel_activation, PARALLEL_ACTIVATIONS)
         check_positive(context=context, parallel=parallel, kernel=kernel)
         self.causal, self.n_heads, self.kernel = causal, n_heads, kernel
         hidden = _hidden_tokens(context, expansion, flat)
         if hidden and parallel > 1:
             raise UserError(f"parallel={parallel} and expansion={expansion:g}: layers stand side by side or in a row")
+        if parallel == 1 and parallel_activation != "none":
+            raise UserError(
+                f"parallel_activation={parallel_activation!r} needs parallel triangles: give `parallel` too"
+            )
         sizes = [(context, hidden), (hidden, context)] if hidden else [(context, context)]
         self.layers = nn.ModuleList(
-            TokenWeights(read, made, causal=causal, parallel=parallel, heads=n_heads, taps=kernel, bias=bias)
+            TokenWeights(
+                read,
+                made,
+                causal=causal,
+                parallel=parallel,
+                heads=n_heads,
+                taps=kernel,
+                bias=bias,
+                gelu=parallel_activation == "gelu",
+            )
             for read, made in sizes
         )
         self.heads = nn.Linear(d_model, d_model, bias=bias) if n_heads > 1 else nn.Identity()

@@ -27,8 +27,9 @@ class PatchClassifier(SequenceModel):
 
     patches (B, T, F) of floats, T = context exactly, F = `features` (numbers of a patch) -> logits (B, `vocabulary`),
     one per class. CLS is last, so a causal mixer lets it read every patch. Weights as in `Backbone`: linear
-    maps N(0, 0.02), residual writers smaller, biases zero; CLS and positions N(0, 1), and so are embedded patches of
-    standardised pixels: their map is N(0, 1 / sqrt(F)).
+    maps N(0, 0.02), residual writers smaller, biases zero; CLS and positions N(0, 1). The map of patches is
+    N(0, `embedding_std`), 1 / sqrt(F) unless given: embedded patches of standardised pixels are then N(0, 1) too. The
+    published one is N(0, 0.02), without a bias (`embedding_bias`).
     """
 
     predicts: ClassVar[Literal["all", "last"]] = "last"
@@ -45,11 +46,13 @@ class PatchClassifier(SequenceModel):
         mixer: Mixer,
         norm: Norm,
         feed_forward: Callable[[], FeedForward] | None = None,
+        embedding_bias: bool = True,
+        embedding_std: float | None = None,
     ) -> None:
         super().__init__()
         check_positive(vocabulary=vocabulary, context=context, features=features, d_model=d_model, n_blocks=n_blocks)
         self.vocabulary, self.context, self.features = vocabulary, context, features
-        self.embedding = nn.Linear(features, d_model)
+        self.embedding = nn.Linear(features, d_model, bias=embedding_bias)
         self.cls = nn.Parameter(torch.randn(d_model))
         self.wpe = nn.Embedding(context + 1, d_model)
         self.blocks = nn.ModuleList(
@@ -58,7 +61,7 @@ class PatchClassifier(SequenceModel):
         self.norm = norm()
         self.unembedding = nn.Linear(d_model, vocabulary, bias=False)
         initialise_normal(self, std=0.02, residual_connections=n_blocks * (2 if feed_forward else 1))
-        nn.init.normal_(self.embedding.weight, std=features**-0.5)
+        nn.init.normal_(self.embedding.weight, std=features**-0.5 if embedding_std is None else embedding_std)
 
     def residual(self, patches_BTF: Tensor, blocks: int | None = None) -> Tensor:
         """The residual stream after `blocks` blocks (None: all), CLS last: (B, T + 1, D)."""

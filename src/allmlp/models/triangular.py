@@ -1,6 +1,7 @@
 """The triangular feed-forward model (004): linear maps over time in place of attention."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -18,12 +19,13 @@ RECIPE = 1
 
 Mask = Literal["averaging", "gradient", "plain"]
 MASKS, FORMS = ("averaging", "gradient", "plain"), ("transpose", "reshape")
+LEAKY, PYTORCHS_SLOPE = "leaky-relu", 0.01
 # leaky ReLU: the published code before the sine; GELU and ReLU: the usual choices
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
     "sine": torch.sin,
     "gelu": F.gelu,
     "relu": F.relu,
-    "leaky-relu": F.leaky_relu,
+    LEAKY: F.leaky_relu,
 }
 
 
@@ -36,6 +38,15 @@ def averaging_mask(context: int, discount: float = 1.0) -> Tensor:
     ages = (time[:, None] - time).clamp(min=0)
     weights = (discount**ages).tril()
     return (weights / weights.sum(dim=1, keepdim=True)).float()
+
+
+def _activation(name: str, negative_slope: float) -> Callable[[Tensor], Tensor]:
+    check_choice("activation", name, ACTIVATIONS)
+    if name == LEAKY:
+        return partial(F.leaky_relu, negative_slope=negative_slope)
+    if negative_slope != PYTORCHS_SLOPE:
+        raise UserError(f"negative_slope={negative_slope!r} has no effect on activation={name!r}: leave it out")
+    return ACTIVATIONS[name]
 
 
 class Triangle(nn.Module):
@@ -142,13 +153,13 @@ class TriangularBlock(nn.Module):
     unnormalised.
     """
 
-    def __init__(self, mixer: TriangularMixing, d_mlp: int, activation: str) -> None:
+    def __init__(self, mixer: TriangularMixing, d_mlp: int, activation: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
         d_model = mixer.d_model
         self.norm, self.mixer = nn.LayerNorm(d_model), mixer
         self.feed_forward_norm = nn.LayerNorm(d_model)
         self.expand, self.out = nn.Linear(d_model, d_mlp), nn.Linear(d_mlp, d_model)
-        self.activation = ACTIVATIONS[activation]
+        self.activation = activation
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         x_BTD = self.norm(x_BTD)
@@ -173,6 +184,7 @@ class Triangular(Chain):
     `layers` triangles over time in a row, with `mask`, `discount` and `form` as in `TriangularMixing`. `d_vocabulary`
     is the width of the embeddings before the first linear map, 4/3 d_model unless given, and d_mlp is that width too,
     both as printed: 1092 tokens, context 430, widths 1024 and 768 and 17 blocks are 36,297,036 weights (004-1).
+    `negative_slope`: of activation "leaky-relu" below 0, PyTorch's unless given; every published commit has 0.07.
     Embeddings N(0, 1); linear maps begin as nn.Linear.
     """
 
@@ -191,10 +203,11 @@ class Triangular(Chain):
         discount: float = 1.0,
         form: Literal["transpose", "reshape"] = "transpose",
         activation: str = "sine",
+        negative_slope: float = PYTORCHS_SLOPE,
     ) -> None:
         super().__init__()
         check_positive(vocabulary=vocabulary, context=context, d_model=d_model, n_blocks=n_blocks)
-        check_choice("activation", activation, ACTIVATIONS)
+        function = _activation(activation, negative_slope)
         d_vocabulary = 4 * d_model // 3 if d_vocabulary is None else d_vocabulary
         d_mlp = d_vocabulary if d_mlp is None else d_mlp
         check_positive(d_vocabulary=d_vocabulary, d_mlp=d_mlp)
@@ -204,7 +217,7 @@ class Triangular(Chain):
         self.embedding_map = nn.Linear(d_vocabulary, d_model)
         options: dict[str, Any] = {"layers": layers, "mask": mask, "discount": discount, "form": form}
         self.blocks = nn.ModuleList(
-            TriangularBlock(TriangularMixing(d_model, context, **options), d_mlp, activation) for _ in range(n_blocks)
+            TriangularBlock(TriangularMixing(d_model, context, **options), d_mlp, function) for _ in range(n_blocks)
         )
         self.norm = nn.LayerNorm(d_model)
         self.unembedding = nn.Linear(d_model, vocabulary)

@@ -31,9 +31,9 @@ def budgets(learning_curve: pd.DataFrame) -> pd.DataFrame:
     operations, with 95 % t intervals. There are three columns because the article's unit of compute, hours of one card,
     hides which of them decides; an empty cell means that the runs are not comparable in this unit. Seconds and FLOPs of
     one step over the flat mixer's, seconds by the benchmark if it timed all models, else the median over seeds.
-    Parallel matrices, if they were run, add up to one matrix and are applied as one, so their steps cost less here than
-    in the article (E001-18). The hybrid as published, if it was run, sees under left padding the tokens that it has to
-    predict (E001-10).
+    Parallel matrices without a GELU, if they were run, add up to one matrix and are applied as one, so their steps cost
+    less here than in the article (E001-18). The hybrid as published, if it was run, sees under left padding the tokens
+    that it has to predict (E001-10).
     """
     rows, found = differences(learning_curve), []
     of_model = dict(list(curves(of_part(learning_curve, TRAINING)).groupby(MODEL, sort=False)))

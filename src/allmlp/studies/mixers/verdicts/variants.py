@@ -1,5 +1,6 @@
 """Flat mixers with something added, hybrids, own statements (001-10, -11, -17 to -19, own-1 to -4). Unit: the seed."""
 
+from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
@@ -19,7 +20,7 @@ from allmlp.studies.mixers.verdicts.common import (
     slightly_behind,
     trainings,
 )
-from allmlp.studies.rules import NotPlannedError, below, every, of_part
+from allmlp.studies.rules import NotPlannedError, below, every, of_part, undecided
 
 KERNEL, KERNEL_LINEAR, TWO_HEADS = "kernel-4", "kernel-4-linear", "heads-2"
 HYBRIDS, LEAKING = ("hybrid-before", "hybrid-beside", "hybrid-after"), "hybrid-as-published"
@@ -27,21 +28,33 @@ OF_PAPER = "-v100"  # models that the article trained on four V100
 TUNED = f"{LLAMA}{OF_PAPER}-b32"  # the best of its Llamas there
 
 
+OF_TWO_AND_FOUR = ("two ahead at equal steps", "two alike at equal time", "four not ahead at equal time")
+
+
 def parallel(evidence: Evidence) -> Finding:
-    """001-10: two parallel convolutions help at equal steps and not at equal time; four bring nothing more."""
+    """001-10: two parallel convolutions help at equal steps and not at equal time; four bring nothing more.
+
+    (a) to (c) of their linear sum, (d) to (f) of a sum of their GELUs, as in the published code (E001-18).
+    """
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
-    one, two, four = (of_model(rows, name) for name in (FLAT, "parallel-2", "parallel-4"))
-    trained = "train_nats"
-    return of_parts(
-        {
-            "(a) two ahead at equal steps": partial(behind, one, two, "steps", margin, trained),
-            "(b) alike at equal time": lambda: equal(budgets.compared(two, one, "seconds", trained), margin, unit=NATS),
-            "(c) four not ahead at equal time": lambda: below(
-                budgets.compared(one, four, "seconds", trained), margin, unit=NATS
-            ),
-        },
-        rows,
-    )
+    one, trained = of_model(rows, FLAT), "train_nats"
+
+    def of_sum(ending: str) -> list[Callable[[], Finding]]:
+        two, four = (of_model(rows, f"parallel-{count}{ending}") for count in (2, 4))
+        return [
+            partial(behind, one, two, "steps", margin, trained),
+            lambda: equal(budgets.compared(two, one, "seconds", trained), margin, unit=NATS),
+            lambda: below(budgets.compared(one, four, "seconds", trained), margin, unit=NATS),
+        ]
+
+    linear = of_sum("")
+    try:
+        of_gelus = of_sum("-gelu")
+    except NotPlannedError as error:
+        of_gelus = [partial(undecided, f"not judged: {error}")] * len(linear)
+    names = [*OF_TWO_AND_FOUR, *(f"{name}, with GELU" for name in OF_TWO_AND_FOUR)]
+    letters = zip("abcdef", names, [*linear, *of_gelus], strict=True)
+    return of_parts({f"({letter}) {name}": judge for letter, name, judge in letters}, rows)
 
 
 def positions(evidence: Evidence) -> Finding:
