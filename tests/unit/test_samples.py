@@ -92,6 +92,12 @@ def test_samples_are_judged_by_known_trigrams_and_by_context(known: float, gain:
     assert [part.verdict for part in found.parts] == verdicts
 
 
+def test_one_model_that_fails_does_not_refute_what_is_claimed_of_all() -> None:
+    rows = written(0.95, 1.0)
+    rows.loc[rows["model"].eq("mlp"), ["known_trigrams_1", "context_gain_nats"]] = 0.0
+    assert [part.verdict for part in judging.judged("000-17", samples=rows).parts] == ["undecided", "undecided"]
+
+
 def test_samples_need_both_architectures() -> None:
     with pytest.raises(NotPlannedError, match="gpt2-last"):
         judging.judged("000-17", models=["mlp"], samples=written())

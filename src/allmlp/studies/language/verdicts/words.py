@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 
 from allmlp.protocols import Evidence
-from allmlp.report.multiplicity import whole
+from allmlp.report.multiplicity import at_least, whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.keywords import CLEAREST, RANDOM
 from allmlp.studies.language.named import NEURONS
 from allmlp.studies.language.prompts import PROBING, PROMPTS
 from allmlp.studies.language.verdicts.wear import not_judged
-from allmlp.studies.rules import every, of_part, require_models
+from allmlp.studies.rules import counted, every, of_part, require_models
 
 DECIDING = "dot"
 
@@ -65,10 +65,17 @@ def samples_known_and_in_context(evidence: Evidence) -> Finding:
         "(b) context beyond the last word": (gain, margin["context_nats"], "nats"),
     }
     parts = {
-        name: every({who: better(_of(values, who), limit, unit=unit) for who in sorted(set(rows["who"]))})
+        name: _all_or_none({who: better(_of(values, who), limit, unit=unit) for who in sorted(set(rows["who"]))})
         for name, (values, limit, unit) in of.items()
     }
     return whole(parts)
+
+
+def _all_or_none(findings: dict[str, Finding]) -> Finding:
+    """Several models: all must hold, and only all of them refute."""
+    verdict, rests = counted(findings.values(), refuting=len(findings))
+    p_against = at_least((found.p_against for found in findings.values()), len(findings))
+    return replace(every(findings), verdict=verdict, rests=rests, p_against=p_against)
 
 
 def _of(values: "pd.Series", who: str) -> np.ndarray:

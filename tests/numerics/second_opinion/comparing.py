@@ -1,0 +1,134 @@
+"""Both implementations of a claim, part by part, to six digits; and Holm's correction again."""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tests.numerics.second_opinion import copying, crossover, language, mixers, quadrature, triangular  # noqa: F401
+from tests.numerics.second_opinion.numbers import Decided, Fact, Number, Part, survives
+from tests.numerics.second_opinion.registry import CLAIMS
+from tests.numerics.second_opinion.stored import Measured, judged
+
+Entry = dict[str, Any]
+NOT_RUN, NOT_TESTABLE = "not run", "not testable at this scale"
+LOST = "does not survive Holm's correction"
+RESTS_ON: dict[str, str] = {"reproduced": "p", "contradicted": "p_against"}
+DIGITS = 2e-6  # relative: the stored numbers are rounded to six digits
+
+
+def derived(claim: str) -> dict[str, Part]:
+    """A claim's parts at the scale of its verdict, derived again; none for a claim without results."""
+    scale = judged()[claim]["scale"]
+    return CLAIMS[claim](Measured(claim, scale)) if scale else {}
+
+
+def differences(claim: str, entry: Entry) -> list[str]:
+    """What the two implementations say differently of a claim; `entry`: of claims.json."""
+    return [f"{claim} {line}" for letter, part in derived(claim).items() for line in _of_part(entry, letter, part)]
+
+
+def _of_part(entry: Entry, letter: str, part: Part) -> Iterator[str]:
+    theirs = _theirs(entry, letter)
+    name = theirs["name"]
+    guards = entry["rests"].get(name, {}).get("guards", [])
+    if not agree(part.decided, theirs, withheld=bool(guards)):
+        yield f"{name} verdict: {part.decided} here, {theirs['verdict']} there"
+    pairs = _of_fact(part, theirs) if isinstance(part, Fact) else _of_numbers(part, entry, theirs)
+    for key, ours, stored in pairs:
+        if not alike(ours, stored):
+            yield f"{name} {key}: {ours} here, {stored} there"
+
+
+def _of_fact(part: Fact, theirs: Entry) -> Iterator[tuple[str, float | None, float | None]]:
+    if part.value is not None:
+        yield "value", part.value, theirs["value"]
+
+
+def _of_numbers(part: Any, entry: Entry, theirs: Entry) -> Iterator[tuple[str, float | None, float | None]]:
+    numbers = (part,) if isinstance(part, Number) else part.numbers
+    bases = sorted(entry["rests"][theirs["name"]]["of"], key=lambda basis: basis["mean"])
+    yield "count of numbers", len(numbers), len(bases)
+    for number, basis in zip(sorted(numbers, key=lambda one: one.mean), bases, strict=False):
+        yield from ((key, getattr(number, key), basis[key]) for key in ("mean", "spread", "n"))
+    if isinstance(part, Number) and not theirs["name"]:
+        yield from zip(("low", "high"), part.ends(part.level), (theirs["low"], theirs["high"]), strict=True)
+    if all(number.spread > 0 for number in numbers):  # without a spread there is no t test
+        yield from ((key, getattr(part, key), theirs[key]) for key in RESTS_ON.values())
+
+
+def _theirs(entry: Entry, letter: str) -> Entry:
+    found = (
+        [part for part in entry["parts"] if part["name"].startswith(f"({letter})")]
+        if letter
+        else [{**entry, "name": ""}]
+    )
+    assert len(found) == 1, f"{entry['id']} has {len(found)} parts ({letter})"
+    return found[0]
+
+
+def agree(ours: Decided, theirs: Entry, withheld: bool) -> bool:
+    """Is their verdict ours? It may be undecided where Holm's correction or a stated condition took it back."""
+    verdict = theirs["verdict"]
+    if verdict == NOT_TESTABLE:
+        return theirs.get("indication") in (None, ours)
+    if verdict == "undecided" and (LOST in theirs["text"] or withheld):
+        return withheld or ours != "undecided"
+    return bool(verdict == ours)
+
+
+def alike(ours: float | None, theirs: float | None) -> bool:
+    """The same number to six digits; both without one."""
+    if ours is None or theirs is None:
+        return ours is None and theirs is None
+    return math.isclose(float(f"{ours:.6g}"), theirs, rel_tol=DIGITS, abs_tol=1e-300)
+
+
+def families(entries: Iterable[Entry]) -> dict[tuple[str, bool], dict[tuple[str, str], Entry]]:
+    """(study, is it this project's own claim?) -> (claim, part) -> the part, of all that can be judged."""
+    found: dict[tuple[str, bool], dict[tuple[str, str], Entry]] = {}
+    for entry in entries:
+        if entry["verdict"] not in (NOT_RUN, NOT_TESTABLE):
+            family = found.setdefault((entry["study"], "-own-" in entry["id"]), {})
+            for part in entry["parts"] or [{**entry, "name": ""}]:
+                if part["verdict"] != NOT_TESTABLE:
+                    family[entry["id"], part["name"]] = part
+    return found
+
+
+def holm_differences(parts: dict[tuple[str, str], Entry]) -> list[str]:
+    """Parts of a family whose verdict stands where Holm's correction takes it back, or the other way round.
+
+    A test that a verdict does not rest on counts with p = 1.
+    """
+    rests = {place: _rests_on(part) for place, part in parts.items()}
+    p_values = {
+        f"{place} {kind}": part[kind] if rests[place] == kind else 1.0
+        for place, part in parts.items()
+        for kind in RESTS_ON.values()
+        if part[kind] is not None
+    }
+    kept = survives(p_values)
+    wrong = []
+    for place, part in parts.items():
+        name, stands = f"{place} {rests[place]}", LOST not in part["text"]
+        if name in p_values and kept[name] != stands:
+            there = "kept" if stands else "lost"
+            wrong.append(f"{' '.join(place)}: p = {p_values[name]:.3g} of {len(p_values)} tests, {there} there")
+    return wrong
+
+
+def _rests_on(part: Entry) -> str:
+    """The test of a part's verdict before the correction: of one that was lost, that with the smaller p."""
+    if LOST in part["text"]:
+        return min((kind for kind in RESTS_ON.values() if part[kind] is not None), key=lambda kind: float(part[kind]))
+    return RESTS_ON.get(part["verdict"], "")
+
+
+def report(asked: Iterable[str] = ()) -> list[str]:
+    """A line for each difference, or for a claim without one."""
+    return [
+        line
+        for claim in list(asked) or CLAIMS
+        for line in differences(claim, judged()[claim])
+        or [f"{claim} ({', '.join(derived(claim)) or 'not run'}): alike"]
+    ]

@@ -1,0 +1,186 @@
+"""Study 002, by the words of its claims.yaml. The unit is the training seed."""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from tests.numerics.second_opinion.numbers import Best, Fact, Part, above, each, equal
+from tests.numerics.second_opinion.registry import claim
+from tests.numerics.second_opinion.stored import BySeed, Measured, Row, by_seed, grouped, last, minus, smallest, values
+
+
+def or_budget(row: Row, column: str) -> float:
+    """A number of steps; a run that does not get there counts with its budget."""
+    return float(row["budget"]) if row[column] is None or math.isnan(row[column]) else float(row[column])
+
+
+def log_ratios(first: BySeed, second: BySeed) -> BySeed:
+    """log2 of first over second, by seed."""
+    return {seed: math.log2(first[seed] / second[seed]) for seed in first.keys() & second.keys()}
+
+
+def mean_over(of_lengths: Iterable[BySeed]) -> np.ndarray:
+    """Per seed the mean over string lengths, for the seeds that all lengths have."""
+    found = list(of_lengths)
+    seeds = set.intersection(*map(set, found))
+    return values({seed: float(np.mean([of[seed] for of in found])) for seed in seeds})
+
+
+@claim("002-2")
+def phase_change(data: Measured) -> dict[str, Part]:
+    rows = {
+        variant: data.rows("iterations_to_99", part="ablation", variant=variant)
+        for variant in ("approximate-pre-norm", "no-pre-norm")
+    }
+    (length,) = {row["string_length"] for of in rows.values() for row in of}
+    exact = data.rows("iterations_to_99", part="comparison", model="causal-rn", string_length=length)
+    falls = [by_seed(of, "fall_nats") for of in rows.values()]
+    better = {seed: max(of[seed] for of in falls) for seed in falls[0]}
+    arrived = all(row["reached"] or row["diverged"] for of in rows.values() for row in of)
+    itself = all(row["reached"] or row["diverged"] for row in exact)
+    lead = minus(by_seed(exact, "fall_nats"), better)
+    return {"": above(lead, data.margin["fall_nats"], supports=arrived, refutes=itself)}
+
+
+@claim("002-3")
+def activations(data: Measured) -> dict[str, Part]:
+    (length,) = {row["string_length"] for row in data.rows("falls", part="ablation")}
+    rows = {
+        "exp": data.rows("falls", part="comparison", model="causal-rn", string_length=length),
+        "relu": data.rows("falls", part="ablation", variant="relu"),
+        "elu": data.rows("falls", part="ablation", variant="elu"),
+    }
+    half = {name: {row["seed"]: or_budget(row, "to_half_steps") for row in of} for name, of in rows.items()}
+    sharp = {
+        name: {
+            row["seed"]: (or_budget(row, "to_10_steps") - or_budget(row, "to_90_steps")) / or_budget(row, "to_90_steps")
+            for row in of
+        }
+        for name, of in rows.items()
+    }
+    slower, slow = ([*map(lambda name: log_ratios(of[name], of["exp"]), ("relu", "elu"))] for of in (half, sharp))  # noqa: C417
+    fell = all(row["fell"] or row["diverged"] for name in ("relu", "elu") for row in rows[name])
+    return {
+        "a": above(values(smallest(*slower)), data.margin["speed_log2"]),
+        "b": above(values(smallest(*slow)), data.margin["sharpness_log2"], supports=fell),
+    }
+
+
+@claim("002-5")
+def iterations(data: Measured) -> dict[str, Part]:
+    rows = data.rows("iterations_to_99", part="comparison")
+    steps = {
+        key: {row["seed"]: float(row["iterations"] if row["reached"] else row["budget"]) for row in of}
+        for key, of in grouped(rows, "model", "string_length").items()
+    }
+    reached = {model: all(row["reached"] for row in of) for model, of in grouped(rows, "model").items()}
+    pairs = (
+        ("a", "transformer", "causal-rn"),
+        ("b", "linear-transformer", "transformer"),
+        ("c", "linear-causal-rn", "causal-rn"),
+    )
+    lengths = sorted({row["string_length"] for row in rows})
+    return {
+        letter: above(
+            mean_over(log_ratios(steps[slow, n], steps[fast, n]) for n in lengths),
+            data.margin["speed_log2"],
+            supports=reached[fast],
+            refutes=reached[slow],
+        )
+        for letter, slow, fast in pairs
+    }
+
+
+@claim("002-6")
+def stable_forms(data: Measured) -> dict[str, Part]:
+    worst = max(row["difference_1"] for row in data.rows("exact_forms") if row["form"].startswith("stable"))
+    return {"": Fact(worst <= data.margin["difference_1"], worst)}
+
+
+@claim("002-10")
+def counts(data: Measured) -> dict[str, Part]:
+    millions = {row["model"]: row["blocks_and_head"] / 1e6 for row in data.rows("parameter_counts")}
+    printed = {
+        model: data.paper[f"{model.replace('-', '_')}_parameters_millions"] for model in ("causal-rn", "transformer")
+    }
+    most = data.margin["count_millions"]
+    right = all(abs(millions[model] - count) <= most for model, count in printed.items())
+    perfect = all(row["perfect"] for row in data.rows("falls", part="comparison", model=tuple(printed)))
+    return {"a": Fact(right), "b": Fact(perfect)}
+
+
+@claim("002-11")
+def linear_time(data: Measured) -> dict[str, Part]:
+    worst = max(row["difference_1"] for row in data.rows("exact_forms") if row["form"].startswith("factorised"))
+    rows, most = data.rows("operations", model="linear-causal-rn"), data.margin["exponent_1"]
+    lengths = np.log([row["length"] for row in rows])
+    training, generation = (np.polyfit(lengths, np.log([r[k] for r in rows]), 1)[0] for k in ("training", "generation"))
+    return {
+        "a": Fact(worst <= data.margin["difference_1"]),
+        "b": Fact(abs(training - 1) <= most),
+        "c": Fact(abs(generation) <= most),
+    }
+
+
+@claim("002-own-1")
+def faster_somewhere(data: Measured) -> dict[str, Part]:
+    cells = grouped(data.rows("falls", part="grid"), "d_model", "n_blocks", "learning_rate")
+    level, limit = 1 - 0.05 / len(cells), data.margin["speed_log2"]
+    found: dict[str, Part] = {}
+    for letter, fast, slow in (("a", "causal-rn", "transformer"), ("b", "transformer", "causal-rn")):
+        tried = []
+        for rows in cells.values():
+            of = grouped(rows, "model")
+            steps = {model: {row["seed"]: or_budget(row, "iterations") for row in some} for model, some in of.items()}
+            reached = {model: all(row["reached"] for row in some) for model, some in of.items()}
+            lead = values(log_ratios(steps[slow], steps[fast]))
+            tried.append(above(lead, limit, level=level, supports=reached[fast], refutes=reached[slow]))
+        found[letter] = Best(max(tried, key=lambda one: one.ends(level)[0]), tuple(tried))
+    return found
+
+
+LINEAR_TEXT, TEXT = "linear-causal-rn", ("transformer", "linear-transformer")
+
+
+@claim("002-7", "002-own-2", "002-own-5")
+def texts(data: Measured) -> dict[str, Part]:
+    bits = {model: last(of) for model, of in grouped(data.rows("text_curve"), "model").items()}
+    ends = {
+        model: {row["seed"]: row["validation_bits_per_byte"] * math.log(2) for row in of} for model, of in bits.items()
+    }
+    return {"": each(equal(minus(ends[LINEAR_TEXT], ends[other]), data.margin["loss_nats"]) for other in TEXT)}
+
+
+LINEAR_IMAGES, IMAGES = "linear-birn", ("transformer-classifier", "linear-transformer-classifier")
+
+
+@claim("002-8", "002-own-3", "002-own-6")
+def images(data: Measured) -> dict[str, Part]:
+    ends = {model: last(of) for model, of in grouped(data.rows("image_curve"), "model").items()}
+    found: dict[str, Part] = {}
+    columns = ("test_nats", data.margin["loss_nats"]), ("test_accuracy_1", data.margin["accuracy_1"])
+    for letter, (column, margin) in zip("ab", columns, strict=True):
+        of = {model: by_seed(rows, column) for model, rows in ends.items()}
+        found[letter] = each(equal(minus(of[LINEAR_IMAGES], of[other]), margin) for other in IMAGES)
+        if "birn" in of:
+            found[{"a": "c", "b": "d"}[letter]] = equal(minus(of["birn"], of[LINEAR_IMAGES]), margin)
+    return found
+
+
+@claim("002-own-4")
+def operations(data: Measured) -> dict[str, Part]:
+    per_step = {row["run"]: row["counted_flops"] / row["steps_done"] for row in data.rows("cost", part="comparison")}
+    rows = data.rows("falls", part="comparison", model=("causal-rn", "transformer"))
+    spent = {
+        key: {
+            row["seed"]: per_step[row["run"]] * float(row["iterations"] if row["reached"] else row["budget"])
+            for row in of
+        }
+        for key, of in grouped(rows, "model", "string_length").items()
+    }
+    reached = {model: all(row["reached"] for row in of) for model, of in grouped(rows, "model").items()}
+    lengths = sorted({row["string_length"] for row in rows})
+    ratios = mean_over(log_ratios(spent["transformer", n], spent["causal-rn", n]) for n in lengths)
+    limits = {"supports": reached["causal-rn"], "refutes": reached["transformer"]}
+    return {"": above(ratios, data.margin["cost_log2"], **limits)}

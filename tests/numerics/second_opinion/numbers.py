@@ -1,0 +1,210 @@
+"""The tests that claims.yaml names: t intervals over seeds, TOST, prediction intervals, Holm's correction."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import t as student
+
+FEWEST = 5  # seeds
+Decided = Literal["reproduced", "contradicted", "undecided"]
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number per seed, and where its mean must lie.
+
+    above: over `high`, refuted below `low`; below: under `low`, refuted over `high`; equal, inside: between both;
+    another: one further seed may lie between `low` and `high`, by an interval of half width `most` or less.
+    `supports`, `refutes`: may the number do so, by the claim's other conditions?
+    """
+
+    kind: Literal["above", "below", "equal", "inside", "another"]
+    values: np.ndarray
+    low: float
+    high: float
+    most: float = math.inf
+    level: float = 0.95
+    supports: bool = True
+    refutes: bool = True
+
+    @property
+    def n(self) -> int:
+        return len(self.values)
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.values))
+
+    @property
+    def spread(self) -> float:
+        return float(np.std(self.values, ddof=1))
+
+    def ends(self, level: float) -> tuple[float, float]:
+        """Of the t interval; of the prediction interval for `another`."""
+        further = 1 if self.kind == "another" else 0
+        half = student.ppf((1 + level) / 2, self.n - 1) * self.spread * math.sqrt(further + 1 / self.n)
+        return self.mean - half, self.mean + half
+
+    def over(self, limit: float) -> float:
+        """p of the one-sided t test of a mean of at most `limit`."""
+        return float(student.sf((self.mean - limit) / self.spread * math.sqrt(self.n), self.n - 1))
+
+    def under(self, limit: float) -> float:
+        """p of the one-sided t test of a mean of at least `limit`."""
+        return float(student.sf((limit - self.mean) / self.spread * math.sqrt(self.n), self.n - 1))
+
+    @property
+    def p(self) -> float | None:
+        """Of the test behind "reproduced"; none where the words ask for an interval alone."""
+        match self.kind:
+            case "above":
+                return self.over(self.high)
+            case "below":
+                return self.under(self.low)
+            case "equal":
+                return max(self.over(self.low), self.under(self.high))
+        return None
+
+    @property
+    def p_against(self) -> float:
+        """Of the test behind "contradicted"."""
+        match self.kind:
+            case "above":
+                return self.under(self.low)
+            case "below":
+                return self.over(self.high)
+            case "another":
+                away = max(0.0, self.low - self.mean, self.mean - self.high)
+                return 2 * float(student.sf(away / self.spread / math.sqrt(1 + 1 / self.n), self.n - 1))
+        return min(1.0, 2 * min(self.over(self.high), self.under(self.low)))
+
+    @property
+    def decided(self) -> Decided:
+        """The verdict before Holm's correction."""
+        if self.n < FEWEST or not np.isfinite(self.values).all():
+            return "undecided"
+        low, high = self.ends(self.level)
+        outside = high < self.low or low > self.high
+        match self.kind:
+            case "above":
+                holds, fails = low > self.high, high < self.low
+            case "below":
+                holds, fails = high < self.low, low > self.high
+            case "equal":
+                inner = self.ends(2 * self.level - 1)
+                holds, fails = inner[0] > self.low and inner[1] < self.high, outside
+            case "inside":
+                holds, fails = low >= self.low and high <= self.high, outside
+            case _:
+                holds, fails = not outside and (high - low) / 2 <= self.most, outside
+        if holds:
+            return "reproduced" if self.supports else "undecided"
+        return "contradicted" if fails and self.refutes else "undecided"
+
+
+@dataclass(frozen=True)
+class Each:
+    """Several numbers that must all hold; `refuting` of them refute."""
+
+    numbers: tuple[Number, ...]
+    refuting: int = 1
+
+    @property
+    def p(self) -> float | None:
+        found = [one.p for one in self.numbers]
+        return None if None in found else max(p for p in found if p is not None)
+
+    @property
+    def p_against(self) -> float:
+        found = sorted(one.p_against for one in self.numbers)
+        return min(1.0, (len(found) - self.refuting + 1) * found[self.refuting - 1])
+
+    @property
+    def decided(self) -> Decided:
+        found = [one.decided for one in self.numbers]
+        if found.count("contradicted") >= self.refuting:
+            return "contradicted"
+        return "reproduced" if set(found) == {"reproduced"} else "undecided"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best of several numbers, each at the level of Bonferroni's correction. All of them refute."""
+
+    chosen: Number
+    tried: tuple[Number, ...]
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        return (self.chosen,)
+
+    @property
+    def p(self) -> float | None:
+        return None if self.chosen.p is None else min(1.0, len(self.tried) * self.chosen.p)
+
+    @property
+    def p_against(self) -> float:
+        return max(one.p_against for one in self.tried)
+
+    @property
+    def decided(self) -> Decided:
+        if self.chosen.decided == "reproduced":
+            return "reproduced"
+        return "contradicted" if all(one.decided == "contradicted" for one in self.tried) else "undecided"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Counted or calculated, without a test: does it hold, and is it refuted where it does not?"""
+
+    holds: bool
+    value: float | None = None
+
+    @property
+    def decided(self) -> Decided:
+        return "reproduced" if self.holds else "contradicted"
+
+
+Part = Number | Each | Best | Fact
+
+
+def above(values: np.ndarray, margin: float, refuted_below: float | None = None, **conditions: Any) -> Number:
+    """The lower end of the 95 % t interval above `margin`; refuted by an upper end below it, or below another limit."""
+    return Number("above", values, margin if refuted_below is None else refuted_below, margin, **conditions)
+
+
+def below(values: np.ndarray, limit: float, **conditions: Any) -> Number:
+    """The upper end of the 95 % t interval below `limit`; refuted by a lower end above it."""
+    return Number("below", values, limit, limit, **conditions)
+
+
+def equal(values: np.ndarray, margin: float) -> Number:
+    """TOST: the 90 % t interval inside +- margin; refuted by a 95 % t interval outside."""
+    return Number("equal", values, -margin, margin)
+
+
+def inside(values: np.ndarray, low: float, high: float) -> Number:
+    """The 95 % t interval inside `low` to `high`; refuted by one outside."""
+    return Number("inside", values, low, high)
+
+
+def another(values: np.ndarray, printed: float, most: float = math.inf, rounding: float = 0.0) -> Number:
+    """A number that rounds to the printed one in the 95 % prediction interval, of half width `most` or less."""
+    return Number("another", values, printed - rounding, printed + rounding, most)
+
+
+def each(numbers: Iterable[Number], refuting: int = 1) -> Each:
+    """All of several numbers."""
+    return Each(tuple(numbers), refuting)
+
+
+def survives(p_values: Mapping[str, float], level: float = 0.05) -> dict[str, bool]:
+    """Holm (1979): in ascending order, the i-th of m and all before it are at most level / (m - i + 1)."""
+    found, alive, m = {}, True, len(p_values)
+    for i, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
+        alive = alive and p_values[name] <= level / (m - i)
+        found[name] = alive
+    return found

@@ -1,0 +1,163 @@
+"""Study 003, by the words of its claims.yaml. The unit is the training seed."""
+
+import numpy as np
+
+from tests.numerics.second_opinion.numbers import Fact, Part, above, below
+from tests.numerics.second_opinion.registry import claim
+from tests.numerics.second_opinion.stored import Measured, Row, by_seed, grouped, minus, values
+
+
+def mean_of_seeds(rows: list[Row], column: str) -> np.ndarray:
+    """Per seed the mean of a column over its rows, (n,)."""
+    return values({seed: float(np.mean([row[column] for row in of])) for seed, of in grouped(rows, "seed").items()})
+
+
+def heavy(data: Measured, measure: str) -> list[Row]:
+    """Rows of key frequencies with at least weight_share_1 of the output weight."""
+    return [row for row in data.rows(measure) if row["weight_share_1"] >= data.margin["weight_share_1"]]
+
+
+@claim("003-1")
+def single_frequency(data: Measured) -> dict[str, Part]:
+    share, limit = data.margin["variance_share_1"], data.margin["neuron_share_1"]
+    neurons = [
+        row
+        | {
+            "in": row["share_in_1"] >= share,
+            "out": row["share_out_1"] >= share,
+            "same": row["frequency"] == row["frequency_out"],
+        }
+        for row in data.rows("neurons", is_key=True)
+    ]
+    found = (above(mean_of_seeds(neurons, column), limit) for column in ("in", "out", "same"))
+    return dict(zip("abc", found, strict=True))
+
+
+@claim("003-2")
+def phases(data: Measured) -> dict[str, Part]:
+    limit, neurons = data.margin["angle_rad"], data.rows("neurons", is_key=True)
+    found = {}
+    for letter, column in (("a", "angle_error_plus_rad"), ("b", "angle_error_minus_rad")):
+        sizes = [row | {"size": abs(row[column])} for row in neurons]
+        found[letter] = below(mean_of_seeds(sizes, "size"), limit)
+    return dict(found)
+
+
+@claim("003-3")
+def integrals(data: Measured) -> dict[str, Part]:
+    limit, rows = data.margin["difference_1"], data.rows("closed_forms")
+    of = {
+        where: max(abs(row["value_1"] - row["paper_1"]) for row in some)
+        for where, some in grouped(rows, "where").items()
+    }
+    return {"a": Fact(of["Section 3"] <= limit), "b": Fact(of["Appendix B"] <= limit)}
+
+
+@claim("003-4")
+def rectangles(data: Measured) -> dict[str, Part]:
+    rows = data.rows("sums")
+    widths = max(abs(row["width_sum_rad"] - 2 * np.pi) for row in rows)
+    distances = mean_of_seeds(rows, "centre_distance_widths")
+    return {"a": Fact(widths <= data.margin["width_sum_rad"]), "b": below(distances, data.margin["distance_widths"])}
+
+
+@claim("003-7")
+def covered(data: Measured) -> dict[str, Part]:
+    worst = max(row["excess_1"] for row in data.rows("sums"))
+    return {"": Fact(worst <= data.margin["excess_1"], worst)}
+
+
+@claim("003-8")
+def costs(data: Measured) -> dict[str, Part]:
+    primes, most = (31, 59, 113, 227), data.margin["exponent_1"]
+
+    def exponents(procedure: str) -> list[float]:
+        rows = [row for row in data.rows("bound_cost", procedure=procedure) if row["p"] in primes]
+        of_sizes = [of for of in grouped(rows, "neurons").values() if len(of) == len(primes)]
+        return [slope([row["p"] for row in of], [row["operations_1"] for row in of]) for of in of_sizes]
+
+    bound, brute = exponents("the paper's bound"), exponents("brute force over p sums")
+    return {
+        "a": Fact(all(abs(one) <= most for one in bound)),
+        "b": Fact(all(abs(one - 1) <= most for one in brute)),
+    }
+
+
+def slope(x: list[float], y: list[float]) -> float:
+    """The exponent of y in x, by least squares through the logarithms."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+@claim("003-own-1")
+def moment_bound(data: Measured) -> dict[str, Part]:
+    rows = heavy(data, "error_table")
+    never = all(row["abs_error_1"] <= row["moment_bound_1"] for row in rows)
+    ratios = [row | {"log": np.log(row["total_bound_1"] / row["moment_bound_1"])} for row in rows]
+    return {"a": Fact(never), "b": above(mean_of_seeds(ratios, "log"), float(np.log(data.margin["ratio_1"])))}
+
+
+@claim("003-own-2")
+def certificates(data: Measured) -> dict[str, Part]:
+    def share(**level: object) -> np.ndarray:
+        return values(by_seed(data.rows("certificate", **level), "certified_accuracy_1"))
+
+    limit = data.margin["share_1"]
+    return {
+        "a": above(1 - share(level="story"), limit),
+        "b": above(share(level="structured", terms=81), limit),
+        "c": above(share(level="hidden"), limit),
+    }
+
+
+@claim("003-own-4")
+def angle_spacing(data: Measured) -> dict[str, Part]:
+    rows = [
+        row
+        | {
+            "random": np.log(row["random_error_1"] / row["abs_error_1"]),
+            "regular": np.log(row["abs_error_1"] / row["regular_error_1"]),
+        }
+        for row in heavy(data, "angle_controls")
+    ]
+    limit = float(np.log(data.margin["ratio_1"]))
+    return {"a": above(mean_of_seeds(rows, "random"), limit), "b": above(mean_of_seeds(rows, "regular"), limit)}
+
+
+@claim("003-own-5")
+def weight_decay(data: Measured) -> dict[str, Part]:
+    one = by_seed(data.rows("scan", part="sweep", weight_decay=1.0), "angle_error_rad")
+    two = by_seed(data.rows("scan", part="seeds", weight_decay=2.0), "angle_error_rad")
+    return {"": above(minus(one, two), data.margin["angle_rad"])}
+
+
+@claim("003-own-6")
+def certificate_cost(data: Measured) -> dict[str, Part]:
+    def shares(**level: object) -> np.ndarray:
+        rows = data.rows("certificate", **level)
+        return mean_of_seeds([row | {"share": row["operations"] / row["brute_operations"]} for row in rows], "share")
+
+    never = all(row["largest_excess_nats"] <= 0 for row in data.rows("certificate"))
+    limit = data.margin["share_1"]
+    hidden, structured = shares(level="hidden"), shares(level="structured", terms=81)
+    return {"a": Fact(never), "b": below(hidden, limit), "c": below(structured, limit)}
+
+
+@claim("003-13")
+def coefficients_of_the_example(data: Measured) -> dict[str, Part]:
+    (row,) = [row for row in data.rows("printed_numbers") if "five" in f"{row['item']} {row['quantity']}"][:1]
+    off = abs(row["value_1"] - data.paper["coefficient_sum_1"])
+    return {"": Fact(off <= data.margin["difference_1"], off)}
+
+
+@claim("003-own-3")
+def hand_coded(data: Measured) -> dict[str, Part]:
+    rows = [row for row in data.rows("hand_coded_law") if row["p"] <= 400]
+    disagree = sum((row["accuracy_1"] == 1) != (row["wobble_rad"] < np.pi / row["p"]) for row in rows)
+    wobbles = {row["n"]: row["wobble_rad"] for row in rows if row["n"] % 2 and 5 <= row["n"] <= 15}
+    exponent, constant = np.polyfit(np.log(list(wobbles)), np.log(list(wobbles.values())), 1)
+    factor = data.margin["factor_1"]
+    return {
+        "a": Fact(disagree == 0),
+        "b": Fact(abs(exponent + 3) <= data.margin["exponent_1"]),
+        "c": Fact(1 / factor <= np.exp(constant) / 3 <= factor),
+    }

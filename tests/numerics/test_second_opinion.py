@@ -1,0 +1,65 @@
+"""The verdicts of results/claims.json, derived a second time from the words of claims.yaml (`second_opinion`)."""
+
+import ast
+import copy
+from pathlib import Path
+
+import pytest
+
+from tests.numerics.second_opinion import comparing, stored
+from tests.numerics.second_opinion.registry import CLAIMS
+
+PAPERS_SIZE = "its runs are of the paper's size, and none is planned here"
+# claims with a statistic that has no second implementation, and why
+WITHOUT = {
+    "000-1": "a bump over sizes of 50 to 900 million parameters: not testable below the paper's size",
+    "000-11": "no seed has enough neurons of the class, so there is no number",
+    "000-13": "every ratio is censored here, and no verdict rests on it; its crossings are those of 000-own-6",
+    "001-3": PAPERS_SIZE,
+    "001-16": PAPERS_SIZE,
+    "002-9": PAPERS_SIZE,
+    "002-own-7": "no photographs have been measured",
+}
+# claims whose rules are being replaced
+REPLACED = (
+    *("001-4", "001-17", "001-23", "001-26", "001-28", "001-30", "001-31", "002-1", "002-4"),
+    *("003-5", "003-6", "003-9", "003-10", "003-11", "003-12", "004-2", "004-4", "004-6", "004-7"),
+)
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_both_implementations_agree_to_six_digits(claim: str) -> None:
+    assert comparing.differences(claim, stored.judged()[claim]) == []
+
+
+def test_every_claim_has_a_second_implementation_or_a_reason() -> None:
+    assert sorted([*CLAIMS, *WITHOUT, *REPLACED]) == sorted(stored.ledger())
+
+
+@pytest.mark.parametrize("key", ["mean", "spread", "n"])
+def test_a_wrong_digit_is_noticed(key: str) -> None:
+    entry = copy.deepcopy(stored.judged()["001-11"])
+    (of_part, *_) = entry["rests"].values()
+    of_part["of"][0][key] *= 1 + 1e-5
+    assert any(key in line for line in comparing.differences("001-11", entry))
+
+
+@pytest.mark.parametrize("key", ["verdict", "p", "p_against"])
+def test_a_wrong_verdict_and_a_wrong_p_are_noticed(key: str) -> None:
+    entry = copy.deepcopy(stored.judged()["001-own-1"])
+    entry["parts"][0][key] = {"verdict": "contradicted"}.get(key, 0.5)
+    assert any(key in line for line in comparing.differences("001-own-1", entry))
+
+
+@pytest.mark.parametrize("family", comparing.families(stored.judged().values()))
+def test_holms_correction_takes_the_same_verdicts_back(family: tuple[str, bool]) -> None:
+    parts = comparing.families(stored.judged().values())[family]
+    assert comparing.holm_differences(parts) == []
+
+
+def test_it_imports_nothing_of_the_package() -> None:
+    for file in Path(comparing.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            assert not any(name.split(".")[0] == "allmlp" for name in names), file
