@@ -8,6 +8,8 @@ from allmlp import studies
 from allmlp.report.evidence import Evidence
 from allmlp.report.statistics import Finding
 
+STEPS = 400
+
 
 def claim_of(claim: str) -> tuple[str, dict[str, Any]]:
     """The study of a claim, and its row of claims.yaml."""
@@ -16,12 +18,17 @@ def claim_of(claim: str) -> tuple[str, dict[str, Any]]:
 
 
 def judged(claim: str, *, scale: str = "laptop", models: list[str] | None = None, **tables: pd.DataFrame) -> Finding:
-    """The finding on `tables`, by the names of their measures. `models` (default: those of the rows) are planned."""
+    """The finding on `tables`, by the names of their measures. `models` (default: those of the rows) are planned, and
+    each run of the rows with STEPS steps."""
     study, row = claim_of(claim)
     there = {model for rows in tables.values() if "model" in rows for model in rows["model"]}
     planned = sorted(there if models is None else models)
+    runs = {run for rows in tables.values() if "run" in rows for run in rows["run"]}
     content = {
-        "runs": {model: {"labels": {"model": model}} for model in planned},
+        "runs": {
+            **{run: {"steps": STEPS} for run in runs},
+            **{model: {"labels": {"model": model}} for model in planned},
+        },
         "planned": dict.fromkeys(tables, planned),
         "measurements": {},
         "tables": {(measure,): rows for measure, rows in tables.items()},

@@ -5,7 +5,7 @@ Errors name file, line and the nearest key.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
@@ -24,6 +24,7 @@ class Known:
     verdicts: tuple[str, ...] = ()
     errata: tuple[str, ...] = ()
     exhibits: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
 
 
 def _known(info: ValidationInfo) -> Known:
@@ -107,6 +108,7 @@ class Claim(Strict):
 
     `compares`: the models whose runs a verdict compares, so that none rests on a learning rate at an edge of its
     search. A model is given by words that are all among the labels of its runs. Empty: no verdict depends on a rate.
+    `premise`: what must hold here before the rule says anything, with its numbers in `margin` or `paper`.
     """
 
     id: Text
@@ -125,6 +127,7 @@ class Claim(Strict):
     effect: Effect | None = None
     runs: Names = Field(default=[])
     compares: Models | None = None
+    premise: Text | None = None
     blind: bool = False
     seen: Text | None = None
 
@@ -144,6 +147,22 @@ class Claim(Strict):
     @classmethod
     def _numbered(cls, value: str, info: ValidationInfo) -> str:
         return _refuse_other_id(value, f"{_known(info).number}-", "(own-)?")
+
+
+class SameClaim(Strict):
+    """A claim on the number of another claim, `same_as`: it has that claim's rule and verdict, and counts with it."""
+
+    id: Text
+    claim: Text
+    where: Text
+    same_as: Text
+    errata: Names
+
+    @field_validator("same_as")
+    @classmethod
+    def _there(cls, value: str, info: ValidationInfo) -> str:
+        refuse_unknown_names("claim with a rule of its own", [value], _known(info).claims)
+        return value
 
 
 class Erratum(Strict):
@@ -194,6 +213,8 @@ FORMS: Mapping[str, type[Strict]] = {"claims": Claim, "errata": Erratum, "invent
 def read(kind: str, text: str, file: str, known: Known) -> list[dict[str, Any]]:
     """The rows of a file of a kind of FORMS, as they stand there. UserError for the first wrong one."""
     located = yamlfile.records(text, file, "of" if kind == "inventory" else "id")
-    for name, row in located.value.items():
-        checked(FORMS[kind], row, located, (name,), known)
-    return list(located.value.values())
+    rows: dict[str, dict[str, Any]] = located.value
+    known = replace(known, claims=tuple(name for name, row in rows.items() if "same_as" not in row))
+    for name, row in rows.items():
+        checked(SameClaim if "same_as" in row else FORMS[kind], row, located, (name,), known)
+    return [{**rows[row["same_as"]], **row} if "same_as" in row else row for row in rows.values()]

@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 def rule(study: str, claim: dict[str, Any]) -> str:
     """The digest of a claim's rule. Renaming its test, or comments, do not change it."""
-    said = {key: claim.get(key) for key in SAID}
+    said = {key: claim.get(key) for key in SAID} | {key: claim[key] for key in ("premise",) if key in claim}
     test = claim["test"]
     code = reached.digest(studies.verdict_module(study, test), test) if test else None
     return paths.digest([said, code], 16)

@@ -1,25 +1,26 @@
 """README's small table of verdicts is that of results/claims.json. To renew it, copy what the failure prints."""
 
 import json
-from collections import Counter
 
 from allmlp import studies
+from allmlp.report import claims
+from allmlp.report.render import VERDICTS
 from tests.conftest import PROJECT
 from tests.docs.quoted import assert_quoted
 
-KINDS = ("reproduced", "partly", "contradicted", "undecided", "not testable at this scale", "not run")
-HEADS = ("reproduced", "partly", "contradicted", "undecided", "needs more", "not run")
+HEADS = {kind: "needs more" if kind == "not testable at this scale" else kind for kind in VERDICTS}
 
 
 def expected() -> str:
     """A row per paper, and one for the claims that this project adds: how many end with each verdict."""
-    claims = json.loads((PROJECT / "results/claims.json").read_text(encoding="utf-8"))["claims"]
+    entries = json.loads((PROJECT / "results/claims.json").read_text(encoding="utf-8"))["claims"]
     titles = {study: f"{number} {studies.about(study)['paper']}" for study, number in studies.STUDIES.items()}
-    rows = {titles[study]: Counter() for study in studies.STUDIES if study != "crossover"} | {"own claims": Counter()}
-    for claim in claims:
-        rows["own claims" if studies.is_own(claim["id"]) else titles[claim["study"]]][claim["verdict"]] += 1
-    lines = [f"| claims of | {' | '.join(HEADS)} |", f"| --- |{' ---: |' * len(HEADS)}"]
-    lines += [f"| {name} | {' | '.join(str(counts[kind] or '') for kind in KINDS)} |" for name, counts in rows.items()]
+    rows: dict[str, list] = {title: [] for study, title in titles.items() if study != "crossover"} | {"own claims": []}
+    for entry in entries:
+        rows["own claims" if studies.is_own(entry["id"]) else titles[entry["study"]]].append(entry)
+    lines = [f"| claims of | {' | '.join(HEADS.values())} |", f"| --- |{' ---: |' * len(HEADS)}"]
+    counts = {name: claims.counts(of) for name, of in rows.items()}
+    lines += [f"| {name} | {' | '.join(str(of[kind] or '') for kind in HEADS)} |" for name, of in counts.items()]
     return "\n".join(lines)
 
 

@@ -36,6 +36,11 @@ def test_bars_split_what_is_reproduced_and_add_up() -> None:
     }
 
 
+def test_bars_count_one_number_once_and_call_a_corrected_one_so() -> None:
+    found = answer.bars([entry(), entry(same_as="009-1"), entry("contradicted", corrected=True)])
+    assert {name: count for name, count in found.items() if count} == {"reproduced trained": 1, "corrected": 1}
+
+
 @pytest.mark.parametrize(
     ("corpora", "said"),
     [

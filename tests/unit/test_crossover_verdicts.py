@@ -220,7 +220,7 @@ def findings(table: pd.DataFrame | None, lead: dict[str, object] | None = None, 
     environment = Environment(
         loader=FileSystemLoader(PROJECT / "paper"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    filters = ("slug", "number", "shown", "scientific", "duration", "effect", "remainder")
+    filters = ("slug", "number", "shown", "scientific", "duration", "effect", "label", "remainder")
     environment.filters |= dict.fromkeys(filters, str)  # of the report's other parts, which are loaded with `count`
     made = {**({} if table is None else {"distances": table}), **others}
     listed = [

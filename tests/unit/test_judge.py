@@ -1,6 +1,7 @@
 """Which scale a claim is judged at, and what is said where it cannot be."""
 
 import itertools
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,14 +15,15 @@ from hypothesis import strategies as st
 
 from allmlp import rules, store, studies
 from allmlp.errors import UserError
-from allmlp.report import evidence, judge, select, selection
+from allmlp.report import claims, evidence, judge, select, selection
 from allmlp.report.evidence import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.selection import Held
 from allmlp.report.statistics import VERDICTS, Finding, better
 from allmlp.run import Run
-from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.rules import NotPlannedError, premise
 from tests import stored, tiny
+from tests.conftest import PROJECT
 
 CLAIM: dict[str, Any] = {
     "id": "002-4",
@@ -383,3 +385,49 @@ def test_rows_that_stand_in_are_of_the_planned_run() -> None:
     found.content["planned"] = {"m": list(found.content["measurements"]["m"])}
     found.content["runs"] = {f"new-{run}": about for run, about in found.content["runs"].items()}
     assert found.table("m")["run"].tolist() == found.planned("m")
+
+
+def test_an_unmet_premise_is_undecided_by_a_field_and_has_no_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one_unmet(found: Evidence) -> Finding:
+        finding = better(found.table("m")["value"].to_numpy(), 0.5)
+        return whole({"(a) one": finding, "(b) two": premise(finding, "it learnt nothing", holds=False)})
+
+    monkeypatch.setattr(studies, "verdict", lambda study, test: one_unmet)
+    with pytest.raises(UserError, match=r"claims.yaml, 002-4: its test has a premise \(it learnt nothing\). Name it"):
+        judged(at("workstation", 5))
+    entry = judged(at("workstation", 5), premise="it learnt")
+    first, second = entry["parts"]
+    assert (second["verdict"], second["premise_not_met"]) == ("undecided", "it learnt nothing")
+    assert "premise_not_met" not in first
+    assert (entry["verdict"], entry["text"]) == (
+        "partly",
+        "(a) one: reproduced; (b) two: undecided (premise not met: it learnt nothing)",
+    )
+    assert {part for _, part, _ in judge._tested(entry)} == {"(a) one"}
+
+
+def test_one_number_in_two_claims_is_tested_once_and_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    second = {**CLAIM, "id": "002-9", "claim": "the same", "same_as": "002-4"}
+    monkeypatch.setattr(studies, "ledger", lambda study: [CLAIM, second])
+    corrected: list[int] = []
+    monkeypatch.setattr(judge, "_correct", lambda entries: corrected.append(len(entries)))
+    first, other = judge._judged("copying", {"workstation": at("workstation", 5)})
+    assert corrected == [1]
+    assert (other["id"], other["claim"], other["same_as"]) == ("002-9", "the same", "002-4")
+    assert all(other[key] == first[key] for key in ("verdict", "text", "p"))
+    assert claims.counts([first, other]) == {"reproduced": 1}
+
+
+def test_a_corrected_number_is_contradicted_and_called_corrected() -> None:
+    entry = {"id": "a", "verdict": "contradicted", "corrected": True}
+    assert claims.label(entry) == "corrected"
+    assert claims.label({**entry, "verdict": "undecided"}) == "undecided"
+    assert claims.counts([entry, {"id": "b", "verdict": "contradicted"}]) == {"corrected": 1, "contradicted": 1}
+
+
+@pytest.mark.parametrize("study", studies.STUDIES)
+def test_a_claim_that_is_corrected_somewhere_names_an_erratum(study: str) -> None:
+    ledger = {row["id"]: row for row in studies.ledger(study)}
+    for entry in json.loads((PROJECT / "results/claims.json").read_text(encoding="utf-8"))["claims"]:
+        if entry["id"] in ledger and any(one.get("corrected") for one in (entry, *entry.get("parts", ()))):
+            assert ledger[entry["id"]]["errata"], entry["id"]

@@ -194,3 +194,22 @@ def test_nothing_runs_with_a_wrong_ledger(clone: Path) -> None:
         done = call(clone, *words, ok=False)
         assert done.returncode == 2, done.stderr
         assert "src/allmlp/studies/triangular/claims.yaml:34: unknown key 'tset' in 004-1. Did you mean" in done.stderr
+
+
+SAME = "- {id: 006-2, claim: The same in other words., where: Table 2, same_as: 006-1, errata: []}\n"
+
+
+def test_a_claim_on_the_same_number_has_the_other_claims_rule() -> None:
+    first, second = read(CLAIM + SAME)
+    own = {"id", "claim", "where", "errata", "same_as"}
+    assert {key: value for key, value in second.items() if key not in own} == {
+        key: value for key, value in first.items() if key not in own
+    }
+    assert (second["id"], second["where"], second["same_as"]) == ("006-2", "Table 2", "006-1")
+    for old, new, said in (
+        ("006-1, errata", "006-3, errata", "no claim with a rule of its own '006-3' in 006-2.same_as"),
+        ("006-1, errata", "006-2, errata", "no claim with a rule of its own '006-2' in 006-2.same_as"),
+        ("errata: []", "errata: [], margin: {}", "unknown key 'margin' in 006-2"),
+    ):
+        with pytest.raises(UserError, match=said):
+            read(CLAIM + SAME.replace(old, new))

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from allmlp.report.statistics import Finding
-from allmlp.studies.mixers.verdicts import common
+from allmlp.studies.mixers.verdicts import common, expansion
 from allmlp.studies.rules import NotComparableError, NotPlannedError
 from tests import judging
 from tests.unit.made_up_curves import curve, leaks, table
@@ -31,9 +31,10 @@ def test_flat_against_expanded():
 
 def test_expanded_at_equal_samples_and_its_throughput():
     rows = table(curve("flat", 2.0), curve("expanded", 2.07, seconds=0.015))
-    assert parts("001-8", rows) == ["reproduced", "reproduced", "undecided"]
+    assert parts("001-8", rows) == ["reproduced", "undecided", "undecided"]
+    assert "timed on 1 machine, 5 are needed: 0.333 on" in judged("001-8", rows).parts[1].premise_not_met
     rows = table(curve("flat", 2.0), curve("expanded", 1.9, seconds=0.03))
-    assert parts("001-8", rows) == ["contradicted", "contradicted", "undecided"]
+    assert parts("001-8", rows) == ["contradicted", "undecided", "undecided"]
 
 
 def test_llama_of_half_the_width_and_speed():
@@ -41,10 +42,25 @@ def test_llama_of_half_the_width_and_speed():
     rows = table(curve("expanded", 2.0), curve("llama-16", 2.0, seconds=0.06, **half))
     memory = rows[["run"]].drop_duplicates().assign(peak_bytes=100.0)
     memory.loc[memory["run"].str.startswith("llama"), "peak_bytes"] = 400.0
-    said = parts("001-4", rows, training_memory=memory)
-    assert said == ["undecided", "reproduced", "reproduced", "reproduced"]
+    found = judged("001-4", rows, training_memory=memory)
+    assert judging.parts(found) == ["undecided", "undecided", "reproduced", "reproduced"]
+    assert found.parts[1].premise_not_met == "both have trained for 400 of 160,000 steps"
+    late = rows.assign(step=rows["step"] * 400, flops=rows["flops"] * 400)
+    assert parts("001-4", late, training_memory=memory)[1] == "reproduced"
+    assert parts("001-4", late[late["seed"] < 4], training_memory=memory)[1] == "undecided"
+
+
+def test_one_machine_decides_nothing_of_a_speed_and_five_do(monkeypatch):
+    half = {"size": "d32-n2-b16", "d_model": 32}
+    rows = table(curve("expanded", 2.0), curve("llama-16", 2.0, seconds=0.06, **half))
+    found = judged("001-31", rows)
+    assert judging.parts(found) == ["undecided"] * 2
+    assert all("timed on 1 machine, 5 are needed: 6 on" in part.premise_not_met for part in found.parts)
+    assert all(part.p is None and part.p_against is None for part in found.parts)
+    ratios = {f"machine {number}": 6 + 0.1 * number for number in range(5)}
+    monkeypatch.setattr(expansion, "_of_planned_size", lambda evidence: ratios)
     assert parts("001-31", rows) == ["contradicted", "reproduced"]
-    rows.loc[rows["variant"].eq("llama-16"), "seconds_per_step"] *= 2.5  # 15 times
+    monkeypatch.setattr(expansion, "_of_planned_size", lambda evidence: {name: 2.5 * of for name, of in ratios.items()})
     assert parts("001-31", rows) == ["reproduced", "contradicted"]
 
 
@@ -104,7 +120,7 @@ def test_a_part_whose_runs_are_not_comparable_leaves_the_others():
     assert "not judged: needs ends within 10%" in found.parts[1].text
     with pytest.raises(NotComparableError):
         judged("001-17", table(curve("kernel-4", 2.0), curve("kernel-4-linear", 2.0, **decaying),
-                               curve("llama-4", 2.0, seconds=0.02, **decaying)))  # fmt: skip
+                               curve("llama-4", 2.0, seconds=0.02, size="d32", d_model=32, **decaying)))  # fmt: skip
 
 
 def test_parallel_convolutions_by_both_readings():
@@ -131,8 +147,11 @@ def test_positions():
 
 @pytest.mark.parametrize(("llama", "expected"), [(2.1, "reproduced"), (2.004, "undecided"), (1.9, "contradicted")])
 def test_small_leads_are_refuted_by_a_reversed_sign_alone(llama, expected):
-    rows = table(curve("llama-4", llama), curve("kernel-4-linear", 2.0), curve("kernel-4", 2.0))
-    assert parts("001-17", rows)[0] == expected
+    narrow = curve("llama-4", llama, size="d32-n2-b16", d_model=32)
+    alike = table(curve("llama-4", 1.0), curve("kernel-4-linear", 2.0), curve("kernel-4", 2.0))
+    assert parts("001-17", table(alike, narrow))[0] == expected
+    with pytest.raises(NotPlannedError, match="needs llama-4 of half the width of kernel-4-linear"):
+        judged("001-17", alike)
     heads = table(curve("kernel-4", llama), curve("heads-2", 2.0))
     assert parts("001-18", heads)[0] == expected
 

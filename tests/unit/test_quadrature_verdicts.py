@@ -20,10 +20,12 @@ from tests.unit.known_addition import SEEDS, adding, measured, of_seeds, spaced
 PAPER = exhibits.paper("quadrature")
 MIDDLE = float(np.mean(SEEDS))
 KEYS = 4  # of the paper's network
+FIRST = 2000  # of the seeds that rules on all accurate networks may use
 
 
 def judged(claim: str, **tables: pd.DataFrame) -> Finding:
     """By the claim's rule. Every network is like the paper's, where the tables do not say otherwise."""
+    tables = {name: rows.assign(seed=rows["seed"] + FIRST) if "seed" in rows else rows for name, rows in tables.items()}
     seeds = sorted(set().union(*(rows["seed"] for rows in tables.values())))
     accuracy = pd.DataFrame({"seed": seeds, "step": 1, "accuracy_1": 1.0})
     keys = pd.DataFrame({"seed": np.repeat(seeds, KEYS), "weight_share_1": 0.25})
@@ -349,6 +351,27 @@ def test_the_spectrum_is_judged_on_ov_alone():
     assert parts("003-11", identity_shares=spread_out) == ["contradicted"] * 2
     lost = rows.assign(energy_share_1=rows["energy_share_1"].where(rows["seed"] != 1))
     assert parts("003-11", identity_shares=lost) == ["undecided", "reproduced"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "tables"),
+    [
+        ("003-9", {"regressions": r2_rows(seeds=range(16))}),
+        ("003-10", {"coefficients": coefficient_rows(seeds=range(16), spread=0.01)}),
+    ],
+)
+def test_the_form_of_the_logits_is_judged_on_accurate_networks_of_seeds_that_no_rule_has_seen(claim, tables):
+    of = list(range(FIRST, FIRST + 16))
+    five_keys = pd.DataFrame({"seed": np.repeat(of, KEYS + 1), "weight_share_1": 0.2})
+    found = judged(claim, **tables, error_table=five_keys.assign(seed=five_keys["seed"] - FIRST))
+    undecided = [part.premise_not_met for part in found.parts if part.verdict == "undecided"]
+    assert undecided == ["0 of 16 networks are like the paper's, 8 are needed"] * (claim == "003-10")
+    half = pd.DataFrame({"seed": range(16), "step": 1, "accuracy_1": [1.0] * 7 + [0.99] * 9})
+    found = judged(claim, **tables, accuracy=half)
+    assert {part.premise_not_met for part in found.parts} == {"7 of 16 networks add every pair, 8 are needed"}
+    seen = {name: rows.assign(seed=rows["seed"] - FIRST) for name, rows in tables.items()}
+    with pytest.raises(NotPlannedError, match="needs networks of seeds from 2000 on"):
+        judged(claim, **seen)
 
 
 # Angles by hand, certificate

@@ -99,7 +99,7 @@ def test_the_measure_gives_its_columns_and_finds_an_easy_input():
     pd.testing.assert_frame_equal(rows, again)
 
 
-LEVELS = {"flat": (0.99, 0.9, 0.6), "expanded": (0.5, 0.6, 0.1), "llama-2": (0.6, 0.1, 0.0), "llama-4": (0.7, 0.1, 0.0)}
+LEVELS = {"flat": (0.99, 0.9, 0.6), "expanded": (0.5, 0.6, 0.0), "llama-2": (0.6, 0.1, 0.0), "llama-4": (0.7, 0.1, 0.0)}
 
 
 def table_of(levels: dict[str, tuple[float, float, float]] = LEVELS, seeds: int = 5) -> pd.DataFrame:
@@ -127,16 +127,20 @@ def judged(claim: str, rows: pd.DataFrame) -> list[str]:
 
 def test_the_rules_hold_where_the_paper_is_right_and_fall_where_it_is_not():
     assert judged("001-28", table_of()) == ["reproduced"] * 3
-    assert judged("001-own-9", table_of()) == ["reproduced"] * 2
+    assert judged("001-own-9", table_of()) == ["reproduced"]
     assert judged("001-own-10", table_of()) == ["reproduced"] * 2
-    alike = table_of(dict.fromkeys(LEVELS, (0.99, 0.98, 0.2)))
+    alike = table_of(dict.fromkeys(LEVELS, (0.99, 0.7, 0.2)))
     assert judged("001-28", alike) == ["contradicted"] * 3
-    assert judged("001-own-9", alike) == ["contradicted"] * 2
+    assert judged("001-own-9", alike) == ["contradicted"]
 
 
-def test_models_of_which_nothing_is_recovered_are_not_compared():
-    nothing = table_of(dict.fromkeys(LEVELS, (0.99, 0.98, 0.0)))
-    assert judged("001-own-9", nothing) == ["undecided"] * 2
+def test_models_of_which_nothing_or_all_is_recovered_are_not_compared():
+    nothing = table_of(dict.fromkeys(LEVELS, (0.99, 0.0, 0.0)))
+    assert judged("001-own-9", nothing) == ["undecided"]
+    assert judged("001-28", nothing) == ["undecided"] * 3, "(c): a descent that finds nothing shows nothing"
+    found = judging.judged("001-28", scale="gpu", recovery=table_of(dict.fromkeys(LEVELS, (1.0, 0.98, 0.0))))
+    assert judging.parts(found) == ["undecided", "undecided", "contradicted"]
+    assert "leaves no room for 0.2 more" in found.parts[1].premise_not_met
 
 
 def test_too_few_seeds_decide_nothing():

@@ -27,6 +27,7 @@ def rows_of(*settings: dict[str, Any], seeds: int = 5) -> pd.DataFrame:
         "training_pairs": "all",
         "size": "base",
         "lowest_nats": 1.0,
+        "lowest_step": judging.STEPS // 2,
         "last_nats": 1.0,
         "train_nats": 1.0,
         "top_1": 0.5,
@@ -178,6 +179,30 @@ def test_matchers_equal_at_chance_say_nothing_of_embeddings(claim, settings, par
     assert judged(claim, retrieval=one_seed).parts[part].verdict == "undecided"
 
 
+def test_a_matcher_at_chance_or_still_learning_does_not_refute_that_it_overfits():
+    both = [{"embedder": name, "context": context} for name in ("mixer", "transformer") for context in (32, 128)]
+    rows = rows_of(*both)
+    rows["last_nats"] = rows["lowest_nats"]
+    found = judged("001-23", retrieval=rows).parts[1]
+    assert (found.verdict, found.premise_not_met) == ("contradicted", "")
+    of = rows["embedder"].eq("transformer") & rows["context"].eq(128)
+    late = rows.assign(lowest_step=rows["lowest_step"].where(~(of & rows["seed"].eq(0)), judging.STEPS))
+    at_chance = rows.assign(lowest_nats=rows["lowest_nats"].where(~(of & rows["seed"].eq(0)), rows["chance_nats"]))
+    for unmet, counts in ((late, (5, 4)), (at_chance, (4, 5))):
+        found = judged("001-23", retrieval=unmet).parts[1]
+        assert (found.verdict, found.p, found.p_against) == ("undecided", None, None)
+        said = f"{counts[0]} of 5 matchers come 0.05 nats below chance, and the lowest test loss of {counts[1]} comes"
+        assert found.premise_not_met.startswith(said)
+
+
+def test_an_encoder_that_does_not_reproduce_its_input_says_nothing_of_those_that_do():
+    for nats, verdict in ((1.5, "reproduced"), (5.3, "undecided")):
+        of = [{"embedder": name, "embedder_nats": nats} for name in ("untrained-mixer", "autoencoder")]
+        found = judged("001-26", retrieval=rows_of(*of)).parts[1]
+        assert found.verdict == verdict
+        assert ("the autoencoder ends at 5.3 nats" in found.premise_not_met) == (verdict == "undecided")
+
+
 def test_a_padding_side_where_nothing_was_learnt_refutes_nothing():
     left = [{"padding": "left", **AT_CHANCE}, {"padding": "left", "embedder": "transformer", **AT_CHANCE}]
     rows = rows_of(*left, {}, {"embedder": "transformer", "lowest_nats": 2.0})
@@ -200,7 +225,7 @@ def test_passes_do_not_grow_as_n_log_n():
 
     rows = measure().assign(run="r", seed=0)  # type: ignore[arg-type]
     found = judged("001-30", tournament_passes=rows)
-    assert found.verdict == "contradicted"
+    assert (found.verdict, found.corrected) == ("contradicted", True)
     assert "exponent of n 0.99" in found.text or "exponent of n 1.00" in found.text
     as_claimed = rows.assign(passes_per_text_1=np.log10(rows["texts"]))
     assert judged("001-30", tournament_passes=as_claimed).verdict == "reproduced"

@@ -176,7 +176,7 @@ FEW = "(a verdict needs 5)"
         (lambda: better(SAMPLE[:5], 0.5), "mean 0.676, 95 % t interval 0.552 to 0.8, n = 5, against a margin of 0.5"),
         (
             lambda: better(SAMPLE[:1], 0.5, unit="nats"),
-            f"0.61 nats in one seed, which gives no interval {FEW}, against a margin of 0.5",
+            f"0.61 nats, n = 1, which gives no interval {FEW}, against a margin of 0.5",
         ),
         (lambda: better([], 0.5), "no mean: of 0 seeds, some diverged or gave no number, against a margin of 0.5"),
         (
@@ -189,7 +189,7 @@ FEW = "(a verdict needs 5)"
             f"mean 0.675, 90 % t interval 0.265 to 1.09, n = 2 {FEW} (80 % interval 0.475 to 0.875), "
             "against a margin of ±0.7",
         ),
-        (lambda: equal(SAMPLE[:1], 0.7), f"0.61 in one seed, which gives no interval {FEW}, against a margin of ±0.7"),
+        (lambda: equal(SAMPLE[:1], 0.7), f"0.61, n = 1, which gives no interval {FEW}, against a margin of ±0.7"),
         (
             lambda: within_prediction(SAMPLE, 0.9, max_half_width=0.1, unit="bits"),
             "mean 0.68 bits, 95 % prediction interval 0.455 to 0.905, n = 8; the paper says 0.9 "

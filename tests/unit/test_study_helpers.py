@@ -8,9 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from allmlp.report import multiplicity
 from allmlp.report.statistics import better, t_interval
 from allmlp.studies.curves import kept_rows
-from allmlp.studies.rules import NotPlannedError, below, every, of_part, withheld
+from allmlp.studies.rules import (
+    NotPlannedError,
+    below,
+    corrected,
+    every,
+    exact,
+    of_machines,
+    of_part,
+    premise,
+    withheld,
+)
 from allmlp.studies.seeds import curve, over_seeds
 
 
@@ -109,3 +120,51 @@ def test_a_verdict_is_withheld_only_where_it_says_so():
     found = withheld(no, "contradicted", "too early", when=True)
     assert (found.verdict, found.value) == ("undecided", no.value)
     assert found.text.endswith("not contradicted: too early")
+
+
+NO = better([1.0, 1.1, 0.9, 1.0, 1.05], 2.0)
+
+
+def test_a_rule_whose_premise_is_not_met_decides_and_tests_nothing():
+    assert premise(NO, "it learnt nothing", holds=True) is NO
+    found = premise(NO, "it learnt nothing", holds=False)
+    assert (found.verdict, found.value, found.p, found.p_against) == ("undecided", NO.value, None, None)
+    assert found.premise_not_met == "it learnt nothing"
+    assert found.text.startswith("premise not met: it learnt nothing; mean 1.01")
+    assert found.rests[""].guards == ("premise not met: it learnt nothing",)
+    assert multiplicity.whole({"(a) one": found, "(b) two": NO}).text == (
+        "(a) one: undecided (premise not met: it learnt nothing); (b) two: contradicted"
+    )
+
+
+def test_a_premise_of_one_verdict_leaves_the_other_and_its_test():
+    found = premise(NO, "none", holds=False, of="reproduced")
+    assert (found.verdict, found.premise_not_met, found.p, found.p_against) == ("contradicted", "", None, NO.p_against)
+    found = premise(NO, "none", holds=False, of="contradicted")
+    assert (found.verdict, found.premise_not_met, found.p, found.p_against) == ("undecided", "none", NO.p, None)
+
+
+def test_several_numbers_name_a_premise_only_where_it_leaves_them_open():
+    unmet = premise(NO, "it learnt nothing", holds=False)
+    assert every({"a": unmet}).premise_not_met == "it learnt nothing"
+    assert every({"a": unmet}).p_against is None
+    found = every({"a": unmet, "b": NO})
+    assert (found.verdict, found.premise_not_met, found.p_against) == ("contradicted", "", NO.p_against)
+
+
+def test_the_unit_of_a_speed_is_the_machine():
+    machines = {f"m{number}": 1.0 + 0.01 * number for number in range(5)}
+    assert of_machines(machines, lambda ratios: better(ratios, 0.5)).verdict == "reproduced"
+    one = of_machines({"m0": 1.0}, lambda ratios: better(ratios, 0.5))
+    assert (one.verdict, one.n, one.p) == ("undecided", 1, None)
+    assert one.premise_not_met == "timed on 1 machine, 5 are needed: 1 on m0"
+
+
+def test_only_a_number_that_is_contradicted_is_corrected():
+    wrong, right = (corrected(exact(holds, 2.0, "", "two")) for holds in (False, True))
+    assert (wrong.verdict, wrong.corrected) == ("contradicted", True)
+    assert (right.verdict, right.corrected) == ("reproduced", False)
+    whole = multiplicity.whole({"(a)": wrong, "(b)": right})
+    assert (whole.verdict, whole.corrected, whole.text) == ("partly", False, "(a): corrected; (b): reproduced")
+    assert multiplicity.whole({"(a)": wrong}).corrected
+    assert not multiplicity.whole({"(a)": wrong, "(b)": NO}).corrected

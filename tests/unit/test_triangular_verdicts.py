@@ -71,9 +71,15 @@ def test_captions_say_how_rates_were_set_at_every_scale() -> None:
 
 
 def test_a_discount_is_equal_in_loss_and_a_tie_in_time_is_no_gain() -> None:
-    found = judged("004-3", learning=learnt(EARLY))
-    assert found.parts[0].verdict == "reproduced"
-    assert found.parts[1].verdict != "reproduced"
+    rows = learnt(EARLY)
+    for machines, verdict in ((1, "undecided"), (5, "reproduced")):  # the unit of a speed is the machine
+        hardware = (rows["seed"] % machines).map("machine {}".format)
+        cost = pd.concat([SEARCHED, rows[["run"]].assign(hardware=hardware)])
+        slower = rows["step_seconds"].where(rows["variant"].ne("one-discounted"), 1.5 + 0.01 * rows["seed"])
+        found = judged("004-3", learning=rows.assign(step_seconds=slower), cost=cost)
+        assert (found.parts[0].verdict, found.parts[1].verdict) == ("reproduced", verdict)
+        tie = judged("004-3", learning=rows, cost=cost).parts[1]
+        assert tie.verdict != "reproduced"
 
 
 def test_a_variant_that_is_not_planned_or_diverged_is_reported() -> None:

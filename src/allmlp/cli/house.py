@@ -26,13 +26,11 @@ def stages() -> None:
 @command(HOUSE, "allmlp judge")
 def judge() -> None:
     """Measurements -> results/claims.json: a verdict for every claim."""
-    from collections import Counter
-
-    from allmlp.report import judge
+    from allmlp.report import claims, judge
     from allmlp.report.workers import done
 
     (found,) = done([judge.work()])
-    verdicts = Counter(claim["verdict"] for claim in found["claims"])
+    verdicts = claims.counts(found["claims"])
     print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()))
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from allmlp import paths, studies, yamlfile
 from allmlp.errors import UserError
+from allmlp.report import claims
 from allmlp.strict import SCALES
 
 TRAINED, DERIVED = "trained", "derived"
@@ -20,6 +21,7 @@ BARS = {
     f"reproduced {DERIVED}": f"reproduced: {BASES[DERIVED]}",
     "partly": "partly",
     "contradicted": "contradicted",
+    "corrected": "corrected: the paper's number is wrong, and the right one is known",
     "undecided": "undecided",
     "not testable at this scale": "not testable at this scale",
     "not run": "not run",
@@ -46,7 +48,9 @@ def basis(entry: Mapping[str, Any]) -> str:
 def bars(entries: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Bar -> how many claims: the verdicts, with `reproduced` split by basis, in the order of BARS."""
     found = Counter(
-        f"reproduced {basis(entry)}" if entry["verdict"] == "reproduced" else entry["verdict"] for entry in entries
+        f"reproduced {basis(entry)}" if entry["verdict"] == "reproduced" else claims.label(entry)
+        for entry in entries
+        if not entry.get("same_as")
     )
     return {bar: found[bar] for bar in BARS}
 

@@ -5,14 +5,26 @@ ids. `read` gives the lists back.
 """
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from allmlp import artifacts, paths
 from allmlp.errors import UserError
 from allmlp.paths import CLAIMS
+from allmlp.report.statistics import CORRECTED
 
 WAY_OUT = f"Run `allmlp judge`, or `git checkout {CLAIMS}`."
+
+
+def label(found: Mapping[str, Any]) -> str:
+    """How the verdict of a claim or part is called: its name, or `corrected`."""
+    return CORRECTED if found["verdict"] == "contradicted" and found.get("corrected") else found["verdict"]
+
+
+def counts(entries: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """Verdict -> how many claims have it. A claim that is the `same_as` another one counts with that one."""
+    return Counter(label(entry) for entry in entries if not entry.get("same_as"))
 
 
 def _verdicts(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

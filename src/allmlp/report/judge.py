@@ -5,15 +5,17 @@ needs, the largest one gives an indication and no verdict.
 """
 
 import math
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
 from allmlp import rules, studies
+from allmlp.errors import UserError
 from allmlp.report import claims, evidence, levels, needs, rates, selection
 from allmlp.report.evidence import Evidence
 from allmlp.report.multiplicity import holm
 from allmlp.report.sets import Unit
-from allmlp.report.statistics import NOT_TESTABLE, Finding, Part
+from allmlp.report.statistics import NOT_TESTABLE, RESTS_ON, Finding, Part
 from allmlp.report.workers import Work
 from allmlp.studies.rules import NotPlannedError
 
@@ -38,12 +40,19 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "p_against": _number(finding.p_against),
         "parts": [_part(part) for part in finding.parts],
         "rests": {name: rests.told() for name, rests in finding.rests.items()},
+        **_marks(finding),
     }
 
 
 def _part(part: Part) -> dict[str, Any]:
     p_values = {"p": _number(part.p), "p_against": _number(part.p_against)}
-    return {"name": part.name, "verdict": part.verdict, "text": part.text, **p_values}
+    return {"name": part.name, "verdict": part.verdict, "text": part.text, **p_values, **_marks(part)}
+
+
+def _marks(found: Finding | Part) -> dict[str, Any]:
+    """`premise_not_met` and `corrected`, where they are set."""
+    marks = {"premise_not_met": found.premise_not_met, "corrected": found.corrected}
+    return {name: mark for name, mark in marks.items() if mark}
 
 
 def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
@@ -51,7 +60,9 @@ def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     study = found.study
     found.margin, found.paper = claim.get("margin") or {}, claim.get("paper") or {}
     found.seeds = claim["needs"]["seeds"]
-    result = _finding(studies.verdict(study, claim["test"])(found))
+    finding = studies.verdict(study, claim["test"])(found)
+    _refuse_unnamed_premise(claim, finding)
+    result = _finding(finding)
     of_training = [measure for measure in claim["measures"] if found.trained(measure)]
     seeds = min(map(found.seeds_of, of_training or claim["measures"]))
     result = rates.withhold(needs.withhold(result, claim, found.scale, seeds), claim, found)
@@ -60,6 +71,14 @@ def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     younger = found.content.get("younger", {}).get(claim["id"])
     said = {"scale": found.scale, "runs": runs, "rule_changed_since": younger, "older_recipe": older}
     return {**result, **said, "levelled": levels.of_measures(found, claim["measures"]), **evidence.extension(found)}
+
+
+def _refuse_unnamed_premise(claim: dict[str, Any], finding: Finding) -> None:
+    """UserError if a finding rests on a premise that the claim does not name."""
+    of_parts = (part.premise_not_met for part in finding.parts)
+    unmet = next(filter(None, (finding.premise_not_met, *of_parts)), "")
+    if unmet and not claim.get("premise"):
+        raise UserError(f"claims.yaml, {claim['id']}: its test has a premise ({unmet}). Name it: `premise: ...`.")
 
 
 def judge_claim(study: str, claim: dict[str, Any], scales: dict[str, Evidence]) -> dict[str, Any]:
@@ -117,9 +136,6 @@ def _dropped(claim: dict[str, Any], found: Evidence) -> str:
     return f"the set judged at {found.scale} no longer counts: the plan has dropped {gone[0]}{more}" if gone else ""
 
 
-RESTS_ON = {"reproduced": "p", "contradicted": "p_against"}  # the test of a verdict
-
-
 def _tested(entry: dict[str, Any]) -> dict[tuple[str, str, str], float]:
     """(claim, part, kind) -> p, of each test of a claim judged at its needs; a claim without parts is one part.
 
@@ -168,21 +184,32 @@ def _without(entry: dict[str, Any], lost: set[tuple[str, str]]) -> dict[str, Any
 
 def _judge_overlay(entries: list[dict[str, Any]], study: str, name: str, found: Evidence) -> None:
     """Judge the same claims on a recorded overlay, with its own correction, into `elsewhere` of each entry."""
-    there = [judge_claim(study, claim, {found.scale: found}) for claim in studies.ledger(study)]
-    _correct(there)
+    there = _judged(study, {found.scale: found})
     for entry, other in zip(entries, there, strict=True):
         if other["verdict"] != NOT_RUN:
             kept = ("verdict", "scale", "text", "parts", "n", "rule_changed_since", "older_recipe", "extension")
-            said = {key: other[key] for key in (*kept, "levelled") if key in other}
+            said = {key: other[key] for key in (*kept, "levelled", "premise_not_met", "corrected") if key in other}
             entry.setdefault("elsewhere", {})[name] = {**said, "indication": other.get("indication")}
+
+
+def _judged(study: str, scales: dict[str, Evidence]) -> list[dict[str, Any]]:
+    """The entries of a study's claims, corrected together. One number is tested once: a claim that is the `same_as`
+    another one gets its entry."""
+    ledger = studies.ledger(study)
+    found = {row["id"]: judge_claim(study, row, scales) for row in ledger if not row.get("same_as")}
+    _correct(list(found.values()))
+    return [
+        {**deepcopy(found[row["same_as"]]), **{key: row[key] for key in ("id", "claim", "same_as")}}
+        if row.get("same_as")
+        else found[row["id"]]
+        for row in ledger
+    ]
 
 
 def _of_study(study: str) -> list[dict[str, Any]]:
     """The entries of a study's claims."""
     content = selection.read()
-    scales = evidence.by_scale(study, content)
-    entries = [judge_claim(study, claim, scales) for claim in studies.ledger(study)]
-    _correct(entries)
+    entries = _judged(study, evidence.by_scale(study, content))
     for name, found in evidence.by_overlay(study, content).items():
         _judge_overlay(entries, study, name, found)
     return entries

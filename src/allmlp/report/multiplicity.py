@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeVar
 
-from allmlp.report.statistics import NOT_TESTABLE, Finding, NotTestable, Part, Verdict
+from allmlp.report.statistics import CORRECTED, NOT_TESTABLE, Finding, NotTestable, Part, Verdict
 
 Name = TypeVar("Name")
 
@@ -49,7 +49,20 @@ def combined(parts: Iterable[Judged]) -> Verdict | NotTestable:
 
 def listed(parts: Iterable[Part]) -> str:
     """The verdict of each part in one line."""
-    return "; ".join(f"{part.name}: {part.verdict}" for part in parts) or "no part"
+    return "; ".join(f"{part.name}: {label(part)}" for part in parts) or "no part"
+
+
+def label(part: Part) -> str:
+    """A part's verdict in words: `undecided (premise not met: ...)`, `corrected`."""
+    if part.verdict == "undecided" and part.premise_not_met:
+        return f"{part.verdict} (premise not met: {part.premise_not_met})"
+    return CORRECTED if part.verdict == "contradicted" and part.corrected else part.verdict
+
+
+def all_corrected(parts: Iterable[Part]) -> bool:
+    """Does a claim fail by corrected numbers alone? Some part is contradicted, and each of these is corrected."""
+    against = [part.corrected for part in parts if part.verdict == "contradicted"]
+    return bool(against) and all(against)
 
 
 def whole(findings: Mapping[str, Finding]) -> Finding:
@@ -59,12 +72,14 @@ def whole(findings: Mapping[str, Finding]) -> Finding:
     the parts' (valid for "all hold": intersection-union test, Berger 1982), None if a part has none.
     """
     parts = tuple(
-        Part(name, found.verdict, found.text, found.p, p_against=found.p_against) for name, found in findings.items()
+        Part(name, found.verdict, found.text, found.p, None, found.p_against, found.premise_not_met, found.corrected)
+        for name, found in findings.items()
     )
     held = sum(part.verdict == "reproduced" for part in parts)
     p_values = [finding.p for finding in findings.values() if finding.p is not None]
+    verdict = combine(parts)
     return Finding(
-        verdict=combine(parts),
+        verdict=verdict,
         value=float(held),
         low=math.nan,
         high=math.nan,
@@ -74,6 +89,7 @@ def whole(findings: Mapping[str, Finding]) -> Finding:
         p=max(p_values) if p_values and len(p_values) == len(parts) else None,
         parts=parts,
         rests={name: found.rests[""] for name, found in findings.items() if "" in found.rests},
+        corrected=verdict == "contradicted" and all_corrected(parts),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from allmlp.errors import UserError
 from allmlp.layered import SCALES
-from allmlp.report.multiplicity import combined, listed
+from allmlp.report.multiplicity import all_corrected, combined, listed
 from allmlp.report.statistics import NOT_TESTABLE, Part
 
 LETTER = re.compile(r"\((\w)\)")
@@ -61,8 +61,9 @@ def withhold(result: dict[str, Any], claim: dict[str, Any], scale: str, seeds: i
 def of_parts(parts: list[dict[str, Any]]) -> dict[str, Any]:
     """The changed fields of a claim's entry with these parts."""
     of = [Part(**part) for part in parts]
-    held = float(sum(part.verdict == "reproduced" for part in of))
-    return {"verdict": combined(of), "value": held, "text": listed(of), "parts": parts}
+    held, verdict = float(sum(part.verdict == "reproduced" for part in of)), combined(of)
+    corrected = verdict == "contradicted" and all_corrected(of)
+    return {"verdict": verdict, "value": held, "text": listed(of), "parts": parts, "corrected": corrected}
 
 
 def untested(result: dict[str, Any]) -> int:

@@ -89,7 +89,7 @@ def rows(scale: str | None = None, claim: str | None = None) -> list[dict[str, A
     for study in studies.STUDIES:
         seeds = {name: at.get("seeds", {}) for name, at in content.get(study, {}).items()}
         for row in studies.ledger(study):
-            if claim in (None, row["id"]) and row["id"] in entries:
+            if claim in (None, row["id"]) and row["id"] in entries and not row.get("same_as"):
                 found += list(of_claim(row, entries[row["id"]], seeds))
     return [row for row in found if scale in (None, row["scale"])]
 

@@ -26,7 +26,7 @@ from allmlp.studies.levelling import LIMIT
 
 PDF = Path("results/report.pdf")
 LARGEST = 8_000_000  # bytes: a page that opens at once; git keeps every version, compressed to a sixth
-VERDICTS = ("reproduced", "partly", "contradicted", "undecided", "not testable at this scale", "not run")
+VERDICTS = ("reproduced", "partly", "contradicted", "corrected", "undecided", "not testable at this scale", "not run")
 MEAN = re.compile(r"mean [-+.\de]+[^,;:]*, [\d.]+ % t interval [-+.\de]+ to [-+.\de]+, n = \d+")
 NARROW, ENLARGED = 460, 1.3  # units of a view box: a figure below is shown at most so much larger than it was drawn
 LONGEST = 20  # rows of a table that are shown before it is unfolded
@@ -169,7 +169,7 @@ def _study(
         item["beyond"] = bool(item["claims"]) and not item["paper"] and all(map(studies.is_own, item["claims"]))
     for row in rows:
         row["figures"] = [item for item in figures if row["id"] in item["claims"]]
-    counts = Counter(row["verdict"]["verdict"] for row in rows if not studies.is_own(row["id"]))
+    counts = claims.counts(row["verdict"] for row in rows if not studies.is_own(row["id"]))
     return {
         "name": study,
         "number": number,
@@ -282,6 +282,7 @@ def templates() -> Environment:
         "number": number,
         "shown": shown,
         "effect": effect,
+        "label": claims.label,
         "remainder": remainder,
         "scientific": lambda value: f"{value:.2e}",
         "slug": lambda text: text.replace(" ", "-"),

@@ -25,6 +25,8 @@ NotTestable = Literal["not testable at this scale"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 DECIDED: dict[int, Verdict] = {1: "reproduced", 0: "undecided", -1: "contradicted"}
 NOT_TESTABLE: NotTestable = "not testable at this scale"
+RESTS_ON: Mapping[str, str] = {"reproduced": "p", "contradicted": "p_against"}  # the test of a verdict
+CORRECTED = "corrected"  # how a contradicted number is called if the right one is known
 
 
 class Interval(NamedTuple):
@@ -45,7 +47,8 @@ class Interval(NamedTuple):
 class Part:
     """One listed part of a claim: its name, verdict, reason, and the p values of its finding.
 
-    `indication`: the verdict that its numbers would give, if the part is not testable at this scale.
+    `indication`: the verdict that its numbers would give, if the part is not testable at this scale. `premise_not_met`,
+    `corrected`: as in Finding.
     """
 
     name: str
@@ -54,6 +57,8 @@ class Part:
     p: float | None = None
     indication: Verdict | None = None
     p_against: float | None = None
+    premise_not_met: str = ""
+    corrected: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,8 @@ class Finding:
 
     For `allmlp.report.multiplicity.holm`: `p` is the p value of the test behind "reproduced", `p_against` of the test
     behind "contradicted"; None for a verdict without a test. `rests`: part -> the rule and spread that decide, "" for a
-    finding without parts; nothing for exact results.
+    finding without parts; nothing for exact results. `premise_not_met`: why the rule could not be applied (see
+    `studies.rules.premise`). `corrected`: it contradicts the paper's number by the right one, which is calculated.
     """
 
     verdict: Verdict
@@ -76,6 +82,8 @@ class Finding:
     parts: tuple[Part, ...] = ()
     rests: Mapping[str, Rests] = field(default_factory=dict, compare=False, repr=False)
     p_against: float | None = None
+    premise_not_met: str = ""
+    corrected: bool = False
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
@@ -235,6 +243,6 @@ def _said(interval: Interval, level: float, kind: str, unit: str) -> str:
     value = " ".join(filter(None, [f"{interval.mean:.3g}", unit]))
     few = "" if interval.n >= FEWEST_SEEDS else f" (a verdict needs {FEWEST_SEEDS})"
     if interval.n == 1:
-        return f"{value} in one seed, which gives no interval{few}"
+        return f"{value}, n = 1, which gives no interval{few}"
     bounds = f"{interval.low:.3g} to {interval.high:.3g}"
     return f"mean {value}, {level * 100:g} % {kind} interval {bounds}, n = {interval.n}{few}"

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections import Counter
 from datetime import date
 from pathlib import Path
 
@@ -35,7 +34,7 @@ def pin(plan: Plan, name: str) -> None:
     if against := [*_uncommitted(), *_unmeasured(plan), *_not_in_the_remote()]:
         raise UserError(f"{name}: not pinned.\n" + "\n".join(f"- {reason}" for reason in against))
     commit = repository.commit("HEAD")
-    verdicts = Counter(c["verdict"] for c in claims.read()["claims"] if not studies.is_own(c["id"]))
+    verdicts = claims.counts(c for c in claims.read()["claims"] if not studies.is_own(c["id"]))
     summary = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     hours = pd.read_csv(TABLES / "runs.csv").drop_duplicates("run")["seconds"].sum() / 3600
     repository.git("tag", "--annotate", f"--message={SIGN}{summary}", name, commit)

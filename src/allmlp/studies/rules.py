@@ -1,16 +1,17 @@
-"""Building blocks of the rules in claims.yaml besides `better`: exact, below, several numbers, withheld, needed
-runs."""
+"""Building blocks of the rules in claims.yaml besides `better`: exact, below, several numbers, premises, withheld,
+needed runs."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.deciding import Rests, Rule, on, together
 from allmlp.report.multiplicity import at_least
-from allmlp.report.statistics import DECIDED, Finding, Values, Verdict, better
+from allmlp.report.statistics import DECIDED, FEWEST_SEEDS, RESTS_ON, Finding, Values, Verdict, better
 
 
 class NotPlannedError(Exception):
@@ -63,9 +64,11 @@ def every(findings: Mapping[str, Finding]) -> Finding:
     weakest = max(findings.values(), key=lambda finding: 1.0 if finding.p is None else finding.p)
     text = "; ".join(f"{name}: {finding.text}" for name, finding in findings.items())
     verdict, rests = counted(findings.values())
+    unmet = dict.fromkeys(found.premise_not_met for found in findings.values() if found.premise_not_met)
     untested = any(f.verdict == "contradicted" and f.p_against is None for f in findings.values())
     p_against = None if untested else at_least(finding.p_against for finding in findings.values())
-    return replace(weakest, verdict=verdict, text=text, rests=rests, p_against=p_against)
+    finding = replace(weakest, verdict=verdict, text=text, rests=rests, p_against=p_against)
+    return replace(finding, premise_not_met="; ".join(unmet) if verdict == "undecided" else "")
 
 
 def one_of(findings: Mapping[str, Finding], best: str, text: str) -> Finding:
@@ -106,10 +109,38 @@ def withheld(finding: Finding, verdict: Verdict, reason: str, *, when: bool) -> 
     return replace(finding, verdict="undecided", text=f"{finding.text}; not {verdict}: {reason}")
 
 
-def withheld_either(finding: Finding, reason: str, *, when: bool) -> Finding:
-    """The finding; undecided, for the `reason`, if it has a verdict and `when` holds."""
-    finding = withheld(finding, "reproduced", reason, when=when)
-    return withheld(finding, "contradicted", reason, when=when)
+def premise(finding: Finding, unmet: str, *, holds: bool, of: Verdict | None = None) -> Finding:
+    """The finding if the premise of its rule `holds`; else undecided, for what is `unmet`, and no test of it counts.
+
+    A rule asks for what the claim takes for granted: that a model learnt, that a difference had room, a device. The
+    claim's `premise` says it in words. of: the only verdict that needs the premise; the other one stands without it.
+    """
+    if holds:
+        return finding
+    rests = {name: one.guarded(f"premise not met: {unmet}") for name, one in finding.rests.items()}
+    untested: dict[str, Any] = dict.fromkeys([RESTS_ON[of]] if of else RESTS_ON.values())
+    finding = replace(finding, rests=rests, **untested)
+    if of not in (None, finding.verdict):
+        return finding
+    text = "; ".join(filter(None, [f"premise not met: {unmet}", finding.text]))
+    return replace(finding, verdict="undecided", text=text, premise_not_met=unmet)
+
+
+def of_machines(values: Mapping[str, float], rule: Callable[[Values], Finding]) -> Finding:
+    """A rule on a speed. values: machine -> its number: the unit is the machine, whatever was repeated on it.
+
+    The premise is that FEWEST_SEEDS machines were timed.
+    """
+    finding = rule(list(values.values()))
+    listed = ", ".join(f"{value:.3g} on {machine}" for machine, value in values.items()) or "none"
+    unmet = f"timed on {len(values)} machine{'s' * (len(values) != 1)}, {FEWEST_SEEDS} are needed: {listed}"
+    return premise(finding, unmet, holds=len(values) >= FEWEST_SEEDS)
+
+
+def corrected(finding: Finding) -> Finding:
+    """The finding, marked if it is contradicted: the paper's number is wrong, and the right one is calculated, so that
+    no training can change it. An erratum gives both."""
+    return replace(finding, corrected=finding.verdict == "contradicted")
 
 
 def of_part(rows: pd.DataFrame, *parts: str, models: Collection[str] = ()) -> pd.DataFrame:

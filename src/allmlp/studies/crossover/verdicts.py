@@ -10,7 +10,7 @@ from allmlp.report.deciding import Rule, on
 from allmlp.report.multiplicity import at_least
 from allmlp.report.statistics import Finding, Verdict, better
 from allmlp.studies.crossover.families import all_mlp, attention_learnt, behind, best_variants, distances, scored
-from allmlp.studies.rules import NotPlannedError, every, one_of, withheld_either
+from allmlp.studies.rules import NotPlannedError, every, one_of, premise
 
 UNIT = "of skill"
 
@@ -52,10 +52,8 @@ def none_near_everywhere(evidence: Evidence) -> Finding:
 
 
 def _where_attention_learnt(finding: Finding, rows: pd.DataFrame, task: str) -> Finding:
-    """The finding; undecided if attention has not demonstrably learnt the task, since being near it means nothing
-    then."""
-    reason = f"attention is not shown to have learnt {task}"
-    return withheld_either(finding, reason, when=not attention_learnt(rows, task))
+    """The finding; its premise is that attention has demonstrably learnt the task: being near it means nothing else."""
+    return premise(finding, f"attention is not shown to have learnt {task}", holds=attention_learnt(rows, task))
 
 
 def _behind(rows: pd.DataFrame, task: str) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Rules on the classes' shares and on l1/l2 over time (000-5, -7, -10, -12). The unit is the seed."""
+"""Rules on the classes' shares and on l1/l2 over time (000-5, -7, -10). The unit is the seed."""
 
 import numpy as np
 import pandas as pd
@@ -9,8 +9,7 @@ from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.named import NEURONS
 from allmlp.studies.language.profiles import bimodality
 from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
-from allmlp.studies.rules import below, every, of_part, withheld
-from allmlp.studies.seeds import at_end
+from allmlp.studies.rules import below, every, of_part, premise
 
 N_GRAM, BAG_OF_WORDS, DCT_SPARSE = "n_gram_share_1", "bag_of_words_share_1", "dct_sparse_share_1"
 
@@ -28,9 +27,9 @@ def class_shares(evidence: Evidence) -> Finding:
         "both classes": better(seeds["sum"].to_numpy(), margin["majority_share_1"]),
         "smaller class": better(seeds["smaller"].to_numpy(), margin["rise_share_1"]),
     }
-    nothing = not seeds["emerged"].all()
+    emerged = bool(seeds["emerged"].all())
     parts = {
-        "(a) n-gram first": withheld(lead, "contradicted", "no class emerged in some seed", when=nothing),
+        "(a) n-gram first": premise(lead, "no class emerged in some seed", holds=emerged, of="contradicted"),
         "(b) bag-of-words gradually": unless_fresh(every(gradual), rows, margin),
         "(c) most at the end": unless_fresh(every(majority), rows, margin),
     }
@@ -52,18 +51,11 @@ def l1_l2_bimodality(evidence: Evidence) -> Finding:
 
 
 def dct_sparse_rise(evidence: Evidence) -> Finding:
-    """000-10: do neurons that are sparse in the cosine basis emerge over training?"""
+    """000-10 and 000-12: do neurons that are sparse in the cosine basis emerge over training?"""
     rows, margin = of_part(evidence.table("neuron_classes"), NEURONS), evidence.margin
     shares = of_deciding(rows).sort_values("step").groupby("seed")[DCT_SPARSE]
     rise = better((shares.last() - shares.first()).to_numpy(), margin["rise_share_1"], unit="of neurons")
     return unless_fresh(rise, rows, margin)
-
-
-def dct_sparse_share(evidence: Evidence) -> Finding:
-    """000-12: are there neurons that are sparse in the cosine basis and in no other class?"""
-    rows, margin = of_part(evidence.table("neuron_classes"), NEURONS), evidence.margin
-    shares = at_end(of_deciding(rows)).set_index("seed")[DCT_SPARSE]
-    return unless_fresh(better(shares.to_numpy(), margin["share_1"], unit="of neurons"), rows, margin)
 
 
 def _course(of_seed: pd.DataFrame, emerged: float, total: int) -> pd.Series:

@@ -8,8 +8,8 @@ from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, PAPER_WIDTH
 from allmlp.studies.language.named import NEURONS
 from allmlp.studies.language.profiles import bimodality
-from allmlp.studies.language.verdicts.wear import not_judged, of_deciding, unless_fresh
-from allmlp.studies.rules import below, of_part
+from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
+from allmlp.studies.rules import below, of_part, premise
 
 FEWEST = 10  # neurons of a class in every seed, for a mean over the class
 
@@ -67,11 +67,11 @@ def _classes_at_end(evidence: Evidence) -> pd.DataFrame:
 
 
 def _mean_energy(rows: pd.DataFrame, name: str, column: str, margin: dict[str, float]) -> Finding:
-    """Is the class's mean share of energy above the margin? Not judged if the class is small in some seed."""
+    """Is the class's mean share of energy above the margin? Premise: it is not small in any seed."""
     of_class = rows[rows["class"] == name].set_index("seed")
     fewest = int(of_class["neurons"].min())
     found = better(of_class[column].to_numpy(), margin["energy_share_1"], unit="of the energy")
-    return not_judged(found, f"as few as {fewest} {name} neurons in a seed, of {FEWEST}", when=fewest < FEWEST)
+    return premise(found, f"as few as {fewest} {name} neurons in a seed, of {FEWEST}", holds=fewest >= FEWEST)
 
 
 def _rank_correlations(rows: pd.DataFrame, a: str, b: str) -> list[float]:

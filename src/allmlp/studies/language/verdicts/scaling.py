@@ -9,14 +9,13 @@ from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import at_least, holm_adjusted, whole
 from allmlp.report.statistics import Finding, Verdict, better, equal, within_prediction
 from allmlp.studies.language.isoflop import BUDGET, FEWEST_SIZES, SIZE, Parabola, exponents, gain_to_best, minima, slope
-from allmlp.studies.language.verdicts.wear import not_judged
-from allmlp.studies.rules import NotPlannedError, every, of_part, withheld_either
+from allmlp.studies.rules import NotPlannedError, every, of_part, premise
 
 MLP, GPT = "mlp", "gpt2-last"
 CHOOSING = 2  # seeds reserved for choosing the size of a bump
 WIDTH = "d_model"
 FEWEST = 3  # budgets with a minimum inside that a difference of exponents needs
-AT_THE_PAPERS = "judged at the paper's budgets only"
+NOT_THE_PAPERS = "these are not the paper's budgets"
 
 
 def bump(evidence: Evidence) -> Finding:
@@ -73,9 +72,9 @@ def size_exponents(evidence: Evidence) -> Finding:
     few, outside = _fewest(found) < FEWEST, _outside(found)
     reason = f"fewer than {FEWEST} budgets of some seed have their minimum inside the sizes tried"
     parts = {
-        "(a) 0.24 for both": withheld_either(every(predicted), AT_THE_PAPERS, when=evidence.scale != "paper"),
-        "(b) alike": withheld_either(equal((a[MLP] - a[GPT]).to_numpy(), margin), reason, when=few),
-        "(c) below 0.49": withheld_either(every(smaller), reason, when=few),
+        "(a) 0.24 for both": premise(every(predicted), NOT_THE_PAPERS, holds=evidence.scale == "paper"),
+        "(b) alike": premise(equal((a[MLP] - a[GPT]).to_numpy(), margin), reason, holds=not few),
+        "(c) below 0.49": premise(every(smaller), reason, holds=not few),
     }
     finding = whole(parts)
     return replace(finding, text=f"{finding.text}; {outside}") if outside else finding
@@ -114,7 +113,7 @@ def depth_and_width(evidence: Evidence) -> Finding:
     reason = _half_is_outside(best)
     parts = {
         "(a) depth alters little": equal(deeper.to_numpy(), evidence.margin["loss_nats"], unit="nats"),
-        "(b) width gains more": not_judged(replace(more, text=text), reason, when=bool(reason)),
+        "(b) width gains more": premise(replace(more, text=text), reason, holds=not reason),
     }
     return whole(parts)
 

@@ -1,15 +1,18 @@
 """Rules on runs with one setting changed (000-15, own claims). The unit is the seed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better, equal
+from allmlp.studies.language.classification import STRICT
 from allmlp.studies.language.parts import varied, with_control
 from allmlp.studies.language.verdicts.classes import BAG_OF_WORDS, N_GRAM
-from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
-from allmlp.studies.rules import undecided, withheld
+from allmlp.studies.language.verdicts.wear import of_deciding, of_worn, unless_fresh
+from allmlp.studies.rules import premise, undecided
 from allmlp.studies.seeds import at_end
 
 CONSTANT, EXPLAINED = "constant_share_median_1", "window_share_median_1"
@@ -19,15 +22,23 @@ def hardly_dependent(evidence: Evidence) -> Finding:
     """000-15: do the shares hardly depend on the width, and more on the context?"""
     rows, margin = at_end(of_deciding(evidence.table("neuron_classes"))), evidence.margin
     widths, contexts = varied(rows, "d_mlp"), varied(rows, "context")
+    shortest = margin["window_tokens"] / (1 - STRICT.low_rows)  # of a shorter context the class leaves no such window
+    contexts = contexts[contexts["context"] > shortest]
     wide = sorted(widths["d_mlp"].unique())[2:]
     if len(wide) > 1:
         beyond = equal(ranges(widths[widths["d_mlp"].isin(wide)]).to_numpy(), margin["share_1"], unit="of neurons")
     else:
-        tried = ", ".join(f"{width:g}" for width in sorted(widths["d_mlp"].unique()))
-        text = f"not judged: of the widths {tried} fewer than two are beyond the second"
+        text = f"not judged: of the widths {listed(widths['d_mlp'])} fewer than two are beyond the second"
         beyond = undecided(text, widths["seed"].nunique(), "of neurons")
     more = better((ranges(contexts) - ranges(widths)).to_numpy(), 0.0, unit="of neurons")
-    return whole({"(a) converged over widths": beyond, "(b) more over contexts than over widths": more})
+    more = replace(more, text=f"{more.text}; contexts of {listed(contexts['context'])} tokens")
+    parts = {"(a) converged over widths": beyond, "(b) more over contexts than over widths": more}
+    return whole({name: of_worn(part, pd.concat([widths, contexts]), margin) for name, part in parts.items()})
+
+
+def listed(values: pd.Series) -> str:
+    """The different values, in order."""
+    return ", ".join(f"{value:g}" for value in sorted(values.unique()))
 
 
 def ranges(rows: pd.DataFrame) -> pd.Series:
@@ -41,8 +52,8 @@ def without_long_range(evidence: Evidence) -> Finding:
     margin, fresh = evidence.margin, pd.concat([base, dealt])
     lost = better(_paired(base, dealt, BAG_OF_WORDS), margin["share_1"], unit="of neurons")
     constant = better(_paired(base, dealt, CONSTANT), margin["constant_share_1"], unit="of the energy")
-    few = bool(base[BAG_OF_WORDS].min() < margin["share_1"])
-    lost = withheld(lost, "contradicted", "some seed has too few bag-of-words neurons to lose", when=few)
+    enough = bool(base[BAG_OF_WORDS].min() >= margin["share_1"])
+    lost = premise(lost, "some seed has too few bag-of-words neurons to lose", holds=enough, of="contradicted")
     parts = {"(a) fewer bag-of-words neurons": lost, "(b) less constant energy": constant}
     return whole({name: unless_fresh(finding, fresh, margin) for name, finding in parts.items()})
 
@@ -54,8 +65,8 @@ def without_order(evidence: Evidence) -> Finding:
     halved = base.assign(**{N_GRAM: base[N_GRAM] / 2})
     lost = better(_paired(halved, shuffled, N_GRAM), 0.0, unit="of neurons, half minus what is left")
     constant = better(_paired(shuffled, base, CONSTANT), margin["constant_share_1"], unit="of the energy")
-    few = bool(base[N_GRAM].min() < margin["share_1"])
-    lost = withheld(lost, "contradicted", "some seed has too few n-gram neurons to lose", when=few)
+    enough = bool(base[N_GRAM].min() >= margin["share_1"])
+    lost = premise(lost, "some seed has too few n-gram neurons to lose", holds=enough, of="contradicted")
     parts = {"(a) n-gram neurons halved": lost, "(b) more constant energy": constant}
     return whole({name: unless_fresh(finding, fresh, margin) for name, finding in parts.items()})
 

@@ -1,12 +1,10 @@
 """Common to the rules on neurons: the deciding reading, and initial weights that have not worn off."""
 
-from dataclasses import replace
-
 import pandas as pd
 
-from allmlp.report.statistics import Finding
+from allmlp.report.statistics import Finding, Verdict
 from allmlp.studies.language.classification import PAPER_WIDTH, deciding
-from allmlp.studies.rules import withheld
+from allmlp.studies.rules import premise
 
 
 def of_deciding(rows: pd.DataFrame) -> pd.DataFrame:
@@ -17,13 +15,12 @@ def of_deciding(rows: pd.DataFrame) -> pd.DataFrame:
 
 def unless_fresh(finding: Finding, rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
     """Undecided rather than contradicted if the initial weights of some run have not worn off."""
+    return of_worn(finding, rows, margin, of="contradicted")
+
+
+def of_worn(finding: Finding, rows: pd.DataFrame, margin: dict[str, float], of: Verdict | None = None) -> Finding:
+    """The finding; the premise of the verdict `of` (None: of both) is that the initial weights of every run have worn
+    off."""
     worn = rows.groupby("run" if "run" in rows else "seed")["wear_1"].max().min()
-    reason = f"the initial weights have worn by {worn:.2g} of {margin['wear_efoldings']:g} e-foldings only"
-    return withheld(finding, "contradicted", reason, when=worn < margin["wear_efoldings"])
-
-
-def not_judged(finding: Finding, reason: str, *, when: bool) -> Finding:
-    """The finding, undecided and without a test, for the `reason`, when `when` holds."""
-    if not when:
-        return finding
-    return replace(finding, verdict="undecided", text=f"{finding.text}; not judged: {reason}", p=None, p_against=None)
+    unmet = f"the initial weights have worn by {worn:.2g} of {margin['wear_efoldings']:g} e-foldings only"
+    return premise(finding, unmet, holds=worn >= margin["wear_efoldings"], of=of)

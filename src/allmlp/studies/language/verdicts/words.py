@@ -12,8 +12,7 @@ from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.keywords import CLEAREST, RANDOM
 from allmlp.studies.language.named import NEURONS
 from allmlp.studies.language.prompts import PROBING, PROMPTS
-from allmlp.studies.language.verdicts.wear import not_judged
-from allmlp.studies.rules import counted, every, of_part, require_models
+from allmlp.studies.rules import counted, every, of_part, premise, require_models
 
 DECIDING = "dot"
 
@@ -41,7 +40,7 @@ def _more(rows: pd.DataFrame, other: str, margin: dict[str, float]) -> Finding:
     in_class = rows[rows["nearness"] == DECIDING].groupby(["seed", "class"])["in_class"].sum().unstack()
     fewest = int(min(in_class[name].min() for name in {BAG_OF_WORDS, other} - {RANDOM}))
     reason = f"as few as {fewest} of the {CLEAREST} neurons of a class are in it in some seed"
-    return not_judged(replace(found, text=f"{found.text}; {beside}"), reason, when=fewest < CLEAREST)
+    return premise(replace(found, text=f"{found.text}; {beside}"), reason, holds=fewest >= CLEAREST)
 
 
 def _beside(rows: pd.DataFrame, other: str, nearness: str) -> str:

@@ -1,7 +1,6 @@
 """The expanded mixer beside Llama and the flat mixer (001-3, -4, -7, -8, -31). The unit is the seed."""
 
 import math
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,13 +8,13 @@ import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, better, equal
+from allmlp.report.statistics import Finding, Values, better, equal
 from allmlp.studies.mixers import budgets, step_times
 from allmlp.studies.mixers.named import EXPANDED, FLAT
 from allmlp.studies.mixers.parts import of_model, widths, with_half_the_width
 from allmlp.studies.mixers.step_times import name_of
 from allmlp.studies.mixers.verdicts import common
-from allmlp.studies.rules import NotComparableError, of_part
+from allmlp.studies.rules import NotComparableError, of_machines, of_part, premise
 
 MANY_HEADS = "llama-16"
 PRINTED_WIDTH = 256  # of the expanded mixer with printed losses in the article's training section
@@ -35,9 +34,11 @@ def llama_of_half_the_width(evidence: Evidence) -> Finding:
     ratio = _of_seed(memory, llama) / _of_seed(memory, mixer)
 
     def alike() -> Finding:
-        at_steps = min(evidence.paper["equal_steps"], budgets.budget([mixer, llama], "steps"))
+        printed, both = evidence.paper["equal_steps"], budgets.budget([mixer, llama], "steps")
+        at_steps = min(printed, both)
         apart = budgets.at(llama, "steps", at_steps) - budgets.at(mixer, "steps", at_steps)
-        return equal(apart.to_numpy(), margin["loss_nats"], unit=common.NATS)
+        found = equal(apart.to_numpy(), margin["loss_nats"], unit=common.NATS)
+        return premise(found, f"both have trained for {both:,.0f} of {printed:,.0f} steps", holds=both >= printed)
 
     return common.of_parts(
         {
@@ -83,8 +84,9 @@ def expanded_at_equal_samples(evidence: Evidence) -> Finding:
     losses = {**common.both(expanded, "expanded_"), **common.both(flat, "flat_")}
 
     def slower() -> Finding:
-        of_flat, of_expanded = (_per_step(rows, of_one) for of_one in (flat, expanded))
-        return common.by_clock(common.within(1 - of_flat / of_expanded, *range_, "of the throughput"), rows)
+        of_flat, of_expanded = (float(np.median(_per_step(rows, of_one))) for of_one in (flat, expanded))
+        lost = {str(rows["clock"].iloc[0]): 1 - of_flat / of_expanded}
+        return of_machines(lost, lambda values: common.within(values, *range_, "of the throughput"))
 
     return common.of_parts(
         {
@@ -96,35 +98,42 @@ def expanded_at_equal_samples(evidence: Evidence) -> Finding:
 
 
 def speed(evidence: Evidence) -> Finding:
-    """001-31: seconds per step of a Llama of half the width over those of the expanded mixer."""
+    """001-31: seconds per step of a Llama of half the width over those of the expanded mixer, one ratio per machine."""
     margin = evidence.margin
-    ratio, where = _of_printed_size() if evidence.scale == budgets.BENCHMARKED else _of_planned_size(evidence)
+    ratios = _of_printed_size() if evidence.scale == budgets.BENCHMARKED else _of_planned_size(evidence)
     claimed, factor = evidence.paper["speed_ratio_1"], margin["factor_1"]
     limits = {
         "(a) 10 to 20 times": (margin["speed_low_ratio_1"], margin["speed_high_ratio_1"]),
         "(b) about six times": (claimed / factor, claimed * factor),
     }
     unit = "log of the ratio of seconds per step"
-    parts = {name: common.within(ratio, math.log(low), math.log(high), unit) for name, (low, high) in limits.items()}
-    said = f"the ratio {math.exp(ratio.mean()):.2f}, {where}"
-    return whole({name: replace(part, text=f"{part.text}; {said}") for name, part in parts.items()})
+
+    def between(values: Values, low: float, high: float) -> Finding:
+        return common.within(np.log(values), math.log(low), math.log(high), unit)
+
+    return whole(
+        {name: of_machines(ratios, partial(between, low=low, high=high)) for name, (low, high) in limits.items()}
+    )
 
 
-def _of_printed_size() -> tuple[np.ndarray, str]:
-    """Logarithms of the ratio in each round of the benchmark, of the article's own two models, and of what they are."""
-    table = next((found for device in ("cuda", "cpu") if (found := step_times.read(device))), None)
-    if table is None:
+def _of_printed_size() -> dict[str, float]:
+    """Machine -> the ratio of the article's own two models, by the medians of the benchmark's rounds."""
+    tables = [table for device in step_times.SCALES if (table := step_times.read(device))]
+    if not tables:
         raise NotComparableError(budgets.NEEDS_BENCHMARK)
-    mixer, llama = (np.array(table.printed[name].seconds) for name in step_times.PRINTED)
-    return np.log(llama / mixer), f"of the article's own sizes, a benchmark on {table.hardware}"
+    seconds = {
+        table.hardware: [float(np.median(table.printed[name].seconds)) for name in step_times.PRINTED]
+        for table in tables
+    }
+    return {machine: llama / mixer for machine, (mixer, llama) in seconds.items()}
 
 
-def _of_planned_size(evidence: Evidence) -> tuple[np.ndarray, str]:
-    """The same of the trainings at this scale's widths, one per seed."""
+def _of_planned_size(evidence: Evidence) -> dict[str, float]:
+    """The same of the trainings at this scale's widths, by the medians over seeds."""
     rows = of_part(evidence.table("learning_curve"), "training")
     pair = with_half_the_width(rows, EXPANDED, MANY_HEADS)
-    mixer, llama = (_of_trainings(of_one) for of_one in pair)
-    return np.log(llama / mixer), f"of the widths planned here, {budgets.TRAININGS}"
+    mixer, llama = (float(np.median(_of_trainings(of_one))) for of_one in pair)
+    return {f"{budgets.TRAININGS}, at the widths planned here": llama / mixer}
 
 
 def _of_seed(per_run: pd.Series, rows: pd.DataFrame) -> pd.Series:

@@ -9,7 +9,7 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding
-from allmlp.studies.rules import exact, undecided
+from allmlp.studies.rules import corrected, exact, undecided
 
 MIB = 2**20  # MB in the output of driver tools
 MIXER, TRANSFORMER, FUSED = "flat mixer", "transformer", "transformer, fused attention"
@@ -43,7 +43,8 @@ def dimensions(evidence: Evidence) -> Finding:
         text = f"8 ln(m) = {found:,.1f}, the paper says {printed:,}"
         if abs(logarithm / printed - 1) <= margin:
             text += f", which is ln(m) = {logarithm:,.1f} without the 8"
-        findings[f"({letter}) {row['points']}"] = exactly(abs(found / printed - 1) <= margin, found, "dimensions", text)
+        counted = exactly(abs(found / printed - 1) <= margin, found, "dimensions", text)
+        findings[f"({letter}) {row['points']}"] = corrected(counted)
     return whole(findings)
 
 

@@ -24,7 +24,7 @@ from allmlp.studies.mixers.verdicts.sides import (
     where_learnt,
     with_truncation_note,
 )
-from allmlp.studies.rules import NotPlannedError, below, every
+from allmlp.studies.rules import NotPlannedError, below, corrected, every
 
 AS_PUBLISHED = Setting("transformer", matcher="matcher-transformer-as-published")
 MENDED = Setting("transformer", matcher="matcher-transformer")
@@ -78,7 +78,7 @@ def information_is_there(evidence: Evidence) -> Finding:
 
 
 def tournament_grows(evidence: Evidence) -> Finding:
-    """001-30: do the passes of a tournament grow as n log n? Exact counts."""
+    """001-30: do the passes of a tournament grow as n log n, or in proportion to n, which corrects it? Exact counts."""
     rows, slope = evidence.table("tournament_passes"), evidence.margin["slope_1"]
     rows = rows[rows["group"].eq(SMALL)].sort_values("texts")
     decades, per_text = np.log10(rows["texts"].to_numpy(float)), rows["passes_per_text_1"].to_numpy(float)
@@ -92,7 +92,8 @@ def tournament_grows(evidence: Evidence) -> Finding:
     mean = float(growth.mean())
     text = f"passes / n from {per_text[0]:.4f} to {per_text[-1]:.4f} for n from {rows['texts'].min():,} to "
     text += f"{rows['texts'].max():,} (1 / (group - 1) is {1 / (SMALL - 1):.4f}); exponent of n {exponent:.3f}"
-    return Finding(verdict, mean, float(growth.min()), float(growth.max()), 1, "passes / n per factor of ten", text)
+    ends = float(growth.min()), float(growth.max())
+    return corrected(Finding(verdict, mean, *ends, 1, "passes / n per factor of ten", text))
 
 
 def _nowhere(rows: pd.DataFrame, setting: Setting, margin: float, beside: Setting | None = None) -> Finding:

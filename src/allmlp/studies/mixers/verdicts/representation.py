@@ -12,7 +12,7 @@ from allmlp.report.statistics import Finding, better
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.named import EXPANDED, FLAT, LLAMA
 from allmlp.studies.mixers.parts import of_model
-from allmlp.studies.rules import below, every, withheld
+from allmlp.studies.rules import below, every, premise
 
 UNIT = "share of tokens"
 FEW_HEADS = ("llama-2", "llama-4")
@@ -20,19 +20,24 @@ When = Literal["untrained", "trained"]
 
 
 def input_recovered(evidence: Evidence) -> Finding:
-    """001-28: from the whole last hidden layer, at the rates searched for each model."""
+    """001-28: of untrained mixers from later positions only, as the article does, of trained models from the whole last
+    hidden layer, at the rates searched for each model."""
     poor = evidence.margin["poor_accuracy_1"]
     few = {model: _mean(evidence, model, "trained", "self") for model in FEW_HEADS}
-    parts = _comparisons(evidence, "self")
-    parts["(c) trained transformers with 2 or 4 heads"] = every(
-        {model: below(values.to_numpy(), poor, unit=UNIT) for model, values in few.items()}
-    )
+    found = every({model: below(values.to_numpy(), poor, unit=UNIT) for model, values in few.items()})
+    descent = better(_mean(evidence, FLAT, "trained", "self").to_numpy(), poor).verdict == "reproduced"
+    unmet = f"the descent is not shown to give back more than {poor:g} of a trained mixer's tokens either"
+    parts = {
+        "(a) untrained, flat minus expanded, from later positions": _minus(evidence, EXPANDED, "untrained", "non-self"),
+        "(b) trained, flat minus transformer": _minus(evidence, LLAMA, "trained", "self"),
+        "(c) trained transformers with 2 or 4 heads": premise(found, unmet, holds=descent, of="reproduced"),
+    }
     return whole(parts)
 
 
 def others_recovered(evidence: Evidence) -> Finding:
-    """001-own-9: the same two comparisons from the hidden layer at later positions only."""
-    return whole(_comparisons(evidence, "non-self"))
+    """001-own-9: trained, flat minus transformer, from the hidden layer at later positions only."""
+    return _minus(evidence, LLAMA, "trained", "non-self")
 
 
 def input_is_there(evidence: Evidence) -> Finding:
@@ -59,23 +64,18 @@ def _mean(evidence: Evidence, model: str, when: When, way: str, column: str = "r
     return of_model(rows, model).set_index("seed")[column].astype(float)
 
 
-def _comparisons(evidence: Evidence, way: str) -> dict[str, Finding]:
-    """Parts (a) and (b): flat minus expanded, untrained; flat minus transformer, trained."""
-    pairs: dict[str, tuple[str, When]] = {
-        "(a) untrained, flat minus expanded": (EXPANDED, "untrained"),
-        "(b) trained, flat minus transformer": (LLAMA, "trained"),
-    }
-    return {name: _minus(evidence, other, when, way) for name, (other, when) in pairs.items()}
-
-
 def _minus(evidence: Evidence, other: str, when: When, way: str) -> Finding:
-    """The flat mixer's share minus another model's, paired by seed, with both shares in the text."""
+    """The flat mixer's share minus another model's, paired by seed, with both shares in the text.
+
+    Premises: one of the two gives back some tokens, and the other model lacks enough of them for the margin.
+    """
     ours, theirs = (_mean(evidence, model, when, way) for model in (FLAT, other))
-    finding = better((ours - theirs).to_numpy(), evidence.margin["accuracy_1"], unit=UNIT)
-    floor = evidence.margin["floor_1"]
+    margin, floor = evidence.margin["accuracy_1"], evidence.margin["floor_1"]
+    finding = better((ours - theirs).to_numpy(), margin, unit=UNIT)
     found = any(better(values.to_numpy(), floor).verdict == "reproduced" for values in (ours, theirs))
-    reason = f"neither is shown to give back more than {floor:g} of the tokens"
-    finding = withheld(finding, "contradicted", reason, when=not found)
+    finding = premise(finding, f"neither is shown to give back more than {floor:g} of the tokens", holds=found)
+    unmet = f"{other} gives back {theirs.mean():.2f} of the tokens, which leaves no room for {margin:g} more"
+    finding = premise(finding, unmet, holds=theirs.mean() + margin <= 1)
     nearest = [_mean(evidence, model, when, way, "nearest_1").mean() for model in (FLAT, other)]
     text = f"{FLAT} {ours.mean():.2f}, {other} {theirs.mean():.2f} (by the nearest embedding {nearest[0]:.2f}, "
     return replace(finding, text=f"{text}{nearest[1]:.2f}); {finding.text}")
@@ -98,14 +98,14 @@ def coherent_completions(evidence: Evidence) -> Finding:
 
 
 def _after(finding: Finding, flat: pd.DataFrame, llama: pd.DataFrame, near: float) -> Finding:
-    """The finding with the times of training in its text; undecided if one is more than `near` times the other."""
+    """The finding with the times of training; the premise is that neither is more than `near` times the other."""
     ours, theirs = flat["seconds"].median(), llama["seconds"].median()
     if math.isnan(ours) or math.isnan(theirs):
-        return replace(finding, verdict="undecided", text=f"{finding.text}; how long they trained is not known")
-    text = f"{finding.text}; after {FLAT} {ours:.0f} s, {LLAMA} {theirs:.0f} s"
-    if max(ours, theirs) <= near * min(ours, theirs):
-        return replace(finding, text=text)
-    return replace(finding, verdict="undecided", text=f"{text}, not the same time, and no weights between are kept")
+        return premise(finding, "how long they trained is not known", holds=False)
+    times = f"after {FLAT} {ours:.0f} s, {LLAMA} {theirs:.0f} s"
+    unmet = f"{times}: not the same time, and no weights between are kept"
+    finding = replace(finding, text=f"{finding.text}; {times}")
+    return premise(finding, unmet, holds=max(ours, theirs) <= near * min(ours, theirs))
 
 
 def at_equal_time(rows: pd.DataFrame, cost: pd.DataFrame, near: float, scale: str = "") -> pd.DataFrame:

@@ -12,7 +12,7 @@ from allmlp.studies.mixers.budgets import BENCHMARKED
 from allmlp.studies.mixers.matching import by_side, differences, gains, of_setting
 from allmlp.studies.mixers.setting import Setting
 from allmlp.studies.mixers.verdicts.common import PAPER_SCALE, only_on_paper
-from allmlp.studies.rules import NotPlannedError, every, withheld
+from allmlp.studies.rules import NotPlannedError, every, premise
 
 MIXER, TRANSFORMER, AUTOENCODER = Setting("mixer"), Setting("transformer"), Setting("autoencoder")
 UNTRAINED, UNTRAINED_TRANSFORMER = Setting("untrained-mixer"), Setting("untrained-transformer")
@@ -39,7 +39,7 @@ def where_learnt(
     nats: float,
     *of: Mapping[str, pd.Series],
 ) -> Finding:
-    """`on_sides`, but undecided on a side with this `verdict` and no matcher that learnt anything.
+    """`on_sides`; the premise of this `verdict` is that a matcher learnt something on that side.
 
     of: chance minus loss on each side, by seed, of the matchers compared. A matcher learnt if the lower end of its 95 %
     t interval is above `nats`. Matchers that did not learn are equal for any embeddings.
@@ -47,8 +47,8 @@ def where_learnt(
 
     def judged(side: str, of_side: Values) -> Finding:
         learnt = [better(gain[side].to_numpy(), nats).verdict == "reproduced" for gain in of if side in gain]
-        reason = f"no matcher compared is shown to come {nats:g} nats below chance"
-        return withheld(rule(of_side), verdict, reason, when=not any(learnt))
+        unmet = f"no matcher compared is shown to come {nats:g} nats below chance"
+        return premise(rule(of_side), unmet, holds=any(learnt), of=verdict)
 
     return _each_side(values, judged)
 

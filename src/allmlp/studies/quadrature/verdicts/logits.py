@@ -9,7 +9,7 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import at_least
 from allmlp.report.statistics import Finding, better, within_prediction
-from allmlp.studies.quadrature.verdicts.common import by_seed, mean_of_paper, of_paper, on_alike
+from allmlp.studies.quadrature.verdicts.common import by_seed, enough, mean_of_paper, of_paper, on_accurate, seeds
 from allmlp.studies.rules import below, counted
 
 # Half a unit of the last printed digit: R2 has two decimals, C_k and D_k one.
@@ -23,7 +23,7 @@ OF_PAPER = {  # paper key -> part and law
 }
 
 
-@on_alike("regressions")
+@on_accurate("regressions")
 def regressions(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-9: which law describes the whole logits better, and which the absolute part's."""
     margin, paper = evidence.margin, evidence.paper
@@ -41,9 +41,10 @@ def regressions(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     }
 
 
-@on_alike("coefficients")
+@on_accurate("coefficients")
 def coefficients(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
-    """003-10: sign of D_k, its size beside C_k, and C_k, over all key frequencies.
+    """003-10: sign of D_k, its size beside C_k, and C_k, over all key frequencies; C_k of networks with the paper's
+    number of them, which share the logits.
 
     D_k multiplies cos(k(x - y)) cos(k(x + y - z)) in the logits, as in Appendix B's last expression, the only one with
     both C_k and D_k. The text's other D_k, of logit_id1, is less than half of it (E003-6).
@@ -54,18 +55,21 @@ def coefficients(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     ratio = _of_size(by_seed(rows, of_seed["ratio_1"].mean()), *paper_ratio(paper), margin)
     size = (mean_of_paper(paper, "abs_coefficient_1"), COEFFICIENT_ROUNDING)
     largest = by_seed(rows, of_seed["identity_coefficient_nats"].max())
+    alike = rows[rows["seed"].isin(seeds(evidence))]
+    n, of = alike["seed"].nunique(), rows["seed"].nunique()
+    absolute = by_seed(alike, alike.groupby("seed")["abs_coefficient_nats"].mean())
     return {
         "(a) negative identity coefficient": below(largest, 0.0, "nats"),
         "(b) a quarter of the absolute one": replace(
             ratio, text=f"{ratio.text}; with D_k of logit_id1 alone the mean is {alone.mean():.3g}"
         ),
-        "(c) absolute coefficient": _of_size(
-            by_seed(rows, of_seed["abs_coefficient_nats"].mean()), *size, margin, "nats"
+        "(c) absolute coefficient": enough(
+            _of_size(absolute, *size, margin, "nats"), n, of, evidence, "are like the paper's"
         ),
     }
 
 
-@on_alike("identity_shares")
+@on_accurate("identity_shares")
 def identity_spectrum(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-11: the energy of W_out OV / 2 lies at (k, -2k), with real coefficients."""
     margin, means = evidence.margin, rows[rows["matrix"] == "OV"].groupby("seed").mean(numeric_only=True)

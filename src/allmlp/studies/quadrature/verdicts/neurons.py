@@ -8,8 +8,8 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
-from allmlp.studies.quadrature.verdicts.common import by_seed, heavy, in_every_seed, on_alike
-from allmlp.studies.rules import NotPlannedError, below
+from allmlp.studies.quadrature.verdicts.common import by_seed, heavy, in_every_seed, on_accurate
+from allmlp.studies.rules import NotPlannedError, below, corrected
 
 
 def single_frequency(evidence: Evidence) -> Finding:
@@ -33,7 +33,7 @@ def phase_relation(evidence: Evidence) -> Finding:
     plus, minus = (rows[f"angle_error_{sign}_rad"].abs() for sign in ("plus", "minus"))
     parts = {
         "(a) psi = +2 phi, as the definitions need": below(_of_keys(rows, plus), limit, "rad"),
-        "(b) psi = -2 phi, as printed": below(_of_keys(rows, minus), limit, "rad"),
+        "(b) psi = -2 phi, as printed": corrected(below(_of_keys(rows, minus), limit, "rad")),
     }
     return whole(parts)
 
@@ -76,7 +76,7 @@ def covered(evidence: Evidence) -> Finding:
     return replace(found, text=ceiling)
 
 
-@on_alike("sums")
+@on_accurate("sums")
 def proportional(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-12: G_k follows +cos(kt), and H_k -sin(kt) as psi = +2 phi makes it (E003-2)."""
     least = heavy(rows, evidence.margin).groupby("seed")[["cosine_r2_1", "sine_r2_1"]].min().min(axis=1)
