@@ -52,6 +52,18 @@ def test_the_laptops_runs_are_the_workstations(settings):
     assert laptop <= workstation
 
 
+def test_a_models_own_warm_up_renames_its_runs_and_no_others(settings):
+    of_scale = settings["mixers", "long"]
+    assert of_scale.models["gpt-4"].warmup_steps == 500
+    models = {name: model.model_copy(update={"warmup_steps": None}) for name, model in of_scale.models.items()}
+    usual = {("mixers", "long"): of_scale.model_copy(update={"models": models})}
+    runs, before = runs_of(settings, "long")[0], {run.id for run in runs_of(usual, "long")[0]}
+    other = [run for run in runs if run.id not in before]
+    assert {run.labels["variant"] for run in other} == {"gpt-4"}
+    assert {run.optimiser["warmup_steps"] for run in other} == {500}
+    assert {run.labels["part"] for run in other} == {"training", "search"}
+
+
 def test_an_embedder_is_the_comparisons_own_run_where_that_has_it(settings):
     runs, context = runs_of(settings, "workstation")
     of_scale, by_id = settings["mixers", "workstation"], {run.id: run for run in runs}

@@ -25,7 +25,8 @@ class Model(Strict):
     """One model of the comparison: an architecture with hyperparameters, and optionally its own width and batch.
 
     `longer`: its steps over the study's; fast models need more steps for comparisons at equal time and equal FLOPs.
-    `learning_rate`: null if the search chooses it. `further_seeds`: besides the study's, for a rule with a small
+    `learning_rate`: null if the search chooses it. `warmup_steps`: in place of the study's, in its search too; a model
+    that normalises after each block needs more. `further_seeds`: besides the study's, for a rule with a small
     margin; pairs of models are compared on the seeds that both have.
     """
 
@@ -37,6 +38,7 @@ class Model(Strict):
     d_model: int | None = Field(default=None, gt=0)
     batch_size: int | None = Field(default=None, gt=0)
     learning_rate: float | None = Field(default=None, gt=0)
+    warmup_steps: int | None = Field(default=None, ge=0)
     further_seeds: list[Seed] = Field(default=[])
 
     @field_validator("architecture")

@@ -89,6 +89,7 @@ class Training:
         base = settings.base(model)
         is_own = (size.d_model, n_blocks, size.batch_size) == (base.d_model, settings.n_blocks, base.batch_size)
         tokens, rate = context.tokens(settings.corpus), model.learning_rate if searched is None else searched
+        tuned = {"learning_rate": rate, "warmup_steps": model.warmup_steps}
         sees_padding = self.padding == "left" and model.architecture in SEES_PADDING
         where = "-windows" if self.windows else "-left" if self.padding == "left" else ""
         name = f"{self.name}-d{size.d_model}-n{n_blocks}-b{batch}{where}-{settings.corpus}"
@@ -120,7 +121,7 @@ class Training:
             },
             **self._task(batch),
             **of_corpus(context, settings.corpus),
-            optimiser=settings.optimiser.model_dump() | ({} if rate is None else {"learning_rate": rate}),
+            optimiser=settings.optimiser.model_dump() | {key: of for key, of in tuned.items() if of is not None},
             steps=steps,
             seed=seed,
             **own,
