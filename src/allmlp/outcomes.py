@@ -1,6 +1,7 @@
 """How a run of a search ended, by its measurements: a search needs no checkpoints then."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ COST, FALLS = "cost", "falls"
 ACCURACY = "token_accuracy"  # the score of a log that `Run.until` reads
 ARRIVED = 0.99  # "99 % accuracy" (002, Figure 4): of supervised tokens of the training batch, before its update
 ITERATIONS = "iterations_to_99"
+MILESTONES = ("iterations", "to_10_steps", "to_half_steps", "to_90_steps")  # of the measure `falls`, the last one first
 
 
 def held_out_loss(run: Run) -> float | None:
@@ -26,11 +28,16 @@ def held_out_loss(run: Run) -> float | None:
     return loss if loss is not None and math.isfinite(loss) else None
 
 
-def iterations(run: Run) -> float | None:
-    """log2 of the iterations to 99 % accuracy, those of the budget where a run never got there, infinite where it
-    diverged. None if they are not measured."""
-    row = _row(run, FALLS)
-    return None if row is None else math.inf if row["diverged"] else math.log2(max(1, row["iterations"]))
+def milestones(row: Mapping[Any, Any]) -> tuple[float, ...] | None:
+    """log2 of the steps to 99 % accuracy, then to each earlier milestone, of a row of `falls`.
+
+    A run that never got there counts with its budget. Infinite where it diverged; None without a row.
+    """
+    if not row:
+        return None
+    if row["diverged"]:
+        return (math.inf,) * len(MILESTONES)
+    return tuple(math.log2(max(1, row[name])) for name in MILESTONES)
 
 
 def first_reached(steps: ArrayLike, accuracy: ArrayLike, level: float = ARRIVED) -> int | None:
@@ -39,9 +46,12 @@ def first_reached(steps: ArrayLike, accuracy: ArrayLike, level: float = ARRIVED)
     return int(np.asarray(steps)[at[0]]) if len(at) else None
 
 
-def of_search(run: Run, criterion: str) -> float | None:
-    """The number by which a search compares a run; None if it is not measured."""
-    return iterations(run) if criterion == ITERATIONS else held_out_loss(run)
+def of_search(run: Run, criterion: str) -> tuple[float, ...] | None:
+    """The numbers by which a search compares a run, the decisive one first; None if they are not measured."""
+    if criterion == ITERATIONS:
+        return milestones(_row(run, FALLS) or {})
+    loss = held_out_loss(run)
+    return None if loss is None else (loss,)
 
 
 def read_by(run: Run) -> tuple[str, ...]:

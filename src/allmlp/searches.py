@@ -1,8 +1,9 @@
 """The choice among learning rates that a search has tried, by the quantity that a claim compares.
 
-Each rate has one number per seed, smaller is better, infinite for a diverged run. Rates whose paired difference from
-the best is not larger than its standard error tie with it. Of neighbouring rates that tie, the middle one is chosen,
-and none beside a rate at which a run diverged.
+Each rate has one number per seed, smaller is better, infinite for a diverged run. Where the number has no resolution,
+because no run of the search got to 99 %, an earlier milestone of the same curve decides (`decisive`). Rates whose paired
+difference from the best is not larger than its standard error tie with it. Of neighbouring rates that tie, the middle
+one is chosen, and none beside a rate at which a run diverged.
 
 >>> choose({1e-3: [5.0, 5.2, 5.1], 2e-3: [4.0, 4.1, 4.0], 4e-3: [4.1, 4.0, 4.1], 8e-3: [6.0, 6.3, 6.1]}).rate
 0.002
@@ -39,6 +40,21 @@ def choose(values: Mapping[float, Sequence[float]]) -> Choice:
     beside = [place for place in tied if not _diverges_beside(table, place)]
     place = beside[(len(beside) - 1) // 2] if beside else _nearest(table, tied)
     return Choice(rates[place], bool({place, best} & {0, len(rates) - 1}))
+
+
+def decisive(values: Mapping[float, Sequence[Sequence[float]]]) -> dict[float, list[float]]:
+    """rate -> the first of each run's numbers that differs between runs: without a run at 99 %, steps to a lower loss.
+
+    values: rate -> the numbers of each seed's run. A number that is the same for all runs that did not diverge decides
+    nothing.
+    """
+    runs = [run for of_rate in values.values() for run in of_rate]
+    for place in range(len(runs[0])):
+        if len({run[place] for run in runs if math.isfinite(run[place])}) > 1:
+            break
+    else:
+        place = 0
+    return {rate: [run[place] for run in of_rate] for rate, of_rate in values.items()}
 
 
 def _tied(table: np.ndarray, best: int) -> list[int]:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp.searches import Choice, choose
+from allmlp.searches import Choice, choose, decisive
+from allmlp.studies.copying.measures import falls
 from allmlp.studies.copying.runs import strings
 from allmlp.training.checkpoint import produce
 from allmlp.training.relatives import chosen
@@ -51,6 +52,15 @@ def test_no_rate_beside_a_diverged_one_is_chosen() -> None:
     assert search([9, 9, 9], [5, 5, 5], [4, 4, 4], [math.inf, 4, 4]) == (2e-3, False), "below the tie, if need be"
     tied = [[4.0, 4.2, 4.1], [4.1, 4.1, 4.05], [4.05, 4.15, 4.1]]
     assert search([9, 9, 9], *tied, [9, math.inf, 9]).rate == 2e-3, "of 2e-3, 4e-3 and 8e-3 the last is beside it"
+
+
+def test_the_first_number_that_differs_decides() -> None:
+    never = 11.0  # log2 of a budget that no run needed less than
+    assert decisive({1e-3: [(never, 5.0)], 2e-3: [(never, 4.0)]}) == {1e-3: [5.0], 2e-3: [4.0]}
+    assert decisive({1e-3: [(never, 5.0)], 2e-3: [(10.0, 6.0)]}) == {1e-3: [never], 2e-3: [10.0]}
+    lost = {1e-3: [(math.inf, math.inf)], 2e-3: [(never, 4.0)], 4e-3: [(never, 3.0)]}
+    assert decisive(lost) == {1e-3: [math.inf], 2e-3: [4.0], 4e-3: [3.0]}
+    assert decisive({1e-3: [(never, 5.0)], 2e-3: [(never, 5.0)]}) == {1e-3: [never], 2e-3: [never]}
 
 
 def test_seeds_must_be_the_same_at_each_rate() -> None:
@@ -119,5 +129,8 @@ def test_a_search_by_iterations_prefers_the_rate_that_arrives_first(
     for one in tried:
         produce(one)
     run = tiny.run("transformer", criterion="iterations_to_99", search=tuple(one.id for one in tried))
-    monkeypatch.setattr("allmlp.outcomes.first_reached", lambda steps, _: None if len(steps) > 1 else 1)
+    monkeypatch.setattr(falls, "first_reached", lambda steps, _: None if len(steps) > 1 else 1)
     assert chosen(run, map(Trained, tried)).learning_rate == 2e-3
+    monkeypatch.setattr(falls, "first_reached", lambda *_: None)
+    monkeypatch.setattr(falls, "fell_to", lambda steps, *_: None if len(steps) > 1 else 4)
+    assert chosen(run, map(Trained, tried)).learning_rate == 2e-3, "no run arrives: the plateau is left first there"

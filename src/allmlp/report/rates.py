@@ -67,23 +67,25 @@ def packed(runs: Sequence[Run]) -> dict[str, Any]:
 def _searched(runs: Sequence[Run]) -> Searched:
     """The search that these runs share."""
     run = runs[0]
-    values: dict[float, list[float | None]] = {}
+    found: dict[float, list[tuple[float, ...] | None]] = {}
     for one in run.search:
         relative = run.relatives[one]
         rate = relative.optimiser["learning_rate"]
-        values.setdefault(rate, []).append(outcomes.of_search(relative, run.criterion))
-    rates = sorted(values)
-    known = {rate: [one for one in values[rate] if one is not None] for rate in rates}
-    complete = all(len(known[rate]) == len(values[rate]) for rate in rates)
-    results = [sum(known[rate]) / len(known[rate]) if known[rate] else None for rate in rates]
+        found.setdefault(rate, []).append(outcomes.of_search(relative, run.criterion))
+    measured = {rate: [one for one in of_rate if one is not None] for rate, of_rate in found.items()}
+    complete = all(len(measured[rate]) == len(found[rate]) for rate in found)
+    of_runs = {rate: of_rate for rate, of_rate in measured.items() if of_rate}
+    values = searches.decisive(of_runs) if of_runs else {}
+    rates, means = sorted(found), {rate: sum(of_rate) / len(of_rate) for rate, of_rate in values.items()}
+    results = [means.get(rate) for rate in rates]
     first = run.relatives[run.search[0]]
     seeds = len({run.relatives[one].seed for one in run.search})
     unit = searches.CRITERIA[run.criterion or "held_out_nats"]
     if run.criterion and complete:
-        rate, edge = searches.choose(known)
+        rate, edge = searches.choose(values)
     else:
         used = next((rate for one in runs if (rate := _trained_with(one)) is not None), None)
-        best = min(rates, key=lambda rate: (sum(known[rate]) / len(known[rate]), rate)) if complete else None
+        best = min(rates, key=lambda rate: (means[rate], rate)) if complete else None
         rate = used if used is not None else best
         edge = rate in (rates[0], rates[-1])
     return Searched(rates, results, first.steps, seeds, rate, edge, unit)

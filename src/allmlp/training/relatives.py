@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from allmlp import models, outcomes, searches
+from allmlp import models, outcomes, searches, studies
 from allmlp.errors import UserError
 from allmlp.protocols import Trained
 from allmlp.run import Run
@@ -27,7 +27,9 @@ def chosen(run: Run, searched: Iterable[Trained]) -> Choice:
     best settings lack a parameter of the task that the run leaves open.
     """
     left_open = [key for key, value in run.task_parameters.items() if value is None]
-    values: dict[tuple[Any, ...], dict[float, list[float]]] = {}  # what the task leaves open -> rate -> one per seed
+    values: dict[
+        tuple[Any, ...], dict[float, list[tuple[float, ...]]]
+    ] = {}  # what the task leaves open -> rate -> seeds
     for trained in searched:
         own = values.setdefault(tuple(trained.run.task_parameters.get(key) for key in left_open), {})
         own.setdefault(trained.run.optimiser["learning_rate"], []).append(_outcome(trained, run.criterion))
@@ -39,35 +41,33 @@ def chosen(run: Run, searched: Iterable[Trained]) -> Choice:
     return Choice(best[others], dict(zip(left_open, others, strict=True)))
 
 
-def _best(values: Mapping[float, list[float]], criterion: str) -> float:
+def _best(values: Mapping[float, list[tuple[float, ...]]], criterion: str) -> float:
     if criterion:
-        return searches.choose(values).rate
+        return searches.choose(searches.decisive(values)).rate
     return min(values, key=lambda rate: (_mean(values[rate]), rate))
 
 
-def _mean(values: list[float]) -> float:
-    return math.fsum(values) / len(values)
+def _mean(values: list[tuple[float, ...]]) -> float:
+    return math.fsum(first for first, *_ in values) / len(values)
 
 
-def _outcome(trained: Trained, criterion: str) -> float:
-    """The number by which a run is compared with others: log2 of its iterations to 99 %, or the last held-out loss.
+def _outcome(trained: Trained, criterion: str) -> tuple[float, ...]:
+    """The numbers by which a run is compared with others, see `outcomes.of_search`.
 
-    Without a held-out split, the mean of the last tenth of training losses. Infinite for a diverged run. A measured
-    number counts if the checkpoints are not on this machine.
+    Without a held-out split, the mean of the last tenth of training losses. A measured number counts if the checkpoints
+    are not on this machine.
     """
     run = trained.run
     if not Path(run.checkpoint).is_file() and (found := outcomes.of_search(run, criterion)) is not None:
         return found
-    if trained.diverged:
-        return math.inf
     if criterion == outcomes.ITERATIONS:
-        arrived = outcomes.first_reached(trained.log["step"], trained.log[outcomes.ACCURACY])
-        return math.log2(max(1, run.steps if arrived is None else arrived))
+        row = studies.measure(run.study, outcomes.FALLS).measure(trained).iloc[0].to_dict()
+        return outcomes.milestones(row) or ()
     loss = trained.ending["validation_loss"]
     if loss is None:
         losses = trained.log.loss
         loss = losses.tail(max(1, len(losses) // 10)).mean()
-    return loss if math.isfinite(loss) else math.inf
+    return (math.inf if trained.diverged or not math.isfinite(loss) else loss,)
 
 
 def continued(run: Run, parent: Trained) -> dict[str, torch.Tensor]:

@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from allmlp.outcomes import milestones
 from allmlp.report.exhibits import Paper, table
-from allmlp.searches import choose
+from allmlp.searches import choose, decisive
 from allmlp.studies.copying.parts import SEARCH, sharpness, text_ends, variants
 from allmlp.studies.overlap import one_line
 from allmlp.studies.rules import of_part
@@ -45,17 +46,18 @@ def ablations(falls: pd.DataFrame, iterations_to_99: pd.DataFrame) -> pd.DataFra
 )
 def learning_rates(falls: pd.DataFrame) -> pd.DataFrame:
     """Geometric mean over the search's seeds, which nothing else uses, of the iterations to 99 % at each rate; a run
-    that does not get there counts with the budget. In brackets how many got there. Rates whose paired difference from
+    that does not get there counts with the budget. In brackets how many got there; without any, the steps to a tenth,
+    a half or nine tenths of the plateau choose the rate. Rates whose paired difference from
     the best is within its standard error tie; the middle one is chosen, never one beside a rate at which a run
     diverged. edge: the best or the chosen rate is the lowest or the highest that was tried.
     """
     found = []
     search = of_part(falls, SEARCH)
     for (length, model, variant), rows in search.groupby(["string_length", "model", "variant"], sort=False):
-        values = np.log2(rows["iterations"].clip(lower=1)).mask(rows["diverged"].astype(bool), np.inf)
-        rows = rows.assign(log2=values).sort_values("seed")
+        rows = rows.sort_values("seed")
         of_rates = {rate: rows[rows["learning_rate"].eq(rate)] for rate in sorted(rows["learning_rate"].unique())}
-        chosen = choose({rate: of_rate["log2"].tolist() for rate, of_rate in of_rates.items()})
+        reached = {rate: [milestones(row) or () for row in of.to_dict("records")] for rate, of in of_rates.items()}
+        chosen = choose(decisive(reached))
         cells = {f"at_{rate:g}": _arrivals(of_rate) for rate, of_rate in of_rates.items()}
         edge = "edge" if chosen.edge else ""
         setting = {"string_length": length, "model": model, "variant": variant, "budget": rows["budget"].max()}
