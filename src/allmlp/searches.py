@@ -1,9 +1,9 @@
 """The choice among learning rates that a search has tried, by the quantity that a claim compares.
 
 Each rate has one number per seed, smaller is better, infinite for a diverged run. Where the number has no resolution,
-because no run of the search got to 99 %, an earlier milestone of the same curve decides (`decisive`). Rates whose paired
-difference from the best is not larger than its standard error tie with it. Of neighbouring rates that tie, the middle
-one is chosen, and none beside a rate at which a run diverged.
+because no run of the search got to 99 %, an earlier milestone of the same curve decides (`decisive`). Rates whose
+paired difference from the best is not larger than its standard error tie with it. Of neighbouring rates that tie, the
+middle one is chosen, and none beside a rate at which a run diverged.
 
 >>> choose({1e-3: [5.0, 5.2, 5.1], 2e-3: [4.0, 4.1, 4.0], 4e-3: [4.1, 4.0, 4.1], 8e-3: [6.0, 6.3, 6.1]}).rate
 0.002
