@@ -1,5 +1,5 @@
 # install: the environment in .venv, which all others make too if it is not there
-# reproduce: every run of `scale: laptop` again, the comparison, the report     test: in 10 minutes     test-all: adds real
+# reproduce: every run of `scale: laptop` again, the comparison, the report; WITH its options     test: in 10 minutes     test-all: adds real
 # kills, faults and whole pipelines     bench: speed and memory beside what a user would pick instead
 # gpu-check: does this machine's GPU compute what a CPU does, and how fast; in .venv if it is there
 # faults: hundreds of faults, and docs/faults.md from what they did     mutants: wrong edits, and docs/mutants.md from them
@@ -8,6 +8,7 @@
 # audit: known vulnerabilities of the packages in requirements.lock; an error too if they could not be looked up
 PYTHON ?= python3
 PARAMS ?=
+WITH   ?=
 MODULE ?=
 MINUTES ?= 5
 CORES  ?= $(shell env -u OMP_NUM_THREADS nproc)
@@ -20,7 +21,7 @@ export OMP_NUM_THREADS := 1
 install: $(BIN)/ready
 
 reproduce: $(BIN)/ready
-	@allmlp reproduce --cores $(CORES) $(foreach file,$(PARAMS),--params $(file))
+	@allmlp reproduce --cores $(CORES) $(foreach file,$(PARAMS),--params $(file)) $(WITH)
 
 test: $(BIN)/ready
 	@ruff check && ruff format --check && mypy && pytest -n $(CORES) -m "not slow"

@@ -14,20 +14,24 @@ START = Path.cwd()  # where the user typed it; commands then work in the project
 
 
 def _work(asked: argparse.Namespace) -> int:
-    from allmlp import jobs
+    from allmlp import jobs, uncommitted
     from allmlp.resolved import brought
     from allmlp.training import deadline
 
     deadline.leave_if_passed(asked.runs[0])
+    if asked.verb == "train":
+        uncommitted.caution(paths.project())
     work = jobs.train_runs if asked.verb == "train" else jobs.measure_runs
     work(list(map(brought().run, asked.runs)))
     return 0
 
 
 def _advance(asked: argparse.Namespace) -> int:
+    from allmlp import uncommitted
     from allmlp.advancing import advance
     from allmlp.resolved import brought
 
+    (uncommitted.caution if asked.dirty else uncommitted.refuse)(paths.project())
     return advance(brought(asked.scale), asked.minutes, asked.cores)
 
 
@@ -77,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     advance, pack = verb("advance", _advance), verb("pack", _pack)
     advance.add_argument("--minutes", type=float, required=True)
     advance.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    advance.add_argument("--dirty", action="store_true")
     pack.add_argument("file", type=Path)
     pack.add_argument("--max-mb", type=float, default=64)
     for one in (advance, pack):

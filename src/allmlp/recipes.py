@@ -18,7 +18,10 @@ import allmlp
 from allmlp.errors import UserError
 
 PACKAGE = Path(allmlp.__file__).parent
-NAMES = ("columns", "errors", "models", "paths", "protocols", "recipes", "run", "strict", "studies", "tasks", "whole")
+NAMES = (
+    *("columns", "errors", "git", "models", "origins", "paths", "protocols", "recipes", "run", "strict", "studies"),
+    *("tasks", "whole"),
+)
 BLIND = frozenset(f"allmlp.{name}" for name in NAMES)  # cannot change a result: names, registries, descriptions
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)  # nodes that may have a docstring
 NO_CODE = {"ctx", "kind", "type_comment"}  # fields of syntax nodes that say nothing about what the code does

@@ -79,7 +79,6 @@ class Run:
     def identity(self) -> dict[str, Any]:
         """The fields behind the id. Labels, measures and the study's name change no result and are left out."""
         computed = self.loss_dtype, self.precision, self.compile
-        places = models.REGISTRY[self.architecture], tasks.REGISTRY[self.task], LOOP, *[STACK] * (self.stacked > 1)
         return {
             "architecture": [self.architecture, self.hyperparameters],
             "task": [self.task, self.task_parameters, self.tokens],
@@ -87,8 +86,14 @@ class Run:
             "machine": [self.device, self.threads],
             "parent": self.parent,
             **self._since_study_001,
-            "recipes": [recipes.of(place.split(":")[0]) for place in places],
+            "recipes": [recipes.of(module) for module in self.modules],
         }
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The modules whose RECIPE the id holds: of the architecture, the task, the training loop and a stack."""
+        named = models.REGISTRY[self.architecture], tasks.REGISTRY[self.task], LOOP, *[STACK] * (self.stacked > 1)
+        return tuple(place.split(":")[0] for place in named)
 
     @property
     def _since_study_001(self) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from allmlp import costs, store
+from allmlp import artifacts, costs, git, measured, origins, paths, recipes, store
+from allmlp.outcomes import COST
 from allmlp.outlook import step_of
 from allmlp.paths import CLAIMS
 from allmlp.plan import Plan
 from allmlp.report import claims
 from allmlp.run import Run
-from allmlp.training.trained import way_to
+from allmlp.training.trained import TIMINGS, way_to
 
 Lines = Iterator[tuple[str, str]]  # a name, and its value
 
@@ -18,7 +19,8 @@ Lines = Iterator[tuple[str, str]]  # a name, and its value
 def show(plan: Plan, named: str) -> None:
     """Print the run with this id, or with the only id that begins or ends like it."""
     run = plan.find(named)
-    lines = [*_settings(plan, run), *_files(run), *_measurements(run), *(("claim", said) for said in claims_of(run))]
+    lines = [*_settings(plan, run), *_files(run), *_origin(run), *_measurements(run)]
+    lines += [("claim", said) for said in claims_of(run)]
     width = max(len(name) for name, _ in lines)
     print("\n".join(f"{name:<{width}}  {value}" for name, value in lines))
 
@@ -57,6 +59,48 @@ def _files(run: Run) -> Lines:
 def _place(folder: Path, way: str) -> str:
     """The folder, or how to get it."""
     return str(folder) if folder.is_dir() else f"{folder} is not here; {way_to(folder, way)}"
+
+
+def _origin(run: Run) -> Lines:
+    """Where the sources that trained it are in git's history."""
+    if (versions := _versions(run)) is None:
+        return
+    found, repository = origins.read(versions), origins.Repository.of(paths.project())
+    for made in found.made or [origins.Made()]:
+        yield "origin", _place_in_git(made, repository)
+    if found.recipes:
+        now = [recipes.fingerprint(module) for module in run.modules]
+        others = [module for module, one, then in zip(run.modules, now, found.recipes, strict=False) if one != then]
+        changed = f"other sources here now: {', '.join(others)}" if others else "the same sources here now"
+        yield "recipes", f"{' '.join(found.recipes)}, {changed}"
+
+
+def _versions(run: Run) -> str | None:
+    """What it was trained with; None before that."""
+    key, stored, file = (run.id, run.recipe(COST)), store.of(run.study, COST), Path(run.measurements.get(COST, ""))
+    if key in stored.places:
+        return str(stored.rows(key)["versions"][0].as_py())
+    if file.is_file():
+        return str(measured.read(file)[1]["versions"][0].as_py())
+    timing = TIMINGS / f"{run.id}.json"
+    return str(artifacts.read_json(timing)["versions"]) if timing.is_file() else None
+
+
+def _place_in_git(made: origins.Made, repository: origins.Repository | None) -> str:
+    """The commits that hold the sources of a process, or why none is known."""
+    if not (named := made.tree or made.commit):
+        return "no record"
+    said = f"{'git tree' if made.tree else 'commit'} {named[:8]}"
+    said += f", {made.state} then" if made.tree else ", with changed files" * (made.state == origins.CHANGED)
+    if repository is None:
+        return f"{said}; no repository here to look it up in"
+    if not (commits := repository.holding(made)):
+        here = not made.tree and repository.commit(made.commit)
+        return f"{said}: {'in this history, without the changes' if here else 'of no commit in this history'}"
+    first, last = (
+        git.lines(repository.root, "log", "-1", "--format=%h %s", one)[0] for one in (commits[-1], commits[0])
+    )
+    return f"{said}: src/ of {first}" + f" to {last}, {len(commits)} commits" * (len(commits) > 1)
 
 
 def _measurements(run: Run) -> Lines:

@@ -1,6 +1,7 @@
 """A training is published whole or not at all, once; what is damaged is made again; what is there is left alone."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from allmlp import artifacts, paths, recipes, tasks
+from allmlp import artifacts, origins, paths, recipes, tasks
 from allmlp.errors import UserError
 from allmlp.locks import hold
 from allmlp.run import Run
 from allmlp.tasks.copying import Copying
 from allmlp.training import checkpoint
+from allmlp.training.loop import Training
 from allmlp.training.state import WorkFolder
 from allmlp.training.storage import read_manifest, write_json
 from allmlp.training.trained import TIMINGS, Trained
@@ -69,6 +71,61 @@ def test_a_published_run_is_described_and_every_file_has_its_digest() -> None:
     assert timing["seconds"] > 0
     last = max(run.folder.iterdir(), key=lambda path: path.stat().st_ctime_ns)
     assert last.name == "final.safetensors", "it says that the folder is complete"
+
+
+def made_by(run: Run) -> list[str]:
+    """The sources in the record of a training."""
+    return origins.made_by(json.loads((TIMINGS / f"{run.id}.json").read_text())["versions"])
+
+
+@pytest.fixture
+def sources(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """Lets the processes from now on have other sources."""
+
+    def use(letter: str) -> str:
+        monkeypatch.setattr(origins, "here", lambda: f"src {letter * 40} clean")
+        return origins.here()
+
+    return use
+
+
+def test_a_record_names_the_sources_of_every_process_that_trained_the_run(
+    sources: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALLMLP_SAVE_SECONDS", "0")
+    run, first, update = small(), sources("a"), Training.update
+
+    def killed(training: Training) -> dict[str, Any]:
+        if training.step == 3:
+            raise KeyboardInterrupt
+        return update(training)
+
+    for letter in "aab":
+        last = sources(letter)
+        with monkeypatch.context() as patch:
+            patch.setattr(Training, "update", killed)
+            with pytest.raises(KeyboardInterrupt):
+                checkpoint.produce(run)
+    checkpoint.produce(run)
+    assert made_by(run) == [first, last]
+    found = origins.read(json.loads((TIMINGS / f"{run.id}.json").read_text())["versions"])
+    assert found.recipes == tuple(map(recipes.fingerprint, run.modules))
+
+
+@pytest.mark.parametrize("content", [None, b"", b"7", b'["src'])
+def test_a_training_whose_beginning_has_no_record_is_of_unknown_origin(
+    content: bytes | None, sources: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALLMLP_SAVE_SECONDS", "0")
+    run, now = small(), sources("a")
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "finish", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            checkpoint.produce(run)
+    file = checkpoint.WORK / run.id / origins.MADE_BY
+    file.unlink() if content is None else file.write_bytes(content)
+    checkpoint.produce(run)
+    assert made_by(run) == [origins.NO_RECORD, now]
 
 
 def test_no_state_outlives_the_training_in_its_work_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,18 +230,23 @@ def test_only_a_run_that_keeps_its_state_publishes_the_optimiser() -> None:
     assert set(read_manifest(broken.folder)) == {"final.safetensors", "run.json", "log.parquet"}
 
 
-def test_a_longer_twin_goes_on_from_the_shorter_one_to_the_same_bits(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_longer_twin_goes_on_from_the_shorter_one_to_the_same_bits(
+    capsys: pytest.CaptureFixture[str], sources: Callable[[str], str]
+) -> None:
     shorter = small(keeps_state=True, keep=(1,))
     long = replace(shorter, steps=7, keeps_state=False)
     checkpoint.produce(long)
     alone = contents(long.folder)
     long.folder.rename("alone")
     checkpoint.forget(long)
+    first = sources("a")
     checkpoint.produce(shorter)
+    second = sources("b")
     capsys.readouterr()
     checkpoint.produce(replace(long, shorter=shorter.id))
     assert capsys.readouterr().out.startswith(f"{long.id}: going on at step 4 of 7\n")
     assert contents(long.folder) == alone
+    assert made_by(long) == [first, second]
 
 
 def test_a_search_s_choice_is_trained_with_and_described() -> None:
@@ -212,6 +274,7 @@ class Reading(Copying):
 
 def test_a_task_that_reads_the_parent_is_given_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipes, "of", lambda module: 1)
+    monkeypatch.setattr(recipes, "fingerprint", str)
     parent = small()
     checkpoint.produce(parent)
     monkeypatch.setitem(tasks.REGISTRY, "copying", f"{__name__}:Reading")

@@ -1,4 +1,5 @@
 # What Snakemake does between jobs; included after all rules.
+from allmlp import uncommitted
 from allmlp.workflow import limit_gpus
 
 # A measure that fails must not cost the weights that its job has made: files are whole or not there.
@@ -6,6 +7,7 @@ from allmlp.workflow import limit_gpus
 # every job that ends adds a look per second that never stops: after some thirty jobs the scheduler took a quarter of a core
 # from the trainings. Jobs on this machine need no such limit; what a cluster is asked keeps its own.
 onstart:
+    uncommitted.caution(plan.root)
     workflow.execution_settings.keep_incomplete = True
     if workflow.local_exec:
         workflow.scheduler.job_rate_limiter = None

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from allmlp import artifacts
 from allmlp.bundles.members import Member
+from allmlp.origins import MADE_BY
 from allmlp.training.saved import has_log, is_intact
 from allmlp.training.storage import MANIFEST, read_manifest
 
@@ -38,6 +39,7 @@ def _state(folder: Path, step: int) -> list[Member]:
         found = artifacts.parsed(about)
         artifacts.known("state", folder, found)
         kept = [Member(f"{folder}/{name}", (folder / name).read_bytes()) for name in found["kept"]]
+        made = [Member(f"{folder}/{MADE_BY}", (folder / MADE_BY).read_bytes())] if (folder / MADE_BY).is_file() else []
     except (OSError, ValueError, KeyError, TypeError):
         return []
     state = Member(f"{folder}/state-{step}.safetensors", weights)
@@ -45,4 +47,5 @@ def _state(folder: Path, step: int) -> list[Member]:
     whole = is_intact(found) and has_log(found, b"".join(log))
     if not whole or [member.entry()["sha256"] for member in (state, *kept)] != expected:
         return []
-    return [*kept, Member(f"{folder}/log.jsonl", b"".join(log)), state, Member(f"{folder}/state-{step}.json", about)]
+    rows, described = Member(f"{folder}/log.jsonl", b"".join(log)), Member(f"{folder}/state-{step}.json", about)
+    return [*kept, *made, rows, state, described]

@@ -41,6 +41,9 @@ ScaleOption = Annotated[
     str | None, typer.Option(help="smoke, laptop, workstation, long, gpu or paper, instead of params.yaml's.")
 ]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu or cuda, instead of the scale's own.")]
+DirtyOption = Annotated[
+    bool, typer.Option("--dirty", help="Go on although src/, config/ or params.yaml differ from git's HEAD.")
+]
 StudyOption = Annotated[str | None, typer.Option(help="One study alone.")]
 
 

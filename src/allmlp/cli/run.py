@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from allmlp import paths
-from allmlp.cli.app import RUN, START, DeviceOption, Overlays, ScaleOption, StudyOption, command, plan_of
+from allmlp.cli.app import RUN, START, DeviceOption, DirtyOption, Overlays, ScaleOption, StudyOption, command, plan_of
 
 
 @command(RUN, "allmlp tokenize stories")
@@ -30,11 +30,13 @@ def train(
     measure: Annotated[bool, typer.Option("--measure", help="Take the missing measures too.")] = False,
 ) -> None:
     """Tokens -> checkpoints: results/checkpoints/<run>/. A killed training goes on where it was."""
+    from allmlp import uncommitted
     from allmlp.jobs import train_runs
     from allmlp.training.deadline import leave_if_passed
 
     leave_if_passed(runs[0])
     current = plan_of(params, scale, device)
+    uncommitted.caution(current.root)
     train_runs([current.run(run) for run in runs], measure)
 
 
@@ -62,10 +64,13 @@ def report(params: Overlays = None, scale: ScaleOption = None, device: DeviceOpt
 
 
 @command(RUN, "allmlp reproduce --cores 2")
-def reproduce(params: Overlays = None, cores: int = os.cpu_count() or 1) -> None:
+def reproduce(params: Overlays = None, cores: int = os.cpu_count() or 1, dirty: DirtyOption = False) -> None:
     """Every run of the chosen scale again from nothing, compared with the committed measurements, and the report."""
+    from allmlp import uncommitted
     from allmlp.reproducing import reproduce as again
 
+    if not dirty:  # otherwise Snakemake warns
+        uncommitted.refuse(paths.project())
     raise typer.Exit(again(params or [], cores))
 
 
@@ -77,10 +82,12 @@ def advance(
     scale: ScaleOption = "long",
     device: DeviceOption = None,
     study: StudyOption = None,
+    dirty: DirtyOption = False,
 ) -> None:
     """Work through a scale's open runs until a deadline, most claims per hour first; the next call goes on."""
-    from allmlp import advancing
+    from allmlp import advancing, uncommitted
 
+    (uncommitted.caution if dirty else uncommitted.refuse)(paths.project())
     words = advancing.snakemake_words(params or [], scale, device, study)
     raise typer.Exit(advancing.advance(plan_of(params, scale, device, study), minutes, cores, words))
 

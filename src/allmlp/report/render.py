@@ -9,7 +9,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
-from allmlp import artifacts, paths, studies
+from allmlp import artifacts, origins, paths, studies
 from allmlp.errors import UserError, warn
 from allmlp.paths import REPORT
 from allmlp.report import answer, claims, leading, selection
@@ -104,7 +104,7 @@ def _spent(study: str, runs: pd.DataFrame, corpora: dict[str, Any]) -> list[dict
                 "diverged": int((group.diverged == "True").sum()),
                 "counted_flops": flops.counted_flops,
                 "six_nd_flops": flops.six_nd_flops,
-                "versions": sorted(set(group.versions) - {""}),
+                "versions": sorted(set(map(origins.software, group.versions)) - {""}),
             }
         )
     return rows

@@ -14,9 +14,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from allmlp import artifacts, paths
+from allmlp import artifacts, origins, paths
 from allmlp.errors import UserError
 from allmlp.locks import hold
+from allmlp.origins import MADE_BY
 from allmlp.run import Run
 from allmlp.training import stack
 from allmlp.training.building import build_task
@@ -87,10 +88,27 @@ def _prepared(run: Run, folder: Path, team: Alone) -> Training:
     """The run's training, with its parent's weights and its search's settings."""
     parent = Trained(run).parent
     weights = continued(run, parent) if run.continues and parent else None
-    begin_where_twin_ended(run, folder, TIMINGS)
+    begun = begin_where_twin_ended(run, folder, TIMINGS)
     choice = chosen(run, (Trained(run.relatives[one]) for one in run.search)) if run.search else None
     task = build_task(run, parent, choice.task_parameters if choice else {})
-    return Training(run, folder, task=task, weights=weights, choice=choice, team=team)
+    training = Training(run, folder, task=task, weights=weights, choice=choice, team=team)
+    if team.leads:
+        _note_sources(folder, training.step, begun)
+    return training
+
+
+def _note_sources(folder: Path, step: int, twin: list[str]) -> None:
+    """Note the sources that train a run from this step on, after those that trained it before."""
+    before = (twin or _sources(folder)) if step else []
+    write_json(folder / MADE_BY, list(dict.fromkeys([*before, origins.here()])))
+
+
+def _sources(folder: Path) -> list[str]:
+    """The sources that trained a run so far."""
+    try:
+        return list(map(str, artifacts.read_json(folder / MADE_BY)))
+    except (UserError, TypeError):  # of an earlier release, or damaged: no reason to train again
+        return [origins.NO_RECORD]
 
 
 def _is_whole(folder: Path) -> bool:
@@ -116,7 +134,8 @@ def _seal(training: Training, folder: Path) -> None:
     paths.write_whole(folder / "log.parquet", training.work.log().to_parquet(index=False, compression="zstd"))
     files = {**training.kept, **{name: paths.file_sha256(folder / name) for name in ("run.json", "log.parquet")}}
     write_json(folder / MANIFEST, files)
-    write_json(TIMINGS / f"{run.id}.json", {"seconds": training.seconds, **provenance(run.device)})
+    origin = origins.record(_sources(folder), run.modules)
+    write_json(TIMINGS / f"{run.id}.json", {"seconds": training.seconds, **provenance(run.device, origin)})
     paths.write_whole(folder / "complete", "")
 
 

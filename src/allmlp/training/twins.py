@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from allmlp import artifacts, paths
+from allmlp import artifacts, origins, paths
 from allmlp.errors import UserError
 from allmlp.run import Run
 from allmlp.training.saved import LOG, described
@@ -23,10 +23,13 @@ STEPS, KEEP = 1, 3  # places in an identity's "training"
 FREE = ("keeps_state", "tested")
 
 
-def begin_where_twin_ended(run: Run, work: Path, timings: Path) -> None:
-    """Copy the twin's last state into `work`, unless the run has a state there. Prints why if it cannot."""
+def begin_where_twin_ended(run: Run, work: Path, timings: Path) -> list[str]:
+    """Copy the twin's last state into `work`, unless the run has a state there. Prints why if it cannot.
+
+    Returns the sources that trained the twin; none if it is not used.
+    """
     if run.shorter is None or any(work.glob("state-*.json")):
-        return
+        return []
     twin = Path("results/checkpoints") / run.shorter
     try:
         manifest, said = read_manifest(twin), artifacts.read("checkpoint", twin / "run.json")
@@ -38,16 +41,18 @@ def begin_where_twin_ended(run: Run, work: Path, timings: Path) -> None:
         rows = _rows(read_log(twin / "log.parquet", "delete it."))
     except (UserError, OSError) as error:
         print(f"{run.id}: begins at step 0, because its shorter twin cannot be used: {error}", flush=True)
-        return
+        return []
     for name in kept:
         copy_whole(twin / name, work / name)
     log = "".join(json.dumps(row) + "\n" for row in rows)
     paths.write_whole(work / LOG, log)
     copy_whole(twin / STATE, work / f"state-{step}.safetensors")
     timing = timings / f"{run.shorter}.json"
-    seconds = artifacts.read_json(timing)["seconds"] if timing.is_file() else math.nan
+    spent = artifacts.read_json(timing) if timing.is_file() else {}
+    seconds = spent.get("seconds", math.nan)
     weights = {name: manifest[name] for name in kept}
     write_json(work / f"state-{step}.json", described(step, manifest[STATE], seconds, weights, log.encode()))
+    return origins.made_by(spent.get("versions", ""))
 
 
 def _usable(run: Run, said: dict[str, Any]) -> int:

@@ -21,7 +21,9 @@ COLUMNS = {
     ),
     "seconds": timing("training time on the machine that did it; NaN where unknown"),
     "hardware": timing("what it was trained on"),
-    "versions": timing("of Python, torch and NumPy, and the commit of this project"),
+    "versions": timing(
+        "of Python, torch and NumPy; git's tree of src/ and the digests of recipes' sources, see `allmlp.origins`"
+    ),
 }
 
 
