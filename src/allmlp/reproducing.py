@@ -9,22 +9,25 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
 
-from allmlp import artifacts, busy, measured, measuring, orphans, own, paths, store, studies
+from allmlp import busy, measured, measuring, orphans, own, paths, references, store, studies
 from allmlp.corpora.identity import LOCAL_LOCK, LOCK
 from allmlp.errors import UserError
 from allmlp.locks import hold
-from allmlp.paths import CLAIMS, REPORT
+from allmlp.paths import REPORT
 from allmlp.plan import Plan, load_plan
+from allmlp.references import Reference
 from allmlp.report.ages import History
+from allmlp.store import Stored
 
 APART = Path("work/reproduce")  # separate results/, work/ and logs/: committed files stay until everything is made
 COMPARISON = Path("work/reproduction.csv")
+MOVED = ["new", "different"]  # outcomes for which a study's measurements are taken
 
 
 def _say(text: str) -> None:
@@ -35,8 +38,8 @@ def _clock(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
-def made_again(plan: Plan, apart: Path, cores: int) -> pd.DataFrame:
-    """Train and measure every run of the plan in a folder apart, or go on there, and compare with the committed ones.
+def made_again(plan: Plan, apart: Path, cores: int, reference: Reference) -> pd.DataFrame:
+    """Train and measure every run of the plan in a folder apart, or go on there, and compare with those of a reference.
 
     Returns a row per measurement: study, measure, run, outcome, detail, file. UserError if a job fails.
     """
@@ -49,7 +52,7 @@ def made_again(plan: Plan, apart: Path, cores: int) -> pd.DataFrame:
         + (f"; going on after {trained} runs" if trained else "")
     )
     _make(plan, apart, cores)
-    return _compare(plan, apart)
+    return _compare(plan, apart, reference.stored)
 
 
 def _make(plan: Plan, apart: Path, cores: int) -> None:
@@ -81,13 +84,13 @@ def _last_words(apart: Path) -> str:
     return "\n".join([f"{logs[-1]}:", *logs[-1].read_text(encoding="utf-8").splitlines()[-4:]]) if logs else ""
 
 
-def _compare(plan: Plan, apart: Path) -> pd.DataFrame:
-    """Each fresh measurement beside the committed one: run, measure, outcome, detail."""
+def _compare(plan: Plan, apart: Path, stored_of: Callable[[str, str], Stored]) -> pd.DataFrame:
+    """Each fresh measurement beside the stored one: study, measure, run, outcome, detail, file."""
     rows = []
     for run in plan.runs:
         for measure, file in run.measurements.items():
             outcome, key = measuring.Comparison("new", ""), (run.id, run.recipe(measure))
-            if key in (stored := store.of(run.study, measure)).places:
+            if key in (stored := stored_of(run.study, measure)).places:
                 fresh, committed = measured.read(apart / file)[1], stored.rows(key)
                 columns = studies.measure(run.study, measure).COLUMNS
                 outcome = measuring.compare(fresh.to_pandas(), committed.to_pandas(), columns)
@@ -95,9 +98,21 @@ def _compare(plan: Plan, apart: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["study", "measure", "run", "outcome", "detail", "file"])
 
 
-def _copy_in(comparison: pd.DataFrame, apart: Path) -> None:
-    """Replace committed checkpoints and tokens, and the measurements that are new or differ."""
-    history, brought = History.of(paths.project()), comparison[comparison.outcome.isin(["new", "different"])]
+def studies_to_take(compared: pd.DataFrame, here: pd.DataFrame) -> set[str]:
+    """The studies whose fresh measurements are taken, each whole: a table of two trainings is a result of neither.
+
+    Those with one that is new or differs, from the reference (`compared`) or from what lies `here`, unless all of it
+    lies here already.
+    """
+    moved = {str(study) for of in (compared, here) for study in of[of.outcome.isin(MOVED)].study}
+    return {study for study in moved if {*here[here.study == study].outcome} != {"identical"}}
+
+
+def _copy_in(plan: Plan, comparison: pd.DataFrame, apart: Path) -> None:
+    """Replace committed checkpoints and tokens, and all measurements of studies with some that are new or differ."""
+    history = History.of(paths.project())
+    taken = studies_to_take(comparison, _compare(plan, apart, store.of))
+    brought = comparison[comparison.study.isin(taken)]
     for of, files in brought.groupby(["study", "measure"])["file"]:
         study, measure = map(str, of)
         store.replace(study, measure, [measured.read(apart / file) for file in files], history.since(study, measure))
@@ -141,11 +156,6 @@ def _all_or_nothing(root: Path, apart: Path) -> Iterator[None]:
         raise
 
 
-def _verdicts() -> dict[str, str]:
-    entries = artifacts.read("claims", CLAIMS)["claims"] if CLAIMS.is_file() else []
-    return {entry["id"]: entry["verdict"] for entry in entries}
-
-
 def _report(overlays: list[Path]) -> None:
     from allmlp.report.last_mile import report
 
@@ -153,27 +163,32 @@ def _report(overlays: list[Path]) -> None:
     report(own.reported(load_plan(overlays)), force=True)
 
 
-def reproduce(overlays: list[Path], cores: int) -> int:
-    """Run it all. Returns the exit status: 0, or 1 if a verdict differs from the committed one."""
+def reproduce(overlays: list[Path], cores: int, against: str | None = None) -> int:
+    """Run it all. Returns the exit status: 0, or 1 if a verdict differs.
+
+    `against`: the state of git to compare with instead of HEAD. The same differences are named however often it is
+    called, and wherever an earlier call was killed.
+    """
     root, start, began = paths.project(), time.monotonic(), time.time()
     with hold(root / "work/reproduce.lock", "make reproduce"):
         apart, plan = root / APART, load_plan(overlays)
         own.enter(plan)  # an overlay of the user's own is compared with its earlier results
-        before = _verdicts()
+        reference = references.chosen(root, apart, against)
         with _kept(root / LOCK), _kept(root / LOCAL_LOCK):  # a new corpus is recorded as soon as it is tokenized
-            comparison = made_again(plan, apart, cores)
+            comparison = made_again(plan, apart, cores, reference)
             comparison.to_csv(COMPARISON, index=False)
             _say("measurements are made; judging, drawing, rendering")
             with _all_or_nothing(Path.cwd(), apart):
-                _copy_in(comparison, apart)
+                _copy_in(plan, comparison, apart)
                 reporting = time.monotonic()
                 _report(overlays)
                 last_mile = time.monotonic() - reporting
-        working = busy.since(apart, began)
+        seconds = time.monotonic() - start
+        _say(shares(seconds, busy.since(apart, began), last_mile, cores))
+        status = _conclude(comparison, reference, seconds, plan)
+        reference.forget()
         shutil.rmtree(apart)
-    seconds = time.monotonic() - start
-    _say(shares(seconds, working, last_mile, cores))
-    return _conclude(comparison, before, seconds, plan)
+    return status
 
 
 def shares(seconds: float, working: float, last_mile: float, cores: int) -> str:
@@ -200,15 +215,15 @@ def counted(comparison: pd.DataFrame) -> str:
     return ", ".join(f"{counts[outcome]} {outcome}" for outcome in outcomes if counts[outcome])
 
 
-def _conclude(comparison: pd.DataFrame, before: dict[str, str], seconds: float, plan: Plan) -> int:
+def _conclude(comparison: pd.DataFrame, reference: Reference, seconds: float, plan: Plan) -> int:
     for row in comparison[comparison.outcome == "different"].itertuples():
         _say(f"  {row.run} {row.measure}: {row.detail}")
-    after = _verdicts()
+    before, after = reference.verdicts(), Reference(Path.cwd(), "now").verdicts()
     changed = [claim for claim, verdict in before.items() if after.get(claim) != verdict]
     for claim in changed:
-        _say(f"  claim {claim}: committed as {before[claim]}, now {after.get(claim)}")
+        _say(f"  claim {claim}: {reference.name}: {before[claim]}, now: {after.get(claim)}")
     verdicts = (
-        "every verdict as committed"
+        f"every verdict as {reference.name}"
         if before and not changed
         else f"{len(changed)} verdicts changed"
         if before

@@ -1,20 +1,26 @@
-"""`make reproduce`, as the command behind it: stopped and started again, failing, and twice at once."""
+"""`make reproduce`, as the command behind it: stopped and started again, on other numbers, failing, twice at once."""
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
+from contextlib import chdir
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from tests.conftest import call, edit, environment, git
+from allmlp import store, studies
+from tests.conftest import call, edit, environment, git, only, small_clone
 from tests.workflow.asking import contents
 from tests.workflow.conftest import fresh, pipeline
 
 __all__ = ["fresh", "pipeline"]  # fixtures
 pytestmark = pytest.mark.slow
+STUDY, ALTERED = "quadrature", {"error_table": 1 + 1e-6, "sums": 2.0}  # measure -> factor of its numbers
+STORED = "results/measurements"
 
 
 def start(clone: Path) -> subprocess.Popen[str]:
@@ -32,8 +38,97 @@ def orphans(clone: Path) -> list[str]:
 
 
 def longer(clone: Path) -> None:
-    """Make one run long enough to be caught in the middle, and commit its results."""
+    """Make one run long enough to be caught in the middle."""
     edit(clone, "config/quadrature/smoke.yaml", "steps: 20", "steps: 4000")
+    git(clone, "commit", "--quiet", "--all", "--message=a longer run")
+
+
+def alter(clone: Path) -> None:
+    """Commit other numbers than this machine gives, within and beyond the tolerance, and other verdicts."""
+    with chdir(clone):
+        for measure, factor in ALTERED.items():
+            stored, columns = store.of(STUDY, measure), studies.measure(STUDY, measure).COLUMNS
+            numbers = {name for name, column in columns.items() if column.kind == "numeric"}
+            taken = []
+            for key, (about, _) in stored.places.items():
+                rows = stored.rows(key).to_pandas()
+                rows[[*numbers]] *= factor
+                taken.append((about, pa.Table.from_pandas(rows, preserve_index=False)))
+            store.replace(STUDY, measure, taken, {})
+    claims = clone / "results/claims.json"
+    claims.write_text(re.sub('"verdict": ?"[a-z ]+"', '"verdict": "reproduced"', claims.read_text()))
+    git(clone, "add", "--all")
+    git(clone, "commit", "--quiet", "--message=results of another machine")
+
+
+def differences(said: str) -> list[str]:
+    """What a call names as different, and its counts and verdicts, without its time."""
+    lines = said.splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("time after the install"))
+    return [re.sub(r" in \d+:\d+:", "", line) for line in lines[begin + 1 :]]
+
+
+def again(clone: Path, *words: str, ok: bool = False) -> str:
+    """Call it to its end; verdicts may differ. What it says."""
+    done = call(clone, "allmlp", "reproduce", "--cores", "2", *words, ok=ok)
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def one_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished pipeline of study 003 alone, committed."""
+    clone = small_clone(tmp_path_factory.mktemp("one") / "clone")
+    only(clone, STUDY)
+    git(clone, "commit", "--quiet", "--all", "--message=one study")
+    call(clone, "snakemake", "--cores", "2")
+    git(clone, "add", "--all")
+    git(clone, "commit", "--quiet", "--message=results")
+    return clone
+
+
+@pytest.fixture
+def altered(one_study: Path, tmp_path: Path) -> Path:
+    """A clone of it with the results of another machine."""
+    git(one_study, "clone", "--quiet", str(one_study), str(tmp_path / "clone"))
+    alter(tmp_path / "clone")
+    return tmp_path / "clone"
+
+
+@pytest.mark.parametrize("repository", [True, False])
+def test_other_numbers_are_named_each_time_killed_or_not(altered: Path, repository: bool) -> None:
+    committed, before = git(altered, "rev-parse", "HEAD").strip(), contents(altered / STORED)
+    if not repository:
+        shutil.rmtree(altered / ".git")
+    process = start(altered)
+    while contents(altered / STORED) == before:  # until its last mile has put the first of its own there
+        assert process.poll() is None, process.stdout and process.stdout.read()
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    after_a_kill = differences(again(altered))
+    assert any("sums" in line and "committed" in line for line in after_a_kill), after_a_kill
+    assert any(line.startswith("  claim ") for line in after_a_kill)
+    if not repository:
+        return  # the comparison is printed, and what was there before is gone
+    assert differences(again(altered)) == after_a_kill
+    git(altered, "commit", "--quiet", "--all", "--message=results of this machine")
+    other = differences(again(altered, "--against", committed))
+    assert other[:-1] == [line.replace("committed:", f"in {committed}:") for line in after_a_kill[:-1]]
+
+
+def test_a_study_is_taken_whole(one_study: Path, altered: Path) -> None:
+    """Rows within tolerance of the committed ones are replaced too, where others of the same study differ."""
+    assert not any(numbers(altered, measure).equals(numbers(one_study, measure)) for measure in ALTERED)
+    assert "1 within tolerance, 1 different" in again(altered)
+    assert all(numbers(altered, measure).equals(numbers(one_study, measure)) for measure in ALTERED)
+
+
+def numbers(clone: Path, measure: str) -> pa.Table:
+    """All stored rows of a measure."""
+    with chdir(clone):
+        stored = store.of(STUDY, measure)
+        return stored.table(stored.places)
 
 
 def test_everything_is_made_again_and_nothing_committed_changes(fresh: Path) -> None:
@@ -68,9 +163,9 @@ def test_killed_half_way_it_goes_on(fresh: Path) -> None:
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)  # the driver alone: Snakemake and the training outlive it as orphans
     process.wait()
-    again = call(fresh, "allmlp", "reproduce", "--cores", "2")
+    done = call(fresh, "allmlp", "reproduce", "--cores", "2")
     logs = "".join(path.read_text() for path in (fresh / "work").rglob("*.log"))
-    assert "reproduced " in again.stdout, again.stdout + logs
+    assert "reproduced " in done.stdout, done.stdout + logs
     assert "quadrature" in (fresh / "work/reproduction.csv").read_text()
 
 
@@ -78,7 +173,9 @@ def test_a_failure_leaves_every_committed_file_as_it_was(fresh: Path) -> None:
     module = fresh / "src/allmlp/studies/copying/measures/learning_curve.py"
     module.write_text(module.read_text().replace("def measure(", "def broken(", 1))
     before = contents(fresh / "results")
-    done = call(fresh, "allmlp", "reproduce", "--cores", "2", ok=False)
+    refused = call(fresh, "allmlp", "reproduce", "--cores", "2", ok=False)
+    assert (refused.returncode, refused.stderr.split(":")[1].strip()) == (2, str(module.relative_to(fresh)))
+    done = call(fresh, "allmlp", "reproduce", "--cores", "2", "--dirty", ok=False)
     assert done.returncode == 2
     assert "no committed file was touched" in done.stderr
     assert contents(fresh / "results") == before
@@ -87,6 +184,7 @@ def test_a_failure_leaves_every_committed_file_as_it_was(fresh: Path) -> None:
 def test_a_failure_after_everything_was_measured_puts_all_back(fresh: Path) -> None:
     edit(fresh, "config/quadrature/smoke.yaml", "seeds: [0]", "seeds: [3]")
     (fresh / "paper/report.html.j2").write_text("{{ no_such_thing }}")
+    git(fresh, "commit", "--quiet", "--all", "--message=a broken page")
     before = contents(fresh / "results")
     done = call(fresh, "allmlp", "reproduce", "--cores", "2", ok=False)
     assert done.returncode == 2

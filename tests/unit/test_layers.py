@@ -28,7 +28,7 @@ FLOORS = [
     "run params measured",
     "store",
     "outcomes",
-    "context batches priorities uncommitted",
+    "context batches priorities uncommitted references",
     "plan protocols resolved",
     "training audit own tokenizing releasing",
     "generating known measuring in_turn report.deciding",

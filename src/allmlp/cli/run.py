@@ -64,14 +64,22 @@ def report(params: Overlays = None, scale: ScaleOption = None, device: DeviceOpt
 
 
 @command(RUN, "allmlp reproduce --cores 2")
-def reproduce(params: Overlays = None, cores: int = os.cpu_count() or 1, dirty: DirtyOption = False) -> None:
-    """Every run of the chosen scale again from nothing, compared with the committed measurements, and the report."""
+def reproduce(
+    params: Overlays = None,
+    cores: int = os.cpu_count() or 1,
+    against: Annotated[str | None, typer.Option(metavar="STATE", help="Compare with this state of git.")] = None,
+    dirty: DirtyOption = False,
+) -> None:
+    """Every run of the chosen scale again from nothing, compared with the results in git's HEAD, and the report."""
     from allmlp import uncommitted
     from allmlp.reproducing import reproduce as again
+    from allmlp.states.repository import commit
 
     if not dirty:  # otherwise Snakemake warns
         uncommitted.refuse(paths.project())
-    raise typer.Exit(again(params or [], cores))
+    if against:
+        commit(against)
+    raise typer.Exit(again(params or [], cores, against))
 
 
 @command(RUN, "allmlp advance --minutes 60")

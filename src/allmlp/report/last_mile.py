@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from allmlp import paths, store, studies
+from allmlp import git, paths, store, studies
 from allmlp.keeping import dvc
 from allmlp.plan import Plan
 from allmlp.report.ages import head
@@ -25,9 +25,10 @@ def report(plan: Plan, force: bool = False) -> dict[str, list[str]]:
 
     If nothing changed since the last report, nothing is made. With new measurements, or with `force`, everything is
     made in this process, side by side, and DVC records it. If only code may have changed, DVC finds what is out of
-    date. Outside the project there is no DVC pipeline.
+    date. Outside the project there is no DVC pipeline, and without git no DVC: then everything is made.
     """
     at_home = Path.cwd().samefile(plan.root)
+    recorded = at_home and bool(git.output(plan.root, "rev-parse", "--git-dir"))
     stamp = Path("work", "report.txt" if at_home else f"report-{Path.cwd().name}.txt")  # overlays share work/
     if not force and _read(stamp) == _stamp(plan) and not any(store.new(plan.every)):
         return {}
@@ -35,9 +36,9 @@ def report(plan: Plan, force: bool = False) -> dict[str, list[str]]:
     from allmlp.report.select import select  # a slow import, needed only here
 
     changed = select(plan) or force
-    if changed or not at_home:
+    if changed or not recorded:
         make()
-    if at_home:
+    if recorded:
         dvc(*(("commit", "--force", "dvc.yaml") if changed else ("repro",)), "--quiet")
     paths.write_whole(stamp, _stamp(plan))
     drawn: dict[str, list[str]] = {}

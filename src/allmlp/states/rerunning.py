@@ -10,10 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-from allmlp import measured, store
+from allmlp import measured, references, store
 from allmlp.errors import UserError
 from allmlp.locks import hold
 from allmlp.plan import Plan
+from allmlp.references import Reference
 from allmlp.reproducing import counted, made_again
 
 APART = Path("work/rerun")
@@ -26,19 +27,21 @@ def rerun(plan: Plan, cores: int) -> int:
         raise UserError(f"{plan.study} at scale {plan.scale}: nothing is committed to compare with. Choose a --scale.")
     apart = plan.root / APART
     with hold(plan.root / "work/rerun.lock", "allmlp verify --rerun"):
-        comparison = made_again(plan, apart, cores)
-        here = _hardware(comparison, apart)
+        reference = references.chosen(plan.root, apart, None)
+        comparison = made_again(plan, apart, cores, reference)
+        here = _hardware(comparison, apart, reference)
+        reference.forget()
         shutil.rmtree(apart)
     wrong = list(filter(None, (_wrong(row, here) for row in comparison.itertuples())))
     print("\n".join([*wrong, f"{plan.study}, {len(plan.runs)} runs again: measurements {counted(comparison)}"]))
     return int(bool(wrong))
 
 
-def _hardware(comparison: pd.DataFrame, apart: Path) -> dict[str, str]:
+def _hardware(comparison: pd.DataFrame, apart: Path, reference: Reference) -> dict[str, str]:
     """run -> the hardware that it was trained on both times; without runs of two kinds of hardware."""
     found = {}
     for row in comparison[comparison.measure == COST].itertuples():
-        stored = store.of(str(row.study), COST)
+        stored = reference.stored(str(row.study), COST)
         for key in (key for key in stored.places if key[0] == row.run):
             fresh, then = measured.read(apart / str(row.file))[1], stored.rows(key)
             if (hardware := fresh["hardware"][0].as_py()) == then["hardware"][0].as_py():

@@ -1,0 +1,82 @@
+"""The results that runs made again are compared with: a git state's or, outside git, those before the first call.
+
+Not those of the working tree: an earlier call on this machine, or one that was killed, may have put its own there.
+"""
+
+import io
+import shutil
+import tarfile
+from collections.abc import Mapping
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+
+from allmlp import artifacts, git, paths, store
+from allmlp.paths import CLAIMS
+from allmlp.store import STORE, Stored
+
+
+@dataclass(frozen=True)
+class Reference:
+    """`folder` has the store and the claims. `name`: as what a message speaks of them."""
+
+    folder: Path
+    name: str
+
+    def stored(self, study: str, measure: str) -> Stored:
+        """The stored measurements of a measure."""
+        with chdir(self.folder):
+            return store.of(study, measure)
+
+    def verdicts(self) -> Mapping[str, str]:
+        """claim -> verdict; empty where nothing was judged."""
+        file = self.folder / CLAIMS
+        return (
+            {entry["id"]: entry["verdict"] for entry in artifacts.read("claims", file)["claims"]}
+            if file.is_file()
+            else {}
+        )
+
+    def forget(self) -> None:
+        """Remove the folder, in one step."""
+        gone = self.folder.with_name(f"{self.folder.name}.gone")
+        shutil.rmtree(gone, ignore_errors=True)
+        self.folder.rename(gone)
+        shutil.rmtree(gone)
+
+
+def chosen(root: Path, apart: Path, against: str | None) -> Reference:
+    """That of the state `against`, or else of git's HEAD; of a user's own folder, and without git, the earlier results.
+
+    `apart`: a folder for a copy.
+    """
+    committed = Path.cwd().samefile(root) and git.output(root, "rev-parse", "--verify", "--quiet", "HEAD:./params.yaml")
+    if against or committed:
+        return _of_state(root, against or "HEAD", apart, f"in {against}" if against else "committed")
+    return _of_before(root / "work" / f"before-{paths.digest(str(Path.cwd()))}")
+
+
+def _of_state(root: Path, state: str, apart: Path, name: str) -> Reference:
+    folder = apart / "against"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    places = [str(place) for place in (STORE, CLAIMS) if git.output(root, "ls-tree", "-r", state, str(place))]
+    if places:
+        content = git.output(root, "archive", "--format=tar", state, *places)
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+            archive.extractall(folder, filter="data")
+    return Reference(folder, name)
+
+
+def _of_before(folder: Path) -> Reference:
+    """A copy of what lies here, unless a call that was killed has left its own."""
+    if not folder.is_dir():
+        beside = folder.with_name(f"{folder.name}.partial")
+        shutil.rmtree(beside, ignore_errors=True)
+        (beside / STORE).parent.mkdir(parents=True)
+        if STORE.is_dir():
+            shutil.copytree(STORE, beside / STORE)
+        if CLAIMS.is_file():
+            shutil.copy2(CLAIMS, beside / CLAIMS)
+        beside.rename(folder)
+    return Reference(folder, "before")
