@@ -11,7 +11,7 @@ from typing import Any
 
 from allmlp import rules, studies
 from allmlp.errors import UserError
-from allmlp.report import claims, evidence, levels, needs, rates, selection
+from allmlp.report import claims, evidence, levels, needs, origins, rates, selection
 from allmlp.report.evidence import Evidence
 from allmlp.report.multiplicity import holm
 from allmlp.report.sets import Unit
@@ -70,6 +70,7 @@ def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     older = any(one.older for measure in claim["measures"] for one in found.held(measure).values())
     younger = found.content.get("younger", {}).get(claim["id"])
     said = {"scale": found.scale, "runs": runs, "rule_changed_since": younger, "older_recipe": older}
+    said |= origins.of_claim(found.content, runs)
     return {**result, **said, "levelled": levels.of_measures(found, claim["measures"]), **evidence.extension(found)}
 
 

@@ -9,10 +9,11 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
-from allmlp import artifacts, origins, paths, studies
+from allmlp import artifacts, paths, studies
 from allmlp.errors import UserError, warn
+from allmlp.origins import software
 from allmlp.paths import REPORT
-from allmlp.report import answer, claims, leading, selection
+from allmlp.report import answer, claims, leading, origins, selection
 from allmlp.report.characters import in_ascii
 from allmlp.report.draw import FIGURES
 from allmlp.report.headings import shown
@@ -104,7 +105,7 @@ def _spent(study: str, runs: pd.DataFrame, corpora: dict[str, Any]) -> list[dict
                 "diverged": int((group.diverged == "True").sum()),
                 "counted_flops": flops.counted_flops,
                 "six_nd_flops": flops.six_nd_flops,
-                "versions": sorted(set(map(origins.software, group.versions)) - {""}),
+                "versions": sorted(set(map(software, group.versions)) - {""}),
             }
         )
     return rows
@@ -218,6 +219,7 @@ def content() -> dict[str, Any]:
         "plan": selected["plan"],
         "corpora": selected["corpora"],
         "recipes": selected["recipes"],
+        "origin": origins.of_report(selected),
         "trained_on": _trained_on(selected),
     }
 

@@ -10,8 +10,10 @@ from typing import Any
 
 from allmlp import measuring, recipes, rules, store, studies
 from allmlp.corpora import identity
+from allmlp.origins import Repository
+from allmlp.outcomes import COST
 from allmlp.plan import Plan
-from allmlp.report import rates, selection
+from allmlp.report import origins, rates, selection
 from allmlp.report.ages import History
 from allmlp.report.evidence import Evidence
 from allmlp.report.selection import Content, Held, Packed
@@ -95,13 +97,15 @@ def _younger(study: str, scale: str, content: Content, history: History) -> dict
     return found
 
 
-def _of_study(plan: Plan, study: str, sets: Sets, history: History) -> dict[str, Packed]:
+def _of_study(plan: Plan, study: str, sets: Sets, history: History, repository: Repository | None) -> dict[str, Packed]:
     of_study, scales = set(units(study)), {}
     sets.keep_only(study, {unit.key for unit in of_study})
     for scale, runs in ((scale, planned[study]) for scale, planned in plan.by_scale.items() if study in planned):
         packed = _of_scale(study, runs)
         if selection.opened(packed)["runs"]:
             packed |= _standing(study, scale, selection.opened(packed), of_study, runs, sets)
+            held = selection.opened(packed)["measurements"].get(COST, {})
+            packed |= origins.looked_up(study, [run.id for run in runs], held, repository)
             packed["younger"] = _younger(study, scale, selection.opened(packed), history)
         scales[scale] = packed
     return scales
@@ -126,8 +130,10 @@ def select(plan: Plan) -> bool:
     store.take_in(plan.every)
     at_home = Path.cwd().samefile(plan.root)
     lock = identity.read_lock(plan.root, committed=at_home)
-    sets, history = Sets.read(), History.of(plan.root)
-    of_studies = {study: _of_study(plan, study, sets, history) for study in studies.STUDIES if studies.has_runs(study)}
+    sets, history, repository = Sets.read(), History.of(plan.root), Repository.of(plan.root)
+    of_studies = {
+        study: _of_study(plan, study, sets, history, repository) for study in studies.STUDIES if studies.has_runs(study)
+    }
     sets.write()
     content = {
         "plan": plan.digest(),

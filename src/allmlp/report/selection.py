@@ -12,6 +12,7 @@ Of each study at each scale, or recorded overlay, it holds
     seeds      measure -> part of the study -> how many seeds are planned
     searches   the searches of learning rates, see `allmlp.report.rates`
     searched   runs with a rate that a search chose, by their place in `runs` -> the search, by its place
+    known      `cost` -> runs whose origin it knows in git's history, by their place; absent without a history
     younger    claim -> is its rule younger than the results that it judges?
     standing   claim or exhibit -> measure -> the runs of the last complete set, by their place in `runs`
     dropped    claim or exhibit -> runs of the last complete set that the plan no longer has
@@ -81,7 +82,7 @@ def opened(packed: Packed) -> Content:
     """The content in the form of `Evidence`.
 
     runs: id -> its description, seed and `alike`, the description's number; planned: measure -> runs; measurements:
-    measure -> run -> Held; the rest as it is.
+    measure -> run -> Held; known: ids, None if absent; the rest as it is.
     """
     ids, about = [row[0] for row in packed["runs"]], packed["about"]
     begun = any(about)
@@ -101,7 +102,15 @@ def opened(packed: Packed) -> Content:
         key: {measure: [ids[n] for n in of] for measure, of in sets.items()}
         for key, sets in packed.get("standing", {}).items()
     }
-    return {**packed, "runs": runs, "planned": planned, "measurements": measurements, "standing": standing}
+    known = {ids[n] for of in packed["known"].values() for n in of} if "known" in packed else None
+    return {
+        **packed,
+        "known": known,
+        "runs": runs,
+        "planned": planned,
+        "measurements": measurements,
+        "standing": standing,
+    }
 
 
 def read() -> dict[str, Any]:
