@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.numerics.second_opinion import copying, crossover, language, mixers, quadrature, triangular  # noqa: F401
 from tests.numerics.second_opinion.numbers import Decided, Fact, Number, Part, survives
-from tests.numerics.second_opinion.registry import CLAIMS
+from tests.numerics.second_opinion.registry import CLAIMS, ONLY_AT
 from tests.numerics.second_opinion.stored import Measured, judged
 
 Entry = dict[str, Any]
@@ -17,9 +17,9 @@ DIGITS = 2e-6  # relative: the stored numbers are rounded to six digits
 
 
 def derived(claim: str) -> dict[str, Part]:
-    """A claim's parts at the scale of its verdict, derived again; none for a claim without results."""
+    """A claim's parts at the scale of its verdict, derived again; none without results, or at sizes not named."""
     scale = judged()[claim]["scale"]
-    return CLAIMS[claim](Measured(claim, scale)) if scale else {}
+    return CLAIMS[claim](Measured(claim, scale)) if scale and scale == ONLY_AT.get(claim, scale) else {}
 
 
 def differences(claim: str, entry: Entry) -> list[str]:
@@ -53,7 +53,9 @@ def _of_numbers(part: Any, entry: Entry, theirs: Entry) -> Iterator[tuple[str, f
     if isinstance(part, Number) and not theirs["name"]:
         yield from zip(("low", "high"), part.ends(part.level), (theirs["low"], theirs["high"]), strict=True)
     if all(number.spread > 0 for number in numbers):  # without a spread there is no t test
-        yield from ((key, getattr(part, key), theirs[key]) for key in RESTS_ON.values())
+        for key in RESTS_ON.values():  # a premise that is not met leaves no test of a verdict that is not given
+            if theirs[key] is not None or RESTS_ON.get(theirs["verdict"]) == key:
+                yield key, getattr(part, key), theirs[key]
 
 
 def _theirs(entry: Entry, letter: str) -> Entry:
@@ -73,7 +75,7 @@ def agree(ours: Decided, theirs: Entry, withheld: bool) -> bool:
         return theirs.get("indication") in (None, ours)
     if verdict == "undecided" and (LOST in theirs["text"] or withheld):
         return withheld or ours != "undecided"
-    return bool(verdict == ours)
+    return bool(ours == ("contradicted" if verdict == "corrected" else verdict))
 
 
 def alike(ours: float | None, theirs: float | None) -> bool:
@@ -129,6 +131,7 @@ def report(asked: Iterable[str] = ()) -> list[str]:
     return [
         line
         for claim in list(asked) or CLAIMS
+        if claim in judged()
         for line in differences(claim, judged()[claim])
         or [f"{claim} ({', '.join(derived(claim)) or 'not run'}): alike"]
     ]

@@ -186,11 +186,6 @@ def equal(values: np.ndarray, margin: float) -> Number:
     return Number("equal", values, -margin, margin)
 
 
-def inside(values: np.ndarray, low: float, high: float) -> Number:
-    """The 95 % t interval inside `low` to `high`; refuted by one outside."""
-    return Number("inside", values, low, high)
-
-
 def another(values: np.ndarray, printed: float, most: float = math.inf, rounding: float = 0.0) -> Number:
     """A number that rounds to the printed one in the 95 % prediction interval, of half width `most` or less."""
     return Number("another", values, printed - rounding, printed + rounding, most)

@@ -31,12 +31,13 @@ def judged() -> dict[str, dict[str, Any]]:
 
 @cache
 def ledger() -> dict[str, dict[str, Any]]:
-    """claim -> its entry in its study's claims.yaml, with the name of the study."""
+    """claim -> its entry in its study's claims.yaml, with the study's name; none for `same_as` another."""
     files = sorted(STUDIES.glob("*/claims.yaml"))
     return {
         claim["id"]: {**claim, "study": file.parent.name}
         for file in files
         for claim in yaml.safe_load(file.read_text(encoding="utf-8"))
+        if "same_as" not in claim
     }
 
 
