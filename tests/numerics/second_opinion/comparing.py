@@ -2,24 +2,49 @@
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from tests.numerics.second_opinion import copying, crossover, language, mixers, quadrature, triangular  # noqa: F401
-from tests.numerics.second_opinion.numbers import Decided, Fact, Number, Part, survives
+from tests.numerics.second_opinion.numbers import Best, Decided, Each, Fact, Number, Part, survives
 from tests.numerics.second_opinion.registry import CLAIMS, ONLY_AT
-from tests.numerics.second_opinion.stored import Measured, judged
+from tests.numerics.second_opinion.stored import Measured, judged, ledger
 
 Entry = dict[str, Any]
 NOT_RUN, NOT_TESTABLE = "not run", "not testable at this scale"
+AROUND_ZERO = "0 or equal within"
 LOST = "does not survive Holm's correction"
-RESTS_ON: dict[str, str] = {"reproduced": "p", "contradicted": "p_against"}
+RESTS_ON: dict[str, str] = {"reproduced": "p", "contradicted": "p_against", "below margin": "p_against"}
+TESTS = ("p", "p_against")
 DIGITS = 2e-6  # relative: the stored numbers are rounded to six digits
 
 
 def derived(claim: str) -> dict[str, Part]:
     """A claim's parts at the scale of its verdict, derived again; none without results, or at sizes not named."""
     scale = judged()[claim]["scale"]
-    return CLAIMS[claim](Measured(claim, scale)) if scale and scale == ONLY_AT.get(claim, scale) else {}
+    found = CLAIMS[claim](Measured(claim, scale)) if scale and scale == ONLY_AT.get(claim, scale) else {}
+    return {letter: _around_zero(part) if asked_around_zero(claim, letter) else part for letter, part in found.items()}
+
+
+def asked_around_zero(claim: str, letter: str) -> bool:
+    """Do the words say of this part that it is contradicted below 0 or equal within its margin?"""
+    said = [part for part in ledger()[claim]["contradicted_if"].split(";") if f"({letter})" in part or not letter]
+    return any(AROUND_ZERO in part for part in said)
+
+
+def _around_zero(part: Part) -> Part:
+    match part:
+        case Number(kind="above" | "below"):
+            return replace(part, around_zero=True)
+        case Each():
+            return replace(part, numbers=tuple(replace(one, around_zero=True) for one in part.numbers))
+        case Best():
+            chosen, tried = (
+                replace(part.chosen, around_zero=True),
+                [replace(one, around_zero=True) for one in part.tried],
+            )
+            return Best(chosen, tuple(tried))
+    return part
 
 
 def differences(claim: str, entry: Entry) -> list[str]:
@@ -31,7 +56,8 @@ def _of_part(entry: Entry, letter: str, part: Part) -> Iterator[str]:
     theirs = _theirs(entry, letter)
     name = theirs["name"]
     guards = entry["rests"].get(name, {}).get("guards", [])
-    if not agree(part.decided, theirs, withheld=bool(guards)):
+    same = not isinstance(part, Fact) and any(number.agree for number in numbers_of(part))
+    if not agree(part.decided, theirs, withheld=bool(guards) or same):
         yield f"{name} verdict: {part.decided} here, {theirs['verdict']} there"
     pairs = _of_fact(part, theirs) if isinstance(part, Fact) else _of_numbers(part, entry, theirs)
     for key, ours, stored in pairs:
@@ -44,16 +70,21 @@ def _of_fact(part: Fact, theirs: Entry) -> Iterator[tuple[str, float | None, flo
         yield "value", part.value, theirs["value"]
 
 
+def numbers_of(part: Any) -> tuple[Number, ...]:
+    """The numbers that a part rests on."""
+    return (part,) if isinstance(part, Number) else tuple(part.numbers)
+
+
 def _of_numbers(part: Any, entry: Entry, theirs: Entry) -> Iterator[tuple[str, float | None, float | None]]:
-    numbers = (part,) if isinstance(part, Number) else part.numbers
+    numbers = numbers_of(part)
     bases = sorted(entry["rests"][theirs["name"]]["of"], key=lambda basis: basis["mean"])
     yield "count of numbers", len(numbers), len(bases)
     for number, basis in zip(sorted(numbers, key=lambda one: one.mean), bases, strict=False):
         yield from ((key, getattr(number, key), basis[key]) for key in ("mean", "spread", "n"))
     if isinstance(part, Number) and not theirs["name"]:
         yield from zip(("low", "high"), part.ends(part.level), (theirs["low"], theirs["high"]), strict=True)
-    if all(number.spread > 0 for number in numbers):  # without a spread there is no t test
-        for key in RESTS_ON.values():  # a premise that is not met leaves no test of a verdict that is not given
+    if not any(number.agree for number in numbers):  # without a spread there is no t test
+        for key in TESTS:  # a premise that is not met leaves no test of a verdict that is not given
             if theirs[key] is not None or RESTS_ON.get(theirs["verdict"]) == key:
                 yield key, getattr(part, key), theirs[key]
 
@@ -106,7 +137,7 @@ def holm_differences(parts: dict[tuple[str, str], Entry]) -> list[str]:
     p_values = {
         f"{place} {kind}": part[kind] if rests[place] == kind else 1.0
         for place, part in parts.items()
-        for kind in RESTS_ON.values()
+        for kind in TESTS
         if part[kind] is not None
     }
     kept = survives(p_values)
@@ -122,7 +153,7 @@ def holm_differences(parts: dict[tuple[str, str], Entry]) -> list[str]:
 def _rests_on(part: Entry) -> str:
     """The test of a part's verdict before the correction: of one that was lost, that with the smaller p."""
     if LOST in part["text"]:
-        return min((kind for kind in RESTS_ON.values() if part[kind] is not None), key=lambda kind: float(part[kind]))
+        return min((kind for kind in TESTS if part[kind] is not None), key=lambda kind: float(part[kind]))
     return RESTS_ON.get(part["verdict"], "")
 
 

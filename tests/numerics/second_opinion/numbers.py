@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import t as student
 
 FEWEST = 5  # seeds
-Decided = Literal["reproduced", "contradicted", "undecided"]
+Decided = Literal["reproduced", "below margin", "contradicted", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class Number:
 
     above: over `high`, refuted below `low`; below: under `low`, refuted over `high`; equal, inside: between both;
     another: one further seed may lie between `low` and `high`, by an interval of half width `most` or less.
-    `supports`, `refutes`: may the number do so, by the claim's other conditions?
+    `supports`, `refutes`: may the number do so, by the claim's other conditions? `around_zero`: "below 0 or equal within
+    the margin" refutes, and an effect between 0 and the margin has a verdict of its own (`below`: with signs turned).
     """
 
     kind: Literal["above", "below", "equal", "inside", "another"]
@@ -29,6 +30,7 @@ class Number:
     level: float = 0.95
     supports: bool = True
     refutes: bool = True
+    around_zero: bool = False
 
     @property
     def n(self) -> int:
@@ -69,8 +71,31 @@ class Number:
         return None
 
     @property
+    def agree(self) -> bool:
+        """Do all seeds give the same number? They then have no spread that a t test could use."""
+        return not self.spread > 1e-14 * max(1.0, abs(self.mean))
+
+    @property
+    def turned(self) -> "Number":
+        """The same question with signs turned."""
+        return replace(self, kind="above", values=-self.values, low=-self.high, high=-self.low)
+
+    @property
+    def small(self) -> bool:
+        """Is the effect between 0 and the margin?"""
+        low, high = self.ends(self.level)
+        return low > min(0.0, self.high) and high < self.high
+
+    @property
     def p_against(self) -> float:
-        """Of the test behind "contradicted"."""
+        """Of the test behind "contradicted" or, where that is the verdict, "below margin"."""
+        if self.around_zero and self.kind == "below":
+            return self.turned.p_against
+        if self.around_zero:
+            zero, margin = min(0.0, self.high), self.high
+            if self.decided == "below margin":
+                return max(self.over(zero), self.under(margin))
+            return min(self.under(zero), max(self.over(2 * zero - margin), self.under(margin)))
         match self.kind:
             case "above":
                 return self.under(self.low)
@@ -86,8 +111,15 @@ class Number:
         """The verdict before Holm's correction."""
         if self.n < FEWEST or not np.isfinite(self.values).all():
             return "undecided"
+        if self.around_zero and self.kind == "below":
+            return self.turned.decided
         low, high = self.ends(self.level)
         outside = high < self.low or low > self.high
+        if self.around_zero and high < self.high:
+            zero = min(0.0, self.high)
+            if self.small:
+                return "below margin"
+            return "contradicted" if self.refutes and (high < zero or low > 2 * zero - self.high) else "undecided"
         match self.kind:
             case "above":
                 holds, fails = low > self.high, high < self.low
@@ -127,7 +159,9 @@ class Each:
         found = [one.decided for one in self.numbers]
         if found.count("contradicted") >= self.refuting:
             return "contradicted"
-        return "reproduced" if set(found) == {"reproduced"} else "undecided"
+        if set(found) <= {"reproduced", "below margin"}:
+            return "below margin" if "below margin" in found else "reproduced"
+        return "undecided"
 
 
 @dataclass(frozen=True)
