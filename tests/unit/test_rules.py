@@ -139,7 +139,9 @@ def test_the_wording_of_a_claim_and_why_it_needs_what_it_needs_do_not_count(clai
 
 
 def test_every_rule_has_a_digest_of_its_own() -> None:
-    assert len(set(rules.current().values())) == len(rules.current())
+    shared = {row["id"] for study in studies.STUDIES for row in studies.ledger(study) if row.get("same_as")}
+    digests = [digest for claim, digest in rules.current().items() if claim not in shared]
+    assert len(set(digests)) == len(digests)
 
 
 def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
