@@ -19,7 +19,7 @@ FLOORS = [
     "whole yamlfile stale artifacts bounded git",
     "paths",
     "strict device_types",
-    "ledgers",
+    "ledgers labels",
     "recipes locks studies.__init__",
     "reached origins tokenizers models layered",
     "tokens sampling",

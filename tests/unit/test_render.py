@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,18 @@ import pytest
 from jinja2 import DictLoader, Environment
 from matplotlib.figure import Figure
 
+from allmlp import labels
 from allmlp.report import inline, render, saving
 from allmlp.report.render import LONGEST, brief, templates
+from allmlp.report.statistics import better
 from tests.conftest import PROJECT
+
+
+@pytest.fixture
+def whole_page(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The page of the committed results, as this code renders it, without the escapes of HTML."""
+    monkeypatch.chdir(PROJECT)
+    return unescape(templates().get_template("report.html.j2").render(render.content()))
 
 
 def rows_of(sources: list[str]) -> pd.DataFrame:
@@ -40,6 +50,63 @@ def test_every_name_of_the_page_is_there_once_and_every_figure_finds_its_own() -
     assert referred <= set(ids)
     classes = {name for found in re.findall(r'\sclass="(f[0-9a-f]{6}-\d+)"', page) for name in found.split()}
     assert classes <= set(re.findall(r"\.(f[0-9a-f]{6}-\d+)\{", page))
+
+
+def made_up(**changed: Any) -> dict[str, Any]:
+    """A claim with its verdict, as the page's templates read it."""
+    finding = better([0.31, 0.29, 0.3, 0.32, 0.28], 0.0125, unit="nats")
+    entry = {
+        "verdict": "undecided",
+        "scale": "long",
+        "value": 0.31,
+        "low": 0.271,
+        "high": 0.349,
+        "n": 5,
+        "unit": "nats",
+    }
+    entry |= {
+        "text": f"at 4.5e+10: {finding.text}; at 6.5e+10: {finding.text}",
+        "parts": [],
+        "at": {},
+        "levelled": None,
+    }
+    entry |= {"rule_changed_since": "", "older_recipe": False, "here": {"train_loss_nats": 1.875}, **changed}
+    row = {"id": "009-1", "claim": "It learns.", "where": "Table 1", "statistic": "loss", "needs": {"scale": "long"}}
+    row |= {"reproduced_if": "above loss_nats", "contradicted_if": "below", "reason": "Two digits.", "margin": {}}
+    row |= {"paper": {"train_loss_nats": 1.625, "steps": 354000}, "verdict": entry, "basis": "trained", "power": []}
+    row |= {"texts": ["English"], "figures": [], "errata": [], "margins": [("difference of losses", "0.0125 nats")]}
+    return {**row, "printed": render.printed(row["paper"], entry["here"])}
+
+
+def shown_claim(row: dict[str, Any]) -> str:
+    page: Any = templates().get_template("parts.html.j2").module
+    return unescape(str(page.claims_list({"name": "mine"}, [row])))
+
+
+PART = {"name": "(a) first", "verdict": "reproduced", "text": "mean 0.4321 nats, 95 % t interval 0.4 to 0.47, n = 5"}
+
+
+@pytest.mark.parametrize("parts", [[], [PART, {**PART, "name": "(b) second", "text": "mean 7.77e-05, n = 5"}]])
+def test_every_number_of_a_claim_is_in_the_page(parts: list[dict[str, Any]]) -> None:
+    row = made_up(parts=parts)
+    page, entry = shown_claim(row), row["verdict"]
+    said = [part["text"] for part in parts] or [entry["text"]]
+    assert all(text in page for text in said)
+    numbers = [entry["value"], entry["low"], entry["high"], *row["paper"].values(), *entry["here"].values(), 0.25]
+    assert all(render.number(value) in page for value in numbers), "0.25: the difference from the paper"
+    assert "0.0125 nats" in page
+
+
+def test_every_finding_stands_in_the_page_as_it_was_made(whole_page: str) -> None:
+    found = [entry for entry in render.claims.read()["claims"] if entry["scale"]]
+    texts = [text for one in found for text in ([part["text"] for part in one["parts"]] or [one["text"]])]
+    assert len(texts) > 100
+    assert [text for text in texts if text not in whole_page] == []
+
+
+def test_claims_and_their_rules_are_in_words(whole_page: str) -> None:
+    prose = " ".join(re.findall(r"<(?:dd|li|p|span class=\"(?:where|said)\")>([^<]*)", whole_page))
+    assert set(labels.NAME.findall(prose)) & set(labels.known()) == {"b_i"}, "keys and columns, not formulae"
 
 
 def test_a_claim_that_is_not_blind_says_so_in_its_row_and_no_other_does() -> None:

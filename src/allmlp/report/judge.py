@@ -41,6 +41,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "parts": [_part(part) for part in finding.parts],
         "rests": {name: rests.told() for name, rests in finding.rests.items()},
         **_marks(finding),
+        "here": {key: _number(value) for key, value in finding.here.items()},
     }
 
 

@@ -90,7 +90,13 @@ def whole(findings: Mapping[str, Finding]) -> Finding:
         parts=parts,
         rests={name: found.rests[""] for name, found in findings.items() if "" in found.rests},
         corrected=verdict == "contradicted" and all_corrected(parts),
+        here=beside(findings.values()),
     )
+
+
+def beside(findings: Iterable[Finding]) -> dict[str, float]:
+    """The numbers of several findings that stand beside those of the paper."""
+    return {key: value for finding in findings for key, value in finding.here.items()}
 
 
 def at_least(p_values: Iterable[float | None], needed: int = 1) -> float | None:

@@ -1,7 +1,7 @@
 """The report: claims, figures and tables -> results/report.html, one self-contained page, from paper/'s templates."""
 
-import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
-from allmlp import artifacts, paths, studies
+from allmlp import artifacts, labels, paths, studies
 from allmlp.errors import UserError, warn
 from allmlp.origins import software
 from allmlp.paths import REPORT
@@ -28,7 +28,6 @@ from allmlp.studies.levelling import LIMIT
 PDF = Path("results/report.pdf")
 LARGEST = 8_000_000  # bytes: a page that opens at once; git keeps every version, compressed to a sixth
 VERDICTS = ("reproduced", "partly", "contradicted", "corrected", "undecided", "not testable at this scale", "not run")
-MEAN = re.compile(r"mean [-+.\de]+[^,;:]*, [\d.]+ % t interval [-+.\de]+ to [-+.\de]+, n = \d+")
 NARROW, ENLARGED = 460, 1.3  # units of a view box: a figure below is shown at most so much larger than it was drawn
 LONGEST = 20  # rows of a table that are shown before it is unfolded
 
@@ -127,6 +126,9 @@ def _claims(study: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> l
         entry = verdicts[row["id"]]
         of_runs = sorted({described[run]["corpus"] or "" for run in entry.get("runs", ()) if run in described})
         more = {
+            **{key: labels.worded(row[key], row["margin"]) for key in labels.RULE if key in row},
+            "margins": [(labels.of(key).words, labels.of(key).amount(value)) for key, value in row["margin"].items()],
+            "printed": printed(row["paper"], entry.get("here", {})),
             "verdict": entry,
             "power": power.get(row["id"], []),
             "basis": answer.basis(entry),
@@ -134,6 +136,16 @@ def _claims(study: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> l
             "elsewhere": [answer.text(name, corpora) for name in entry.get("elsewhere", {})],
         }
         found.append({**row, **more})
+    return found
+
+
+def printed(paper: Mapping[str, float], here: Mapping[str, float | None]) -> list[dict[str, Any]]:
+    """The numbers that a paper prints, each with the one that was compared with it here, if any."""
+    found = []
+    for key, value in paper.items():
+        ours = here.get(key)
+        difference = None if ours is None else ours - value
+        found.append({**labels.of(key)._asdict(), "paper": value, "here": ours, "difference": difference})
     return found
 
 
@@ -264,11 +276,6 @@ def effect(entry: dict[str, Any]) -> str:
     return found.strip() + (f", n = {entry['n']}" if entry["n"] else "")
 
 
-def remainder(text: str) -> str:
-    """A finding without the mean and interval that `effect` prints."""
-    return MEAN.sub("", text).strip(" ,;")
-
-
 def templates() -> Environment:
     """The templates of paper/, with the filters that they use."""
     environment = Environment(
@@ -285,7 +292,6 @@ def templates() -> Environment:
         "shown": shown,
         "effect": effect,
         "label": claims.label,
-        "remainder": remainder,
         "scientific": lambda value: f"{value:.2e}",
         "slug": lambda text: text.replace(" ", "-"),
     }

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from allmlp import paths, recipes, studies
+from allmlp import labels, paths, recipes, studies
 from allmlp.report.evidence import printed
 
 STAGES = Path("results/stages.json")
@@ -24,11 +24,11 @@ def digests() -> dict[str, Any]:
     numbers = {study: printed(study) for study in studies.STUDIES}
     measures = [studies.measure_module(study, name) for study in studies.STUDIES for name in studies.measures(study)]
     return {
-        "judge": _digest("judge", *_of_all("verdicts"), said=claims),
+        "judge": _digest("judge", *_of_all("verdicts"), said=[claims, labels.known()]),
         "power": _digest("planned_power", said=claims),
         "tabulate": _digest("tabulate", *_of_all("tables"), said=[numbers, list(map(recipes.own_code, measures))]),
         "draw": {study: _digest("draw", *studies.files(study, "figures"), said=numbers[study]) for study in claims},
-        "render": _digest("render", said=[claims, words]),
+        "render": _digest("render", said=[claims, words, labels.known()]),
     }
 
 

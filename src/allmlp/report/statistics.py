@@ -69,6 +69,7 @@ class Finding:
     behind "contradicted"; None for a verdict without a test. `rests`: part -> the rule and spread that decide, "" for a
     finding without parts; nothing for exact results. `premise_not_met`: why the rule could not be applied (see
     `studies.rules.premise`). `corrected`: it contradicts the paper's number by the right one, which is calculated.
+    `here`: key of the claim's `paper` -> the same number here, a mean over seeds where there are several.
     """
 
     verdict: Verdict
@@ -84,6 +85,7 @@ class Finding:
     p_against: float | None = None
     premise_not_met: str = ""
     corrected: bool = False
+    here: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
@@ -136,7 +138,7 @@ def better(differences: Values, margin: float, level: float = 0.95, unit: str = 
     Else, or with fewer than 5 seeds: undecided. p: one-sided t test of mean <= margin; p_against: of mean >= margin.
     """
     interval, rule = t_interval(differences, level), Rule("better", margin, margin, level)
-    text = f"{_said(interval, level, 't', unit)}, against a margin of {margin:g}"
+    text = f"{said(interval, level, 't', unit)}, against a margin of {margin:g}"
     return judged(rule, differences, interval, unit, text, p_above(differences, margin), p_below(differences, margin))
 
 
@@ -153,7 +155,7 @@ def equal(differences: Values, margin: float, level: float = 0.95, unit: str = "
     p = max(p_above(differences, -margin), p_below(differences, margin))
     p_against = p_outside(differences, -margin, margin)
     inner = f" ({200 * level - 100:g} % interval {narrow.low:.3g} to {narrow.high:.3g})" if wide.n > 1 else ""
-    text = f"{_said(wide, level, 't', unit)}{inner}, against a margin of ±{margin:g}"
+    text = f"{said(wide, level, 't', unit)}{inner}, against a margin of ±{margin:g}"
     return judged(Rule("equal", -margin, margin, level), differences, wide, unit, text, p, p_against)
 
 
@@ -176,7 +178,7 @@ def within_prediction(
     interval = prediction_interval(values, level)
     rule = Rule("prediction", paper_value - rounding, paper_value + rounding, level, max_half_width)
     inside = interval.low <= rule.high and rule.low <= interval.high
-    text = f"{_said(interval, level, 'prediction', unit)}; the paper says {paper_value:g}"
+    text = f"{said(interval, level, 'prediction', unit)}; the paper says {paper_value:g}"
     if inside and interval.half_width > max_half_width:
         text += f" (half width above {max_half_width:g}: too wide to tell)"
     p_against = _p_of_another(values, max(0.0, abs(paper_value - interval.mean) - rounding))
@@ -237,7 +239,10 @@ def _p_of_another(values: Values, distance: float) -> float:
     return 2 * float(stdtr(len(x) - 1, -distance / spread))
 
 
-def _said(interval: Interval, level: float, kind: str, unit: str) -> str:
+def said(interval: Interval, level: float, kind: str, unit: str) -> str:
+    """`mean 0.1 nats, 95 % t interval 0.05 to 0.15, n = 5`; without a mean, why there is none."""
+    if not interval.n:
+        return "no seed has this number"
     if math.isnan(interval.mean):
         return f"no mean: of {interval.n} seeds, some diverged or gave no number"
     value = " ".join(filter(None, [f"{interval.mean:.3g}", unit]))

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from allmlp import yamlfile
+from allmlp import labels, yamlfile
 from allmlp.errors import UserError
 
 STUDIES = {
@@ -177,9 +177,9 @@ def _ledger(study: str, kind: str, text: str) -> list[dict[str, Any]]:
 
 
 def check_ledgers() -> None:
-    """UserError if a study's claims.yaml, errata.yaml or inventory.yaml has not its form."""
+    """UserError if a study's claims.yaml, errata.yaml or inventory.yaml has not its form, or a number no label."""
     for study in STUDIES:
-        ledger(study)  # reads the errata too, which claims name
+        labels.check(ledger(study))  # reads the errata too, which claims name
         inventory(study)
 
 

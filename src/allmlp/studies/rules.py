@@ -10,7 +10,7 @@ import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.deciding import Rests, Rule, on, together
-from allmlp.report.multiplicity import at_least
+from allmlp.report.multiplicity import at_least, beside
 from allmlp.report.statistics import DECIDED, FEWEST_SEEDS, RESTS_ON, Finding, Values, Verdict, better
 
 
@@ -67,7 +67,8 @@ def every(findings: Mapping[str, Finding]) -> Finding:
     unmet = dict.fromkeys(found.premise_not_met for found in findings.values() if found.premise_not_met)
     untested = any(f.verdict == "contradicted" and f.p_against is None for f in findings.values())
     p_against = None if untested else at_least(finding.p_against for finding in findings.values())
-    finding = replace(weakest, verdict=verdict, text=text, rests=rests, p_against=p_against)
+    here = beside(findings.values())
+    finding = replace(weakest, verdict=verdict, text=text, rests=rests, p_against=p_against, here=here)
     return replace(finding, premise_not_met="; ".join(unmet) if verdict == "undecided" else "")
 
 

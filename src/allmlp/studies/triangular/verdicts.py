@@ -31,7 +31,8 @@ def parameter_count(evidence: Evidence) -> Finding:
     millions = float(counts[READING]) / 1e6
     others = "; ".join(f"{reading} {count:,}" for reading, count in counts.items() if reading != READING)
     text = f"{counts[READING]:,} weights, printed {printed:g} million (other readings: {others})"
-    return exact(abs(millions - printed) <= margin, millions, "million weights", text)
+    found = exact(abs(millions - printed) <= margin, millions, "million weights", text)
+    return replace(found, here={"parameters_millions": millions})
 
 
 def causal_without_bias(evidence: Evidence) -> Finding:

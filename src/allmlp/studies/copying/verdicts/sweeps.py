@@ -1,8 +1,11 @@
 """Sizes, learning rates, heads, and where CausalRN is faster (002-10, own-1). The unit is the seed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
+from allmlp import labels
 from allmlp.protocols import Evidence
 from allmlp.report.deciding import Rule
 from allmlp.report.multiplicity import whole
@@ -61,7 +64,7 @@ def faster_somewhere(evidence: Evidence) -> Finding:
 def _leads_somewhere(rows: pd.DataFrame, fast: str, slow: str, margin: float) -> Finding:
     """The cell with the best case for `fast`, after Bonferroni's correction over the cells."""
     cells = {
-        ", ".join(f"{name} {value:g}" for name, value in zip(CELL, cell, strict=True)): of_cell
+        ", ".join(f"{labels.of(name).words} {value:g}" for name, value in zip(CELL, cell, strict=True)): of_cell
         for cell, of_cell in rows.groupby(CELL)
     }
     level = 1 - 0.05 / len(cells)
@@ -75,9 +78,11 @@ def _leads_somewhere(rows: pd.DataFrame, fast: str, slow: str, margin: float) ->
 def _counts(rows: pd.DataFrame, paper: dict[str, float], margin: float) -> Finding:
     """Do the counts of blocks and head round to the paper's?"""
     counts = rows.drop_duplicates("model").set_index("model")["blocks_and_head"]
-    worst = max(abs(counts[model] / 1e6 - paper[f"{name}_parameters_millions"]) for model, name in TWO.items())
+    here = {f"{name}_parameters_millions": counts[model] / 1e6 for model, name in TWO.items()}
+    worst = max(abs(value - paper[key]) for key, value in here.items())
     text = ", ".join(f"{model} {counts[model]:,}" for model in TWO)
-    return exact(worst <= margin, worst, "millions from the paper's", text, rows["seed"].nunique())
+    found = exact(worst <= margin, worst, "millions from the paper's", text, rows["seed"].nunique())
+    return replace(found, here=here)
 
 
 def _all_perfect(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
@@ -94,7 +99,8 @@ def _is_best(rows: pd.DataFrame, by: str, claimed: float, margin: float) -> Find
     steps = rows.pivot(index="seed", columns=by, values="to_half_steps").clip(lower=1).apply(np.log2)
     first = steps.mean().idxmin()
     if claimed not in steps:
-        text = f"{by} {claimed:g} was not tried; the first of {', '.join(f'{v:g}' for v in steps)} is {first:g}"
+        tried = ", ".join(f"{value:g}" for value in steps)
+        text = f"{labels.of(by).words} {claimed:g} was not tried; the first of {tried} is {first:g}"
         return undecided(text, len(steps), "log2")
     differences = (steps[claimed] - steps[first]).to_numpy()
     behind = t_interval(differences)

@@ -1,5 +1,6 @@
 """The rules on DCT neurons and the DCT-MLP as tests (000-13, 000-18, own claims). The unit is the seed."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import log2
 
@@ -25,8 +26,8 @@ def matched_perplexity(evidence: Evidence) -> Finding:
     (equal,) = ratios(crossings(rows, 1))
     (more,) = ratios(crossings(rows, data))
     parts = {
-        "(a) equal data": _could_be(equal, paper["parameters_ratio_1"], limit),
-        f"(b) {data} times the data": _could_be(more, paper["parameters_ratio_more_data_1"], limit),
+        "(a) equal data": _could_be(equal, paper, "parameters_ratio_1", limit),
+        f"(b) {data} times the data": _could_be(more, paper, "parameters_ratio_more_data_1", limit),
     }
     return whole(parts)
 
@@ -63,11 +64,13 @@ def neuron_identities(evidence: Evidence) -> Finding:
     return whole(parts)
 
 
-def _could_be(found: Ratios, claimed: float, limit: float) -> Finding:
+def _could_be(found: Ratios, paper: Mapping[str, float], key: str, limit: float) -> Finding:
     """Could the claimed factor be that of one more seed? A censored ratio cannot support it, and refutes on one side
     only."""
+    claimed = paper[key]
     finding = within_prediction(found.log2, log2(claimed), max_half_width=limit, unit=UNIT)
-    finding = replace(finding, text=f"{finding.text} (log2 of {claimed:g}); {found.note()}")
+    here, text = {key: 2**finding.value}, f"{finding.text} (log2 of {claimed:g}); {found.note()}"
+    finding = replace(finding, text=text, here=here)
     finding = withheld(finding, "reproduced", "it is censored", when=found.low or found.high)
     finding = premise(finding, NOWHERE, holds=not found.ends_only)
     open_side = (found.high and finding.value < log2(claimed)) or (found.low and finding.value > log2(claimed))

@@ -1,5 +1,6 @@
 """Rules without training: constructed neurons of known class, and counts (000-19, 000-14)."""
 
+from dataclasses import replace
 from typing import Any
 
 from allmlp.protocols import Evidence
@@ -34,4 +35,5 @@ def context_parameters(evidence: Evidence) -> Finding:
     counts = ", ".join(f"{reading} {value:.3f}" for reading, value in beyond["min"].items())
     growth = "the same at every T" if constant else "not the same at every T"
     text = f"millions of weights beyond T d^2, {growth}: {counts}; the paper's constant is {claimed}"
-    return exact(holds, nearest, "million weights", text)
+    here = {"constant_parameters_millions": float(nearest)}
+    return replace(exact(holds, nearest, "million weights", text), here=here)

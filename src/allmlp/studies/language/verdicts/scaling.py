@@ -76,7 +76,8 @@ def size_exponents(evidence: Evidence) -> Finding:
         "(b) alike": premise(equal((a[MLP] - a[GPT]).to_numpy(), margin), reason, holds=not few),
         "(c) below 0.49": premise(every(smaller), reason, holds=not few),
     }
-    finding = whole(parts)
+    here = {"mlp_size_exponent_1": float(a[MLP].mean()), "gpt_size_exponent_1": float(a[GPT].mean())}
+    finding = replace(whole(parts), here=here)
     return replace(finding, text=f"{finding.text}; {outside}") if outside else finding
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from allmlp import labels
 from allmlp.protocols import Evidence
 from allmlp.report.deciding import Rule, on
 from allmlp.report.multiplicity import at_least, whole
@@ -20,6 +21,8 @@ from allmlp.report.statistics import (
     better,
     p_below,
     p_outside,
+    said,
+    t_interval,
     within_prediction,
 )
 from allmlp.studies.mixers import budgets
@@ -74,12 +77,13 @@ def printed(evidence: Evidence, losses: Mapping[str, Values], *, tolerated: int 
         for key, values in losses.items()
     }
     verdict, rests = counted(found.values(), tolerated=tolerated, refuting=refuting)
-    text = "; ".join(f"{key.replace('_', ' ')}: {finding.text}" for key, finding in found.items())
+    text = "; ".join(f"{labels.of(key).words}: {finding.text}" for key, finding in found.items())
     n = min(finding.n for finding in found.values())
     inside = sum(finding.verdict == "reproduced" for finding in found.values())
     unit = f"of {len(found)} printed losses inside"
     p_against = at_least((finding.p_against for finding in found.values()), refuting)
-    return Finding(verdict, float(inside), math.nan, math.nan, n, unit, text, rests=rests, p_against=p_against)
+    here, number = {key: finding.value for key, finding in found.items()}, float(inside)
+    return Finding(verdict, number, math.nan, math.nan, n, unit, text, rests=rests, p_against=p_against, here=here)
 
 
 def only_on_paper(evidence: Evidence, losses: dict[str, Values] | None, **counts: int) -> Finding:
@@ -105,7 +109,7 @@ def rounding(value: float) -> float:
 def within(values: Values, low: float, high: float, unit: str) -> Finding:
     """Does the 95 % t interval of `values` lie inside `low` to `high`? Wholly outside: contradicted."""
     finding, rule = better(values, low, unit=unit), Rule("inside", low, high)
-    text = f"{finding.text.split(', against')[0]}, against {low:.3g} to {high:.3g}"
+    text = f"{said(t_interval(values), 0.95, 't', unit)}, against {low:.3g} to {high:.3g}"
     verdict = DECIDED[int(rule.decide(values))]
     rests, p_against = {"": on(rule, values)}, p_outside(values, low, high)
     return replace(finding, verdict=verdict, text=text, p=None, rests=rests, p_against=p_against)

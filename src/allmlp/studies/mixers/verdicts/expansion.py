@@ -111,9 +111,10 @@ def speed(evidence: Evidence) -> Finding:
     def between(values: Values, low: float, high: float) -> Finding:
         return common.within(np.log(values), math.log(low), math.log(high), unit)
 
-    return whole(
+    found = whole(
         {name: of_machines(ratios, partial(between, low=low, high=high)) for name, (low, high) in limits.items()}
     )
+    return replace(found, here={"speed_ratio_1": float(np.exp(np.mean(np.log(list(ratios.values())))))})
 
 
 def _of_printed_size() -> dict[str, float]:

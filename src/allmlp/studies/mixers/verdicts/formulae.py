@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -12,6 +13,7 @@ from allmlp.report.statistics import Finding
 from allmlp.studies.rules import corrected, exact, undecided
 
 MIB = 2**20  # MB in the output of driver tools
+MEMORY_KEY = "memory_n{}_c{}_mb"  # a printed entry: layers, context
 MIXER, TRANSFORMER, FUSED = "flat mixer", "transformer", "transformer, fused attention"
 
 
@@ -44,7 +46,7 @@ def dimensions(evidence: Evidence) -> Finding:
         if abs(logarithm / printed - 1) <= margin:
             text += f", which is ln(m) = {logarithm:,.1f} without the 8"
         counted = exactly(abs(found / printed - 1) <= margin, found, "dimensions", text)
-        findings[f"({letter}) {row['points']}"] = corrected(counted)
+        findings[f"({letter}) {row['points']}"] = replace(corrected(counted), here={row["key"]: found})
     return whole(findings)
 
 
@@ -135,7 +137,7 @@ def printed_table(paper: Mapping[Any, float]) -> "pd.Series[float]":
     cells = {
         tuple(int(part[1:]) for part in key.split("_")[1:3]): float(value)
         for key, value in paper.items()
-        if key.startswith("memory_n")
+        if key.startswith("memory_n")  # of MEMORY_KEY
     }
     return pd.Series(cells)
 
@@ -148,7 +150,9 @@ def _entries(evidence: Evidence, found: "pd.Series[float]", where: str) -> Findi
     share = float(met.mean())
     missed = ", ".join(f"{n} layers at {context:,}" for n, context in met.index[~met]) or "none"
     text = f"{int(met.sum())} of {len(met)} printed entries met; not: {missed}; {where}"
-    return exactly(share >= evidence.margin["entries_share_1"], share, "share of entries", text)
+    judged = exactly(share >= evidence.margin["entries_share_1"], share, "share of entries", text)
+    beside = zip(met.index, found.reindex(met.index), strict=True)
+    return replace(judged, here={MEMORY_KEY.format(*at): megabytes for at, megabytes in beside})
 
 
 def _at_most(rows: pd.DataFrame, limit: float) -> Finding:

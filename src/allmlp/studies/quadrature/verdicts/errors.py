@@ -39,7 +39,8 @@ def error_table(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     }
     smaller = below(largest, naive)
     size = f"the integral's size is {naive:.3g} by its definition, the paper prints {paper['naive_bound_1']:g} (E003-7)"
-    return {**parts, "(d) bound below the integral's size": replace(smaller, text=f"{smaller.text}; {size}")}
+    smaller = replace(smaller, text=f"{smaller.text}; {size}", here={"naive_bound_1": naive})
+    return {**parts, "(d) bound below the integral's size": smaller}
 
 
 @on_alike("error_table")
@@ -49,10 +50,14 @@ def angle_and_quadrature_terms(rows: pd.DataFrame, evidence: Evidence) -> dict[s
     keys = heavy(rows, margin)
     worst = keys.loc[keys.groupby("seed")["total_bound_1"].idxmax()].set_index("seed")
     terms = {
-        "(a) phases": (worst["angle_bound_1"], paper["angle_bound_1"]),
-        "(b) quadrature": (worst["total_bound_1"] - worst["angle_bound_1"], paper["quadrature_bound_1"]),
+        "(a) phases": (worst["angle_bound_1"], "angle_bound_1"),
+        "(b) quadrature": (worst["total_bound_1"] - worst["angle_bound_1"], "quadrature_bound_1"),
     }
-    return {name: as_paper(by_seed(rows, values), printed, margin) for name, (values, printed) in terms.items()}
+    found = {}
+    for name, (values, key) in terms.items():
+        judged = as_paper(by_seed(rows, values), paper[key], margin)
+        found[name] = replace(judged, here={key: judged.value})
+    return found
 
 
 def moment_bound(evidence: Evidence) -> Finding:

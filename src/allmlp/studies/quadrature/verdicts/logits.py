@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from allmlp import labels
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import at_least
 from allmlp.report.statistics import Finding, better, within_prediction
@@ -61,7 +62,7 @@ def coefficients(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     return {
         "(a) negative identity coefficient": below(largest, 0.0, "nats"),
         "(b) a quarter of the absolute one": replace(
-            ratio, text=f"{ratio.text}; with D_k of logit_id1 alone the mean is {alone.mean():.3g}"
+            ratio, text=f"{ratio.text}; with D_k as the text defines it the mean is {alone.mean():.3g} (E003-6)"
         ),
         "(c) absolute coefficient": enough(
             _of_size(absolute, *size, margin, "nats"), n, of, evidence, "are like the paper's"
@@ -104,7 +105,8 @@ def _together(found: Mapping[str, Finding]) -> Finding:
     """One part with several numbers: reproduced if all are, contradicted if REFUTING or more are outside."""
     verdict, rests = counted(found.values(), refuting=REFUTING)
     inside = sum(finding.verdict == "reproduced" for finding in found.values())
-    text = "; ".join(f"{name}: {finding.text}" for name, finding in found.items())
+    text = "; ".join(f"{labels.of(name).words}: {finding.text}" for name, finding in found.items())
     n = min(finding.n for finding in found.values())
     p_against, unit = at_least((finding.p_against for finding in found.values()), REFUTING), f"of {len(found)} numbers"
-    return Finding(verdict, inside, np.nan, np.nan, n, unit, text, rests=rests, p_against=p_against)
+    here = {name: finding.value for name, finding in found.items()}
+    return Finding(verdict, inside, np.nan, np.nan, n, unit, text, rests=rests, p_against=p_against, here=here)
