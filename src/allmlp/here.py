@@ -12,7 +12,7 @@ from allmlp.layered import SCALES
 from allmlp.params import Scale
 from allmlp.paths import REPORT
 from allmlp.plan import DEVICE_OF_SCALE, Plan
-from allmlp.report import selection
+from allmlp.report import counting, selection
 from allmlp.report.selection import SELECTED, Held
 from allmlp.run import Run
 
@@ -89,16 +89,13 @@ def following(plan: Plan, found: Standing, edited: bool) -> tuple[str, str]:
         return _working(plan.scale), f"{left}; `allmlp plan` says what they cost"
     if found.new or not REPORT.is_file():
         return "allmlp report", "every run is measured"
-    for scale in BY_HOURS[SCALES.index(plan.scale) + 1 :]:
-        if any(_lacks(of[scale]) for of in _selected().values() if scale in of):
-            return _working(scale, chosen=True), f"all of scale {plan.scale} is measured; runs of {scale} are open"
-    return "allmlp try my_mixer.py", "every run of every scale is measured; a mixer of your own goes beside them"
-
-
-def _lacks(of_study: dict[str, Any]) -> bool:
-    """Lacks a planned run its measurement?"""
-    held = of_study["measurements"]
-    return any(run not in held.get(measure, {}) for measure, runs in of_study["planned"].items() for run in runs)
+    left = {scale: len(counting.missing(_selected(), scale)) for scale in SCALES[SCALES.index(plan.scale) + 1 :]}
+    for scale in filter(left.get, BY_HOURS[SCALES.index(plan.scale) + 1 :]):
+        why = f"all of scale {plan.scale} is measured; of {scale} {left[scale]:,} are open"
+        return _working(scale, chosen=True), why
+    larger = "".join(f"; of {scale} {count:,} are open" for scale, count in left.items() if count)
+    done = f"every run that needs no GPU is measured{larger}"
+    return "allmlp try my_mixer.py", f"{done}. A mixer of your own goes beside them"
 
 
 def _working(scale: Scale, chosen: bool = False) -> str:

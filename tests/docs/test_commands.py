@@ -99,6 +99,7 @@ WHY_NOT = {
     "allmlp pins": PINS,
     "allmlp verify": PINS,
     "allmlp verify --rerun STUDY": PINS,
+    "allmlp verify --rerun STUDY --scale long": PINS,
     "allmlp diff STATE_A STATE_B": PINS,
     "MY_KEY=... allmlp tokenize tinystories-summaries": NETWORK,
     "snakemake --cores all --configfile config/recorded/english.yaml": "needs text: tests/workflow/test_recorded.py",

@@ -1,5 +1,6 @@
 """The first screen: what verdicts stand on, the sentences, what was run beside what the papers ran, and orders."""
 
+import re
 from typing import Any
 
 import pandas as pd
@@ -7,7 +8,7 @@ import pytest
 
 from allmlp import studies
 from allmlp.errors import UserError
-from allmlp.report import answer
+from allmlp.report import answer, claims, counting, headlines, render
 from tests.conftest import PROJECT
 
 LEVELLED = {"level": 1, "of": 2, "unknown": 0, "steps": [10, 20]}
@@ -58,36 +59,42 @@ def test_generated_stories_are_called_that(corpora: list[str], said: list[str]) 
 @pytest.fixture
 def about(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What about.yaml says, to be changed."""
-    said = {verdict: f"It is {verdict}." for verdict in studies.SAYS}
-    found = {"headlines": {"claim": "009-1", **said}, "ran": dict.fromkeys(studies.RAN, "not printed")}
+    found = {"headlines": [], "ran": dict.fromkeys(studies.RAN, "not printed")}
     monkeypatch.setattr(studies, "about", lambda study: found)
     return found
 
 
-@pytest.mark.parametrize("verdict", ["reproduced", "partly", "contradicted", "undecided"])
-def test_the_sentence_follows_the_verdict(about: dict[str, Any], verdict: str) -> None:
-    assert answer.headline("mine", {"009-1": entry(verdict)})["text"] == f"It is {verdict}."
+def rests(*means: float | None) -> dict[str, Any]:
+    return {"of": [{"mean": mean} for mean in means]}
 
 
-@pytest.mark.parametrize("verdict", answer.UNTESTED)
-def test_one_sentence_says_that_nothing_was_tested(about: dict[str, Any], verdict: str) -> None:
-    assert answer.headline("mine", {"009-1": entry(verdict)})["text"] == "It is untested."
+def test_a_headline_has_the_number_and_is_true_on_either_side(about: dict[str, Any]) -> None:
+    said = {"claim": "009-1", "part": "b", "says": "It is {0:nats ahead|nats behind}, {1:percent}.", "open": "Open."}
+    about["headlines"] = [said]
+    parts = [{"name": "(a) first", "verdict": "reproduced"}, {"name": "(b) second", "verdict": "contradicted"}]
+    for mean, text in ((0.735, "It is 0.73 nats ahead, 92 %."), (-0.025, "It is 0.025 nats behind, 92 %.")):
+        of_parts = {"(a) first": rests(9.0), "(b) second": rests(mean, 0.922)}
+        found = headlines.of("mine", {"009-1": entry("partly", parts=parts, rests=of_parts)})
+        assert found == [{"claim": "009-1", "text": text, "verdict": "contradicted"}]
 
 
-def test_a_sentence_names_the_parts_by_their_verdicts(about: dict[str, Any]) -> None:
-    about["headlines"]["partly"] = "Held: {held}. Not: {failed}. Open: {open}."
-    parts = [{"name": f"({letter}) {letter * 3}", "verdict": "reproduced"} for letter in "ab"]
-    parts.append({"name": "(c) ccc", "verdict": "undecided"})
-    found = answer.headline("mine", {"009-1": entry("partly", parts=parts)})
-    assert found["text"] == "Held: aaa, bbb. Open: ccc."
+@pytest.mark.parametrize("of", [{}, {"": rests(None)}, {"": rests()}])
+def test_without_a_number_a_headline_says_that_it_is_open(about: dict[str, Any], of: dict[str, Any]) -> None:
+    about["headlines"] = [{"claim": "009-1", "says": "It is {0}.", "open": "Whether it is, is open."}]
+    found = headlines.of("mine", {"009-1": entry("undecided", rests=of)})
+    assert (found[0]["text"], found[0]["verdict"]) == ("Whether it is, is open.", "undecided")
 
 
 @pytest.mark.parametrize("study", studies.STUDIES)
-def test_every_study_has_sentences_about_one_of_its_claims(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_study_has_sentences_about_its_claims(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
-    said = studies.about(study)
-    assert said["headlines"]["claim"] in {row["id"] for row in studies.ledger(study)}
+    said, entries = studies.about(study), {entry["id"]: entry for entry in claims.read()["claims"]}
+    for one, found in zip(said["headlines"], headlines.of(study, entries), strict=True):
+        assert entries[one["claim"]]["study"] == study
+        assert re.search(r"\d", found["text"]), f"{one['claim']}: the number of its finding"
+        assert not any(verdict in one["says"] for verdict in render.VERDICTS)
     assert set(answer.ran(study)) == (set(studies.RAN) if said["authors"] else set())
+    assert bool(said.get("says")) == bool(said["authors"])
 
 
 def test_what_the_paper_ran_takes_numbers_from_its_claims_and_from_the_plan(
@@ -115,30 +122,44 @@ def test_what_was_run_here_is_counted_from_the_runs() -> None:
             "threads": ["1", "2"],
             "hardware": ["Box", ""],
             "seed": ["0", "0"],
+            "run": ["a", "b"],
         }
     )
-    assert answer.here(rows, CORPORA) == {
+    assert answer.here(pd.concat([rows, rows]), CORPORA, {"a", "b", "without-training"}) == {
         "parameters": "900 to 1.2 million",
         "steps": "10",
         "texts": "synthetic stories",
         "hours": "1",
         "device": "1 thread of Box",
-        "runs": "2",
+        "runs": "3",
         "seeds": "1",
     }
     card = rows.assign(device="cuda", hardware="Card")
-    assert answer.here(card, CORPORA)["device"] == "one Card"
-    assert answer.here(rows.iloc[:0], CORPORA) == {}
+    assert answer.here(card, CORPORA, {"a", "b"})["device"] == "one Card"
+    assert answer.here(rows.iloc[:0], CORPORA, {"a"}) == {}
 
 
-def test_what_was_run_of_each_scale_is_counted_in_the_order_of_the_scales() -> None:
-    rows = pd.read_csv(PROJECT / "results/tables/runs.csv", dtype=str, keep_default_na=False)
-    some = pd.concat(
-        [rows[rows["scale"] == scale].head(n) for scale, n in (("english", 3), ("long", 1), ("laptop", 2))]
-    )
-    some["seconds"] = "3600"
-    assert answer.scales(some) == {"laptop": "2 runs, 2 h", "long": "1 run, 1 h"}
-    assert answer.scales(some.head(0)) == {}
+def of_runs(*runs: str, planned: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {"measurements": {"cost": dict.fromkeys(runs)}, "planned": {"cost": [*runs, *planned]}}
+
+
+def test_one_count_of_runs_for_every_page() -> None:
+    selected = {
+        "mine": {"laptop": of_runs("a", "b"), "long": of_runs("b", "c", planned=("d",)), "english": of_runs("e")},
+        "other": {"laptop": of_runs("f")},
+    }
+    rows = pd.DataFrame({"run": ["a", "b", "b", "c", "f"], "seconds": ["3600", "7200", "7200", "", "3600"]})
+    assert answer.scales(selected, rows, ["smoke", "laptop", "long", "english"]) == {
+        "laptop": "3 runs, 4 h",
+        "long": "2 runs, 2 h",
+        "english": "1 run, 0 h",
+    }
+    everything = counting.measured(selected)
+    assert everything == set("abcef")
+    assert counting.hours(rows, everything) == 4.0
+    assert counting.measured(selected, "laptop", "other") == {"f"}
+    assert counting.missing(selected, "long") == {"d"}
+    assert not counting.missing(selected, "laptop")
 
 
 def test_figures_stand_in_the_order_of_the_paper_and_own_ones_last() -> None:

@@ -4,6 +4,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -88,3 +89,17 @@ def test_every_command_has_a_group_and_an_example_that_can_be_typed(name: str) -
     program, verb, *words = shlex.split(command.epilog.removeprefix("Example: "))
     assert (program, verb) == ("allmlp", name)
     command.make_context(name, words)
+
+
+def test_it_says_what_larger_scales_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    done, gpu = here.Standing(3, 3, 0, 0), {"planned": {"cost": ["a", "b"]}, "measurements": {"cost": {"a": None}}}
+    monkeypatch.setattr(here, "_selected", lambda: {"mine": {"gpu": gpu}})
+    plan = SimpleNamespace(scale="long")
+    assert here.following(plan, done, edited=False) == (  # type: ignore[arg-type]
+        "allmlp try my_mixer.py",
+        "every run that needs no GPU is measured; of gpu 1 are open. A mixer of your own goes beside them",
+    )
+    monkeypatch.setattr(here, "_selected", lambda: {"mine": {"long": gpu}})
+    command, why = here.following(SimpleNamespace(scale="laptop"), done, edited=False)  # type: ignore[arg-type]
+    assert (command, why) == ("allmlp advance --minutes 60", "all of scale laptop is measured; of long 1 are open")

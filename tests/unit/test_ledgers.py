@@ -124,20 +124,27 @@ def test_what_a_paper_lacks_of_its_texts_is_one_message(tmp_path: Path, monkeypa
         studies.about("copying")
 
 
-SENTENCES = "".join(f"  {verdict}: It is {verdict}.\n" for verdict in studies.SAYS)
-ABOUT = f"paper: P\nauthors: we\nquestion: Why?\nslice: Here.\nheadlines:\n  claim: 002-1\n{SENTENCES}"
+ABOUT = """paper: P
+authors: we
+question: Why?
+slice: Here.
+headlines:
+  - claim: 002-1
+    says: It is {0}.
+    open: It is open.
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (ABOUT.replace("  partly: It is partly.\n", ""), "headlines holds a text for each of claim, .* Wrong: partly"),
-        (ABOUT.replace("  partly:", "  party:"), "headlines holds a text .* Wrong: partly, party"),
-        (ABOUT.replace("It is partly.", "[]"), "headlines holds a text .* Wrong: partly"),
         (
-            ABOUT.replace("It is partly.", "'{helt}'"),
-            r"headlines.partly has \{helt\}. Braces may name held",
+            ABOUT.replace("    open: It is open.\n", ""),
+            "each of headlines holds a text for each of claim, .* Wrong: open",
         ),
+        (ABOUT.replace("    open:", "    opens:"), "each of headlines holds a text .* Wrong: open, opens"),
+        (ABOUT.replace("It is open.", "[]"), "each of headlines holds a text .* Wrong: open"),
+        (ABOUT.replace("  - claim", "    claim"), "headlines is a list"),
         (f"{ABOUT}ran: {{steps: many}}", "ran holds a text for each of parameters, .* Wrong: device, hours"),
         (f"{ABOUT}terms: {{recall: []}}", "terms holds a text for each of recall. Wrong: recall"),
     ],

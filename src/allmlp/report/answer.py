@@ -1,18 +1,16 @@
-"""The first screen of the report: a sentence for each paper, what the verdicts stand on, what the papers ran and what
-was run here."""
+"""The first screen of the report: what the verdicts stand on, what the papers ran and what was run here."""
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from allmlp import paths, studies, yamlfile
 from allmlp.errors import UserError
-from allmlp.report import claims
-from allmlp.strict import SCALES
+from allmlp.report import claims, counting
 
 TRAINED, DERIVED = "trained", "derived"
 BASES = {TRAINED: "what was trained", DERIVED: "what follows from a formula, a count or the code"}
@@ -33,8 +31,6 @@ SPELT = {"tinystories": "TinyStories"}
 NO_TEXT = "no text"
 PRINTED = re.compile(r"\{([\w-]+):(\w+)\}")  # {004-1:parameters_millions}, a number that the paper prints
 PLANNED = "plan"  # {plan:steps}, a number of config/<study>/paper.yaml
-SENTENCE, BRACES = re.compile(r"(?<=\.)\s+"), re.compile(r"\{(\w+)\}")
-LETTER = re.compile(r"^\(\w\) ")
 NUMBERED = re.compile(r"(?:Figure|Figures|Table|Equation|Section|Appendix)s? (\d+|[A-Z])")
 
 
@@ -70,26 +66,6 @@ def texts(found: Iterable[str], corpora: Mapping[str, Any]) -> list[str]:
     """The texts of these corpora, each once. `no text` is named only where there is no other."""
     names = list(dict.fromkeys(text(corpus, corpora) for corpus in found))
     return [name for name in names if name != NO_TEXT] or names
-
-
-def headline(study: str, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The sentences of a study by the verdict of its claim, with the claim's id and its entry.
-
-    A sentence about parts with some verdict is left out where the claim has none.
-    """
-    said = studies.about(study)["headlines"]
-    entry = entries[said["claim"]]
-    words = said[studies.UNTESTED if entry["verdict"] in UNTESTED else entry["verdict"]]
-    by_verdict = {"held": "reproduced", "failed": "contradicted", "open": "undecided"}
-    names = {filled: _parts(entry, verdict) for filled, verdict in by_verdict.items()}
-    kept = [one for one in SENTENCE.split(words) if all(names[filled] for filled in BRACES.findall(one))]
-    return {"claim": said["claim"], "text": " ".join(kept).format(**names), "entry": entry}
-
-
-def _parts(entry: Mapping[str, Any], verdict: str) -> str:
-    """The parts of a claim with this verdict, without their letters."""
-    found = [LETTER.sub("", part["name"]) for part in entry.get("parts", ()) if part["verdict"] == verdict]
-    return ", ".join(found)
 
 
 def ran(study: str) -> dict[str, str]:
@@ -134,31 +110,39 @@ def _device(kind: str, threads: str, hardware: str) -> str:
     return f"one {hardware}" if kind == "cuda" else f"{threads} thread{'s' * (threads != '1')} of {hardware}"
 
 
-def here(runs: pd.DataFrame, corpora: Mapping[str, Any]) -> dict[str, str]:
-    """What was run here, of these rows of runs.csv: the same keys as `ran`, and runs and seeds. Empty without runs."""
-    if not len(runs):
+def here(rows: pd.DataFrame, corpora: Mapping[str, Any], runs: Collection[str]) -> dict[str, str]:
+    """What was run here: the same keys as `ran`, and runs and seeds. Empty without runs.
+
+    runs: those that `counting` counts; rows: of runs.csv, which leaves out runs without training.
+    """
+    rows = rows[rows["run"].isin(set(runs))].drop_duplicates("run") if len(rows) else rows
+    if not len(rows):
         return {}
-    hours = pd.to_numeric(runs["seconds"], errors="coerce").sum() / 3600
-    named = runs[runs["hardware"] != ""].drop_duplicates(["device", "threads", "hardware"])
+    named = rows[rows["hardware"] != ""].drop_duplicates(["device", "threads", "hardware"])
     devices = sorted({_device(*row) for row in named[["device", "threads", "hardware"]].itertuples(index=False)})
     return {
-        "parameters": span(pd.to_numeric(runs["parameters"])),
-        "steps": span(pd.to_numeric(runs["steps_done"])),
-        "texts": ", ".join(texts(sorted(set(runs["corpus"])), corpora)),
-        "hours": f"{hours:.2g}" if hours < 10 else f"{hours:.0f}",
+        "parameters": span(pd.to_numeric(rows["parameters"])),
+        "steps": span(pd.to_numeric(rows["steps_done"])),
+        "texts": ", ".join(texts(sorted(set(rows["corpus"])), corpora)),
+        "hours": in_hours(counting.hours(rows, runs)),
         "device": "; ".join(devices),
         "runs": f"{len(runs):,}",
-        "seeds": str(runs["seed"].nunique()),
+        "seeds": str(rows["seed"].nunique()),
     }
 
 
-def scales(runs: pd.DataFrame) -> dict[str, str]:
-    """Scale -> what was run of it, of the rows of runs.csv: `1,577 runs, 8.5 h`. Recorded results are left out."""
-    of_scales = {scale: runs[runs["scale"] == scale] for scale in SCALES} if len(runs) else {}
+def in_hours(hours: float) -> str:
+    """`0.29`, `40`."""
+    return f"{hours:.2g}" if hours < 10 else f"{hours:.0f}"
+
+
+def scales(of_studies: counting.Studies, rows: pd.DataFrame, names: Iterable[str]) -> dict[str, str]:
+    """Scale or recorded overlay -> what was run of it: `1,577 runs, 8.5 h`. Those without a run are left out."""
+    found = {name: counting.measured(of_studies, name) for name in names}
     return {
-        scale: f"{found['runs']} run{'s' * (found['runs'] != '1')}, {found['hours']} h"
-        for scale, rows in of_scales.items()
-        if (found := here(rows, {}))
+        name: f"{len(runs):,} run{'s' * (len(runs) != 1)}, {in_hours(counting.hours(rows, runs))} h"
+        for name, runs in found.items()
+        if runs
     }
 
 

@@ -31,6 +31,7 @@ def report(plan: Plan, force: bool = False) -> dict[str, list[str]]:
     recorded = at_home and bool(git.output(plan.root, "rev-parse", "--git-dir"))
     stamp = Path("work", "report.txt" if at_home else f"report-{Path.cwd().name}.txt")  # overlays share work/
     if not force and _read(stamp) == _stamp(plan) and not any(store.new(plan.every)):
+        _numbers_of_readme(plan, at_home)
         return {}
     before = _times()
     from allmlp.report.select import select  # a slow import, needed only here
@@ -40,11 +41,20 @@ def report(plan: Plan, force: bool = False) -> dict[str, list[str]]:
         make()
     if recorded:
         dvc(*(("commit", "--force", "dvc.yaml") if changed else ("repro",)), "--quiet")
+    _numbers_of_readme(plan, at_home)
     paths.write_whole(stamp, _stamp(plan))
     drawn: dict[str, list[str]] = {}
     for file in (file for file, time in _times().items() if before.get(file) != time):
         drawn.setdefault(file.parent.name, []).append(file.stem)
     return drawn
+
+
+def _numbers_of_readme(plan: Plan, at_home: bool) -> None:
+    """README's numbers, of the project's own results."""
+    if at_home and not plan.overlays:
+        from allmlp.report import readme  # imports pandas
+
+        readme.write()
 
 
 def make() -> None:

@@ -1,7 +1,7 @@
 """The report: claims, figures and tables -> results/report.html, one self-contained page, from paper/'s templates."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ from markupsafe import Markup
 
 from allmlp import artifacts, labels, paths, studies
 from allmlp.errors import UserError, warn
+from allmlp.layered import SCALES
 from allmlp.origins import software
 from allmlp.paths import REPORT
-from allmlp.report import answer, claims, leading, origins, selection
+from allmlp.report import answer, claims, counting, headlines, leading, origins, selection
 from allmlp.report.characters import in_ascii
 from allmlp.report.draw import FIGURES
 from allmlp.report.headings import shown
@@ -91,7 +92,7 @@ def _csv(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
-def _spent(study: str, runs: pd.DataFrame, corpora: dict[str, Any]) -> list[dict[str, Any]]:
+def _spent(study: str, runs: pd.DataFrame, selected: dict[str, Any]) -> list[dict[str, Any]]:
     """Per scale of a study: what was run, FLOPs and versions."""
     rows = []
     of_study = runs[runs.study == study] if len(runs) else runs
@@ -100,7 +101,7 @@ def _spent(study: str, runs: pd.DataFrame, corpora: dict[str, Any]) -> list[dict
         rows.append(
             {
                 "scale": scale,
-                **answer.here(group, corpora),
+                **answer.here(group, selected["corpora"], counting.measured(selected["studies"], str(scale), study)),
                 "diverged": int((group.diverged == "True").sum()),
                 "counted_flops": flops.counted_flops,
                 "six_nd_flops": flops.six_nd_flops,
@@ -186,6 +187,7 @@ def _study(
     return {
         "name": study,
         "number": number,
+        "says": "",
         "notes": "",
         "terms": {},
         **studies.about(study),
@@ -196,13 +198,13 @@ def _study(
         "counts": {verdict: counts[verdict] for verdict in VERDICTS},
         "bars": answer.bars(row["verdict"] for row in rows if not studies.is_own(row["id"])),
         "untested": [_wanting(row, scales) for row in rows if row["verdict"]["verdict"] in answer.UNTESTED],
-        "headline": answer.headline(study, verdicts),
+        "headlines": headlines.of(study, verdicts),
         "ran": answer.ran(study),
-        "here": answer.here(runs[runs.study == study], corpora) if len(runs) else {},
+        "here": answer.here(runs, corpora, counting.measured(selected["studies"], study=study)),
         "figures": figures,
         "tables": tables,
         "lead": leading.of(tables),
-        "spent": _spent(study, runs, corpora),
+        "spent": _spent(study, runs, selected),
     }
 
 
@@ -213,6 +215,7 @@ def content() -> dict[str, Any]:
     looks: dict[str, str] = {}
     of_studies = [_study(study, number, selected, verdicts, looks) for study, number in studies.STUDIES.items()]
     rows = [row for study in of_studies for row in (*study["claims"], *study["own"])]
+    runs = _csv(TABLES / "runs.csv")
     return {
         "looks": Markup(sheet(looks)),
         "studies": of_studies,
@@ -221,7 +224,9 @@ def content() -> dict[str, Any]:
         "bar_names": answer.BARS,
         "bases": answer.BASES,
         "synthetic": answer.SYNTHETIC,
-        "scales": answer.scales(_csv(TABLES / "runs.csv")),
+        "scales": answer.scales(selected["studies"], runs, [*SCALES, *selected.get("recorded", {})]),
+        "all_runs": len(everything := counting.measured(selected["studies"])),
+        "all_hours": answer.in_hours(counting.hours(runs, everything)),
         "total": {verdict: sum(study["counts"][verdict] for study in of_studies) for verdict in VERDICTS},
         "total_bars": {bar: sum(study["bars"][bar] for study in of_studies) for bar in answer.BARS},
         "moved": moved(rows, before()),

@@ -29,10 +29,8 @@ STUDIES = {
 FOLDER = Path(__file__).parent
 DEFINES = re.compile(r"^def ([a-z]\w*)\(", re.MULTILINE)
 ABOUT = ("paper", "authors", "question", "slice")  # texts of about.yaml; `slice`: what is run here
+FINDING = ("claim", "says", "open")  # of each of about.yaml's `headlines`, see allmlp.report.headlines; or `part` too
 RAN = ("parameters", "steps", "texts", "hours", "device")  # of about.yaml's `ran`: what the paper ran
-UNTESTED = "untested"  # the sentence of `headlines` for a claim that nothing here can test
-SAYS = ("reproduced", "partly", "contradicted", "undecided", UNTESTED)  # a sentence of `headlines` for each verdict
-FILLED = ("held", "failed", "open")  # what braces in these sentences name: parts of the claim, by their verdicts
 SHARED = ("cost",)  # measures of every run, see shared/
 FROM_LONG = ("levelled",)  # measures of every training at the scale `long` and above; the plan adds them
 
@@ -106,8 +104,9 @@ def verdict(study: str, test: str) -> Callable[..., Any]:
 
 
 def about(study: str) -> dict[str, Any]:
-    """What a study's about.yaml says: ABOUT, `headlines` (`claim` and SAYS), and where they are there `notes`, `ran`
-    (RAN) and `terms` (name -> what it means). UserError for what is missing or unknown.
+    """What a study's about.yaml says: ABOUT, `headlines` (a list of FINDING), and where they are there `says` (what the
+    paper claims, in a line), `notes`, `ran` (RAN) and `terms` (name -> what it means). UserError for what is missing or
+    unknown.
     """
     path = _folder(study) / "about.yaml"
     found = yamlfile.plain(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -116,15 +115,14 @@ def about(study: str) -> dict[str, Any]:
             f"{_shown(path)}: lacks {', '.join(lacking)}. It holds a text for each of {', '.join(ABOUT)}, and "
             "headlines."
         )
-    _refuse_other_keys(path, "headlines", found["headlines"], ("claim", *SAYS))
+    if not isinstance(found["headlines"], list):
+        raise UserError(f"{_shown(path)}: headlines is a list of findings, each with {', '.join(FINDING)}.")
+    for one in found["headlines"]:
+        also = ("part",) if isinstance(one, dict) and "part" in one else ()
+        _refuse_other_keys(path, "each of headlines", one, (*FINDING, *also))
     if "ran" in found:
         _refuse_other_keys(path, "ran", found["ran"], RAN)
     _refuse_other_keys(path, "terms", terms := found.get("terms") or {}, tuple(terms))
-    for name in SAYS:
-        if unknown := set(re.findall(r"\{(.*?)\}", found["headlines"][name])) - set(FILLED):
-            raise UserError(
-                f"{_shown(path)}: headlines.{name} has {{{min(unknown)}}}. Braces may name {', '.join(FILLED)}."
-            )
     return found
 
 
