@@ -1,7 +1,7 @@
 // Learning curves of chosen models on one text, against steps, tokens, operations or seconds.
 
 const UNITS = { steps: "training steps", tokens: "tokens trained on", operations: "counted operations (FLOPs)", seconds: "seconds of training" };
-const DASHES = ["", "7 4", "2 3", "9 3 2 3"];
+const DASHES = ["", "7 4", "2 3", "9 3 2 3", "12 3", "4 2 1 2", "1 2", "10 2 4 2", "6 2 2 2 2 2", "3 5"];
 
 function curves(box, texts) {
   const controls = made("form", {}), models = made("fieldset", { class: "chips" }, made("legend", {}, "models"));
@@ -41,7 +41,7 @@ function curves(box, texts) {
 
   function swatch(one) {
     const svg = element("svg", { width: 22, height: 8, "aria-hidden": "true" });
-    element("line", { x1: 0, x2: 22, y1: 4, y2: 4, stroke: ink(one), "stroke-width": 2.5, "stroke-dasharray": DASHES[one.dash] }, svg);
+    element("line", { x1: 0, x2: 22, y1: 4, y2: 4, stroke: ink(one), "stroke-width": 2.5, "stroke-dasharray": DASHES[one.dash % DASHES.length] }, svg);
     return svg;
   }
 
@@ -73,7 +73,7 @@ function curves(box, texts) {
     const limits = bounds(shown);
     const x = scale(...limits.x, frame.left, frame.right, logarithmic.checked), y = scale(...limits.y, frame.bottom, frame.top);
     axes(svg, frame, x, y, { x: UNITS[unit.value], y: `${loss.value} loss (nats per token)` });
-    const line = (of, one, name) => element("path", { d: path(one.x.map((at, number) => [x(at), of[number] === null || of[number] > limits.y[1] ? NaN : y(of[number])])), class: name, stroke: ink(one), "stroke-dasharray": DASHES[one.dash] }, svg);
+    const line = (of, one, name) => element("path", { d: path(one.x.map((at, number) => [x(at), of[number] === null || of[number] > limits.y[1] ? NaN : y(of[number])])), class: name, stroke: ink(one), "stroke-dasharray": DASHES[one.dash % DASHES.length] }, svg);
     for (const one of shown) for (const of of one.losses) line(of, one, "seed");
     for (const one of shown) line(one.mean, one, "mean");
     const place = frame.left + (mark.value / mark.max) * (frame.right - frame.left);

@@ -14,7 +14,6 @@ const MEMORY = {
   "transformer": (size) => ({ ...attention(size), kept: 4 * size.n * (size.T ** 2 * (HEADS + 1 / 4) + size.T * (size.d * (28 + 2 / HEADS) + 2)) + size.T * (8 * size.d + 12) }),
   "transformer, fused attention": (size) => ({ ...attention(size), kept: 4 * size.n * size.T * (size.d * (29 + 2 / HEADS) + 2 + HEADS) + size.T * (8 * size.d + 12) }),
 };
-const COLOURS_OF_MEMORY = { "flat mixer": "#0072B2", "transformer": "#D55E00", "transformer, fused attention": "#D55E00" };
 
 const attention = ({ d, n, T, V }) => ({ parameters: 4 * (V * d + d + n * (16 * d * d + 2 * d)), buffers: (8 * n * T * d) / HEADS, cache: 8 * n * T * d });
 
@@ -23,7 +22,7 @@ function memoryOf(model, size) {
   return { ...found, total: 2 * found.parameters + found.buffers + found.kept };
 }
 
-function memory(box, { vocabulary, width: measuredWidth, rows }) {
+function memory(box, { vocabulary, width: measuredWidth, rows, colours }) {
   const controls = made("form", {}), picture = made("div", { class: "plot" }), table = made("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "memory at the chosen context" });
   const [widthLabel, width] = choice("width", [64, 128, 256, 512, 1024, 2048, 4096], update);
   const [depthLabel, depth] = choice("layers", [1, 2, 4, 8, 16, 32, 64], update);
@@ -43,7 +42,7 @@ function memory(box, { vocabulary, width: measuredWidth, rows }) {
 
   function swatch(name) {
     const svg = element("svg", { width: 22, height: 8, "aria-hidden": "true" });
-    element("line", { x1: 0, x2: 22, y1: 4, y2: 4, stroke: COLOURS_OF_MEMORY[name], "stroke-width": 2.5, "stroke-dasharray": name.includes("fused") ? "4 3" : "" }, svg);
+    element("line", { x1: 0, x2: 22, y1: 4, y2: 4, stroke: colours[name], "stroke-width": 2.5, "stroke-dasharray": name.includes("fused") ? "4 3" : "" }, svg);
     return svg;
   }
 
@@ -61,9 +60,9 @@ function memory(box, { vocabulary, width: measuredWidth, rows }) {
     const x = scale(places[0], places.at(-1), frame.left, frame.right, true), y = scale(Math.min(...read.flat()), Math.max(...read.flat()), frame.bottom, frame.top, true);
     x.ticks = (most) => places.filter((_, number) => number % 4 === 0).filter((_, number) => number % Math.ceil(14 / most) === 0);
     axes(svg, frame, x, y, { x: "context (tokens)", y: "memory (MB of 2²⁰ bytes)" });
-    read.forEach((values, number) => element("path", { d: path(values.map((value, place) => [x(places[place]), y(value)])), class: "mean", stroke: COLOURS_OF_MEMORY[names[number]], "stroke-dasharray": dash(names[number]) }, svg));
+    read.forEach((values, number) => element("path", { d: path(values.map((value, place) => [x(places[place]), y(value)])), class: "mean", stroke: colours[names[number]], "stroke-dasharray": dash(names[number]) }, svg));
     for (const row of rows.filter((row) => row.n_blocks === Number(depth.value) && measuredWidth === Number(width.value) && names.includes(row.model)))
-      element("circle", { cx: x(row.context), cy: y(row.total_bytes / MB), r: 4, class: "counted", stroke: COLOURS_OF_MEMORY[row.model] }, svg);
+      element("circle", { cx: x(row.context), cy: y(row.total_bytes / MB), r: 4, class: "counted", stroke: colours[row.model] }, svg);
     element("line", { x1: x(tokens()), x2: x(tokens()), y1: frame.top, y2: frame.bottom, class: "mark" }, svg);
   }
 

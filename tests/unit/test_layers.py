@@ -31,7 +31,7 @@ FLOORS = [
     "context batches priorities uncommitted references",
     "plan protocols resolved",
     "training audit own tokenizing releasing",
-    "generating known measuring in_turn report.deciding",
+    "generating known measuring in_turn report.deciding report.names",
     "report.statistics report.style report.exhibits report.powers",
     "costs report.multiplicity report.plots report.diagrams",
     "studies",

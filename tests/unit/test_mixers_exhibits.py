@@ -64,15 +64,16 @@ def test_a_mean_beyond_the_axis_is_an_arrow_with_its_number(tables):
     arrows = {text.get_text(): text.get_position() for text in at_equal_steps.texts}
     assert arrows == {f"← −{-2 * FIRST:.2f}": (FIRST, 0), f"{3 * LAST:.2f} →": (LAST, 2)}
     named = [label.get_text() for label in at_equal_steps.get_yticklabels()]
-    assert named == ["llama-2", "llama-4", "early GPT, 4 heads"]
+    assert named == ["Llama, 2 heads", "Llama, 4 heads", "early GPT, 4 heads"]
 
 
 def test_the_table_has_three_columns_and_a_row_per_model(tables):
     found = exhibits.table("mixers", "budgets", tables).set_index("model")
-    assert list(found.index[:2]) == ["flat", "flat, left"]
-    assert found.loc["llama-4", "at equal steps_nats"] < 0 < found.loc["llama-4", "at equal time_nats"]
-    assert found.loc["llama-4", "seconds_over_flat"] == pytest.approx(2)
-    assert found.loc["hybrid-as-published, left", "steps_high"] < -0.4
+    assert list(found.index[:2]) == ["flat mixer", "flat mixer, left"]
+    llama = found.loc["Llama, 4 heads"]
+    assert llama["at equal steps_nats"] < 0 < llama["at equal time_nats"]
+    assert found.loc["Llama, 4 heads", "seconds_over_flat"] == pytest.approx(2)
+    assert found.loc["hybrid as published, left", "steps_high"] < -0.4
     assert (found["steps_low"].dropna() <= found["steps_high"].dropna()).all()
 
 
@@ -95,20 +96,20 @@ def test_what_is_not_comparable_is_left_empty_and_the_rest_is_shown(tables):
     assert rows[["seconds", "flops"]].isna().all(axis=None)
     made = {**tables, "learning_curve": curves}
     found = exhibits.table("mixers", "budgets", made).set_index("model")
-    assert found.loc["llama-4", "at equal steps_nats"] < 0
-    assert np.isnan(found.loc["llama-4", "at equal time_nats"])
+    assert found.loc["Llama, 4 heads", "at equal steps_nats"] < 0
+    assert np.isnan(found.loc["Llama, 4 heads", "at equal time_nats"])
     assert exhibits.svg(exhibits.figure("mixers", "against_flat"), made)
 
 
 def test_differences_are_of_models_that_a_flat_mixer_stands_beside(tables):
     rows = budgets.differences(tables["learning_curve"])
     assert set(rows["setting"]) == {
-        "expanded",
-        "kernel-4",
-        "llama-4",
-        "gpt-4",
-        "hybrid-after",
-        "hybrid-as-published, left",
+        "expanded mixer",
+        "mixer, kernel 4",
+        "Llama, 4 heads",
+        "early GPT, 4 heads",
+        "hybrid, mixing last",
+        "hybrid as published, left",
     }
     with pytest.raises(NotPlannedError, match="needs a flat mixer"):
         budgets.differences(curve("flat", 2.0))
@@ -120,7 +121,7 @@ def test_a_rate_at_the_end_of_the_grid_is_flagged_and_a_diverged_one_never_chose
     assert chosen["rate"].to_dict() == {"flat": 0.012, "llama-4": 0.0015}
     assert chosen["at_edge"].to_dict() == {"flat": False, "llama-4": True}
     found = exhibits.table("mixers", "learning_rates", {"cost": cost()}).set_index("model")
-    assert found["at"].to_dict() == {"flat": "", "llama-4": "edge"}
+    assert found["at"].to_dict() == {"flat mixer": "", "Llama, 4 heads": "edge"}
     assert found["at_0.024"].isna().all()
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from allmlp.report import evidence, selection
 from allmlp.report.interactive import curves
+from allmlp.report.names import display
 from tests.conftest import PROJECT
 
 
@@ -23,7 +24,7 @@ def rows(variant: str, seed: int, losses: dict[int, float], seconds: float = 2.0
 
 def one(name: str, *runs: pd.DataFrame, scale: str = "workstation") -> curves.Series:
     found = curves.series(curves.OF_STUDY["mixers"], pd.concat(runs, ignore_index=True), scale)
-    return next(series for series in found if series["name"] == name)
+    return next(series for series in found if series["name"] == display(name))
 
 
 def test_a_series_holds_every_seed_and_the_amounts_of_a_step() -> None:
@@ -50,7 +51,7 @@ def test_models_differ_in_colour_or_dash_and_headlines_come_first() -> None:
         pd.concat([rows(name, 0, {5: 1.0, 10: 1.0}) for name in [*(f"heads-{n}" for n in range(19, 1, -1)), "flat"]]),
         "workstation",
     )
-    assert [series["name"] for series in found][:2] == ["flat", "heads-2"]
+    assert [series["name"] for series in found][:2] == ["flat mixer", "mixer, 2 heads"]
     assert len({(series["colour"], series["dash"]) for series in found}) == len(found)
 
 

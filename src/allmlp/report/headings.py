@@ -8,6 +8,8 @@ import re
 
 import pandas as pd
 
+from allmlp.report.names import COLUMNS, display
+
 UNITS = {"nats": "nats", "mb": "MB", "s": "s", "ms": "ms", "rad": "rad", "millions": "millions", "1": ""}
 NAME = re.compile(r"(?P<name>.+?)(?<!_per)_(?P<unit>nats|mb|s|ms|rad|millions|1)")
 ENDS = re.compile(r"_(low|high)(?=_|$)")
@@ -37,6 +39,8 @@ def rounded(cell: str) -> str:
 def shown(rows: pd.DataFrame) -> pd.DataFrame:
     """The table as the page prints it: headings, rounded numbers, and `mean [low, high]` in place of three columns."""
     cells = rows.map(rounded)
+    for name in cells.columns.intersection(COLUMNS):
+        cells[name] = cells[name].map(display)
     names = [str(name) for name in cells.columns]
     lows = {number for number in range(1, len(names) - 1) if _opens(names, number)}
     columns = {}

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from allmlp import models
+from allmlp.report.names import architecture
 
 # One colour per architecture in the whole report, safe for colour-blind readers (Okabe & Ito).
 COLOURS = {
@@ -31,16 +32,31 @@ COLOURS = {
     "transformer-classifier": "#D55E00",
     "linear-transformer-classifier": "#E69F00",
     "hand-coded-addition": "#f77189",
-    "masked-mixer": "#e18632",
-    "mixer-autoencoder": "#b59a32",
-    "llama": "#8ba731",
-    "openai-gpt": "#32b258",
-    "hybrid": "#35ae95",
-    "hybrid-as-published": "#37abb2",
+    "masked-mixer": "#0072B2",
+    "mixer-autoencoder": "#009E73",
+    "llama": "#D55E00",
+    "openai-gpt": "#000000",
+    "hybrid": "#CC79A7",
+    "hybrid-as-published": "#E69F00",
     "matcher-mixer": "#39a7d6",
     "matcher-transformer": "#8f93f4",
     "matcher-transformer-as-published": "#db70f4",
     "triangular": "#f667c6",
+    # variants that a figure compares with one another; all other variants have the colour of their architecture
+    "two-averaging": "#0072B2",
+    "one-plain": "#D55E00",
+    "one-averaging": "#009E73",
+    "two-plain": "#CC79A7",
+    "one-discounted": "#E69F00",
+    "gelu": "#56B4E9",
+    "relu": "#000000",
+    "leaky-relu": "#8a6d3b",
+    "reshape": "#999933",
+    "gradient-mask": "#882255",
+    "elu": "#E69F00",
+    "no-post-norm": "#D55E00",
+    "no-pre-norm": "#CC79A7",
+    "approximate-pre-norm": "#009E73",
 }
 FURTHER = 24  # colours for architectures that are not listed above
 NEUTRAL = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
@@ -77,13 +93,15 @@ def rc() -> Any:
 
 
 def colour(name: str, position: int = 0) -> str:
-    """An architecture's colour: listed above, or derived from its name. Other names get a neutral colour by `position`.
+    """The colour of an architecture, or of a variant of one, in every figure: listed above, or derived from its name.
+    Other names get a neutral colour by `position`.
 
     If two names give the same colour, the architecture registered later takes the next free one. Registering another at
     the end therefore changes no colour.
     """
-    new = _further(*(architecture for architecture in models.REGISTRY if architecture not in COLOURS))
-    return {**new, **COLOURS}.get(name, NEUTRAL[position % len(NEUTRAL)])
+    new = _further(*(registered for registered in models.REGISTRY if registered not in COLOURS))
+    known = {**new, **COLOURS}
+    return known.get(name) or known.get(architecture(name), NEUTRAL[position % len(NEUTRAL)])
 
 
 @cache
@@ -94,10 +112,10 @@ def _further(*architectures: str) -> dict[str, str]:
     import seaborn
 
     palette, new = seaborn.husl_palette(FURTHER, h=0.03).as_hex(), dict.fromkeys(architectures, "")
-    for architecture in new:
-        first = int(hashlib.sha256(architecture.encode()).hexdigest(), 16) % len(palette)
+    for name in new:
+        first = int(hashlib.sha256(name.encode()).hexdigest(), 16) % len(palette)
         ordered = [*palette[first:], *palette[:first]]
-        new[architecture] = next((one for one in ordered if one not in new.values()), ordered[0])
+        new[name] = next((one for one in ordered if one not in new.values()), ordered[0])
     return new
 
 

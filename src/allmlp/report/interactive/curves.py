@@ -3,7 +3,7 @@
 A series is one model on one text. Steps, tokens, counted operations and seconds of a model are in a fixed ratio, so a
 series holds its steps and the amount of each unit per step:
 
-    {"name": "flat", "colour": "#0072B2", "dash": 0, "shown": True, "per": {"steps": 1, "tokens": 1024.0, ...},
+    {"name": "flat mixer", "colour": "#0072B2", "dash": 0, "shown": True, "per": {"steps": 1, "tokens": 1024.0, ...},
      "losses": {"held-out": {"steps": [7, 15], "seeds": {"0": [6.8112, 5.9811], ...}}, "training": ...}}
 
 A loss that is not known, or is not finite, is null. A unit that is not known of a model is left out of its `per`.
@@ -11,6 +11,7 @@ A loss that is not known, or is not finite, is null. A unit that is not known of
 
 import re
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ import pandas as pd
 
 from allmlp.report import answer, evidence, style
 from allmlp.report.evidence import Evidence
+from allmlp.report.names import display
 from allmlp.report.sets import Unit
 from allmlp.studies.curves import kept_rows
 from allmlp.studies.language.named import NEURONS, VARIATION
@@ -36,8 +38,8 @@ def _mixers(rows: pd.DataFrame, scale: str) -> pd.DataFrame:
     """The rows of the common size, each model a series."""
     found = of_base(budgets.curves(of_part(rows, TRAINING), scale))
     return found.assign(
-        series=found["variant"],
-        colour=[drawing.colour(name) if name in drawing.OF_MODEL else "" for name in found["variant"]],
+        series=found["variant"].map(display),
+        colour=found["variant"].map(style.colour),
         shown=found["variant"].isin(drawing.HEADLINES),
         per_second=found["seconds"] / found["step"],
         per_operation=found["flops_per_step"],
@@ -150,15 +152,11 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def _coloured(found: list[Series]) -> list[Series]:
-    """Series without a colour of their own take the neutral ones in turn, and another `dash` each time round."""
-    without = [one for one in found if not one["colour"]]
-    turns = {one["name"]: divmod(n, len(style.NEUTRAL)) for n, one in enumerate(without)}
-    return [
-        {**one, "dash": 0}
-        if one["colour"]
-        else {**one, "colour": style.NEUTRAL[turns[one["name"]][1]], "dash": 1 + turns[one["name"]][0]}
-        for one in found
-    ]
+    """Series without a colour take the neutral ones in turn. Those of one colour differ by their `dash`."""
+    neutral = cycle(style.NEUTRAL)
+    coloured = [{**one, "colour": one["colour"] or next(neutral)} for one in found]
+    before = [one["colour"] for one in coloured]
+    return [{**one, "dash": before[:place].count(one["colour"])} for place, one in enumerate(coloured)]
 
 
 UNITS = {"tokens": "per_token", "operations": "per_operation", "seconds": "per_second"}

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from allmlp.report import evidence, exhibits
+from allmlp.report import evidence, exhibits, style
 from allmlp.studies.mixers.named import SIZES
+from allmlp.studies.mixers.verdicts.formulae import FUSED, MIXER, TRANSFORMER
 
 STUDY, FIGURE, MEASURE = "mixers", "memory", "memory"  # the figure that this enlarges
 
@@ -20,4 +21,6 @@ def of(study: str, figure: str) -> dict[str, Any]:
         return {}
     rows = found.table(MEASURE).drop_duplicates(["model", "n_blocks", "context"])
     columns = ["model", "n_blocks", "context", "total_bytes"]
-    return {"vocabulary": SIZES["vocabulary"], "width": SIZES["d_model"], "rows": rows[columns].to_dict("records")}
+    found_rows = rows[columns].to_dict("records")
+    colours = {MIXER: style.colour("flat")} | dict.fromkeys((TRANSFORMER, FUSED), style.colour("llama"))
+    return {"vocabulary": SIZES["vocabulary"], "width": SIZES["d_model"], "rows": found_rows, "colours": colours}

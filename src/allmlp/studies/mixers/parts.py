@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from allmlp.report.names import display
 from allmlp.studies.mixers.named import BASE
 from allmlp.studies.rules import NotPlannedError
 
@@ -49,9 +50,12 @@ def with_half_the_width(rows: pd.DataFrame, wide: str, narrow: str) -> tuple[pd.
 
 
 def settings_of(rows: pd.DataFrame) -> pd.Series:
-    """The name of a model in a figure: `flat`, `flat d128-n8-b16`, `flat, left`."""
-    name = rows["variant"].where(rows["size"].eq(BASE), rows["variant"] + " " + rows["size"])
-    return name.where(rows["padding"].eq("right"), name + ", left")
+    """The name of a model in a figure or a table: `flat mixer`, `flat mixer, 128 wide, 2 deep`, `flat mixer, left`."""
+    of_size = rows["size"].str.extract(r"d(?P<width>\d+)-n(?P<depth>\d+)-b(?P<batch>\d+)")
+    sizes = (", " + of_size["width"] + " wide, " + of_size["depth"] + " deep").fillna("")
+    several = rows["size"].groupby([rows["variant"], sizes]).transform("nunique").gt(1)
+    batches = (", batch " + of_size["batch"]).where(several, "").fillna("")
+    return rows["variant"].map(display) + sizes + batches + rows["padding"].map({"left": ", left"}).fillna("")
 
 
 SETTING = ["variant", "size", "padding", "windows"]

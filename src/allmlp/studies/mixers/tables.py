@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from allmlp.report.exhibits import Paper, table
+from allmlp.report.names import display
 from allmlp.report.statistics import t_interval
 from allmlp.studies.mixers.budgets import AGAINST_FLAT, MODEL, curves, differences, ends
 from allmlp.studies.mixers.matching import readings
@@ -78,7 +79,7 @@ def losses(learning_curve: pd.DataFrame, paper: Paper) -> pd.DataFrame:
         found += [{"model": model, "source": "paper", "size": size, **losses} for size, losses in printed.items()]
         here = ours[ours["variant"].isin(variants) & ours["padding"].eq("right")]
         for (variant, _), rows in here.groupby(["variant", "size"], sort=False):
-            size = f"{variant}, d{rows['d_model'].iloc[0]}, {rows['n_blocks'].iloc[0]} blocks"
+            size = f"{display(variant)}, d{rows['d_model'].iloc[0]}, {rows['n_blocks'].iloc[0]} blocks"
             means = {f"{name}_nats": ends(rows, f"{name}_nats").mean() for name in ("train", "validation")}
             steps, seeds = int(rows["step"].max()), rows["seed"].nunique()
             found.append({"model": model, "source": "here", "size": size, **means, "steps": steps, "seeds": seeds})

@@ -11,6 +11,7 @@ from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
 from allmlp.report import plots, style
 from allmlp.report.exhibits import Paper, figure
+from allmlp.report.names import display
 from allmlp.report.statistics import t_interval
 from allmlp.studies.copying.convergence import plateau
 from allmlp.studies.copying.parts import PUBLISHED, variants, with_one_head, with_operations
@@ -36,7 +37,7 @@ def learning_curves(learning_curve: pd.DataFrame) -> Figure:
         of_length, height = learning_curve[learning_curve["string_length"] == length], plateau(int(length))
         for axis, (column, label) in zip(axes[:-1, across], ROWS.items(), strict=True):
             for model, colour, rows in plots.by_model(of_length):
-                plots.band(axis, _thinned(curve(rows, column), len(lengths)), color=colour, label=model)
+                plots.band(axis, _thinned(curve(rows, column), len(lengths)), color=colour, label=display(model))
             axis.set_ylim(*((0, 1.25 * height) if column == "loss_nats" else (-0.02, 1.02)))
             axis.set_ylabel(label if across == 0 else "")
         axes[0, across].axhline(height, color="black", linestyle=":", linewidth=1.0, label="plateau")
@@ -90,7 +91,7 @@ def iterations_to_99(iterations_to_99: pd.DataFrame, paper: Paper) -> Figure:
     axis.yaxis.set_minor_locator(NullLocator())
     axis.yaxis.set_major_formatter(ScalarFormatter())
     axis.set(xlabel="string length (letters)", ylabel="iterations to 99 % token accuracy")
-    plots.legend_below(figure, [axis], ncols=3, order=models)
+    plots.legend_below(figure, [axis], ncols=3, order=list(map(display, models)))
     return figure
 
 
@@ -107,7 +108,7 @@ def _model(axes: Axes, rows: pd.DataFrame, model: str, colour: str) -> None:
     complete = rows[rows.groupby("x")["reached"].transform("all")]
     means = over_seeds(complete, ["x"], "iterations")
     half = means["high"] - means["mean"]  # nan keeps a bar in the legend where no mean has one
-    looks: dict[str, Any] = {"color": colour, "marker": "_", "markersize": 9, "linewidth": 0.7, "label": model}
+    looks: dict[str, Any] = {"color": colour, "marker": "_", "markersize": 9, "linewidth": 0.7, "label": display(model)}
     axes.errorbar(means["x"], means["mean"], yerr=half, capsize=2, elinewidth=1.0, **looks)
 
 
@@ -138,10 +139,9 @@ def ablations(learning_curve: pd.DataFrame) -> Figure:
     height = plateau(int(rows["string_length"].iloc[0]))
     figure, axes = style.canvas(columns=len(panels), height=2.8)
     for axis, (title, names) in zip(axes[0], panels.items(), strict=True):
-        for position, name in enumerate([PUBLISHED, *names]):
-            line = curve(rows[rows["variant"] == name], "loss_nats")
-            colour = style.COLOURS["causal-rn"] if name == PUBLISHED else style.NEUTRAL[position]
-            plots.band(axis, line.iloc[:: max(1, len(line) // POINTS_OF_VARIANT)], color=colour, label=name)
+        for name in [PUBLISHED, *names]:
+            line, colour = curve(rows[rows["variant"] == name], "loss_nats"), style.colour(name)
+            plots.band(axis, line.iloc[:: max(1, len(line) // POINTS_OF_VARIANT)], color=colour, label=display(name))
         axis.axhline(height, color="black", linestyle=":", linewidth=1.0)
         axis.set_ylim(0, 1.6 * height)  # room for the legend above the plateau
         axis.set(title=title, xlabel="iteration")
@@ -223,7 +223,9 @@ def sweeps(falls: pd.DataFrame, paper: Paper) -> Figure:
         _line(left, rows, "learning_rate", model)
         if rate := printed.get(f"best_rate_{model.replace('-', '_')}_1"):
             left.axvline(rate, color=style.PAPER, linestyle=(0, (4, 3)), linewidth=1.0)
-            left.text(rate, 0, f" {model}", color=style.PAPER, fontsize=style.SMALLEST, rotation=90, va="bottom")
+            left.text(
+                rate, 0, f" {display(model)}", color=style.PAPER, fontsize=style.SMALLEST, rotation=90, va="bottom"
+            )
     _finish(left, sorted(sweep["learning_rate"].unique()), "learning rate", 10)
     _line(right, heads, "n_heads", "transformer")
     style.mark_paper(right, printed["best_heads_count"], along="x")
@@ -239,7 +241,7 @@ def _line(axes: Axes, rows: pd.DataFrame, by: str, model: str) -> None:
     late = rows[~fell]
     axes.scatter(late[by], late["to_half_steps"], s=24, marker="^", facecolor="none", edgecolor=colour)
     means = over_seeds(rows, [by], "to_half_steps")
-    plots.bars(axes, means, by, color=colour, elinewidth=1.0, label=model)
+    plots.bars(axes, means, by, color=colour, elinewidth=1.0, label=display(model))
 
 
 def _finish(axes: Axes, values: list[float], label: str, base: int) -> None:

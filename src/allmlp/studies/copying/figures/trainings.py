@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
 from allmlp.report.exhibits import figure
+from allmlp.report.names import display
 from allmlp.studies.copying.parts import central
 from allmlp.studies.seeds import curve
 
@@ -55,7 +56,7 @@ def _panel(axes: Axes, rows: pd.DataFrame) -> None:
         batches = curve(of_model, "training_bits_per_byte")
         axes.plot(batches["step"], batches["mean"], color=colour, alpha=0.3, linewidth=0.6)
         held_out = curve(of_model, "validation_bits_per_byte")
-        plots.bars(axes, held_out, fmt=STYLES[position % len(STYLES)], color=colour, label=model)
+        plots.bars(axes, held_out, fmt=STYLES[position % len(STYLES)], color=colour, label=display(model))
     plots.floors(axes, rows["floor_bits_per_byte"], "entropy of the grammar")
 
 
@@ -92,7 +93,7 @@ def _images(image_curve: pd.DataFrame) -> Figure:
             batches = curve(rows, trained)
             smooth = batches["mean"].rolling(SMOOTHED, center=True, min_periods=1).mean()
             axis.plot(batches["step"], smooth, color=colour, alpha=0.3, linewidth=0.8)
-            plots.bars(axis, curve(rows, tested), fmt="o-", color=colour, elinewidth=0.8, label=model)
+            plots.bars(axis, curve(rows, tested), fmt="o-", color=colour, elinewidth=0.8, label=display(model))
         plots.steps(axis, image_curve["step"].max())
         axis.set(ylim=(0, None if tested == "test_nats" else 1.02), ylabel=label)
     axes[0, 0].set_title(", ".join(sorted(image_curve["corpus"].unique())))

@@ -8,6 +8,7 @@ from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocat
 
 from allmlp.report import plots, style
 from allmlp.report.exhibits import Paper, figure
+from allmlp.report.names import display
 from allmlp.studies.language.crossings import BOTH, DCT, GPT, crossings
 from allmlp.studies.language.parts import along
 from allmlp.studies.rules import of_part
@@ -22,10 +23,10 @@ def loss(loss_curve: pd.DataFrame) -> Figure:
     """
     figure, ((axis,),) = style.canvas(height=3.2, width=5.5)
     for model, colour, rows in plots.by_model(loss_curve):
-        plots.band(axis, curve(rows, "loss_nats"), color=colour, linewidth=1.0, label=f"{model}, training")
+        plots.band(axis, curve(rows, "loss_nats"), color=colour, linewidth=1.0, label=f"{display(model)}, training")
         held_out = curve(rows, "validation_nats")
         if len(held_out):
-            label = f"{model}, held out"
+            label = f"{display(model)}, held out"
             plots.bars(axis, held_out, fmt="o", markersize=4, capsize=0, color=colour, label=label)
     plots.floors(axis, loss_curve["floor_nats"], "entropy of the grammar")
     plots.steps(axis)
@@ -44,7 +45,7 @@ def contexts(cost: pd.DataFrame, context_parameters: pd.DataFrame, paper: Paper)
     figure, ((left, right),) = style.canvas(columns=2, height=2.7)
     rows = along(cost[cost["part"] == "variation"], "context")
     points = over_seeds(rows.assign(perplexity=np.exp(rows["validation_nats"])), ["context"], "perplexity")
-    plots.band(left, points, "context", color=style.colour("mlp"), marker="o", label="mlp")
+    plots.band(left, points, "context", color=style.colour("mlp"), marker="o", label=display("mlp"))
     left.set_ylabel("perplexity")
     counts = context_parameters.query("reading == 'all'").drop_duplicates("context")
     right.plot(counts["context"], counts["parameters"] / 1e6, color=style.colour("mlp"), marker="o", label="as built")
@@ -101,7 +102,7 @@ def perplexity(perplexity: pd.DataFrame) -> Figure:
 
 def _line(axes: Axes, rows: pd.DataFrame, x: str, model: str, data: int) -> None:
     colour, (dash, marker) = style.colour(model), EQUAL if data == 1 else MORE
-    label = model if data == 1 else f"{model}, {data} times the data"
+    label = display(model) if data == 1 else f"{display(model)}, {data} times the data"
     axes.scatter(rows[x], rows["perplexity_1"], s=7, marker=marker, color=colour, alpha=0.4, linewidth=0)
     plots.bars(axes, over_seeds(rows, [x], "perplexity_1"), x, fmt=dash + marker, color=colour, label=label)
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
 from allmlp.report.exhibits import Paper, figure
+from allmlp.report.names import display
 from allmlp.report.powers import plain
 from allmlp.report.statistics import t_interval
 from allmlp.studies.language.isoflop import BUDGET, SIZE, exponents, minima, parabola, pooled
@@ -99,7 +100,7 @@ def power_laws(scaling: pd.DataFrame, paper: Paper) -> Figure:
         inside = found[found["side"] == "inside"].dropna(subset=column)
         _paper(axis, inside[inside["model"] == "mlp"], column, [paper["000-2"][key] for key in LINES[name]])
         for position, model in enumerate(sorted(found["model"].unique(), reverse=True)):
-            label = f"{model}: {_exponent(letter, laws.loc[laws['model'] == model, f'{name}_1'])}"
+            label = f"{display(model)}: {_exponent(letter, laws.loc[laws['model'] == model, f'{name}_1'])}"
             _model(axis, inside[inside["model"] == model], column, label, style.colour(model, position))
         plots.ticks(axis, sorted(found[BUDGET].unique()))
         axis.set(yscale="log", xlabel="budget C = 6 N D (operations)", ylabel=title)

@@ -8,15 +8,16 @@ from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
 from allmlp.report.exhibits import Paper, figure
-from allmlp.studies.mixers.drawing import colour
+from allmlp.report.names import display
+from allmlp.studies.mixers.drawing import looks
 from allmlp.studies.mixers.parts import of_base
 from allmlp.studies.mixers.verdicts.formulae import FUSED, MIB, MIXER, TRANSFORMER, printed_table
 from allmlp.studies.seeds import over_seeds
 
 LINES: dict[str, dict[str, Any]] = {
-    MIXER: {"color": colour("flat")},
-    TRANSFORMER: {"color": colour("llama-4")},
-    FUSED: {"color": colour("llama-4"), "linestyle": (0, (2, 1.5))},
+    MIXER: {"color": style.colour("flat")},
+    TRANSFORMER: {"color": style.colour("llama-4")},
+    FUSED: {"color": style.colour("llama-4"), "linestyle": (0, (2, 1.5))},
 }
 PRINTED = {"001-13": ("o", "paper: flat mixer"), "001-14": ("s", "paper: transformer")}
 
@@ -82,18 +83,18 @@ def recovery(recovery: pd.DataFrame) -> Figure:
 
 
 def _lines(axis: Axes, rows: pd.DataFrame) -> None:
-    for position, (variant, of_variant) in enumerate(rows.groupby("variant", sort=True)):
+    for variant, of_variant in rows.groupby("variant", sort=True):
         shares = over_seeds(of_variant, ["step"], "recovered_1")
         shares["high"] = shares["high"].fillna(shares["mean"])  # one seed: a bar of no length
-        plots.bars(axis, shares, color=colour(str(variant), position), marker=".", markersize=None, label=variant)
+        plots.bars(axis, shares, label=display(str(variant)), **looks(str(variant)))
     axis.set_ylim(-0.05, 1.05)
 
 
 def _searched(axis: Axes, rows: pd.DataFrame) -> None:
     last = rows[rows["way"].eq("search") & rows["step"].eq(rows.groupby("run")["step"].transform("max"))]
-    for position, (variant, of_variant) in enumerate(last.groupby("variant", sort=True)):
+    for variant, of_variant in last.groupby("variant", sort=True):
         x, y = of_variant["step"].mean(), of_variant["recovered_1"].mean()
-        axis.scatter(x, y, s=26, marker="D", facecolor="none", edgecolor=colour(str(variant), position), zorder=3)
+        axis.scatter(x, y, s=26, marker="D", facecolor="none", edgecolor=style.colour(str(variant)), zorder=3)
 
 
 def trained_in(rows: pd.DataFrame) -> pd.DataFrame:
@@ -116,7 +117,7 @@ def generation_speed(generation_speed: pd.DataFrame) -> Figure:
     for model, shade, of_model in plots.by_model(rows):
         for column, (way, line) in WAYS.items():
             means = of_model.groupby("length")[column].mean()
-            axis.plot(means.index, means, color=shade, linestyle=line, marker=".", label=f"{model}, {way}")
+            axis.plot(means.index, means, color=shade, linestyle=line, marker=".", label=f"{display(model)}, {way}")
     plots.ticks(axis, sorted(rows["length"].unique()), base=2)
     axis.set_yscale("log")
     first = rows.iloc[0]

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
 from allmlp.report.exhibits import Paper, figure
+from allmlp.report.names import display
 from allmlp.report.statistics import t_interval
 from allmlp.studies.mixers import drawing
 from allmlp.studies.mixers.matching import POSITIONS, READERS, readings, usual
@@ -54,7 +55,7 @@ def retrieval_accuracy(retrieval: pd.DataFrame, distances: pd.DataFrame, embeddi
 def _embeddings(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The name of an embedding -> its rows, in the order of EMBEDDERS. A name without a side is padded on the right."""
     return {
-        embedder if side == "right" else f"{embedder}, left": of_side
+        display(embedder) if side == "right" else f"{display(embedder)}, left": of_side
         for embedder in EMBEDDERS
         for side, of_side in rows[rows["embedder"].eq(embedder)].groupby("padding", sort=True)
     }
@@ -175,7 +176,7 @@ def _found(axis: Axes, rows: pd.DataFrame) -> None:
         if of_embedder.empty:
             continue
         points, looks = over_seeds(of_embedder, ["texts"], "top_1"), drawing.of_embedder(embedder)
-        plots.bars(axis, points, "texts", fmt="o-", markersize=4, capsize=0, label=embedder, **looks)
+        plots.bars(axis, points, "texts", fmt="o-", markersize=4, capsize=0, label=display(embedder), **looks)
     n = np.sort(largest["texts"].unique())
     axis.plot(n, 1 / n, color="black", linestyle=":", linewidth=1.0)
     _numbers_of_texts(axis, largest)

@@ -1,6 +1,7 @@
 """Figures of the trainings: models against the flat mixer, learning curves, learning rates, overfitting."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,10 +10,11 @@ from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
 from allmlp.report.exhibits import figure
+from allmlp.report.names import display
 from allmlp.report.statistics import t_interval
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.budgets import AGAINST_FLAT, differences
-from allmlp.studies.mixers.drawing import FAMILIES, HEADLINES, colour
+from allmlp.studies.mixers.drawing import FAMILIES, HEADLINES, MARKS, looks
 from allmlp.studies.mixers.named import SEARCH, TRAINING
 from allmlp.studies.mixers.parts import of_base, searched
 from allmlp.studies.rules import of_part
@@ -20,7 +22,6 @@ from allmlp.studies.seeds import over_seeds
 
 MARGIN = 0.02  # nats, as in claims.yaml (tested)
 FIRST, LAST = -0.25, 0.5  # nats, the ends of the axis: the margin must be seen
-EARLY_GPT = {"gpt-4": "early GPT, 4 heads"}
 
 
 @figure(
@@ -45,9 +46,9 @@ def against_flat(learning_curve: pd.DataFrame) -> Figure:
     figure, axes = style.canvas(columns=len(AGAINST_FLAT), height=max(1.6, 0.2 * len(models) + 1.05))
     for axis, (unit, title) in zip(axes[0], AGAINST_FLAT.items(), strict=True):
         _beside_the_flat_mixer(axis, rows, models, unit)
-        axis.set(title=title, xlabel="loss minus the flat mixer's\n(nats per token)")
-        named = [EARLY_GPT.get(model, model) for model in models]
-        axis.set_yticks(range(len(models)), named if axis is axes[0, 0] else [])
+        axis.set(title=title)
+        axis.set_yticks(range(len(models)), models if axis is axes[0, 0] else [])
+    figure.supxlabel("loss minus the flat mixer's (nats per token)", fontsize="medium")
     return figure
 
 
@@ -65,7 +66,7 @@ def _beside_the_flat_mixer(axis: Axes, rows: pd.DataFrame, models: list[str], un
     for y, model in enumerate(models):
         of_model = rows[rows["setting"].eq(model)]
         values = of_model[unit].to_numpy()
-        _, colour = FAMILIES.get(of_model["model"].iloc[0], ("", style.NEUTRAL[0]))
+        colour = style.colour(of_model["model"].iloc[0])
         axis.scatter(values, np.full(len(values), y), s=10, color=colour, alpha=0.5, linewidth=0)
         interval = t_interval(values)
         if FIRST <= interval.mean <= LAST:
@@ -116,11 +117,11 @@ def learning_curves(learning_curve: pd.DataFrame) -> Figure:
 
 
 def _curves_against(axis: Axes, rows: pd.DataFrame, unit: str) -> None:
-    for position, variant in enumerate(sorted(rows["variant"].unique(), key=HEADLINES.index)):
+    for variant in sorted(rows["variant"].unique(), key=HEADLINES.index):
         of_model = rows[rows["variant"].eq(variant) & rows["step"].gt(0)]
         line = over_seeds(of_model, ["step"], "validation_nats")
         line = line.merge(of_model.groupby("step")[unit].median(), on="step")
-        plots.band(axis, line, unit, color=colour(variant, position), marker="o", markersize=2.5, label=variant)
+        plots.band(axis, line, unit, label=display(variant), **looks(variant))
     axis.set(xscale="log", xlabel=AXES[unit])
 
 
@@ -162,7 +163,7 @@ def _searched(axis: Axes, rows: pd.DataFrame, model: str) -> None:
     for _, other in rows.groupby("variant"):
         axis.plot(other["rate"], other["loss"], color="#d5d5d5", linewidth=0.7)
     found = rows[rows["variant"].eq(model)]
-    _, shade = FAMILIES[found["model"].iloc[0]]
+    shade = style.colour(found["model"].iloc[0])
     axis.plot(found["rate"], found["loss"], "o-", color=shade, markersize=3, markerfacecolor="white")
     best = found[found["chosen"]]
     axis.plot(best["rate"], best["loss"], "o", color=shade, markersize=5)
@@ -177,7 +178,7 @@ def _searched(axis: Axes, rows: pd.DataFrame, model: str) -> None:
             fontsize=style.SMALLEST,
             color=shade,
         )
-    axis.set(title=EARLY_GPT.get(model, model), ylim=(0.86 * rows["loss"].min(), 1.03 * rows["loss"].max()))
+    axis.set(title=display(model), ylim=(0.86 * rows["loss"].min(), 1.03 * rows["loss"].max()))
 
 
 SHOWN = ("flat", "kernel-4", "llama-4")
@@ -199,11 +200,12 @@ def overfitting(learning_curve: pd.DataFrame) -> Figure:
 
 
 def _curves(axis: Axes, rows: pd.DataFrame) -> None:
-    for position, variant in enumerate(name for name in SHOWN if name in set(rows["variant"])):
-        of_model, shade = rows[rows["variant"].eq(variant)], colour(variant, position)
+    for variant in (name for name in SHOWN if name in set(rows["variant"])):
+        of_model, marker = rows[rows["variant"].eq(variant)], MARKS.get(variant, "")
         for column, line, split in (("validation_nats", "-", "held out"), ("train_nats", "--", "training")):
             points = over_seeds(of_model, ["step"], column)
-            plots.band(axis, points, color=shade, shade=0.15, linestyle=line, label=f"{variant}, {split}")
+            drawn: dict[str, Any] = {"color": style.colour(variant), "linestyle": line, "marker": marker}
+            plots.band(axis, points, shade=0.15, label=f"{display(variant)}, {split}", **drawn)
     axis.set(xscale="log", xlabel="training step", ylabel="loss (nats per token)")
     axis.legend()
 
@@ -214,9 +216,9 @@ def _gaps(axis: Axes, rows: pd.DataFrame) -> None:
     by_loss = at_last.groupby("variant")["validation_nats"].mean().sort_values().index
     gaps = over_seeds(at_last, ["variant", "model"], "gap_nats").set_index("variant").loc[by_loss]
     for place, (_, gap) in enumerate(gaps.iterrows()):
-        _, shade = FAMILIES.get(gap["model"], ("", style.NEUTRAL[0]))
+        shade = style.colour(gap["model"])
         axis.plot([gap["low"], gap["high"]], [place, place], color=shade, linewidth=1)
         axis.plot(gap["mean"], place, "o", color=shade, markersize=4)
-    axis.set_yticks(range(len(gaps)), list(gaps.index), fontsize=style.SMALLEST)
+    axis.set_yticks(range(len(gaps)), list(map(display, gaps.index)), fontsize=style.SMALLEST)
     axis.invert_yaxis()
     axis.set_xlabel(f"held-out minus training loss\n(nats per token), step {max(common)}")

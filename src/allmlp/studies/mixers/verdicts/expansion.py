@@ -1,6 +1,7 @@
 """The expanded mixer beside Llama and the flat mixer (001-3, -4, -7, -8, -31). The unit is the seed."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np

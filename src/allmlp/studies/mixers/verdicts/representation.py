@@ -8,6 +8,7 @@ import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
+from allmlp.report.names import display
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.named import EXPANDED, FLAT, LLAMA
@@ -24,7 +25,7 @@ def input_recovered(evidence: Evidence) -> Finding:
     hidden layer, at the rates searched for each model."""
     poor = evidence.margin["poor_accuracy_1"]
     few = {model: _mean(evidence, model, "trained", "self") for model in FEW_HEADS}
-    found = every({model: below(values.to_numpy(), poor, unit=UNIT) for model, values in few.items()})
+    found = every({display(model): below(values.to_numpy(), poor, unit=UNIT) for model, values in few.items()})
     descent = better(_mean(evidence, FLAT, "trained", "self").to_numpy(), poor).verdict == "reproduced"
     unmet = f"the descent is not shown to give back more than {poor:g} of a trained mixer's tokens either"
     parts = {
@@ -45,9 +46,8 @@ def input_is_there(evidence: Evidence) -> Finding:
     margin = evidence.margin["accuracy_1"]
     found = {model: _mean(evidence, model, "trained", "search") for model in (FLAT, LLAMA)}
     letters = zip("ab", found.items(), strict=True)
-    return whole(
-        {f"({letter}) {model}": better(values.to_numpy(), margin, unit=UNIT) for letter, (model, values) in letters}
-    )
+    findings = {letter: (model, better(values.to_numpy(), margin, unit=UNIT)) for letter, (model, values) in letters}
+    return whole({f"({letter}) {display(model)}": finding for letter, (model, finding) in findings.items()})
 
 
 def shares(rows: pd.DataFrame, way: str, when: When) -> pd.DataFrame:
@@ -74,11 +74,14 @@ def _minus(evidence: Evidence, other: str, when: When, way: str) -> Finding:
     finding = better((ours - theirs).to_numpy(), margin, unit=UNIT)
     found = any(better(values.to_numpy(), floor).verdict == "reproduced" for values in (ours, theirs))
     finding = premise(finding, f"neither is shown to give back more than {floor:g} of the tokens", holds=found)
-    unmet = f"{other} gives back {theirs.mean():.2f} of the tokens, which leaves no room for {margin:g} more"
+    unmet = (
+        f"the {display(other)} gives back {theirs.mean():.2f} of the tokens, which leaves no room for {margin:g} more"
+    )
     finding = premise(finding, unmet, holds=theirs.mean() + margin <= 1)
     nearest = [_mean(evidence, model, when, way, "nearest_1").mean() for model in (FLAT, other)]
-    text = f"{FLAT} {ours.mean():.2f}, {other} {theirs.mean():.2f} (by the nearest embedding {nearest[0]:.2f}, "
-    return replace(finding, text=f"{text}{nearest[1]:.2f}); {finding.text}")
+    text = f"{display(FLAT)} {ours.mean():.2f}, {display(other)} {theirs.mean():.2f} "
+    text += f"(by the nearest embedding {nearest[0]:.2f}, {nearest[1]:.2f})"
+    return replace(finding, text=f"{text}; {finding.text}")
 
 
 def coherent_completions(evidence: Evidence) -> Finding:
@@ -102,7 +105,7 @@ def _after(finding: Finding, flat: pd.DataFrame, llama: pd.DataFrame, near: floa
     ours, theirs = flat["seconds"].median(), llama["seconds"].median()
     if math.isnan(ours) or math.isnan(theirs):
         return premise(finding, "how long they trained is not known", holds=False)
-    times = f"after {FLAT} {ours:.0f} s, {LLAMA} {theirs:.0f} s"
+    times = f"after {ours:.0f} s of the {display(FLAT)}, {theirs:.0f} s of the {display(LLAMA)}"
     unmet = f"{times}: not the same time, and no weights between are kept"
     finding = replace(finding, text=f"{finding.text}; {times}")
     return premise(finding, unmet, holds=max(ours, theirs) <= near * min(ours, theirs))

@@ -6,6 +6,7 @@ from functools import partial
 import pandas as pd
 
 from allmlp.protocols import Evidence
+from allmlp.report.names import display
 from allmlp.report.statistics import Finding, Values, better
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.named import FLAT
@@ -72,7 +73,7 @@ def early_gpt(evidence: Evidence) -> Finding:
     better_of = ", the better of them," if len(names) > 1 else ""
     return common.of_parts(
         {
-            f"(a) {', '.join(names)}{better_of} behind at equal time": all_behind,
+            f"(a) {' and '.join(map(display, names))}{better_of} behind at equal time": all_behind,
             "(b) printed losses": partial(_printed_of, evidence, gpts, mixer),
         },
         rows,

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
 from allmlp.report.exhibits import Paper, figure
+from allmlp.report.names import display
 from allmlp.report.statistics import t_interval
 from allmlp.studies.seeds import curve
 from allmlp.studies.triangular.parts import ALONE, FINE_TUNING, OF_VARIANTS, RATES
@@ -19,14 +20,6 @@ PANELS = {
     "mask and triangles": ["one-plain", "one-averaging", "two-plain", "two-averaging", "one-discounted"],
     "activation": ["two-averaging", "gelu", "relu", "leaky-relu"],
     "form": ["two-averaging", "reshape", "gradient-mask"],
-}
-NAMES = {
-    "one-plain": "one, plain",
-    "one-averaging": "one, averaging",
-    "one-discounted": "one, discounted",
-    "two-plain": "two, plain",
-    "two-averaging": "two, averaging, sine",
-    "gradient-mask": "mask on the gradient",
 }
 STYLES = ("o-", "s--", "^-.", "d:", "v-")  # lines may lie upon each other
 FINE: dict[str, Any] = {"markersize": 2.5, "linewidth": 1.0, "capsize": 1.5}
@@ -46,16 +39,17 @@ def loss_curves(loss_curve: pd.DataFrame) -> Figure:
     there = set(rows["variant"])
     panels = {title: [name for name in names if name in there] for title, names in PANELS.items()}
     panels = {title: names for title, names in panels.items() if len(names) > 1} or {"": sorted(there)}
+    order = list(dict.fromkeys(name for names in panels.values() for name in names))
     figure, axes = style.canvas(columns=len(panels), height=3.4)
     for axis, (title, names) in zip(axes[0], panels.items(), strict=True):
-        for position, name in enumerate(names):
+        for name in names:
             line = curve(rows[rows["variant"] == name], "validation_nats")
-            mark, colour = STYLES[position % len(STYLES)], style.NEUTRAL[position % len(style.NEUTRAL)]
-            plots.bars(axis, line, fmt=mark, color=colour, label=NAMES.get(name, name), **FINE)
+            mark = STYLES[order.index(name) % len(STYLES)]
+            plots.bars(axis, line, fmt=mark, color=style.colour(name), label=display(name), **FINE)
         style.mark_paper(axis, EARLY * float(rows["step"].max()), along="x", label="_early")
         axis.set(title=title, xlabel="training step")
-        axis.legend(loc="upper right")
     axes[0, 0].set_ylabel("held-out loss (nats per token)")
+    plots.legend_below(figure, axes[0], ncols=4)
     return figure
 
 
@@ -78,12 +72,12 @@ def differences(learning: pd.DataFrame) -> Figure:
     for axis, (column, title) in zip(axes[0], COLUMNS.items(), strict=True):
         against = learning[column] - learning["seed"].map(base[column])
         for position, name in enumerate(names):
-            values, colour = against[learning["variant"] == name], style.NEUTRAL[position % len(style.NEUTRAL)]
+            values, colour = against[learning["variant"] == name], style.colour(name, position)
             axis.plot(values, np.full(len(values), position), "o", markersize=2.5, alpha=0.5, color=colour)
             interval = t_interval(values.to_numpy())
             plots.whisker(axis, position, interval, along="x", fmt="D", markersize=4, capsize=3, color=colour)
         axis.axvline(0, color="black", linewidth=0.8)
-        axis.set_yticks(range(len(names)), names if axis is axes[0, 0] else [""] * len(names))
+        axis.set_yticks(range(len(names)), list(map(display, names)) if axis is axes[0, 0] else [""] * len(names))
         axis.set(ylim=(-0.6, len(names) - 0.4), title=title)
     figure.supxlabel("nats per token more than two triangles, averaging, sine", fontsize="medium")
     return figure
@@ -146,7 +140,7 @@ def fine_tuning(loss_curve: pd.DataFrame) -> Figure:
     return figure
 
 
-FORMS = {"transpose": "transpose (text)", "reshape": "reshape (published code)"}
+FORMS = {"transpose": ("transpose (text)", PUBLISHED), "reshape": ("reshape (published code)", "reshape")}
 
 
 @figure("How far information travels", where="Figure 3 and its published code", claims=["004-8"])
@@ -160,9 +154,9 @@ def reach(reach: pd.DataFrame) -> Figure:
     figure, axes = style.canvas(columns=2, height=2.9)
     for axis, size in zip(axes[0], (PRINTED, MULTIPLE), strict=True):
         heard = reach[reach["context"].eq(size.context) & reach["d_model"].eq(size.d_model) & reach["heard"].eq(True)]
-        for position, (form, name) in enumerate(FORMS.items()):
+        for form, (name, variant) in FORMS.items():
             line = heard[heard["form"] == form].sort_values("tokens_back")
-            share, colour = line["gradient_1"].cumsum() / line["gradient_1"].sum(), style.NEUTRAL[position]
+            share, colour = line["gradient_1"].cumsum() / line["gradient_1"].sum(), style.colour(variant)
             axis.plot(line["tokens_back"] + 1, share, color=colour, label=name)
             axis.plot(line["tokens_back"].iloc[-1:] + 1, share.iloc[-1:], "o", color=colour, markersize=5)
         style.mark_paper(axis, size.context, along="x", label="the whole context")
