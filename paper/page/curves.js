@@ -6,7 +6,7 @@ const DASHES = ["", "7 4", "2 3", "9 3 2 3", "12 3", "4 2 1 2", "1 2", "10 2 4 2
 function curves(box, texts) {
   const controls = made("form", {}), models = made("fieldset", { class: "chips" }, made("legend", {}, "models"));
   const picture = made("div", { class: "plot" }), table = made("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "losses at the mark" });
-  const [textLabel, text] = choice("text", texts.map((one) => one.text), fill);
+  const [textLabel, text] = choice("text, scale", texts.map((one) => one.text), fill);
   const [unitLabel, unit] = choice("against", [], update);
   const [lossLabel, loss] = choice("loss", [], update);
   const [logLabel, logarithmic] = tick(["logarithmic"], true, update);

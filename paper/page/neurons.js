@@ -3,7 +3,7 @@
 function neurons(box, { colours, recent, texts }) {
   const controls = made("form", {}), both = made("div", { class: "beside wide" }), left = made("div", {}), picture = made("div", { class: "plot", tabindex: 0, role: "slider", "aria-label": "chosen neuron" });
   const detail = made("div", { class: "detail", "aria-live": "polite" });
-  const [textLabel, text] = choice("text", texts.map((one) => one.text), fill);
+  const [textLabel, text] = choice("text, scale", texts.map((one) => one.text), fill);
   const [seedLabel, seed] = choice("seed", [], refresh);
   const [momentLabel, moment] = choice("at", ["end", "half", "start"], update);
   const [neuronLabel, neuron] = choice("neuron", [], update);

@@ -20,7 +20,7 @@ def fuzzed() -> str:
 def table() -> str:
     """docs/strangers.md up to what `make fuzz` wrote: the inputs by their readers, and the words that refuse them."""
     lines = [
-        "# Bad inputs tried",
+        "# Bad inputs and their messages",
         "",
         f"{len(BAD)} bad inputs, {len(BAD)} refused: each by one message that names the file, what is wrong and a way",
         "out, before anything is written. `pytest tests/strangers` tries them all and keeps this table as it is.",

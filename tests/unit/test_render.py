@@ -109,6 +109,38 @@ def test_claims_and_their_rules_are_in_words(whole_page: str) -> None:
     assert set(labels.NAME.findall(prose)) & set(labels.known()) == {"b_i"}, "keys and columns, not formulae"
 
 
+def variant(text: str, scale: str, steps: str = "", recorded: str = "") -> dict[str, str]:
+    return {"text": text, "scale": scale, "steps": steps, "recorded": recorded}
+
+
+@pytest.mark.parametrize(
+    ("variants", "switched", "labels"),
+    [
+        ([variant("English", "long")], "text", ["English"]),
+        ([variant("stories", "long"), variant("English", "long")], "text", ["stories", "English"]),
+        (
+            [variant("stories", "long", "9 steps"), variant("English", "workstation", "5 steps")],
+            "text, scale, steps",
+            ["stories, long, 9 steps", "English, workstation, 5 steps"],
+        ),
+        (
+            [variant("English", "long"), variant("English", "workstation")],
+            "scale",
+            ["long", "workstation"],
+        ),
+        (
+            [variant("English", "long"), variant("English", "long", recorded="mine")],
+            "text",
+            ["English", "English, mine"],
+        ),
+    ],
+)
+def test_a_switch_names_all_that_it_switches(variants: list[dict[str, str]], switched: str, labels: list[str]) -> None:
+    found = render.switch(variants)
+    assert found["switched"] == switched
+    assert [one["label"] for one in found["variants"]] == labels
+
+
 def test_a_claim_that_is_not_blind_says_so_in_its_row_and_no_other_does() -> None:
     said = templates().get_template("parts.html.j2").module.not_blind  # type: ignore[attr-defined]
     assert "not blind" in said({"blind": False, "seen": "first results"})
@@ -119,8 +151,8 @@ def test_a_claim_that_is_not_blind_says_so_in_its_row_and_no_other_does() -> Non
 def test_what_levelled_says_of_a_verdict_stands_beside_it() -> None:
     parts: Any = templates().get_template("parts.html.j2").module
     known, unknown = ({"level": 0, "of": 5, "unknown": n, "steps": [40, 40]} for n in (0, 5))
-    assert parts.level(known) == "0/5 runs level"
-    assert parts.level(unknown) == "?/5 runs level"
+    assert parts.level(known) == "0/5 runs levelled off"
+    assert parts.level(unknown) == "?/5 runs levelled off"
     lengths = "The verdict is about trainings of that length"
     for found, said in (
         (known, "0 of 5 runs have levelled off"),
@@ -130,7 +162,7 @@ def test_what_levelled_says_of_a_verdict_stands_beside_it() -> None:
         assert f"After 40 steps: {said}" in ending
         assert lengths in ending
     assert lengths not in parts.ending({"levelled": {**known, "level": 5}})
-    assert "Runs level" in parts.about_levels([{"verdict": {"levelled": known}}])
+    assert "Runs levelled off" in parts.about_levels([{"verdict": {"levelled": known}}])
     assert not parts.about_levels([{"verdict": {"levelled": None}}, {"verdict": {}}]).strip()
 
 

@@ -64,21 +64,35 @@ def _tables(study: str, corpora: dict[str, Any]) -> list[dict[str, Any]]:
     return _by_text(index, corpora)
 
 
+SWITCHED = ("text", "scale", "steps")  # what may differ between the variants of a figure or table
+
+
 def _by_text(index: dict[str, Any], corpora: dict[str, Any]) -> list[dict[str, Any]]:
     """What is drawn of the plan's own texts and of recorded ones, as variants of one figure or table."""
     found: dict[str, dict[str, Any]] = {}
     for name, about in index.items():
         first = name.removesuffix(f"-{about['recorded']}") if about["recorded"] else name
-        label = ", ".join(answer.texts(about["corpora"], corpora)) or answer.NO_TEXT
-        variant = {**about, "name": name, "label": label}
+        text = ", ".join(answer.texts(about["corpora"], corpora)) or answer.NO_TEXT
+        trained = about.get("levelled")
+        steps = f"{answer.span(trained['steps'])} steps" if trained else ""
+        variant = {**about, "name": name, "text": text, "steps": steps}
         found.setdefault(first, {**about, "name": first, "variants": []})["variants"].append(variant)
-    for item in found.values():
-        for differing in ("scale", "recorded"):  # what differs between variants on one text
-            labels = Counter(variant["label"] for variant in item["variants"])
-            for variant in item["variants"]:
-                if labels[variant["label"]] > 1 and variant[differing]:
-                    variant["label"] += f", {variant[differing]}"
-    return list(found.values())
+    return [{**item, **switch(item["variants"])} for item in found.values()]
+
+
+def switch(variants: list[dict[str, Any]]) -> dict[str, Any]:
+    """`switched`: all that differs between variants; and the variants, each with a `label` that says it.
+
+    Variants of one text at one scale are told apart by the overlay that recorded them.
+    """
+    differing = [name for name in SWITCHED if len({variant[name] for variant in variants}) > 1]
+    labels = [", ".join(filter(None, (one[name] for name in differing or ["text"]))) for one in variants]
+    if len(set(labels)) < len(labels):
+        labels = [
+            ", ".join(filter(None, (label, one["recorded"]))) for label, one in zip(labels, variants, strict=True)
+        ]
+    labelled = [{**one, "label": label} for one, label in zip(variants, labels, strict=True)]
+    return {"switched": ", ".join(differing) or "text", "variants": labelled}
 
 
 def brief(rows: pd.DataFrame) -> pd.DataFrame | None:
@@ -187,6 +201,7 @@ def _study(
     return {
         "name": study,
         "number": number,
+        "called": f"{number} {study}" if studies.about(study)["authors"] else study,
         "says": "",
         "notes": "",
         "terms": {},

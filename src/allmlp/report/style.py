@@ -32,7 +32,7 @@ COLOURS = {
     "transformer-classifier": "#D55E00",
     "linear-transformer-classifier": "#E69F00",
     "hand-coded-addition": "#f77189",
-    "masked-mixer": "#0072B2",
+    "masked-mixer": "#2166ac",
     "mixer-autoencoder": "#009E73",
     "llama": "#D55E00",
     "openai-gpt": "#000000",
