@@ -89,11 +89,11 @@ def following(plan: Plan, found: Standing, edited: bool) -> tuple[str, str]:
         return _working(plan.scale), f"{left}; `allmlp plan` says what they cost"
     if found.new or not REPORT.is_file():
         return "allmlp report", "every run is measured"
-    left = {scale: len(counting.missing(_selected(), scale)) for scale in SCALES[SCALES.index(plan.scale) + 1 :]}
-    for scale in filter(left.get, BY_HOURS[SCALES.index(plan.scale) + 1 :]):
-        why = f"all of scale {plan.scale} is measured; of {scale} {left[scale]:,} are open"
+    lacking = {scale: len(counting.missing(_selected(), scale)) for scale in SCALES[SCALES.index(plan.scale) + 1 :]}
+    for scale in filter(lacking.get, BY_HOURS[SCALES.index(plan.scale) + 1 :]):
+        why = f"all of scale {plan.scale} is measured; of {scale} {lacking[scale]:,} are open"
         return _working(scale, chosen=True), why
-    larger = "".join(f"; of {scale} {count:,} are open" for scale, count in left.items() if count)
+    larger = "".join(f"; of {scale} {count:,} are open" for scale, count in lacking.items() if count)
     done = f"every run that needs no GPU is measured{larger}"
     return "allmlp try my_mixer.py", f"{done}. A mixer of your own goes beside them"
 

@@ -39,7 +39,7 @@ def rounded(cell: str) -> str:
 def shown(rows: pd.DataFrame) -> pd.DataFrame:
     """The table as the page prints it: headings, rounded numbers, and `mean [low, high]` in place of three columns."""
     cells = rows.map(rounded)
-    for name in cells.columns.intersection(COLUMNS):
+    for name in cells.columns.intersection(list(COLUMNS)):
         cells[name] = cells[name].map(display)
     names = [str(name) for name in cells.columns]
     lows = {number for number in range(1, len(names) - 1) if _opens(names, number)}

@@ -83,7 +83,7 @@ def _by_text(index: dict[str, Any], corpora: dict[str, Any]) -> list[dict[str, A
 def switch(variants: list[dict[str, Any]]) -> dict[str, Any]:
     """`switched`: all that differs between variants; and the variants, each with a `label` that says it.
 
-    Variants of one text at one scale are told apart by the overlay that recorded them.
+    Variants of one text at one scale differ by the overlay that recorded them.
     """
     differing = [name for name in SWITCHED if len({variant[name] for variant in variants}) > 1]
     labels = [", ".join(filter(None, (one[name] for name in differing or ["text"]))) for one in variants]

@@ -79,7 +79,7 @@ def losses(learning_curve: pd.DataFrame, paper: Paper) -> pd.DataFrame:
         found += [{"model": model, "source": "paper", "size": size, **losses} for size, losses in printed.items()]
         here = ours[ours["variant"].isin(variants) & ours["padding"].eq("right")]
         for (variant, _), rows in here.groupby(["variant", "size"], sort=False):
-            size = f"{display(variant)}, d{rows['d_model'].iloc[0]}, {rows['n_blocks'].iloc[0]} blocks"
+            size = f"{display(str(variant))}, d{rows['d_model'].iloc[0]}, {rows['n_blocks'].iloc[0]} blocks"
             means = {f"{name}_nats": ends(rows, f"{name}_nats").mean() for name in ("train", "validation")}
             steps, seeds = int(rows["step"].max()), rows["seed"].nunique()
             found.append({"model": model, "source": "here", "size": size, **means, "steps": steps, "seeds": seeds})
