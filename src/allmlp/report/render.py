@@ -1,6 +1,5 @@
 """The report: claims, figures and tables -> results/report.html, one self-contained page, from paper/'s templates."""
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
