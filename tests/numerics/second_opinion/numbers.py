@@ -18,8 +18,8 @@ class Number:
 
     above: over `high`, refuted below `low`; below: under `low`, refuted over `high`; equal, inside: between both;
     another: one further seed may lie between `low` and `high`, by an interval of half width `most` or less.
-    `supports`, `refutes`: may the number do so, by the claim's other conditions? `around_zero`: "below 0 or equal within
-    the margin" refutes, and an effect between 0 and the margin has a verdict of its own (`below`: with signs turned).
+    `supports`, `refutes`: may the number do so, by the claim's other conditions? `around_zero`: "below 0 or equal
+    within the margin" refutes; an effect between 0 and the margin has a verdict of its own (`below`: turned around).
     """
 
     kind: Literal["above", "below", "equal", "inside", "another"]
