@@ -121,7 +121,7 @@ def premise(finding: Finding, unmet: str, *, holds: bool, of: Verdict | None = N
     rests = {name: one.guarded(f"premise not met: {unmet}") for name, one in finding.rests.items()}
     untested: dict[str, Any] = dict.fromkeys([RESTS_ON[of]] if of else RESTS_ON.values())
     finding = replace(finding, rests=rests, **untested)
-    if of and finding.verdict in RESTS_ON and finding.verdict != of:
+    if of and finding.verdict in {"reproduced", "contradicted"} - {of}:
         return finding
     text = "; ".join(filter(None, [f"premise not met: {unmet}", finding.text]))
     return replace(finding, verdict="undecided", text=text, premise_not_met=unmet)
