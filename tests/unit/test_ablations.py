@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from allmlp.studies.copying import convergence
 from allmlp.studies.copying.measures import exact_forms, falls, iterations_to_99, learning_curve, operations, rises
+from allmlp.studies.over_steps import first_below
 from allmlp.studies.rules import NotPlannedError
 from tests import judging
 from tests.unit.known_copying import HEIGHT, STEPS, ablations, curves, fall, grid, sweep, trained
@@ -148,7 +149,7 @@ def test_an_ablation_that_is_not_planned_is_named():
 def test_falls_are_those_of_the_curve_and_censored_at_the_budget():
     row = falls.measure(trained(fall(150))).iloc[0]
     for name, share in falls.SHARES.items():
-        assert row[name] == convergence.fell_to(np.arange(STEPS), fall(150), share * HEIGHT)
+        assert row[name] == first_below(np.arange(STEPS), fall(150), share * HEIGHT)
     assert row["fell"]
     assert row["fell_to_half"]
     never = falls.measure(trained(fall(9999))).iloc[0]

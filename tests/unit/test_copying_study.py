@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from allmlp import outcomes
 from allmlp.studies.copying import convergence
 from allmlp.studies.copying.measures import iterations_to_99, learning_curve
+from allmlp.studies.over_steps import first_below
 from allmlp.studies.rules import NotPlannedError
 from tests import exhibits, judging
 from tests.unit.known_copying import STEPS, STRINGS, fall, strings, tables, trained
@@ -72,7 +73,7 @@ def test_a_fall_is_found_where_it_is_whatever_is_missing_around_it():
     loss = np.array([3.0, np.nan, 3.0, 3.0, 0.5, np.inf, 0.4])
     assert convergence.largest_fall(np.arange(7), loss, within=1) == convergence.Fall(2.5, 3)
     assert convergence.largest_fall(np.arange(7) * 10, loss, within=25) == convergence.Fall(2.5, 20)
-    with pytest.raises(ValueError, match="a loss per rising step"):
+    with pytest.raises(ValueError, match="a value per rising step"):
         convergence.largest_fall(np.array([0, 0]), np.ones(2))
 
 
@@ -94,14 +95,14 @@ def test_a_curve_that_does_not_fall_is_never_sharp():
     steps = np.arange(STEPS)
     assert convergence.sharpness(steps, np.full(STEPS, 3.0), 3.0, STEPS) == 1.0
     assert convergence.sharpness(steps, np.linspace(3, 1, STEPS), 3.0, STEPS) > 5
-    assert convergence.fell_to(steps[:4], np.zeros(4), 1.0) is None
+    assert first_below(steps[:4], np.zeros(4), 1.0) is None
 
 
 def test_the_gap_is_relative_to_the_plateau_and_ends_after_the_fall():
     steps, height = np.arange(STEPS), convergence.plateau(16)
     later = np.where(steps > 330, 5.0, 0.0)  # beyond twice the later fall, so not seen
     assert convergence.gap(steps, fall(150), fall(150) + later, height) == 0
-    until = 2 * convergence.fell_to(steps, fall(150), 0.1 * height)
+    until = 2 * first_below(steps, fall(150), 0.1 * height)
     expected = np.abs(fall(100) - fall(150))[: until + 1].mean() / height
     assert convergence.gap(steps, fall(100), fall(150), height) == pytest.approx(expected)
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from allmlp.studies.over_steps import first_below, mean_over, rising
+
 WITHIN = 25  # iterations in which a phase change happens
 LETTERS = 26
-SMOOTHED = 5  # logged losses in a median
 LEARNED_NATS = 0.01  # strings are copied without an error; the loss is on its way to 1e-4
 
 
@@ -37,9 +38,9 @@ def largest_fall(steps: NDArray, loss: NDArray, within: int = WITHIN) -> Fall:
     """The largest loss[t] - min(loss[t .. t + within]), in nats, and the step t where it begins (002-2).
 
     Steps may be further apart than one iteration. Losses that are not finite are left out. 0 if the loss never falls,
-    as in an empty curve (a run that diverged at once). Raises ValueError as `_checked`.
+    as in an empty curve (a run that diverged at once). Raises ValueError as `rising`.
     """
-    steps, loss = _checked(steps, loss)
+    steps, loss = rising(steps, loss)
     finite = np.isfinite(loss)
     best = Fall(0.0, int(steps[0]) if len(steps) else 0)
     for row in np.flatnonzero(finite):
@@ -54,9 +55,9 @@ def largest_fall(steps: NDArray, loss: NDArray, within: int = WITHIN) -> Fall:
 def largest_rise(steps: NDArray, loss: NDArray, level: float = LEARNED_NATS) -> Rise | None:
     """The largest loss[t] - min(loss[.. t]) from the first loss of at most `level` nats on (002-1).
 
-    None for a loss that never gets there. Losses that are not finite are left out. Raises ValueError as `_checked`.
+    None for a loss that never gets there. Losses that are not finite are left out. Raises ValueError as `rising`.
     """
-    steps, loss = _checked(steps, loss)
+    steps, loss = rising(steps, loss)
     steps, loss = steps[np.isfinite(loss)], loss[np.isfinite(loss)]
     learned = np.flatnonzero(loss <= level)
     if not len(learned):
@@ -72,43 +73,24 @@ def plateau(string_length: int) -> float:
     return string_length * math.log(LETTERS) / (string_length + 1)
 
 
-def fell_to(steps: NDArray, loss: NDArray, level: float) -> int | None:
-    """The first step where the median of the last five losses is below `level` (nats); None if none is."""
-    steps, loss = _checked(steps, loss)
-    if len(loss) < SMOOTHED:
-        return None
-    medians = np.median(np.lib.stride_tricks.sliding_window_view(loss, SMOOTHED), axis=1)
-    at = np.flatnonzero(medians < level)
-    return int(steps[SMOOTHED - 1 + at[0]]) if len(at) else None
-
-
 def sharpness(steps: NDArray, loss: NDArray, height: float, budget: int) -> float:
     """Steps from 0.9 to 0.1 of the plateau's `height` (nats), over steps to 0.9: below 1, a sudden fall.
 
     A straight descent from the plateau has 8, an exponential one 21. A curve that does not fall to 0.1 counts with the
     whole `budget` as the time it took, one that does not fall to 0.9 with the budget as its plateau too.
     """
-    begins, ends = fell_to(steps, loss, 0.9 * height), fell_to(steps, loss, 0.1 * height)
+    begins, ends = first_below(steps, loss, 0.9 * height), first_below(steps, loss, 0.1 * height)
     took = budget if begins is None or ends is None else ends - begins
     return took / (budget if begins is None else begins)
 
 
 def gap(steps: NDArray, loss_a: NDArray, loss_b: NDArray, height: float) -> float:
-    """Mean |loss_a - loss_b| over the plateau's `height`, up to twice the later fall to 0.1 of it (002-4).
+    """Mean |loss_a - loss_b| of the steps over the plateau's `height`, up to twice the later fall to 0.1 of it (002-4).
 
     Up to the last step if a curve does not fall, or if twice its time is beyond the last step. Raises ValueError as
-    `_checked`.
+    `rising`.
     """
-    steps, loss_a = _checked(steps, loss_a)
-    falls = [fell_to(steps, loss, 0.1 * height) for loss in (loss_a, _checked(steps, loss_b)[1])]
+    steps, loss_a = rising(steps, loss_a)
+    falls = [first_below(steps, loss, 0.1 * height) for loss in (loss_a, rising(steps, loss_b)[1])]
     until = steps[-1] if None in falls else 2 * max(fall for fall in falls if fall is not None)
-    compared = steps <= until
-    return float(np.abs(loss_a - loss_b)[compared].mean() / height)
-
-
-def _checked(steps: NDArray, loss: NDArray) -> tuple[NDArray, NDArray[np.float64]]:
-    """The two as arrays. Raises ValueError for unequal lengths or steps that do not rise."""
-    steps, loss = np.asarray(steps), np.asarray(loss, dtype=np.float64)
-    if len(steps) != len(loss) or (np.diff(steps) <= 0).any():
-        raise ValueError(f"a curve is a loss per rising step; got {len(steps)} steps, {len(loss)} losses")
-    return steps, loss
+    return mean_over(steps, np.abs(loss_a - loss_b), int(steps[0]), int(min(until, steps[-1]))) / height

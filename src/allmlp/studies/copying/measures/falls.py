@@ -5,7 +5,8 @@ import pandas as pd
 from allmlp.columns import exact, numeric
 from allmlp.outcomes import ARRIVED, first_reached
 from allmlp.protocols import Trained
-from allmlp.studies.copying.convergence import fell_to, plateau
+from allmlp.studies.copying.convergence import plateau
+from allmlp.studies.over_steps import first_below
 
 RECIPE = 1
 SHARES = {"to_90_steps": 0.9, "to_half_steps": 0.5, "to_10_steps": 0.1}
@@ -30,7 +31,7 @@ def measure(trained: Trained) -> pd.DataFrame:
     log, budget = trained.log, trained.run.steps
     height = plateau(trained.run.task_parameters["string_length"])
     steps, loss = log["step"].to_numpy(), log["loss"].to_numpy()
-    falls = {name: fell_to(steps, loss, share * height) for name, share in SHARES.items()}
+    falls = {name: first_below(steps, loss, share * height) for name, share in SHARES.items()}
     arrived = first_reached(steps, log["token_accuracy"].to_numpy())
     row = {
         **{name: budget if step is None else step for name, step in falls.items()},

@@ -10,9 +10,11 @@ from allmlp.report.statistics import Finding, judged, share_above, share_below, 
 from allmlp.studies.copying import convergence
 from allmlp.studies.copying.parts import with_operations
 from allmlp.studies.copying.verdicts.common import faster
+from allmlp.studies.over_steps import mean_at_end
 from allmlp.studies.rules import below, of_part, premise, require_models
 
 QUADRATIC = ("causal-rn", "transformer")
+END = 0.05  # share of the steps
 LINEAR = ("linear-causal-rn", "linear-transformer")
 
 
@@ -66,13 +68,13 @@ def _curve_numbers(rows: pd.DataFrame) -> pd.DataFrame:
         height, steps = convergence.plateau(int(length)), np.sort(of_length["step"].unique())
         losses = of_length.pivot(index="step", columns=["seed", "model"], values="loss_nats")
         losses = losses.reindex(columns=pairs).fillna(height)
-        budget, last = int(steps[-1]) + 1, max(1, len(steps) // 20)
+        budget = int(steps[-1]) + 1
         for seed in rows["seed"].unique():
             a, b = (losses[seed, model].to_numpy() for model in QUADRATIC)
             numbers.append(
                 {
                     "seed": seed,
-                    "end": max(curve[-last:].mean() for curve in (a, b)),
+                    "end": max(mean_at_end(steps, curve, END) for curve in (a, b)),
                     "sharpness": max(convergence.sharpness(steps, curve, height, budget) for curve in (a, b)),
                     "gap": convergence.gap(steps, a, b, height),
                 }

@@ -9,6 +9,7 @@ from allmlp import models, tasks
 from allmlp.columns import exact, numeric
 from allmlp.corpora.stories.floor import entropy_per_token
 from allmlp.protocols import Trained
+from allmlp.studies.over_steps import mean_at_end
 from allmlp.tokens import TokenFile
 from allmlp.training import flops
 
@@ -30,7 +31,7 @@ COLUMNS = {
 
 def measure(trained: Trained) -> pd.DataFrame:
     """One row."""
-    run, done = trained.run, trained.ending["steps_done"]
+    run, log, done = trained.run, trained.log, trained.ending["steps_done"]
     corpus, model = Path("results/tokens") / str(run.tokens), models.build(run.architecture, **run.hyperparameters)
     counts, (sequences, per_step) = flops.parameters(model), tasks.size(run.task, run.task_parameters)
     held_out, floor = trained.ending["validation_loss"], entropy_per_token(corpus)
@@ -41,7 +42,7 @@ def measure(trained: Trained) -> pd.DataFrame:
         "tokens": per_step * done,
         "epochs_1": per_step * done / TokenFile(corpus).meta["splits"]["train"]["tokens"],
         "operations": flops.counted_flops(model, sequences) * done,
-        "training_nats": trained.log["loss"].iloc[-max(1, round(LAST * len(trained.log))) :].mean(),
+        "training_nats": mean_at_end(log["step"].to_numpy(), log["loss"].to_numpy(), LAST),
         "validation_nats": nats,
         "perplexity_1": math.exp(nats),
         "floor_perplexity_1": math.nan if floor is None else math.exp(floor),

@@ -10,6 +10,7 @@ import torch
 from allmlp.columns import exact, numeric
 from allmlp.protocols import Trained
 from allmlp.studies.mixers.measures.retrieval_curve import held_out
+from allmlp.studies.over_steps import mean_at_end
 from allmlp.tasks.embeddings import as_read, device_here
 from allmlp.tasks.retrieval import Retrieval
 from allmlp.tokens.pairs import shared_words
@@ -53,7 +54,7 @@ def measure(trained: Trained) -> pd.DataFrame:
         "lowest_step": int(lowest["step"]),
         "lowest_nats": float(lowest["held_out_nats"]),
         "last_nats": float(losses["held_out_nats"].iloc[-1]),
-        "train_nats": float(log["loss"].tail(max(1, len(log) // 10)).mean()),
+        "train_nats": mean_at_end(log["step"].to_numpy(), log["loss"].to_numpy(), 0.1),
         "top_1": top_1(trained, task),
         "diverged": trained.diverged,
         "learning_rate": trained.learning_rate,
