@@ -6,7 +6,7 @@ Errors name file, line and the nearest key.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -95,6 +95,22 @@ class PartNeeds(Strict):
     seeds: Seeds | None = None
 
 
+class Tried(Strict):
+    """The number of a rule on something that is known, and what that is."""
+
+    value: float
+    of: Text
+
+
+OfParts = Annotated[
+    dict[str, Tried],
+    _form(
+        "a value and `of` per part, such as {a: {value: 0.9, of: held-out text}}, or `all` for a claim without parts",
+        lambda value: isinstance(value, dict) and all(re.fullmatch("[a-z]|all", str(name)) for name in value),
+    ),
+]
+
+
 class Needs(Strict):
     """The smallest scale and the number of seeds that decide a claim. `parts`: letter -> what differs."""
 
@@ -109,6 +125,8 @@ class Claim(Strict):
     `compares`: the models whose runs a verdict compares, so that none rests on a learning rate at an edge of its
     search. A model is given by words that are all among the labels of its runs. Empty: no verdict depends on a rate.
     `premise`: what must hold here before the rule says anything, with its numbers in `margin` or `paper`.
+    A rule that `describes` text or structure has been applied to an example of that and to something that is not:
+    `truth` and `noise`, one number per part that needs no trained model (tests/unit/test_truth_and_noise.py).
     """
 
     id: Text
@@ -130,6 +148,9 @@ class Claim(Strict):
     premise: Text | None = None
     blind: bool = False
     seen: Text | None = None
+    describes: Literal["text", "structure"] | None = None
+    truth: OfParts = Field(default={})
+    noise: OfParts = Field(default={})
 
     @field_validator("measures", "test", "errata")
     @classmethod
@@ -147,6 +168,12 @@ class Claim(Strict):
     @classmethod
     def _numbered(cls, value: str, info: ValidationInfo) -> str:
         return _refuse_other_id(value, f"{_known(info).number}-", "(own-)?")
+
+    @model_validator(mode="after")
+    def _tried(self) -> Self:
+        if set(self.truth) != set(self.noise) or bool(self.describes) != bool(self.truth):
+            raise PydanticCustomError("form", "needs truth and noise of the same parts, where it describes something")
+        return self
 
 
 class SameClaim(Strict):

@@ -26,6 +26,19 @@ def learnt(early: dict[str, float], part: str = "comparison", corpus: str = "sto
     return found.assign(end_nats=found["early_nats"] - 2, end_nats_per_character=(found["early_nats"] - 2) / 2)
 
 
+def begun(early: dict[str, float], part: str = "comparison") -> pd.DataFrame:
+    """`loss_curve` of six seeds, whose mean over the beginning is that of `learnt`: it ends at step 100, with words."""
+    steps, parts = np.array([*range(0, 101, 4), *range(101, 110), 500]), []
+    for name, loss in early.items():
+        for seed in SEEDS:
+            mean = loss + 0.3 * seed + 0.004 * np.sin(7 * seed + len(name))
+            losses = np.where(steps <= 100, mean, 3.0)
+            rows = pd.DataFrame({"step": steps, "loss_nats": losses, "validation_nats": losses})
+            rows = rows.assign(run=f"{name}-{seed}", seed=seed, part=part, variant=name, corpus="stories-chunks")
+            parts.append(rows.assign(validation_nats_per_character=losses / 2))
+    return pd.concat(parts, ignore_index=True)
+
+
 def written(copied: int, corpus: str) -> pd.DataFrame:
     """`samples` of six seeds, of which so many words in a row are copied."""
     rows = [

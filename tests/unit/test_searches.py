@@ -132,5 +132,5 @@ def test_a_search_by_iterations_prefers_the_rate_that_arrives_first(
     monkeypatch.setattr(falls, "first_reached", lambda steps, _: None if len(steps) > 1 else 1)
     assert chosen(run, map(Trained, tried)).learning_rate == 2e-3
     monkeypatch.setattr(falls, "first_reached", lambda *_: None)
-    monkeypatch.setattr(falls, "fell_to", lambda steps, *_: None if len(steps) > 1 else 4)
+    monkeypatch.setattr(falls, "first_below", lambda steps, *_: None if len(steps) > 1 else 4)
     assert chosen(run, map(Trained, tried)).learning_rate == 2e-3, "no run arrives: the plateau is left first there"

@@ -65,6 +65,18 @@ def test_fine_tuning_goes_on_from_the_pre_trained_model_of_its_seed(parameters) 
     assert all(run.parent is None for run in alone)
 
 
+def test_training_alone_can_have_the_steps_of_both_and_no_other_run_changes(parameters) -> None:
+    settings, context = parameters.settings["triangular", "smoke"], Context(parameters, PROJECT, "cpu")
+    before = {run.id for run in triangular_runs(settings, context)}
+    second = settings.fine_tuning.model_copy(update={"as_long": True})
+    after = {run.id: run for run in triangular_runs(settings.model_copy(update={"fine_tuning": second}), context)}
+    added = [run for name, run in after.items() if name not in before]
+    assert before < set(after)
+    assert [run.seed for run in added] == list(second.seeds)
+    assert {run.steps for run in added} == {settings.pretraining.steps + second.steps}
+    assert {(run.corpus, run.parent) for run in added} == {(second.corpus, None)}
+
+
 def test_fine_tuning_without_the_run_that_it_goes_on_from_says_how_to_make_it(
     parameters, tmp_path, monkeypatch
 ) -> None:

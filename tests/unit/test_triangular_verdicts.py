@@ -6,11 +6,12 @@ import pytest
 
 from allmlp.report import exhibits
 from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.triangular import beginning
 from allmlp.studies.triangular.measures import causality, parameter_counts
 from allmlp.studies.triangular.parts import RATES, SHAKESPEARE
 from allmlp.studies.triangular.runs import PUBLISHED
 from tests import judging
-from tests.unit.known_triangular import EARLY, learnt, searched, written
+from tests.unit.known_triangular import EARLY, begun, learnt, searched, written
 
 SEARCHED = searched("two-averaging")
 
@@ -24,7 +25,7 @@ def judged(claim: str, **tables: pd.DataFrame):
     [
         ("004-2", {}, "reproduced"),
         ("004-2", {"one-plain": 5.0}, "contradicted"),
-        ("004-2", {"one-plain": 5.05}, "undecided"),
+        ("004-2", {"one-plain": 5.052}, "undecided"),
         ("004-4", {}, "partly"),  # the averaging mask leaves nothing for a second triangle to gain
         ("004-4", {"two-averaging": 4.8}, "reproduced"),
         ("004-5", {}, "contradicted"),
@@ -36,7 +37,8 @@ def judged(claim: str, **tables: pd.DataFrame):
     ],
 )
 def test_rules_on_variants(claim, change, verdict) -> None:
-    assert judged(claim, learning=learnt({**EARLY, **change})).verdict == verdict
+    changed = {**EARLY, **change}
+    assert judged(claim, learning=learnt(changed), loss_curve=begun(changed)).verdict == verdict
 
 
 @pytest.mark.parametrize("claim", ["004-2", "004-4", "004-5", "004-own-1", "004-own-2"])
@@ -44,7 +46,8 @@ def test_rules_on_variants(claim, change, verdict) -> None:
 def test_a_rule_on_rates_that_were_searched_for_is_not_applied_to_one_rate_for_all(claim, without) -> None:
     _, row = judging.claim_of(claim)
     if "same budget" not in " ".join(row["statistic"].split()):
-        assert judged(claim, learning=learnt(EARLY), cost=without).verdict != "undecided"
+        found = judged(claim, learning=learnt(EARLY), loss_curve=begun(EARLY), cost=without)
+        assert found.verdict != "undecided"
         return
     with pytest.raises(NotPlannedError, match="needs a search of learning rates, which is not planned"):
         judged(claim, learning=learnt(EARLY), cost=without)
@@ -52,7 +55,7 @@ def test_a_rule_on_rates_that_were_searched_for_is_not_applied_to_one_rate_for_a
 
 def test_a_finding_names_the_variants_whose_best_rate_is_at_an_edge_of_the_search() -> None:
     def text(cost: pd.DataFrame) -> str:
-        return judged("004-2", learning=learnt(EARLY), cost=cost).text
+        return judged("004-2", learning=learnt(EARLY), loss_curve=begun(EARLY), cost=cost).text
 
     said = text(searched("one-plain", "gelu"))
     assert "best rate at an edge of the search: one-plain (highest, fresh on stories-chunks), one-plain" in said
@@ -84,21 +87,54 @@ def test_a_discount_is_equal_in_loss_and_a_tie_in_time_is_no_gain() -> None:
 
 def test_a_variant_that_is_not_planned_or_diverged_is_reported() -> None:
     with pytest.raises(NotPlannedError, match="needs the variants one-plain, which are not planned"):
-        judged("004-2", learning=learnt({"one-averaging": 5.0}))
-    rows = learnt(EARLY)
-    rows.loc[(rows["variant"] == "one-plain") & (rows["seed"] == 3), ["early_nats", "end_nats"]] = np.nan
-    assert judged("004-2", learning=rows).verdict == "undecided"
+        judged("004-2", learning=learnt({"one-averaging": 5.0}), loss_curve=begun({"one-averaging": 5.0}))
+    rows = begun(EARLY)
+    of_one = (rows["variant"] == "one-plain") & (rows["seed"] == 3)
+    stopped = rows[~of_one | (rows["step"] < 50)]
+    assert judged("004-2", learning=learnt(EARLY), loss_curve=stopped).verdict == "undecided"
+    later = rows[~of_one | (rows["step"] < 200)]  # after the beginning
+    assert judged("004-2", learning=learnt(EARLY), loss_curve=later).verdict == "reproduced"
+
+
+def falling(steps: np.ndarray, speed: float, kept: slice = slice(None)) -> beginning.Curve:
+    """A loss from 7 nats towards 3 that is faster or slower, of which some rows are kept."""
+    return beginning.Curve(steps[kept], (3 + 4 * np.exp(-speed * steps / 50))[kept], 0.5)
+
+
+def test_the_beginning_is_the_same_whatever_the_budget_and_the_rows_that_are_kept() -> None:
+    lead = {}
+    for name, steps, kept in (
+        ("short", np.arange(350), slice(None)),
+        ("long", np.arange(4000), slice(None)),
+        ("thinned", np.arange(4000), slice(None, None, 3)),
+    ):
+        slow, fast = beginning.early([falling(steps, 1.0, kept), falling(steps, 1.2, kept)])
+        lead[name] = slow - fast
+    assert lead["short"] == lead["long"] > 0.1
+    assert lead["thinned"] == pytest.approx(lead["long"], rel=0.02)
+    assert beginning.last_step([falling(np.arange(20), 1.0)]) == 19, "all steps, where none gets to words"
 
 
 @pytest.mark.parametrize("corpus", SHAKESPEARE)
 def test_fine_tuning_is_judged_on_shakespeare_in_two_parts(corpus) -> None:
-    alone, tuned = learnt({PUBLISHED: 5.5}, "alone", corpus), learnt({PUBLISHED: 5.0}, "fine-tuning", corpus)
-    rows = pd.concat([alone, tuned], ignore_index=True)
-    assert judged("004-7", learning=rows, samples=written(5, corpus)).verdict == "reproduced"
-    found = judged("004-7", learning=rows, samples=written(40, corpus))
-    assert [part.verdict for part in found.parts] == ["reproduced", "contradicted"]
+    tuned = learnt({PUBLISHED: 5.0}, "fine-tuning", corpus)
+
+    def found(lowest: float, learning: pd.DataFrame = tuned, copied: int = 5, part: str = "alone-as-long") -> list[str]:
+        """`lowest`: what training alone reaches on the way, in nats per token; it ends a nat higher."""
+        alone = learnt({PUBLISHED: lowest}, part, corpus).rename(
+            columns={"end_nats_per_character": "validation_nats_per_character"}
+        )
+        after = alone.assign(validation_nats_per_character=alone["validation_nats_per_character"] + 1)
+        curve = pd.concat([alone.assign(step=500), after.assign(step=11000)])
+        return judging.parts(judged("004-7", learning=learning, loss_curve=curve, samples=written(copied, corpus)))
+
+    assert found(5.5) == ["reproduced", "reproduced"]
+    assert found(5.5, copied=40) == ["reproduced", "contradicted"]
+    assert found(5.0)[0] == "contradicted", "as good as fine-tuning before it learned its text by heart"
     with pytest.raises(NotPlannedError, match="needs runs on shakespeare or gutenberg-shakespeare"):
-        judged("004-7", learning=rows.assign(corpus="stories-dealt"), samples=written(5, corpus))
+        found(5.5, learning=tuned.assign(corpus="stories-dealt"))
+    with pytest.raises(NotPlannedError, match="needs runs of alone-as-long, which are not planned"):
+        found(5.5, part="alone")
 
 
 def test_counts_and_causality_are_judged_exactly() -> None:

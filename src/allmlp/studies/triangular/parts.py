@@ -8,6 +8,7 @@ import pandas as pd
 from allmlp.studies.rules import NotPlannedError, of_part
 
 COMPARISON, PRETRAINING, ALONE, FINE_TUNING, SEARCH = "comparison", "pretraining", "alone", "fine-tuning", "search"
+ALONE_AS_LONG = "alone-as-long"  # as many steps on the second text as pre-training and fine-tuning have together
 SHAKESPEARE = ("shakespeare", "gutenberg-shakespeare")  # corpora that 004-7 can be judged on
 RATES = (  # for captions: true of every scale
     "Learning rates: where the scale searches, each one's own, chosen on a seed that nothing else uses with one budget "

@@ -39,6 +39,9 @@ class FineTuning(Strict):
     corpus: str
     seeds: Seeds
     steps: Count
+    as_long: bool = Field(
+        default=False, description="train from scratch for the steps of pre-training and fine-tuning together, too"
+    )
 
 
 class Settings(StudySettings):
@@ -125,6 +128,8 @@ def _further(settings: Settings, context: Context, search: tuple[str, ...]) -> I
         of_alone, of_tuning = (tuple(run.id for run in found) for found in (own, further))
         alone: dict[str, Any] = {"corpus": second.corpus, "search": of_alone}
         yield _run(settings, context, "alone", PUBLISHED, seed, second.steps, **alone)
+        if second.as_long:
+            yield _run(settings, context, "alone-as-long", PUBLISHED, seed, steps + second.steps, **alone)
         tuning = {**continued, "parent": parents[seed].id, "search": of_tuning}
         yield _run(settings, context, "fine-tuning", PUBLISHED, seed, second.steps, **tuning)
 

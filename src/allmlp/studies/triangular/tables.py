@@ -5,6 +5,7 @@ import pandas as pd
 from allmlp.report.exhibits import Paper, table
 from allmlp.studies.overlap import one_line
 from allmlp.studies.seeds import summary
+from allmlp.studies.triangular.beginning import early_nats
 from allmlp.studies.triangular.parts import OF_VARIANTS, SEARCH, searched
 from allmlp.studies.triangular.printed import OF_THE_PAPER
 
@@ -87,13 +88,15 @@ def marked(text: str, start: int, stop: int) -> str:
     where="Sections 2 and 3, which print no loss",
     **OF_VARIANTS,
 )
-def variants(learning: pd.DataFrame) -> pd.DataFrame:
-    """Mean over seeds with 95 % t intervals (empty for one seed): held-out loss in nats per token early (over the
-    tested steps of the first quarter) and at the end; the learning rate; seconds per step on the machine that trained
-    it; runs that diverged. {rates}
+def variants(learning: pd.DataFrame, loss_curve: pd.DataFrame) -> pd.DataFrame:
+    """Mean over seeds with 95 % t intervals (empty for one seed), in nats per token: training loss over the beginning,
+    the steps until the first variant of the seed is down to 1.95 nats per character, and held-out loss at the end; the
+    learning rate; seconds per step on the machine that trained it; runs that diverged. {rates}
     """
+    names = list(learning["variant"].unique())
+    early = early_nats(loss_curve, *names).stack().rename("early_nats")
     return summary(
-        learning,
+        learning.drop(columns="early_nats").join(early, on=["seed", "variant"]),
         ["variant"],
         corpus=("corpus", "first"),
         seeds=("run", "nunique"),

@@ -11,8 +11,9 @@ from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better, equal
 from allmlp.studies.rules import NotPlannedError, below, exact, of_machines, of_part, undecided
+from allmlp.studies.triangular.beginning import early_nats
 from allmlp.studies.triangular.parts import (
-    ALONE,
+    ALONE_AS_LONG,
     COMPARISON,
     FINE_TUNING,
     PRETRAINING,
@@ -20,6 +21,7 @@ from allmlp.studies.triangular.parts import (
     SHAKESPEARE,
     by_variant,
     searched,
+    variants,
 )
 from allmlp.studies.triangular.printed import OF_THE_PAPER, READING
 
@@ -51,12 +53,12 @@ def causal_without_bias(evidence: Evidence) -> Finding:
     return whole(findings)
 
 
-EARLY, END = "early_nats", "end_nats"
+END = "end_nats"
 
 
 def averaging_mask(evidence: Evidence) -> Finding:
     """004-2: does the averaging mask learn faster in the beginning than the plain triangle?"""
-    finding = _lower(evidence, EARLY, "one-averaging", "one-plain", evidence.margin["loss_nats"])
+    finding = _faster(evidence, "one-averaging", "one-plain", evidence.margin["loss_nats"])
     end = _differences(evidence, END, "one-averaging", "one-plain")
     finding = replace(finding, text=f"{finding.text}; at the end {np.mean(end):.3g} nats")
     return _with_edges(evidence, finding, "one-averaging", "one-plain")
@@ -84,8 +86,8 @@ def second_triangle(evidence: Evidence) -> Finding:
     """004-4: does a second triangle make the loss drop faster, with the averaging mask and with a plain one?"""
     margin = evidence.margin["loss_nats"]
     findings = {
-        "(a) averaging mask": _lower(evidence, EARLY, "two-averaging", "one-averaging", margin),
-        "(b) plain mask": _lower(evidence, EARLY, "two-plain", "one-plain", margin),
+        "(a) averaging mask": _faster(evidence, "two-averaging", "one-averaging", margin),
+        "(b) plain mask": _faster(evidence, "two-plain", "one-plain", margin),
     }
     return _with_edges(evidence, whole(findings), "one-averaging", "one-plain", "two-averaging", "two-plain")
 
@@ -109,7 +111,7 @@ def reshape_costs(evidence: Evidence) -> Finding:
 def head_start(evidence: Evidence) -> Finding:
     """004-own-2: does one averaging triangle begin at least as fast as two plain ones, each at a rate of its own?"""
     _require_search(evidence)
-    finding = _lower(evidence, EARLY, "one-averaging", "two-plain", -evidence.margin["loss_nats"])
+    finding = _faster(evidence, "one-averaging", "two-plain", -evidence.margin["loss_nats"])
     return _with_edges(evidence, finding, "one-averaging", "two-plain")
 
 
@@ -140,6 +142,12 @@ def _differences(evidence: Evidence, column: str, first: str, second: str) -> np
     """`second` minus `first`, one number per seed."""
     losses = by_variant(evidence.table("learning"), column, first, second)
     return (losses[second] - losses[first]).to_numpy()
+
+
+def _faster(evidence: Evidence, first: str, second: str, margin: float) -> Finding:
+    """Is the mean loss of `first` over the beginning below that of `second` by more than `margin`?"""
+    losses = early_nats(variants(evidence.table("loss_curve"), first, second), first, second)
+    return better((losses[second] - losses[first]).to_numpy(), margin, unit="nats")
 
 
 def _lower(evidence: Evidence, column: str, first: str, second: str, margin: float) -> Finding:
@@ -201,16 +209,18 @@ def _order(steps: list[float]) -> str:
 
 
 def fine_tuning(evidence: Evidence) -> Finding:
-    """004-7: does fine-tuning end lower on held-out Shakespeare than training on it alone, without copying?"""
-    rows, margin = of_part(evidence.table("learning"), ALONE, FINE_TUNING), evidence.margin
-    if not set(rows["corpus"]) <= set(SHAKESPEARE):
+    """004-7: does fine-tuning end lower on held-out Shakespeare than as many steps on it alone, without copying?"""
+    parts, margin = (ALONE_AS_LONG, FINE_TUNING), evidence.margin
+    rows, curves = (evidence.table(name) for name in ("learning", "loss_curve"))
+    if not set(of_part(rows, FINE_TUNING)["corpus"]) <= set(SHAKESPEARE):
         raise NotPlannedError(f"needs runs on {' or '.join(SHAKESPEARE)}, which are not planned")
-    losses = rows.pivot(index="seed", columns="part", values="end_nats_per_character")
-    lower = better((losses[ALONE] - losses[FINE_TUNING]).to_numpy(), margin["loss_nats"], unit="nats per character")
+    alone = of_part(curves, ALONE_AS_LONG).groupby("seed")["validation_nats_per_character"].min()
+    tuned = of_part(rows, FINE_TUNING).set_index("seed")["end_nats_per_character"]
+    lower = better((alone - tuned).to_numpy(), margin["loss_nats"], unit="nats per character")
     samples = of_part(evidence.table("samples"), FINE_TUNING)
     printed = samples["sample"] == OF_THE_PAPER
     ours = samples[~printed].groupby("seed")["copied_words"].mean()
     copied = below(ours.to_numpy(dtype=float), margin["copied_words"], unit="words")
     text = f"{copied.text}; the paper's sample has {samples.loc[printed, 'copied_words'].max():g} words in a row"
     finding = whole({"(a) held-out loss": lower, "(b) longest copied run": replace(copied, text=text)})
-    return _with_edges(evidence, finding, "two-averaging", parts=(ALONE, FINE_TUNING))
+    return _with_edges(evidence, finding, "two-averaging", parts=parts)

@@ -11,11 +11,11 @@ from allmlp.report.exhibits import Paper, figure
 from allmlp.report.names import display
 from allmlp.report.statistics import t_interval
 from allmlp.studies.seeds import curve
+from allmlp.studies.triangular.beginning import WORDS, curve_of, early_nats, last_step
 from allmlp.studies.triangular.parts import ALONE, FINE_TUNING, OF_VARIANTS, RATES
 from allmlp.studies.triangular.printed import MULTIPLE, PRINTED
 from allmlp.studies.triangular.runs import PUBLISHED
 
-EARLY = 0.25  # share of the steps
 PANELS = {
     "mask and triangles": ["one-plain", "one-averaging", "two-plain", "two-averaging", "one-discounted"],
     "activation": ["two-averaging", "gelu", "relu", "leaky-relu"],
@@ -32,28 +32,62 @@ FINE: dict[str, Any] = {"markersize": 2.5, "linewidth": 1.0, "capsize": 1.5}
 )
 def loss_curves(loss_curve: pd.DataFrame) -> Figure:
     """Loss on held-out documents in nats per token against training steps, mean over seeds and 95 % t interval; with
-    one seed all variants see the same batches. {rates} "Early" in the rules is left of the grey line. Variants that a
-    scale leaves out are not drawn. The paper names the variants and prints no loss.
+    one seed all variants see the same batches. {rates} The "beginning" of the rules is above the grey line, 1.95 nats
+    per character. Variants that a scale leaves out are not drawn. The paper names the variants and prints no loss.
     """
     rows = loss_curve.dropna(subset="validation_nats")
     there = set(rows["variant"])
     panels = {title: [name for name in names if name in there] for title, names in PANELS.items()}
     panels = {title: names for title, names in panels.items() if len(names) > 1} or {"": sorted(there)}
     order = list(dict.fromkeys(name for names in panels.values() for name in names))
+    words = WORDS * float((rows["validation_nats"] / rows["validation_nats_per_character"]).median())
     figure, axes = style.canvas(columns=len(panels), height=3.4)
     for axis, (title, names) in zip(axes[0], panels.items(), strict=True):
         for name in names:
             line = curve(rows[rows["variant"] == name], "validation_nats")
             mark = STYLES[order.index(name) % len(STYLES)]
             plots.bars(axis, line, fmt=mark, color=style.colour(name), label=display(name), **FINE)
-        style.mark_paper(axis, EARLY * float(rows["step"].max()), along="x", label="_early")
+        style.mark_paper(axis, words, along="y", label="_words")
         axis.set(title=title, xlabel="training step")
     axes[0, 0].set_ylabel("held-out loss (nats per token)")
     plots.legend_below(figure, axes[0], ncols=4)
     return figure
 
 
-COLUMNS = {"early_nats": "early (mean over the first quarter)", "end_nats": "at the end"}
+PAIRS = {  # the compared variants of 004-2, 004-4 (a) and (b), 004-own-2: the second one minus the first
+    "one plain minus one averaging": ("one-averaging", "one-plain"),
+    "one averaging minus two averaging": ("two-averaging", "one-averaging"),
+    "one plain minus two plain": ("two-plain", "one-plain"),
+    "two plain minus one averaging": ("one-averaging", "two-plain"),
+}
+
+
+@figure("Who is ahead, step by step", where="Sections 2 and 3", **OF_VARIANTS)
+def beginnings(loss_curve: pd.DataFrame) -> Figure:
+    """Differences in training loss on the same batches (nats per token) against training steps (logarithmic): mean over
+    seeds and 95 % t interval. Above zero the variant named last is ahead. Dotted: the last step of the beginning, where
+    the first of the two is down to 1.95 nats per character, mean over seeds. {rates}
+    """
+    losses = loss_curve.dropna(subset="loss_nats").pivot(index=["seed", "step"], columns="variant", values="loss_nats")
+    pairs = {name: pair for name, pair in PAIRS.items() if set(pair) <= set(losses)}
+    figure, axes = style.canvas(columns=2, rows=max(1, (len(pairs) + 1) // 2), height=2.1)
+    for axis, (name, (first, second)) in zip(axes.flat, pairs.items(), strict=False):
+        rows = (losses[second] - losses[first]).rename("nats").dropna().reset_index()
+        rows = rows[rows["step"].gt(0)].assign(run=rows["seed"])
+        plots.band(axis, curve(rows, "nats"), color=style.NEUTRAL[0])
+        of_two = loss_curve[loss_curve["variant"].isin([first, second])]
+        ends = [
+            last_step([curve_of(run) for _, run in of_seed.groupby("run")]) for _, of_seed in of_two.groupby("seed")
+        ]
+        axis.axvline(float(np.mean(ends)), color="black", linestyle=":", linewidth=1.0)
+        axis.axhline(0, color="black", linewidth=0.8)
+        axis.set(xscale="log", title=name, xlabel="training step")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("nats per token")
+    return figure
+
+
+COLUMNS = {"early_nats": "in the beginning (training loss)", "end_nats": "at the end (held-out loss)"}
 
 
 @figure(
@@ -61,21 +95,24 @@ COLUMNS = {"early_nats": "early (mean over the first quarter)", "end_nats": "at 
     where="Sections 2 and 3",
     **OF_VARIANTS,
 )
-def differences(learning: pd.DataFrame) -> Figure:
-    """Held-out loss of each variant minus that of the model as published (two triangles, averaging mask, sine) of the
-    same size and seed, nats per token: mean over the tested steps of the first quarter, and after the last step.
-    Points: seeds; bars: mean and 95 % t interval. Right of zero the model as published is better. {rates}
+def differences(learning: pd.DataFrame, loss_curve: pd.DataFrame) -> Figure:
+    """Loss of each variant minus that of the model as published (two triangles, averaging mask, sine) of the same size
+    and seed, nats per token: training loss over the beginning, until the first of the two is down to 1.95 nats per
+    character, and held-out loss after the last step. Points: seeds; bars: mean and 95 % t interval. Right of zero the
+    model as published is better. {rates}
     """
-    base = learning[learning["variant"] == PUBLISHED].set_index("seed")
+    base = learning[learning["variant"] == PUBLISHED].set_index("seed")["end_nats"]
     names = [name for name in sorted(learning["variant"].unique()) if name != PUBLISHED]
     figure, axes = style.canvas(columns=2, height=0.7 + 0.28 * max(3, len(names)))
-    for axis, (column, title) in zip(axes[0], COLUMNS.items(), strict=True):
-        against = learning[column] - learning["seed"].map(base[column])
-        for position, name in enumerate(names):
-            values, colour = against[learning["variant"] == name], style.colour(name, position)
+    for position, name in enumerate(names):
+        early = early_nats(loss_curve[loss_curve["variant"].isin([name, PUBLISHED])], name, PUBLISHED)
+        end = learning[learning["variant"] == name].set_index("seed")["end_nats"]
+        against = {"early_nats": early[name] - early[PUBLISHED], "end_nats": end - base}
+        for axis, column in zip(axes[0], COLUMNS, strict=True):
+            values, colour = against[column].to_numpy(), style.colour(name, position)
             axis.plot(values, np.full(len(values), position), "o", markersize=2.5, alpha=0.5, color=colour)
-            interval = t_interval(values.to_numpy())
-            plots.whisker(axis, position, interval, along="x", fmt="D", markersize=4, capsize=3, color=colour)
+            plots.whisker(axis, position, t_interval(values), along="x", fmt="D", markersize=4, capsize=3, color=colour)
+    for axis, title in zip(axes[0], COLUMNS.values(), strict=True):
         axis.axvline(0, color="black", linewidth=0.8)
         axis.set_yticks(range(len(names)), list(map(display, names)) if axis is axes[0, 0] else [""] * len(names))
         axis.set(ylim=(-0.6, len(names) - 0.4), title=title)

@@ -1,0 +1,217 @@
+"""Rules on text and structure, applied to what they describe and to noise: the numbers of `truth` and `noise` in the
+ledgers are computed here again, the truth passes and noise does not.
+"""
+
+import json
+import lzma
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from allmlp import studies
+from allmlp.report.statistics import Finding
+from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, OTHER
+from allmlp.studies.language.measures import class_energies, energy_map, l1_l2
+from allmlp.studies.language.measures.constructed_neurons import CONTEXT, LONGEST, NOISES, bag_of_words, fresh, n_gram
+from allmlp.studies.triangular.known import SEARCHED, WORD, Words
+from allmlp.studies.triangular.measures import milestones, samples
+from tests import judging
+
+SEEDS = range(6)
+WIDTH, COUNT = 64, 30  # of a constructed neuron's rows, and neurons of each kind
+
+CLAIMS = {row["id"]: row for study in studies.STUDIES for row in studies.ledger(study) if row.get("describes")}
+STRUCTURE = {
+    "000-6": (class_energies,),
+    "000-7": (l1_l2,),
+    "000-8": (class_energies,),
+    "000-9": (energy_map, l1_l2),
+    "000-16": (l1_l2,),
+}
+TEXT = ("004-6", "004-7")
+
+
+def test_every_rule_that_describes_text_or_structure_is_tried_here() -> None:
+    assert set(CLAIMS) == {*STRUCTURE, *TEXT}
+
+
+def tried(finding: Finding, parts: list[str]) -> dict[str, tuple[str, str]]:
+    """part -> the number in its text, as printed there, and its verdict."""
+    named = finding.parts or [SimpleNamespace(name="all", verdict=finding.verdict, text=finding.text)]
+    found = {part.name[1:2] if part.name.startswith("(") else "all": part for part in named}
+    return {
+        name: (found[name].text.split("mean ")[1].split(",")[0].split(" ")[0], found[name].verdict) for name in parts
+    }
+
+
+def compare(claim: str, truth: Finding, noise: Finding) -> None:
+    """The ledger's numbers are these, the truth is reproduced, and noise is not."""
+    row = CLAIMS[claim]
+    for name, finding, kind in (("truth", truth, True), ("noise", noise, False)):
+        found = tried(finding, list(row[name]))
+        for part, (value, verdict) in found.items():
+            assert float(value) == pytest.approx(row[name][part]["value"], rel=0.01, abs=1e-3), (name, part)
+            assert (verdict == "reproduced") == kind, (name, part)
+
+
+def kinds(seed: int) -> np.ndarray:
+    """N-gram neurons of one to four positions, and bag-of-words neurons with more or less noise: (n, T, WIDTH)."""
+    rng = np.random.default_rng(seed)
+    n_grams = [n_gram(rng, COUNT, WIDTH, positions) for positions in range(1, LONGEST + 1)]
+    return np.concatenate([*n_grams, *(bag_of_words(rng, COUNT, WIDTH, noise) for noise in NOISES)])
+
+
+def with_hybrids(seed: int) -> np.ndarray:
+    """The same, and sums of both kinds."""
+    rng = np.random.default_rng(seed)
+    sums = [
+        n_gram(rng, COUNT, WIDTH, positions) + share * bag_of_words(rng, COUNT, WIDTH, 0.0)
+        for positions in (1, 2, 3)
+        for share in (0.3, 0.6)
+    ]
+    return np.concatenate([kinds(seed), *sums])
+
+
+def initial(seed: int) -> np.ndarray:
+    """Fresh weights, as many."""
+    return fresh(np.random.default_rng(100 + seed), COUNT * (LONGEST + len(NOISES)), WIDTH)
+
+
+def measured(module: ModuleType, start: Callable[[int], np.ndarray], end: Callable[[int], np.ndarray]) -> pd.DataFrame:
+    """A measure of six runs that go from `start` to `end`."""
+    tables = []
+    for seed in SEEDS:
+        layers = {step: make(seed) for step, make in ((0, start), (100, end), (200, end))}
+        weights = {step: torch.tensor(of.reshape(len(of), -1), dtype=torch.float32) for step, of in layers.items()}
+        run = SimpleNamespace(
+            labels={}, steps=200, seed=seed, tokens=None,
+            hyperparameters={"context": CONTEXT}, optimiser={"weight_decay": 0.5},
+        )  # fmt: skip
+        trained = SimpleNamespace(
+            run=run, steps=list(weights), ending={"steps_done": 200},
+            log=pd.DataFrame({"step": range(200), "learning_rate": 0.25}),
+            weights=lambda step, of=weights: {"first.weight": of[step]},
+        )  # fmt: skip
+        of_run = {"run": f"r{seed}", "seed": seed, "part": "neurons", "model": "mlp", "d_model": WIDTH}
+        tables.append(module.measure(trained).assign(**of_run))
+    return pd.concat(tables, ignore_index=True)
+
+
+def as_members(rows: pd.DataFrame) -> pd.DataFrame:
+    """Neurons of no class as if they were in both, so that the rule is applied to them."""
+    if "class" not in rows:
+        return rows
+    others = rows[rows["class"] == OTHER]
+    return pd.concat([others.assign(**{"class": name}) for name in (N_GRAM, BAG_OF_WORDS)], ignore_index=True)
+
+
+@pytest.mark.parametrize("claim", STRUCTURE)
+def test_rules_on_neurons_hold_for_constructed_ones_and_not_for_fresh_weights(claim: str) -> None:
+    made = with_hybrids if claim == "000-9" else kinds
+    modules = {module.__name__.rsplit(".", 1)[1]: module for module in STRUCTURE[claim]}
+    truth = {name: measured(module, initial, made) for name, module in modules.items()}
+    # of 000-7, which describes the start too, the noise starts as it should end
+    start = made if claim == "000-7" else initial
+    noise = {name: as_members(measured(module, start, initial)) for name, module in modules.items()}
+    compare(claim, judging.judged(claim, **truth), judging.judged(claim, **noise))
+
+
+class Novels(NamedTuple):
+    """Text that a model reads and text that it does not, in passages."""
+
+    read: list[str]
+    held_out: list[str]
+
+
+@cache
+def passages(path: Path, length: int = 8000, every: int = 20) -> Novels:
+    """Passages of novels: one in `every` is held out, and the others, in random order, as many as measures search."""
+    with lzma.open(path, "rt", encoding="utf-8", newline="") as lines:
+        texts = [json.loads(line)["text"] for line in lines]
+    cut = [text[at : at + length] for text in texts for at in range(0, len(text) - length, length)]
+    order = np.random.default_rng(0).permutation(len(cut))
+    held_out, read = np.split(order, [len(cut) // every])
+    return Novels([cut[place] for place in read[: SEARCHED // length]], [cut[place] for place in held_out])
+
+
+@cache
+def known(path: Path) -> Words:
+    return Words.of(passages(path).read)
+
+
+def of_samples(path: Path, drawn: Callable[[int], list[str]]) -> pd.DataFrame:
+    """`milestones` of six seeds whose samples are these at every iteration that the paper names."""
+    steps = judging.claim_of("004-6")[1]["paper"].values()
+    rows = [
+        {"run": f"r{seed}", "seed": seed, "part": "pretraining", "step": step, "context_nats": float("nan")} | counts
+        for seed in SEEDS
+        for counts in [milestones.counted(drawn(seed), known(path))]
+        for step in sorted(int(step) for step in steps)
+    ]
+    return pd.DataFrame(rows)
+
+
+def words_at_random(text: list[str], seed: int, count: int) -> Iterator[str]:
+    """Samples of words in the proportions of the text, in no order, of about as many characters as a model's."""
+    words = WORD.findall(" ".join(text[:100]))
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        yield " ".join(words[place] for place in rng.integers(len(words), size=1800))
+
+
+def characters_at_random(text: list[str], seed: int, count: int) -> Iterator[str]:
+    """Samples of chunks of two characters in the proportions of the text."""
+    joined = "".join(text[:100])
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        yield "".join(joined[2 * place : 2 * place + 2] for place in rng.integers(len(joined) // 2, size=5000))
+
+
+def test_milestones_hold_for_held_out_novels_and_not_for_words_or_characters_at_random(shared_data) -> None:
+    path, count = shared_data("classics/british_fiction_26.jsonl.xz"), 1
+    novels = passages(path)
+    size = milestones.CHARACTERS // count
+    truth = of_samples(path, lambda seed: [text[:size] for text in novels.held_out[seed * count : (seed + 1) * count]])
+    words = of_samples(path, lambda seed: list(words_at_random(novels.read, seed, count)))
+    characters = of_samples(path, lambda seed: list(characters_at_random(novels.read, seed, count)))
+    columns = ["pair_share_1", "four_word_share_1"]
+    noise = characters.assign(**{name: words[name] for name in columns})
+    compare("004-6", judging.judged("004-6", milestones=truth), judging.judged("004-6", milestones=noise))
+
+
+def test_held_out_shakespeare_is_not_copied_and_what_is_in_the_training_text_is(shared_data) -> None:
+    with lzma.open(shared_data("classics/tinyshakespeare.txt.xz"), "rt", encoding="utf-8", newline="") as file:
+        text = file.read()
+    read, held_out = text[: len(text) * 9 // 10], text[len(text) * 9 // 10 :]
+    known = Words.of([read])
+
+    def copied(of: str) -> pd.DataFrame:
+        starts = np.random.default_rng(0).integers(len(of) - 4000, size=len(SEEDS))
+        taken = [" ".join(WORD.findall(of[start : start + 4000])[: samples.WORDS]) for start in starts]
+        rows = [
+            {"seed": seed, "sample": number, "part": "fine-tuning", "copied_words": known.longest_run(sample).words}
+            for seed, sample in enumerate(taken)
+            for number in (0, samples.OF_THE_PAPER)
+        ]
+        return pd.DataFrame(rows)
+
+    rows = [
+        {"run": f"{part}-{seed}", "seed": seed, "part": part, "corpus": "shakespeare", "variant": "two-averaging"}
+        | {"end_nats_per_character": 1.0, "validation_nats_per_character": 1.0}
+        for part in ("fine-tuning", "alone-as-long")
+        for seed in SEEDS
+    ]
+    losses = pd.DataFrame(rows)
+    tables = {"learning": losses, "loss_curve": losses, "cost": pd.DataFrame()}
+    compare(
+        "004-7",
+        judging.judged("004-7", samples=copied(held_out), **tables),
+        judging.judged("004-7", samples=copied(read), **tables),
+    )
