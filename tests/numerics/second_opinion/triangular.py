@@ -4,7 +4,7 @@ import numpy as np
 
 from tests.numerics.second_opinion.numbers import Fact, Part, above, equal
 from tests.numerics.second_opinion.registry import claim
-from tests.numerics.second_opinion.stored import BySeed, Measured, by_seed, minus, smallest
+from tests.numerics.second_opinion.stored import BySeed, Measured, by_seed, grouped, minus, smallest
 
 
 def learnt(data: Measured, variant: str, column: str) -> BySeed:
@@ -49,7 +49,33 @@ def reshape(data: Measured) -> dict[str, Part]:
     return {"": above(costs, data.margin["loss_nats"])}
 
 
+WORDS = 1.95  # nats per character, where the beginning ends
+
+
+def curves(data: Measured, variant: str) -> dict[int, tuple[list[int], list[float], float]]:
+    """seed -> steps and training losses (nats per token) of its kept rows, and the loss at which words begin."""
+    found: dict[int, tuple[list[int], list[float], float]] = {}
+    for seed, rows in grouped(data.rows("loss_curve", part="comparison", variant=variant), "seed").items():
+        logged = sorted((row["step"], row["loss_nats"]) for row in rows if np.isfinite(row["loss_nats"]))
+        tested = [row for row in rows if np.isfinite(row["validation_nats"])]
+        tokens = np.median([row["validation_nats"] / row["validation_nats_per_character"] for row in tested])
+        found[seed] = [step for step, _ in logged], [loss for _, loss in logged], WORDS * float(tokens)
+    return found
+
+
+def end_of_beginning(steps: list[int], losses: list[float], words: float) -> float:
+    """The first step where the median of five losses is below that of words; infinity where none is."""
+    fives = (sorted(losses[n - 4 : n + 1])[2] for n in range(4, len(losses)))
+    return next((step for step, middle in zip(steps[4:], fives, strict=True) if middle < words), np.inf)
+
+
 @claim("004-own-2")
 def head_start(data: Measured) -> dict[str, Part]:
-    leads = minus(learnt(data, "two-plain", "early_nats"), learnt(data, "one-averaging", "early_nats"))
+    plain, averaging = (curves(data, name) for name in ("two-plain", "one-averaging"))
+    leads: BySeed = {}
+    for seed in plain.keys() & averaging.keys():
+        both = plain[seed], averaging[seed]
+        last = min(min(end_of_beginning(*of) for of in both), max(of[0][-1] for of in both))
+        means = [np.mean([np.interp(step, of[0], of[1]) for step in range(int(last) + 1)]) for of in both]
+        leads[seed] = float(means[0] - means[1])
     return {"": above(leads, -data.margin["loss_nats"])}
