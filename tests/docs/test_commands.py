@@ -46,6 +46,7 @@ RUN = {  # command -> the words behind its own
     "allmlp export RUN --format hf": ("--help",),
     "allmlp export RUN --format tensorboard": ("--help",),
     "allmlp report": ("--help",),
+    "allmlp moved STATE": ("--help",),
     "allmlp power --scale long": ("--help",),
     "allmlp advance --minutes 60": ("--help",),
     "allmlp advance --minutes M": ("--help",),

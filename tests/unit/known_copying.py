@@ -139,7 +139,11 @@ def images(at_end: dict[str, tuple[float, float]], corpus: str, noise: float = 0
     for model, (loss, accuracy) in at_end.items():
         for seed in range(5):
             start = {"step": 0, "test_nats": 2.3, "test_accuracy_1": 0.1}
-            end = {"step": 9, "test_nats": loss + noise * rng.normal(), "test_accuracy_1": accuracy}
+            end = {
+                "step": 9,
+                "test_nats": loss + noise * rng.normal(),
+                "test_accuracy_1": accuracy + noise / 10 * rng.normal(),
+            }
             rows += [{"run": f"{model}-{seed}", "seed": seed, "model": model, **row} for row in (start, end)]
     return pd.DataFrame(rows).assign(corpus=corpus, loss_nats=1.0, accuracy_1=0.5)
 

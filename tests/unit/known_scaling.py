@@ -47,7 +47,7 @@ def depth_rows(
             rows.append(("mlp", "base", seed, 10 * width, loss, 2, 4 * width, width, "scaling"))
     for shape, shift, count in zip(("base", "deep"), (0.0, deep), weights, strict=True):
         for seed in range(5):
-            loss = 4 + shift + 0.003 * np.sin(7 * seed + len(shape))
+            loss = 4 + shift + 0.003 * np.sin(7 * seed + ord(shape[0]))
             rows.append(("mlp", shape, seed, count, loss, 6 if shape == "deep" else 2, 96, 24, "depth"))
     columns = ["model", "shape", "seed", "parameters", "validation_nats", "n_blocks", "d_mlp", "d_model", "part"]
     table = pd.DataFrame(rows, columns=columns)

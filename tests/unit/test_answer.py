@@ -75,7 +75,7 @@ def test_a_headline_has_the_number_and_is_true_on_either_side(about: dict[str, A
     for mean, text in ((0.735, "It is 0.73 nats ahead, 92 %."), (-0.025, "It is 0.025 nats behind, 92 %.")):
         of_parts = {"(a) first": rests(9.0), "(b) second": rests(mean, 0.922)}
         found = headlines.of("mine", {"009-1": entry("partly", parts=parts, rests=of_parts)})
-        assert found == [{"claim": "009-1", "text": text, "verdict": "contradicted"}]
+        assert found == [{"claim": "009-1", "text": text, "verdict": "contradicted", "budget": "after 10 to 20 steps"}]
 
 
 @pytest.mark.parametrize("of", [{}, {"": rests(None)}, {"": rests()}])

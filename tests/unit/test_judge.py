@@ -21,7 +21,7 @@ from allmlp.report.multiplicity import whole
 from allmlp.report.selection import Held
 from allmlp.report.statistics import VERDICTS, Finding, better
 from allmlp.run import Run
-from allmlp.studies.rules import NotPlannedError, premise
+from allmlp.studies.rules import NotPlannedError, above, premise, undecided
 from tests import stored, tiny
 from tests.conftest import PROJECT
 
@@ -72,6 +72,36 @@ def test_the_largest_complete_scale_decides() -> None:
     assert set(entry["at"]) == {"laptop", "workstation"}
 
 
+def test_the_scale_of_the_largest_budget_decides_whatever_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    budgets = {"workstation": 3e10, "long": 2e12, "gpu": 1e11}
+    monkeypatch.setattr(Evidence, "operations", lambda found, measures: budgets[found.scale])
+    scales = [at(scale, 5) for scale in budgets]
+    entry = judged(*scales)
+    assert (entry["scale"], entry["operations"]) == ("long", 2e12)
+    content = {"studies": {"copying": {found.scale: found.content for found in scales}}}
+    figure: Any = SimpleNamespace(measures=("m",), parts=(), also=())
+    drawn = evidence.largest("copying", figure, content)
+    assert drawn is not None
+    assert drawn.scale == "long"
+    budgets["gpu"] = 2e12
+    assert judged(*scales)["scale"] == "gpu", "of equal budgets the last"
+
+
+def test_a_budget_is_the_median_of_the_own_trainings_operations() -> None:
+    """The run that only has a cost chose a learning rate."""
+    found = at("long", 3)
+    chooses = {"labels": {}, "seed": 9, "steps": 1}
+    runs = {**found.content["runs"], "chooses": chooses}
+    costs = {run: pd.DataFrame({"counted_flops": [1e9 * 10**place]}) for place, run in enumerate(runs)}
+    held = stored.put("copying", "cost", costs, recipe=next(RECIPES))
+    digest = stored.digest("copying", "cost", held)
+    found.content["runs"] = runs
+    found.content["planned"]["cost"], found.content["measurements"]["cost"] = list(runs), held
+    found.content["digests"]["cost"] = digest
+    assert found.operations(["m"]) == 1e10
+    assert found.operations([]) == 0.0
+
+
 def test_the_largest_scale_that_meets_the_needs_decides() -> None:
     needs = {"scale": "workstation", "seeds": 8}
     entry = judged(at("workstation", 8), at("gpu", 5), needs=needs)
@@ -94,7 +124,7 @@ def test_too_few_seeds_are_not_testable() -> None:
 def of_three(found: Evidence) -> Finding:
     """(a) and (b) are reproduced, (c) contradicted."""
     values = found.table("m")["value"].to_numpy()
-    return whole({name: better(values, limit) for name, limit in (("(a) one", 0), ("(b) two", 0.5), ("(c) no", 2))})
+    return whole({name: above(values, limit) for name, limit in (("(a) one", 0), ("(b) two", 0.5), ("(c) no", 2))})
 
 
 @pytest.fixture
@@ -216,7 +246,8 @@ def test_an_older_recipe_is_marked() -> None:
 
 def test_a_margin_inside_the_interval_is_undecided_and_beyond_it_contradicted() -> None:
     assert judged(at("workstation", 5, value=0.49))["verdict"] == "undecided"
-    assert judged(at("workstation", 5, value=0.1))["verdict"] == "contradicted"
+    assert judged(at("workstation", 5, value=-0.1))["verdict"] == "contradicted"
+    assert judged(at("workstation", 5, value=0.1))["verdict"] == "below margin"
 
 
 P = tuple[str, float | None, float | None]  # verdict, p, p_against
@@ -273,7 +304,7 @@ def test_holm_only_takes_verdicts_back(tests: list[P]) -> None:
     judge._correct(entries)
     for found, (verdict, p, against) in zip(entries, tests, strict=True):
         assert found["verdict"] in (verdict, "undecided")
-        rests_on = {"reproduced": p, "contradicted": against}.get(verdict)
+        rests_on = {"reproduced": p, "contradicted": against, "below margin": against}.get(verdict)
         if rests_on is not None and rests_on > 0.05:
             assert found["verdict"] == "undecided"
         if rests_on is not None and rests_on * 2 * len(tests) <= 0.05:
@@ -293,6 +324,27 @@ def test_holm_counts_parts_and_recombines_the_claims_that_lose_one() -> None:
     assert (both["value"], both["text"]) == (2.0, "a: reproduced; b: undecided; c: reproduced")
     assert both["at"]["workstation"]["parts"] == both["parts"]
     assert (both["holm"], one["holm"]) == (False, False)
+
+
+def test_own_claims_and_the_papers_are_two_families() -> None:
+    """0.02 survives beside one test, not beside two; it makes no difference how many of the other kind there are."""
+    own = [entry(f"004-own-{number}", "undecided") for number in range(9)]
+    paper, lucky = entry("004-1", "reproduced", 0.02), entry("004-own-9", "reproduced", 0.02)
+    judge._correct([paper, *own, lucky])
+    assert (paper["verdict"], lucky["verdict"]) == ("reproduced", "undecided")
+    judge._correct([paper, entry("004-2", "undecided"), entry("004-3", "undecided")])
+    assert paper["verdict"] == "undecided"
+
+
+def test_a_test_that_the_results_prevent_counts_and_one_that_the_plan_leaves_out_does_not() -> None:
+    """Otherwise results would choose how many tests there are."""
+    found = better([0.1, 0.2, 0.3, 0.4, 0.5], 0.0)
+    prevented = premise(found, "no neuron is of this class", holds=False)
+    assert (prevented.verdict, prevented.p, prevented.p_against) == ("undecided", 1.0, 1.0)
+    for beside, survives in ((prevented, False), (undecided("needs runs, which are not planned"), True)):
+        lucky = entry("004-1", "reproduced", 0.02)
+        judge._correct([lucky, entry("004-2", "undecided", beside.p, beside.p_against)])
+        assert (lucky["verdict"] == "reproduced") == survives
 
 
 def test_holm_leaves_out_what_is_not_judged_at_its_needs() -> None:
@@ -387,7 +439,7 @@ def test_rows_that_stand_in_are_of_the_planned_run() -> None:
     assert found.table("m")["run"].tolist() == found.planned("m")
 
 
-def test_an_unmet_premise_is_undecided_by_a_field_and_has_no_test(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unmet_premise_is_undecided_by_a_field_and_its_tests_count(monkeypatch: pytest.MonkeyPatch) -> None:
     def one_unmet(found: Evidence) -> Finding:
         finding = better(found.table("m")["value"].to_numpy(), 0.5)
         return whole({"(a) one": finding, "(b) two": premise(finding, "it learnt nothing", holds=False)})
@@ -403,7 +455,7 @@ def test_an_unmet_premise_is_undecided_by_a_field_and_has_no_test(monkeypatch: p
         "partly",
         "(a) one: reproduced; (b) two: undecided (premise not met: it learnt nothing)",
     )
-    assert {part for _, part, _ in judge._tested(entry)} == {"(a) one"}
+    assert {p for (_, part, _), p in judge._tested(entry).items() if part == "(b) two"} == {1.0}
 
 
 def test_one_number_in_two_claims_is_tested_once_and_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def test_seeds_decide_together_if_a_run_alone_cannot() -> None:
 
 def test_runs_that_only_choose_a_rate_are_not_compared() -> None:
     there = found(cost={"a-seed0": row(1.0), "search-seed9": row(1.0)}, end={"a-seed0": row(1.0)})
-    assert levels.compared(there, ["cost"]) == ["a-seed0"]
+    assert there.trainings(["cost"]) == ["a-seed0"]
     assert levels.of_measures(found(exact={"untrained-seed0": row(1.0)}), ["exact"]) is None
 
 

@@ -135,8 +135,9 @@ def written(kept: dict[str, float], repeated: dict[str, float], steps: dict[str,
         for seed in range(5):
             labels = {"run": f"{variant}-{seed}", "seed": seed, "variant": variant, "size": "base", "padding": "right"}
             for step in steps[variant]:
-                share = kept[variant] + 0.001 * seed - (0.5 if step < max(steps[variant]) else 0)
-                numbers = {"names": 10, "names_kept_1": share, "repeated_1": repeated[variant] + 0.001 * seed}
+                spread = 0.0002 * seed * len(variant)
+                share = kept[variant] + spread - (0.5 if step < max(steps[variant]) else 0)
+                numbers = {"names": 10, "names_kept_1": share, "repeated_1": repeated[variant] + spread}
                 true = {"true_names_kept_1": 0.9, "true_repeated_1": 0.01}
                 found.append({**labels, "step": step, "stories": 9, **numbers, **true})
     return pd.DataFrame(found)

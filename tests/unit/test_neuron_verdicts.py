@@ -29,7 +29,7 @@ def test_energies_of_classes_are_judged_where_every_seed_has_ten_neurons(claim) 
     assert set(parts(judged(claim, class_energies=by_class(0.97, 0.5)))) == {"reproduced", "contradicted"}
     few = judged(claim, class_energies=by_class(0.97, 0.5, neurons=9))
     assert parts(few) == ["undecided", "undecided"]
-    assert all(part.p is None and "as few as 9" in part.text for part in few.parts)
+    assert all(part.p == 1.0 and "as few as 9" in part.text for part in few.parts)
 
 
 def spread(slope: float, part: str = "neurons", d_model: int = classification.PAPER_WIDTH) -> pd.DataFrame:

@@ -11,9 +11,9 @@ from scipy import integrate, stats
 
 from allmlp.report import planned_power
 from allmlp.report.deciding import KINDS, Basis, Rests, Rule, together
-from allmlp.report.power import DRAWS, MOST, advice, chance, effects, seeds_for
-from allmlp.report.statistics import better, equal, within_prediction
-from allmlp.studies.rules import below, every, withheld
+from allmlp.report.power import DRAWS, MOST, advice, chance, effects, never_reproduced, seeds_for
+from allmlp.report.statistics import DECIDED, better, equal, near_printed, within_prediction
+from allmlp.studies.rules import above, below, every, withheld
 
 NOISE = 4 * math.sqrt(0.25 / DRAWS)  # four standard errors of a simulated chance
 
@@ -26,7 +26,8 @@ def rests(kind: Any, low: float, high: float, spread: float, n: int = 5, limit: 
 @pytest.mark.parametrize("spread", [0.3, 1.0])
 def test_better_has_the_power_of_a_one_sample_t_test(n: int, spread: float) -> None:
     margin = 0.5
-    true, untrue = effects(Rule("better", margin, margin), spread)
+    true, untrue = effects(Rule("better", margin, margin), spread)  # a limit
+    assert effects(Rule("better", 0.0, margin), spread) == (1.0, 0.0)
     assert (true, untrue) == (1.0, 0.0)
     off_centre = (true - margin) / spread * math.sqrt(n)
     power = stats.nct.sf(stats.t.ppf(0.975, n - 1), n - 1, off_centre)
@@ -60,6 +61,18 @@ def test_a_prediction_interval_wider_than_its_limit_cannot_decide_at_any_n() -> 
     assert seeds_for(wide, true=True) is None
     assert advice(wide, true=True).startswith("cannot decide at any n: one seed's spread alone is ±1.96")
     assert advice(rests("prediction", 3.0, 3.0, spread=1.0, limit=2.2), true=True).startswith("needs more seeds")
+
+
+def test_a_rule_that_asks_for_a_typical_number_decides_at_any_spread() -> None:
+    near = rests("near", 3.0, 3.0, spread=1.0, limit=1.5)
+    assert never_reproduced(rests("prediction", 3.0, 3.0, spread=1.0, limit=1.5)).startswith("one seed's spread")
+    assert never_reproduced(near) == ""
+    assert chance(near, MOST, true=True) > 0.8
+
+
+def test_enough_seeds_can_reproduce_every_part_that_is_judged() -> None:
+    """Of all ledgers, by the committed verdicts and spreads."""
+    assert planned_power.hopeless() == {}
 
 
 def test_none_of_five_leaves_a_share_of_half_open_and_none_of_six_does_not() -> None:
@@ -106,9 +119,10 @@ def test_a_rule_judges_thousands_of_rows_as_it_judges_one(kind: Any) -> None:
 
 def test_what_a_finding_rests_on_gives_its_verdict_again() -> None:
     values = [0.9, 1.1, 1.0, 0.8, 1.2]
-    found = [better(values, 0.5), better(values, 2.0), below(values, 2.0), equal(values, 0.1)]
+    found = [better(values, 0.5), above(values, 2.0), below(values, 2.0), equal(values, 0.1), better(values, 2.0)]
     found += [within_prediction(values, 1.1, max_half_width=1.0), within_prediction(values, 9.0, max_half_width=1.0)]
-    signs = {"reproduced": 1, "undecided": 0, "contradicted": -1}
+    found += [near_printed(values, 1.1, distance=1.0)]
+    signs = {verdict: sign for sign, verdict in DECIDED.items()}
     for finding in found:
         on = finding.rests[""]
         assert int(on.decide([values])) == signs[finding.verdict]
@@ -125,10 +139,11 @@ def test_several_numbers_decide_together() -> None:
     decided = np.array([[1, 1, 1, 0], [1, -1, 0, 0], [1, 1, 1, -1]])
     assert together(decided).tolist() == [1, -1, 0, -1]
     assert together(decided, tolerated=1, refuting=2).tolist() == [1, 1, 0, 0]
+    assert together([[1, -1, 0, 2], [2, 2, 2, 2]]).tolist() == [2, -1, 0, 2]
 
 
 def test_a_value_that_is_not_finite_decides_nothing() -> None:
-    for kind in ("better", "below", "equal", "inside", "prediction"):
+    for kind in ("better", "below", "equal", "inside", "prediction", "near"):
         rule = Rule(kind, -1.0, 1.0, limit=1.0)  # type: ignore[arg-type]
         assert rule.decide([0.0, 0.0, 0.1, math.nan, 0.0, math.inf]) == 0
 

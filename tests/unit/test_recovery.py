@@ -114,7 +114,7 @@ def table_of(levels: dict[str, tuple[float, float, float]] = LEVELS, seeds: int 
                 (400, {"self": trained, "non-self": others}),
             ):
                 for way, share in {**by_way, "search": 1.0}.items():
-                    jitter = 0.001 * seed if way != "search" else 0.0
+                    jitter = 0.0001 * seed * len(variant)
                     share = {"recovered_1": share - jitter, "nearest_1": share - jitter}
                     rates = "none" if way == "search" else "searched"
                     found.append({**common, "step": step, "way": way, "rates": rates, **share})

@@ -197,8 +197,12 @@ def test_a_narrow_figure_is_not_stretched_to_the_width_of_its_column(
     assert render.widest(inline.element(tmp_path / "points.svg", "f0", "points", {})) == most
 
 
-def test_a_report_of_an_overlay_names_its_file_and_leaves_moved_verdicts_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_of_an_overlay_names_its_file_and_leaves_moved_verdicts_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(PROJECT)
+    monkeypatch.setattr(render, "MOVED", tmp_path / "moved.json")
+    render.MOVED.write_text('{"since": "abc", "rows": [], "of": 9, "new": 0}')
     selected = render.selection.read()
     page = templates().get_template("report.html.j2")
     assert 'id="moved"' in (committed := page.render(render.content()))

@@ -83,7 +83,8 @@ def test_the_measure_has_its_columns_and_the_same_twice(corpus: Path) -> None:
     [
         (0.95, 1.0, ["reproduced", "reproduced"]),
         (0.5, 1.0, ["contradicted", "reproduced"]),
-        (0.95, 0.1, ["reproduced", "contradicted"]),
+        (0.95, 0.1, ["reproduced", "below margin"]),
+        (0.95, -0.1, ["reproduced", "contradicted"]),
         (0.8, 0.5, ["undecided", "undecided"]),
     ],
 )

@@ -108,7 +108,7 @@ def test_width_is_not_judged_where_its_best_or_half_of_it_was_not_tried(changes,
     part = judged("000-4", depth_rows(0.005, **changes)).parts[1]
     assert part.verdict == "undecided"
     assert re.search(reason, part.premise_not_met)
-    assert part.p is None
+    assert part.p == 1.0
 
 
 def test_depth_at_another_size_or_without_a_grid_is_no_comparison():

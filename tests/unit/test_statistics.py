@@ -19,6 +19,7 @@ from allmlp.report.statistics import (
     Part,
     better,
     equal,
+    near_printed,
     p_above,
     p_below,
     p_outside,
@@ -29,6 +30,7 @@ from allmlp.report.statistics import (
     t_interval,
     within_prediction,
 )
+from allmlp.studies.rules import above, below
 
 SAMPLE = [0.61, 0.74, 0.55, 0.80, 0.68, 0.59, 0.77, 0.70]
 
@@ -107,7 +109,7 @@ def test_numbers_of_lower_precision_are_computed_in_float64():
     assert ours == theirs
 
 
-@pytest.mark.parametrize(("margin", "verdict"), [(0.5, "reproduced"), (0.65, "undecided"), (0.9, "contradicted")])
+@pytest.mark.parametrize(("margin", "verdict"), [(0.5, "reproduced"), (0.65, "undecided"), (0.9, "below margin")])
 def test_better_is_where_the_interval_lies(margin, verdict):
     finding = better(SAMPLE, margin, unit="nats")
     assert finding.verdict == verdict
@@ -115,6 +117,30 @@ def test_better_is_where_the_interval_lies(margin, verdict):
     assert (finding.low, finding.high) == t_interval(SAMPLE)[1:3]
     for piece in ("nats", f"{finding.value:.3g}", f"{margin:g}", "n = 8"):
         assert piece in finding.text
+
+
+AROUND = np.array([-0.02, 0.01, 0.0, 0.02, -0.01])
+
+
+@pytest.mark.parametrize(
+    ("mean", "margin", "verdict"),
+    [
+        (0.3, 0.2, "reproduced"),
+        (0.1, 0.2, "below margin"),  # the claimed sign, surely, and surely less than the margin
+        (0.01, 0.2, "contradicted"),  # as good as no effect, and no sign to be seen
+        (-0.1, 0.2, "contradicted"),  # the wrong sign
+        (0.0, 0.01, "undecided"),  # neither shown to be equal nor shown to differ
+        (-0.05, -0.1, "reproduced"),  # not worse by more than 0.1
+        (-0.2, -0.1, "contradicted"),
+    ],
+)
+def test_below_the_margin_is_a_verdict_of_its_own(mean, margin, verdict):
+    values = AROUND + mean
+    found, mirrored = better(values, margin), below(-values, -margin, none=0.0)
+    assert found.verdict == mirrored.verdict == verdict
+    assert (found.p, found.p_against) == (mirrored.p, mirrored.p_against)
+    assert better(values + 1, margin + 1, none=1.0).verdict == verdict  # a ratio, whose "no effect" is 1
+    assert above(values, margin).verdict == {"below margin": "contradicted"}.get(verdict, verdict)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4])
@@ -133,10 +159,29 @@ def test_one_diverged_seed_is_not_dropped():
     assert better(values, 0).p == 1.0
 
 
-def test_seeds_that_agree_to_the_bit_decide():
-    assert (better([1.0] * 5, 0.5).verdict, better([1.0] * 5, 0.5).p) == ("reproduced", 0.0)
-    assert (better([0.5] * 5, 0.5).verdict, better([0.5] * 5, 0.5).p) == ("undecided", 1.0)
-    assert equal([0.0] * 5, 0.1).verdict == "reproduced"
+def test_seeds_that_agree_are_judged_by_the_sign_test_and_never_with_certainty():
+    """Six of one value exclude at 95 % that it is below the median, five do not: 1 - 2^-5 = 97 %, 1 - 2^-4 = 94 %."""
+    assert [better([1.0] * n, 0.5).verdict for n in (5, 6)] == ["undecided", "reproduced"]
+    assert [better([-0.4] * n, 0.5).verdict for n in (5, 6)] == ["undecided", "contradicted"]
+    assert [better([0.4] * n, 0.5).verdict for n in (5, 6)] == ["undecided", "below margin"]
+    assert better([1.0] * 6, 0.5).p == better([0.4] * 6, 0.5).p_against == better([0.0] * 6, 0.5).p_against == 2**-6
+    assert better([0.5] * 9, 0.5).verdict == "undecided"
+    assert (better([0.5] * 9, 0.5).p, better([0.5] * 9, 0.5).p_against) == (1.0, 1.0)
+    assert [equal([0.0] * 5, 0.1).verdict, equal([0.0] * 5, 0.1).p] == ["reproduced", 2**-5]
+    assert [equal([0.2] * n, 0.1).verdict for n in (5, 6)] == ["undecided", "contradicted"]
+    found = {n: within_prediction([0.5] * n, 0.6, max_half_width=1) for n in (38, 39)}
+    assert [(one.verdict, one.p_against) for one in found.values()] == [("undecided", 2 / 39), ("contradicted", 0.05)]
+    assert better([1.0] * 5, 0.5).text == "1 in each of 5 seeds (a verdict needs 6 that agree), against a margin of 0.5"
+
+
+@given(st.floats(-3, 3), st.integers(2, 60), st.floats(0.01, 2))
+def test_no_spread_gives_no_p_of_zero(value, n, margin):
+    """Also where the seeds differ by rounding only, as means of equal numbers do."""
+    for values in ([value] * n, [value] * (n - 1) + [float(np.nextafter(value, 9))]):
+        found = [better(values, margin), equal(values, margin), within_prediction(values, margin, max_half_width=1)]
+        found += [below(values, margin)]
+        for p in [p for one in found for p in (one.p, one.p_against)]:
+            assert p is None or p >= 2.0**-n
 
 
 @pytest.mark.parametrize(
@@ -214,7 +259,7 @@ def test_a_finding_holds_its_interval_and_the_basis_of_its_verdict(level):
     given = {"level": level, "unit": "nats"}
     found = better(SAMPLE, 0.6, **given)
     assert (found.value, found.low, found.high, found.n, found.unit) == (*t_interval(SAMPLE, level), "nats")
-    assert found.rests == {"": on(Rule("better", 0.6, 0.6, level), SAMPLE)}
+    assert found.rests == {"": on(Rule("better", 0.0, 0.6, level), SAMPLE)}
     found = equal(SAMPLE, 0.6, **given)
     assert (found.value, found.low, found.high, found.n, found.unit) == (*t_interval(SAMPLE, level), "nats")
     assert found.rests == {"": on(Rule("equal", -0.6, 0.6, level), SAMPLE)}
@@ -241,7 +286,7 @@ def test_p_values_of_two_seeds_of_one_and_of_seeds_that_agree():
     two = [0.4, 0.9]
     assert p_above(two, 0.5) == pytest.approx(stats.ttest_1samp(two, 0.5, alternative="greater").pvalue)
     assert p_above([0.9], 0.5) == p_below([0.4], 0.5) == p_above([0.1, 0.2, math.nan], 0) == 1.0
-    assert p_above([1.0, 1.0], 0.5) == p_below([0.5, 0.5], 1.0) == 0.0
+    assert p_above([1.0, 1.0], 0.5) == p_below([0.5, 0.5], 1.0) == 0.25
     assert p_above([1.0, 1.0], 1.0) == p_below([1.0, 1.0], 1.0) == p_above([0.5, 0.5], 1.0) == 1.0
     assert p_outside(SAMPLE, 0.7, 0.9) == pytest.approx(2 * p_below(SAMPLE, 0.7))
     assert p_outside(SAMPLE, 0.1, 0.65) == pytest.approx(2 * p_above(SAMPLE, 0.65))
@@ -258,7 +303,7 @@ def test_p_of_one_more_seed_where_there_are_two_or_they_agree():
     assert p(x, -0.7) == pytest.approx(2 * stats.t.sf(t, 1))
     assert p(x, 2.5, rounding=0.5) == pytest.approx(2 * stats.t.sf(t, 1))
     assert p([0.4], 2.0) == p([0.1, 0.2, math.inf], 2.0) == 1.0
-    assert (p([0.5] * 5, 0.5), p([0.5] * 5, 0.5001), p([0.5] * 5, 0.75, rounding=0.25)) == (1.0, 0.0, 1.0)
+    assert (p([0.5] * 5, 0.5), p([0.5] * 5, 0.5001), p([0.5] * 5, 0.75, rounding=0.25)) == (1.0, 1 / 3, 1.0)
 
 
 def test_a_paper_value_lies_inside_outside_or_in_an_interval_too_wide_to_tell():
@@ -309,6 +354,10 @@ def test_combined_of_no_part_is_undecided_and_a_list_says_each():
         (["contradicted", "contradicted"], "contradicted"),
         (["contradicted", "undecided"], "contradicted"),
         (["undecided"], "undecided"),
+        (["below margin", "below margin"], "below margin"),
+        (["below margin", "undecided"], "undecided"),
+        (["below margin", "contradicted"], "contradicted"),
+        (["below margin", "reproduced"], "partly"),
         ([], "undecided"),
     ],
 )
@@ -364,10 +413,16 @@ SAMPLES = st.lists(st.floats(-3, 3), min_size=5, max_size=9).filter(lambda x: np
 @given(SAMPLES, st.floats(0.01, 2))
 def test_each_verdict_has_its_test_below_the_level(values, margin):
     """`better` and the prediction interval exactly where their interval says so, `equal` in both directions."""
-    found = better(values, margin)
+    found = above(values, margin)
     assert (found.verdict == "reproduced") == (found.p < 0.025)
     assert (found.verdict == "contradicted") == (found.p_against < 0.025)
     assert found.p + found.p_against == pytest.approx(1)
+    found = better(values, margin)
+    assert (found.verdict == "reproduced") == (found.p < 0.025)
+    assert (found.verdict in ("contradicted", "below margin")) == (found.p_against < 0.025)
+    near = near_printed(values, margin, distance=0.5)
+    assert (near.verdict == "reproduced") == (near.p < 0.05 <= near.p_against)
+    assert (near.verdict == "contradicted") == (near.p_against < 0.05)
     found = equal(values, margin)
     assert (found.verdict == "reproduced") == (found.p < 0.05)
     assert (found.verdict == "contradicted") == (found.p_against < 0.05)

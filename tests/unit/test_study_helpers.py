@@ -13,12 +13,14 @@ from allmlp.report.statistics import better, t_interval
 from allmlp.studies.curves import kept_rows
 from allmlp.studies.rules import (
     NotPlannedError,
+    above,
     below,
     corrected,
     every,
     exact,
     of_machines,
     of_part,
+    one_of,
     premise,
     withheld,
 )
@@ -91,9 +93,9 @@ def test_a_curve_ends_where_its_first_seed_does():
     assert curve(diverged, "loss")["step"].tolist() == [0, 5]
 
 
-def test_below_is_better_in_a_mirror():
+def test_below_is_above_in_a_mirror():
     values = np.array([0.1, 0.2, 0.15, 0.12, 0.18])
-    found, mirrored = below(values, 0.3, "nats"), better(-values, -0.3)
+    found, mirrored = below(values, 0.3, "nats"), above(-values, -0.3)
     assert (found.verdict, found.p, found.value) == ("reproduced", mirrored.p, pytest.approx(0.15))
     assert (found.low, found.high) == (pytest.approx(-mirrored.high), pytest.approx(-mirrored.low))
     assert found.low < 0.15 < found.high
@@ -104,7 +106,16 @@ def test_below_is_better_in_a_mirror():
 
 
 def test_every_number_must_hold_and_any_can_refute():
-    yes, no, perhaps = (better([1.0, 1.1, 0.9, 1.0, 1.05], margin) for margin in (0.5, 2.0, 1.0))
+    yes, no, perhaps = (above([1.0, 1.1, 0.9, 1.0, 1.05], margin) for margin in (0.5, 2.0, 1.0))
+    small, wrong = better([1.0, 1.1, 0.9, 1.0, 1.05], 2.0), better([-1.0, -1.1, -0.9, -1.0, -1.05], 2.0)
+    found = every({"a": yes, "b": small})
+    assert (found.verdict, found.p_against) == ("below margin", max(yes.p, 2 * small.p_against))
+    assert every({"a": perhaps, "b": small}).verdict == "undecided"  # its direction is not shown
+    assert every({"a": wrong, "b": small}).verdict == "contradicted"
+    assert every({"a": wrong, "b": small}).p_against == pytest.approx(2 * wrong.p_against)
+    assert one_of({"a": small, "b": small}, "a", "").verdict == "below margin"
+    assert one_of({"a": small, "b": wrong}, "a", "").verdict == "below margin"
+    assert one_of({"a": small, "b": perhaps}, "a", "").verdict == "undecided"
     assert every({"a": yes, "b": yes}).verdict == "reproduced"
     assert every({"a": yes, "b": perhaps}).verdict == "undecided"
     assert every({"a": yes, "b": perhaps, "c": no}).verdict == "contradicted"
@@ -114,21 +125,25 @@ def test_every_number_must_hold_and_any_can_refute():
 
 
 def test_a_verdict_is_withheld_only_where_it_says_so():
-    no = better([1.0, 1.1, 0.9, 1.0, 1.05], 2.0)
+    no = above([1.0, 1.1, 0.9, 1.0, 1.05], 2.0)
     assert withheld(no, "contradicted", "too early", when=False) is no
     assert withheld(no, "reproduced", "too early", when=True) == no  # but for the guard in what it rests on
     found = withheld(no, "contradicted", "too early", when=True)
     assert (found.verdict, found.value) == ("undecided", no.value)
     assert found.text.endswith("not contradicted: too early")
+    small = better([1.0, 1.1, 0.9, 1.0, 1.05], 2.0)
+    for verdict in ("reproduced", "contradicted"):
+        assert withheld(small, verdict, "censored", when=True).verdict == "undecided"
+        assert premise(small, "censored", holds=False, of=verdict).verdict == "undecided"
 
 
-NO = better([1.0, 1.1, 0.9, 1.0, 1.05], 2.0)
+NO = above([1.0, 1.1, 0.9, 1.0, 1.05], 2.0)
 
 
 def test_a_rule_whose_premise_is_not_met_decides_and_tests_nothing():
     assert premise(NO, "it learnt nothing", holds=True) is NO
     found = premise(NO, "it learnt nothing", holds=False)
-    assert (found.verdict, found.value, found.p, found.p_against) == ("undecided", NO.value, None, None)
+    assert (found.verdict, found.value, found.p, found.p_against) == ("undecided", NO.value, 1.0, 1.0)
     assert found.premise_not_met == "it learnt nothing"
     assert found.text.startswith("premise not met: it learnt nothing; mean 1.01")
     assert found.rests[""].guards == ("premise not met: it learnt nothing",)
@@ -139,17 +154,17 @@ def test_a_rule_whose_premise_is_not_met_decides_and_tests_nothing():
 
 def test_a_premise_of_one_verdict_leaves_the_other_and_its_test():
     found = premise(NO, "none", holds=False, of="reproduced")
-    assert (found.verdict, found.premise_not_met, found.p, found.p_against) == ("contradicted", "", None, NO.p_against)
+    assert (found.verdict, found.premise_not_met, found.p, found.p_against) == ("contradicted", "", 1.0, NO.p_against)
     found = premise(NO, "none", holds=False, of="contradicted")
-    assert (found.verdict, found.premise_not_met, found.p, found.p_against) == ("undecided", "none", NO.p, None)
+    assert (found.verdict, found.premise_not_met, found.p, found.p_against) == ("undecided", "none", NO.p, 1.0)
 
 
 def test_several_numbers_name_a_premise_only_where_it_leaves_them_open():
     unmet = premise(NO, "it learnt nothing", holds=False)
     assert every({"a": unmet}).premise_not_met == "it learnt nothing"
-    assert every({"a": unmet}).p_against is None
+    assert every({"a": unmet}).p_against == 1.0
     found = every({"a": unmet, "b": NO})
-    assert (found.verdict, found.premise_not_met, found.p_against) == ("contradicted", "", NO.p_against)
+    assert (found.verdict, found.premise_not_met, found.p_against) == ("contradicted", "", 2 * NO.p_against)
 
 
 def test_the_unit_of_a_speed_is_the_machine():

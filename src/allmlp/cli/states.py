@@ -59,3 +59,15 @@ def diff(before: str, after: str, page: Annotated[Path | None, typer.Option(help
     from allmlp.states import comparing
 
     comparing.show(before, after, START / page if page else None)
+
+
+@command(STATES, "allmlp moved STATE --write")
+def moved(
+    before: str,
+    after: Annotated[str | None, typer.Argument(help="The working folder by default.")] = None,
+    write: Annotated[bool, typer.Option(help="Write results/moved.json, which the report shows.")] = False,
+) -> None:
+    """The verdicts that moved between two states, and why: scale, runs, rule, its code, or the family of tests."""
+    from allmlp.states import moving
+
+    moving.show(before, after, write)

@@ -11,6 +11,7 @@ import pandas as pd
 from allmlp import paths, studies, yamlfile
 from allmlp.errors import UserError
 from allmlp.report import claims, counting
+from allmlp.report.statistics import BELOW
 
 TRAINED, DERIVED = "trained", "derived"
 BASES = {TRAINED: "what was trained", DERIVED: "what follows from a formula, a count or the code"}
@@ -18,6 +19,7 @@ BARS = {
     f"reproduced {TRAINED}": f"reproduced: {BASES[TRAINED]}",
     f"reproduced {DERIVED}": f"reproduced: {BASES[DERIVED]}",
     "partly": "partly",
+    BELOW: "below margin: in the claimed direction, by less than the rule's margin",
     "contradicted": "contradicted",
     "corrected": "corrected: the paper's number is wrong, and the right one is known",
     "undecided": "undecided",

@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, stdtrit  # as in scipy.stats, which is slow to import
 
-Kind = Literal["better", "below", "equal", "inside", "prediction", "all", "few"]
+Kind = Literal["better", "below", "equal", "inside", "prediction", "near", "all", "few"]
 KINDS: tuple[str, ...] = get_args(Kind)
+OF_ONE_MORE = ("prediction", "near")  # kinds that ask where one more seed would fall
 NUMBERS = ("low", "high", "level", "limit")  # fields of a rule
 FEWEST_SEEDS = 5  # below this nothing is decided
+REPRODUCED, UNDECIDED, CONTRADICTED, BELOW_MARGIN = 1, 0, -1, 2  # what `decide` gives
+ROUNDING = 8 * np.finfo(np.float64).eps  # seeds that differ by less, relative to their size or to 1, agree
 
 
 class Ends(NamedTuple):
@@ -47,6 +50,26 @@ def student(values: ArrayLike, level: float, further: int = 0) -> Ends:
     return Ends(mean, np.where(finite, mean - half, -np.inf), np.where(finite, mean + half, np.inf))
 
 
+def agree(values: ArrayLike) -> NDArray[np.bool_]:
+    """Along the last axis: do all values agree, up to rounding? They then have no spread that a t test could use."""
+    x = np.asarray(values, dtype=np.float64)
+    if not x.shape[-1]:
+        return np.ones(x.shape[:-1], dtype=np.bool_)
+    least, most = x.min(axis=-1), x.max(axis=-1)
+    with np.errstate(invalid="ignore"):  # an infinite value less itself
+        return np.asarray(most - least <= ROUNDING * np.maximum(1.0, np.maximum(np.abs(least), np.abs(most))))
+
+
+def fewest_agreeing(level: float, further: int = 0) -> int:
+    """How many seeds must all agree to place the median (0), or one more seed (1), at their value with this certainty.
+
+    For any distribution, the median lies between the least and the largest of n values with probability 1 - 2^(1-n), by
+    the sign test, and one more value with probability (n-1)/(n+1).
+    """
+    needed = (1 + level) / (1 - level) if further else 1 - math.log2(1 - level)
+    return math.ceil(round(needed, 9))
+
+
 @cache
 def share_ends(n: int, level: float = 0.95) -> tuple[tuple[float, float], ...]:
     """The exact interval (Clopper & Pearson 1934) of k of n runs, for each k from 0 to n."""
@@ -64,11 +87,14 @@ def share_ends(n: int, level: float = 0.95) -> tuple[tuple[float, float], ...]:
 class Rule:
     """The rule for one number: it looks where an interval of the values lies (95 %, unless `level` says otherwise).
 
-    better: above `high` reproduced, below `low` contradicted. below: the mirror image. equal: reproduced if the
+    better: `low` is no effect, `high` the margin. Above `high`: reproduced. Below `low`, or as near to it as the margin
+    on both sides: contradicted. Above `low` and below `high`: below margin, that is, in the claimed direction. A limit
+    without a natural zero is both ends. below: the mirror image, with the margin at `low`. equal: reproduced if the
     narrower interval of two one-sided tests lies between `low` and `high`, contradicted if the full one lies outside.
     inside: the same with the full interval for both. prediction: does the interval of one more seed overlap `low` to
-    `high`, with a half width of at most `limit`? all, few: for values 0 and 1, all are 1, or their share is below
-    `low`.
+    `high`, with a half width of at most `limit`? near: does it overlap, and is the mean within `limit` of them, by two
+    one-sided tests? However wide seeds spread, enough of them decide this. all, few: for values 0 and 1, all are 1, or
+    their share is below `low`.
     """
 
     kind: Kind
@@ -82,29 +108,49 @@ class Rule:
             raise ValueError(f"rule {self.kind!r}: choose one of {', '.join(KINDS)}")
 
     def decide(self, values: ArrayLike) -> NDArray[np.int8]:
-        """1 reproduced, -1 contradicted, 0 undecided, as with fewer than 5 seeds; values: (..., seeds)."""
+        """REPRODUCED, CONTRADICTED, BELOW_MARGIN or UNDECIDED, as with fewer than 5 seeds; values: (..., seeds).
+
+        Seeds that all agree decide where they are `fewest_agreeing` or more, because a t test needs a spread. They
+        agree at a floor or a ceiling of what is measured, or where it does not depend on the seed.
+        """
         x = np.asarray(values, dtype=np.float64)
         if x.shape[-1] < FEWEST_SEEDS:
-            return np.zeros(x.shape[:-1], dtype=np.int8)
-        holds, fails = self._sides(x)
-        return np.asarray(holds, dtype=np.int8) - np.asarray(~holds & fails, dtype=np.int8)
+            return np.full(x.shape[:-1], UNDECIDED, dtype=np.int8)
+        holds, fails, small = self._sides(x)
+        if self.kind not in ("all", "few"):
+            same, further = agree(x), int(self.kind in OF_ONE_MORE)
+            inner = 2 * self.level - 1 if self.kind == "equal" else self.level
+            unsure = same & (x.shape[-1] < fewest_agreeing(self.level, further))
+            holds = holds & ~(same & (x.shape[-1] < fewest_agreeing(inner, further)))
+            fails, small = fails & ~unsure, small & ~unsure
+        said = [np.int8(REPRODUCED), np.int8(CONTRADICTED), np.int8(BELOW_MARGIN)]
+        return np.asarray(np.select([holds, fails, small], said, np.int8(UNDECIDED)), dtype=np.int8)
 
-    def _sides(self, x: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _sides(self, x: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Does it hold, does it fail, is it in the claimed direction and below the margin?"""
         if self.kind in ("all", "few"):
-            return self._of_shares(x)
-        _, low, high = student(x, self.level, further=int(self.kind == "prediction"))
+            return *self._of_shares(x), np.zeros(x.shape[:-1], dtype=np.bool_)
+        _, low, high = student(x, self.level, further=int(self.kind in OF_ONE_MORE))
         outside = (high < self.low) | (low > self.high)
+        none = np.zeros_like(outside)
         match self.kind:
-            case "better":
-                return low > self.high, high < self.low
-            case "below":
-                return high < self.low, low > self.high
+            case "better" | "below":
+                if self.kind == "below":
+                    low, high = -high, -low
+                zero, margin = (self.low, self.high) if self.kind == "better" else (-self.high, -self.low)
+                small = (low > zero) & (high < margin)
+                alike = (low > 2 * zero - margin) & (high < margin) & ~small
+                return low > margin, (high < zero) | alike, small
             case "equal":
                 _, low, high = student(x, 2 * self.level - 1)
-                return (low > self.low) & (high < self.high), outside
+                return (low > self.low) & (high < self.high), outside, none
             case "inside":
-                return (low >= self.low) & (high <= self.high), outside
-        return ~outside & ((high - low) / 2 <= self.limit), outside
+                return (low >= self.low) & (high <= self.high), outside, none
+            case "near":
+                _, low, high = student(x, 2 * self.level - 1)
+                around = (low > self.low - self.limit) & (high < self.high + self.limit)
+                return ~outside & around, outside, none
+        return ~outside & ((high - low) / 2 <= self.limit), outside, none
 
     def _of_shares(self, x: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         n, k = x.shape[-1], np.nan_to_num(x).sum(axis=-1).astype(int)
@@ -123,14 +169,17 @@ class Basis:
 
 
 def together(decided: ArrayLike, tolerated: int = 0, refuting: int = 1) -> NDArray[np.int8]:
-    """One verdict from those of several numbers. decided: (numbers, ...) of 1, 0, -1.
+    """One verdict from those of several numbers. decided: (numbers, ...) of what `Rule.decide` gives.
 
     At least `refuting` contradicted: contradicted. At most `tolerated` contradicted, the others reproduced: reproduced.
+    At most `tolerated` contradicted, the others reproduced or below margin: below margin.
     """
     all_of = np.asarray(decided)
-    against, unclear = (all_of == -1).sum(axis=0), (all_of == 0).sum(axis=0)
-    holds = (against < refuting) & (against <= tolerated) & (unclear == 0)
-    return holds.astype(np.int8) - (against >= refuting).astype(np.int8)
+    against, unclear, small = ((all_of == verdict).sum(axis=0) for verdict in (CONTRADICTED, UNDECIDED, BELOW_MARGIN))
+    directed = (against <= tolerated) & (unclear == 0)
+    cases = [against >= refuting, directed & (small == 0), directed]
+    said = [np.int8(CONTRADICTED), np.int8(REPRODUCED), np.int8(BELOW_MARGIN)]
+    return np.asarray(np.select(cases, said, np.int8(UNDECIDED)), dtype=np.int8)
 
 
 @dataclass(frozen=True)

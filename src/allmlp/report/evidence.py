@@ -63,6 +63,21 @@ class Evidence:
         runs = {run for measure in measures for run in self.measured(measure)}
         return sorted({self.content["runs"][run]["corpus"] for run in runs} - {"", None})
 
+    def trainings(self, measures: Sequence[str]) -> list[str]:
+        """The trainings behind these measures, without runs that only choose a rate or embed."""
+        common = {*studies.SHARED, *studies.FROM_LONG}
+        of_own = {run for measure in self.content["planned"] if measure not in common for run in self.planned(measure)}
+        runs = {run for measure in measures for run in self.measured(measure)} & of_own
+        return sorted(run for run in runs if self.content["runs"][run]["steps"] > 0)
+
+    def operations(self, measures: Sequence[str]) -> float:
+        """The budget behind these measures: the median of the counted operations of their trainings; 0 without any."""
+        runs = set(self.trainings(measures)) & set(self.measured("cost"))
+        if not runs:
+            return 0.0
+        cost = self.table("cost")
+        return float(cost.loc[cost["run"].isin(runs), "counted_flops"].median())
+
     def trained(self, measure: str) -> bool:
         """Does the measure depend on training? If not, it is taken once, for any number of seeds."""
         return any(self.content["runs"][run]["steps"] > 0 for run in self.measured(measure))
@@ -181,13 +196,15 @@ def sources(study: str, exhibit: Exhibit, content: dict[str, Any] | None = None)
 
 
 def largest(study: str, exhibit: Exhibit, content: dict[str, Any] | None = None) -> Evidence | None:
-    """The evidence of a figure or table: the largest scale whose runs all have its measures.
+    """The evidence of a figure or table: of the scales whose runs all have its measures, the one whose trainings have
+    the largest budget, and of equal ones the last.
 
     Its runs are those of the plan, or the last complete set while the plan is being extended. An exhibit of some parts
     of a study gets the runs of these parts (and of `also`). A scale without one of its parts is passed over.
     """
     unit, scales = Unit.of_exhibit(exhibit), reversed(by_scale(study, content).values())
-    return next(filter(None, (found.whole_set(unit) for found in scales)), None)
+    complete = [found for found in (one.whole_set(unit) for one in scales) if found is not None]
+    return max(complete, key=lambda found: found.operations(exhibit.measures), default=None)
 
 
 def printed(study: str) -> Paper:

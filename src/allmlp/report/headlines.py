@@ -36,7 +36,7 @@ def _short(value: float) -> str:
 
 
 def of(study: str, entries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The findings of a study: claim, text, and verdict of the claim or of its part. entries: claim -> its entry."""
+    """The findings of a study: claim, text, budget, verdict of the claim or of its part. entries: claim -> entry."""
     return [_finding(one, entries[one["claim"]]) for one in studies.about(study)["headlines"]]
 
 
@@ -48,4 +48,13 @@ def _finding(said: Mapping[str, str], entry: Mapping[str, Any]) -> dict[str, Any
         text = said["says"].format(*numbers) if all(map(math.isfinite, numbers)) else said["open"]
     except IndexError:  # fewer numbers than the sentence names: nothing was measured
         text = said["open"]
-    return {"claim": said["claim"], "text": text, "verdict": claims.label(judged)}
+    return {"claim": said["claim"], "text": text, "verdict": claims.label(judged), "budget": budget(entry)}
+
+
+def budget(entry: Mapping[str, Any]) -> str:
+    """How long the trainings behind a verdict were: a finding holds for this budget. Empty without trainings."""
+    if not (levelled := entry.get("levelled")):
+        return ""
+    steps = " to ".join(f"{number:,}" for number in dict.fromkeys(levelled["steps"]))
+    operations = entry.get("operations")
+    return f"after {steps} steps" + (f", {operations:.1e} operations a run" if operations else "")

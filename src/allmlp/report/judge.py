@@ -1,4 +1,4 @@
-"""Each row of each ledger of claims, judged at the largest complete scale that has what the claim needs.
+"""Each row of each ledger of claims, judged at the complete scale of the largest budget that has what the claim needs.
 
 A scale is complete if all its planned runs are measured. If no complete scale has the size and the seeds that the claim
 needs, the largest one gives an indication and no verdict.
@@ -20,7 +20,7 @@ from allmlp.report.workers import Work
 from allmlp.studies.rules import NotPlannedError
 
 NOT_RUN = "not run"
-LOST = "; does not survive Holm's correction within the study"
+LOST = "; does not survive Holm's correction within the study"  # of the paper's claims, or of this project's own
 
 
 def _number(value: float | None) -> float | None:
@@ -71,6 +71,7 @@ def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     older = any(one.older for measure in claim["measures"] for one in found.held(measure).values())
     younger = found.content.get("younger", {}).get(claim["id"])
     said = {"scale": found.scale, "runs": runs, "rule_changed_since": younger, "older_recipe": older}
+    said |= {"operations": _number(found.operations(claim["measures"]))}
     said |= origins.of_claim(found.content, runs)
     return {**result, **said, "levelled": levels.of_measures(found, claim["measures"]), **evidence.extension(found)}
 
@@ -114,9 +115,10 @@ def judge_claim(study: str, claim: dict[str, Any], scales: dict[str, Evidence]) 
 
 
 def _deciding(at: dict[str, dict[str, Any]]) -> str:
-    """Among the scales that leave the fewest parts untested, the largest."""
+    """Among the scales that leave the fewest parts untested, the one whose trainings have the largest budget. A scale's
+    name says nothing of that: one may plan more seeds, or wider models, for fewer steps. Of equal budgets the last."""
     meeting = {scale: result for scale, result in at.items() if result["verdict"] != NOT_TESTABLE}
-    return min(reversed(meeting or at), key=lambda scale: needs.untested(at[scale]))
+    return min(reversed(meeting or at), key=lambda scale: (needs.untested(at[scale]), -at[scale]["operations"]))
 
 
 def _progress(claim: dict[str, Any], scales: dict[str, Evidence]) -> str:
@@ -141,8 +143,10 @@ def _dropped(claim: dict[str, Any], found: Evidence) -> str:
 def _tested(entry: dict[str, Any]) -> dict[tuple[str, str, str], float]:
     """(claim, part, kind) -> p, of each test of a claim judged at its needs; a claim without parts is one part.
 
-    A test that a part's verdict does not rest on counts as p = 1: a rule may have withheld the verdict, and then its p
-    is not a valid p value either.
+    The number of tests may not depend on the results. A part that the plan or its nature leaves without a test (not
+    run, not testable at this scale, counted) could never be wrong by chance, and has no p here. A part whose test the
+    results prevented could have been, and counts with p = 1, as does a test that the verdict does not rest on: a rule
+    may have withheld the verdict, and then its p is not a valid p value either.
     """
     if entry["verdict"] in (NOT_RUN, NOT_TESTABLE):
         return {}
@@ -150,14 +154,20 @@ def _tested(entry: dict[str, Any]) -> dict[tuple[str, str, str], float]:
     return {
         (entry["id"], part["name"], kind): part[kind] if RESTS_ON.get(part["verdict"]) == kind else 1.0
         for part in (parts if entry["parts"] else [{**entry, "name": ""}])
-        for kind in RESTS_ON.values()
+        for kind in ("p", "p_against")
         if part[kind] is not None
     }
 
 
 def _correct(entries: list[dict[str, Any]]) -> None:
-    """Holm's correction over both possible verdicts of every part of a study. A verdict that does not survive becomes
-    undecided."""
+    """Holm's correction in two families of a study: the paper's claims, and this project's own, which must not make
+    the paper's harder to reproduce."""
+    for own in (False, True):
+        _correct_family([entry for entry in entries if studies.is_own(entry["id"]) == own])
+
+
+def _correct_family(entries: list[dict[str, Any]]) -> None:
+    """Holm's correction over both tests of every part. A verdict that does not survive becomes undecided."""
     survives = holm({test: p for entry in entries for test, p in _tested(entry).items()})
     for entry in entries:
         tested = _tested(entry)

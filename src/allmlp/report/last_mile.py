@@ -17,7 +17,17 @@ SOURCES = (
     "rules.lock",
     "src/allmlp",
 )
-RESULTS = ("claims.json", "figures", "power.json", "report.html", "selected.json", "sets.json", "stages.json", "tables")
+RESULTS = (
+    "claims.json",
+    "figures",
+    "moved.json",
+    "power.json",
+    "report.html",
+    "selected.json",
+    "sets.json",
+    "stages.json",
+    "tables",
+)
 
 
 def report(plan: Plan, force: bool = False) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from allmlp import paths, studies
+from allmlp import paths
 from allmlp.report.evidence import Evidence
 from allmlp.report.statistics import t_interval
 from allmlp.studies.levelling import NONE, Curve, Level, levelled, within
@@ -90,17 +90,9 @@ def _open(level: Level) -> bool:
     return level.level is None and level.per_doubling == level.per_doubling
 
 
-def compared(found: Evidence, measures: list[str]) -> list[str]:
-    """The trainings behind these measures, without runs that only choose a rate or embed."""
-    common = {*studies.SHARED, *studies.FROM_LONG}
-    of_own = {run for measure in found.content["planned"] if measure not in common for run in found.planned(measure)}
-    runs = {run for measure in measures for run in found.measured(measure)} & of_own
-    return sorted(run for run in runs if found.content["runs"][run]["steps"] > 0)
-
-
 def of_measures(found: Evidence, measures: list[str]) -> dict[str, Any] | None:
     """How many trainings behind a claim or a figure have levelled off, and their steps; None without trainings."""
-    runs = compared(found, measures)
+    runs = found.trainings(measures)
     if not runs:
         return None
     ended, steps = of_runs(found), [found.content["runs"][run]["steps"] for run in runs]
@@ -127,5 +119,5 @@ UNTRAINED = _columns(UNKNOWN, "")  # also for a run that is not compared
 
 def columns(found: Evidence) -> dict[str, dict[str, Any]]:
     """run -> the columns of results/tables/runs.csv on how it ended, for the compared trainings of a scale."""
-    ended, runs = of_runs(found), compared(found, list(found.content["planned"]))
+    ended, runs = of_runs(found), found.trainings(list(found.content["planned"]))
     return {run: _columns(level, WORDS[level.level]) for run in runs for level in [ended.get(run, UNKNOWN)]}

@@ -1,78 +1,66 @@
-"""Which verdicts changed since the trainings of the scale `long` began, and why, as far as is known.
+"""Which verdicts moved between two states of the project, and the facts that differ with them.
 
-`verdicts_before_long.yaml` holds a `record` of every claim from before that scale existed.
+`allmlp moved STATE --write` writes results/moved.json, which the report shows.
 """
 
-import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import yaml
+from allmlp.report.needs import letter
+from allmlp.rules import SAID
 
-from allmlp import paths
-
-BEFORE = Path(__file__).with_name("verdicts_before_long.yaml")
-HOLM = "does not survive Holm"  # in a verdict's text where the correction took it back
-
-CHANGED = {
-    "words": "its rule was written anew",
-    "numbers": "another margin, or another number of the paper's",
-    "needs": "it asks for other runs or measures",
-}
-
-Record = dict[str, Any]
+MOVED = Path("results/moved.json")
 
 
-def record(row: dict[str, Any], entry: dict[str, Any]) -> Record:
-    """The fields of a claim's ledger `row` and `entry` of claims.json that can explain a changed verdict."""
-    runs = entry.get("runs") or []
-    said = [entry.get("text", ""), *(part["text"] for part in entry.get("parts") or [])]
-    return {
-        "verdict": entry["verdict"],
-        "scale": entry["scale"],
-        "seeds": len(set(re.findall(r"-seed(\d+)-", " ".join(runs)))),
-        "runs": paths.digest(sorted(runs), 8),
-        "words": paths.digest([row["statistic"], row["reproduced_if"], row["contradicted_if"]], 8),
-        "numbers": paths.digest([row.get("margin"), row.get("paper")], 8),
-        "needs": paths.digest([row["needs"], row["measures"]], 8),
-        "taken_back": sum(HOLM in text for text in said if text),
-    }
+class State(NamedTuple):
+    """The claims of a state: id -> row of claims.yaml, and id -> entry of claims.json, with runs as its file has them:
+    one digest for a set."""
+
+    rows: dict[str, dict[str, Any]]
+    entries: dict[str, dict[str, Any]]
 
 
-def before() -> dict[str, Record]:
-    """claim -> its record before."""
-    held = yaml.safe_load(BEFORE.read_text(encoding="utf-8"))
-    return {claim: dict(zip(held["fields"], values, strict=True)) for claim, values in held["claims"].items()}
+def moved(before: State, after: State) -> dict[str, Any]:
+    """The claims and parts whose verdict differs, in order; `of`: how many claims both have; `new`: only `after`."""
+    both = [claim for claim in after.entries if claim in before.entries]
+    rows = []
+    for claim in both:
+        then, now = before.entries[claim], after.entries[claim]
+        old, new = _verdicts(then), _verdicts(now)
+        about = {"id": claim, "claim": now["claim"]}
+        reasons = why(then, now, before.rows.get(claim, {}), after.rows.get(claim, {}))
+        rows += [
+            {**about, "part": part, "then": _of(then, was), "now": _of(now, new[part]), "why": reasons}
+            for part, was in old.items()
+            if new.get(part, was) != was
+        ]
+    return {"rows": rows, "of": len(both), "new": len(after.entries) - len(both)}
 
 
-def why(then: Record, now: Record) -> list[str]:
-    """All differences between two records, in words for the reader."""
-    same = {key: then[key] == now[key] for key in now}
+def _verdicts(entry: dict[str, Any]) -> dict[str, str]:
+    """Part -> verdict; "" for the claim as a whole. A part is known by its letter, because its name may say a size."""
+    parts = {letter(part["name"]) or part["name"]: part["verdict"] for part in entry.get("parts") or ()}
+    return {"": entry["verdict"], **parts}
+
+
+def _of(entry: dict[str, Any], verdict: str) -> dict[str, Any]:
+    return {"verdict": verdict, "scale": entry["scale"]}
+
+
+def why(then: dict[str, Any], now: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """All facts about a claim that differ, in words. then, now: its entries; old, new: its rows of claims.yaml."""
     found = []
-    if not same["scale"]:
-        found.append(f"judged at {now['scale'] or 'no scale'}, before at {then['scale'] or 'none'}")
-    elif not same["runs"]:
-        found.append("other runs of the same scale")
-    if not same["seeds"] and now["seeds"] and then["seeds"]:
-        found.append(f"{now['seeds']} seed{'s' * (now['seeds'] != 1)} instead of {then['seeds']}")
-    found += [text for key, text in CHANGED.items() if not same[key]]
-    if not same["taken_back"]:
-        found.append(f"Holm's correction takes back {now['taken_back']} of its findings, before {then['taken_back']}")
-    return found or ["same words, numbers and runs: the rule's code, or which finding Holm's correction takes back"]
-
-
-def moved(ledger: list[dict[str, Any]], then: dict[str, Record]) -> dict[str, Any]:
-    """The claims whose verdict or scale changed, in order, and the numbers of old and new claims.
-
-    ledger: rows of claims.yaml, each with its entry of claims.json as "verdict".
-    """
-    rows, new = [], 0
-    for row in ledger:
-        now = record(row, row["verdict"])
-        if row["id"] not in then:
-            new += 1
-            continue
-        was = then[row["id"]]
-        if (was["verdict"], was["scale"]) != (now["verdict"], now["scale"]):
-            rows.append({"id": row["id"], "claim": row["claim"], "then": was, "now": now, "why": why(was, now)})
-    return {"rows": rows, "of": len(ledger) - new, "new": new}
+    if then["scale"] != now["scale"]:
+        found.append(f"scale: judged at {now['scale'] or 'none'}, before at {then['scale'] or 'none'}")
+    elif then.get("runs") != now.get("runs"):
+        found.append("runs: others of the same scale")
+    if now.get("n") and then.get("n") and now["n"] != then["n"]:
+        found.append(f"seeds: {now['n']} instead of {then['n']}")
+    if differing := [key.replace("_", " ") for key in SAID if old.get(key) != new.get(key)]:
+        found.append(f"rule: another {', '.join(differing)}")
+    elif then["rule"] != now["rule"]:
+        found.append("rule: the same words and numbers, other code")
+    if then.get("holm") != now.get("holm"):
+        takes = {True: "takes nothing back", False: "takes a verdict back", None: "has nothing to correct"}
+        found.append(f"family: Holm's correction {takes[now.get('holm')]}, before it {takes[then.get('holm')]}")
+    return found or ["family: the same rule and runs among other tests"]

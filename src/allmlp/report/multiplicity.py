@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeVar
 
-from allmlp.report.statistics import CORRECTED, NOT_TESTABLE, Finding, NotTestable, Part, Verdict
+from allmlp.report.statistics import BELOW, CORRECTED, NOT_TESTABLE, Finding, NotTestable, Part, Verdict
 
 Name = TypeVar("Name")
 
@@ -24,11 +24,13 @@ def combine(parts: Iterable[Judged]) -> Verdict:
     """The verdict of a claim from those of its listed parts.
 
     All reproduced: reproduced. Some reproduced or partly, the others not: partly. None reproduced and one contradicted:
-    contradicted, because the claim needs them all. Else, or without parts: undecided.
+    contradicted, because the claim needs them all. All below margin: below margin. Else, or without parts: undecided.
     """
     verdicts = {part.verdict for part in parts}
     if verdicts == {"reproduced"}:
         return "reproduced"
+    if verdicts == {BELOW}:
+        return BELOW
     if verdicts & {"reproduced", "partly"}:
         return "partly"
     return "contradicted" if "contradicted" in verdicts else "undecided"

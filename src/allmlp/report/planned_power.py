@@ -12,7 +12,8 @@ from allmlp.errors import UserError
 from allmlp.layered import SCALES
 from allmlp.report import claims, selection
 from allmlp.report.deciding import Rests
-from allmlp.report.power import MOST, TOO_LITTLE, advice, chance
+from allmlp.report.power import MOST, TOO_LITTLE, advice, chance, never_reproduced
+from allmlp.report.statistics import NOT_TESTABLE
 
 POWER = Path("results/power.json")
 
@@ -94,6 +95,17 @@ def rows(scale: str | None = None, claim: str | None = None) -> list[dict[str, A
     return [row for row in found if scale in (None, row["scale"])]
 
 
+def hopeless() -> dict[str, str]:
+    """`claim, part` -> why no number of seeds can reproduce it, of each part that is judged, at its deciding scale."""
+    found = {}
+    for entry in claims.read()["claims"]:
+        verdicts = {part["name"]: part["verdict"] for part in entry.get("parts", ())} or {"": entry["verdict"]}
+        for part, told in entry.get("rests", {}).items():
+            if NOT_TESTABLE not in (entry["verdict"], verdicts[part]) and (why := never_reproduced(Rests.read(told))):
+                found[", ".join(filter(None, [entry["id"], part]))] = why
+    return found
+
+
 def write() -> None:
     """Write results/power.json: claim -> rows, which the report shows. Scales with equally many seeds share a row."""
     found: dict[tuple[str, str, int], dict[str, Any]] = {}
@@ -132,6 +144,8 @@ def show(scale: str | None, claim: str | None, format: str) -> None:
         table.add_row(row["claim"], row["part"], row["scale"], str(row["n"]), spread, *chances, words)
     Console(width=None if Console().is_terminal else 200).print(table)
     short = sum(bool(row["needs"]) for row in found)
+    for part, why in hopeless().items():
+        print(f"{part}: no number of seeds can reproduce it: {why}")
     print(
         f"{len(found)} rows, {short} of which would not decide. Spread: largest of the part's numbers (scale, seeds)."
     )

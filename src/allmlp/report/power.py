@@ -8,8 +8,8 @@ clearest of several cells or tasks, only the one that was the clearest is drawn.
 "True" is the claim's own `effect` for that part if claims.yaml gives one. Else it is, for "above a margin", twice the
 margin (zero for a negative margin, one spread for a margin of zero), and the mirror image for "below"; for "equal", no
 difference; for a printed number, one more draw from the same distribution; for a share, all seeds or none. "Not true"
-is equally far on the other side of the margin; for "equal", twice the margin; for a printed number, two largest half
-widths away.
+is no effect; of a limit without a natural zero, equally far on its other side; for "equal", twice the margin; for a
+printed number, two largest half widths away.
 """
 
 from functools import cache
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from allmlp.report.deciding import FEWEST_SEEDS, Basis, Rests, Rule
+from allmlp.report.deciding import FEWEST_SEEDS, OF_ONE_MORE, Basis, Rests, Rule
 
 DRAWS, MOST = 2000, 128  # simulated experiments, and seeds of the largest
 ENOUGH, TOO_LITTLE = 0.8, 0.5
@@ -38,11 +38,11 @@ def effects(rule: Rule, spread: float, claimed: float | None = None) -> tuple[fl
         case "better":
             default = 2 * high if high > 0 else 0.0 if high < 0 else spread
             true = default if claimed is None else claimed
-            return true, low - (true - high)
+            return true, low if low < high else low - (true - high)
         case "below":
             default = 0.0 if low > 0 else 2 * low if low < 0 else -spread
             true = default if claimed is None else claimed
-            return true, high + (low - true)
+            return true, high if low < high else high + (low - true)
         case "all" | "few":
             return (1.0, 0.0) if rule.kind == "all" else (0.0, 1.0)
         case "equal":
@@ -65,7 +65,7 @@ def _drawn(basis: Basis, place: int, n: int, true: bool, claimed: float | None) 
     z = _normal()[rows, :n]
     if basis.rule.kind in ("all", "few"):
         return np.full(z.shape, mean)
-    if basis.rule.kind == "prediction" and true:
+    if basis.rule.kind in OF_ONE_MORE and true:
         z = z - _normal()[rows, -1:]  # the printed number is one more draw: it stays fixed and our mean moves instead
     return mean + basis.spread * z
 
@@ -92,11 +92,22 @@ def advice(rests: Rests, *, true: bool, claimed: float | None = None) -> str:
         return f"needs more seeds: {enough} for {ENOUGH:.0%}"
     if chance(rests, MOST, true=true, claimed=claimed) >= TOO_LITTLE:
         return f"needs more seeds: over {MOST} for {ENOUGH:.0%}"
-    halves = {basis.rule.limit: _half_width(basis) for basis in rests.of if basis.rule.kind == "prediction"}
-    for limit, half in halves.items():
-        if true and half > limit:
-            return f"cannot decide at any n: one seed's spread alone is ±{half:.3g}, the limit {limit:.3g}"
+    if true and (why := never_reproduced(rests)):
+        return f"cannot decide at any n: {why}"
     return f"cannot decide with {MOST} seeds or fewer"
+
+
+def never_reproduced(rests: Rests) -> str:
+    """Why no number of seeds of this spread can reproduce the part; empty if enough of them can.
+
+    With ever more seeds the interval of a mean shrinks to a point, which may lie anywhere. That of one more seed does
+    not: a rule that wants it narrower than the seeds spread has no way to "reproduced".
+    """
+    for basis in rests.of:
+        half = _half_width(basis)
+        if basis.rule.kind == "prediction" and half > basis.rule.limit:
+            return f"one seed's spread alone is ±{half:.3g}, the limit {basis.rule.limit:.3g}"
+    return ""
 
 
 def _half_width(basis: Basis) -> float:

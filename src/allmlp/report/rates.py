@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from allmlp import outcomes, searches, store
 from allmlp.report import needs
 from allmlp.report.evidence import Evidence
-from allmlp.report.statistics import NOT_TESTABLE
+from allmlp.report.statistics import NOT_TESTABLE, RESTS_ON
 from allmlp.run import Run
 
 COLUMNS = ("learning_rate", "learning_rate_1")  # of a measure: the rate that a run was trained with
 SEARCH = "search"  # the part of a study that searches
-WITHHELD = ("reproduced", "contradicted")
+WITHHELD = tuple(RESTS_ON)  # verdicts
 MOST_SHOWN = 8  # searches in one sentence; of more, only those at an edge
 
 

@@ -15,19 +15,21 @@ from allmlp.origins import software
 from allmlp.paths import REPORT
 from allmlp.report import answer, claims, counting, headlines, leading, origins, selection
 from allmlp.report.characters import in_ascii
+from allmlp.report.course import course, flipped
 from allmlp.report.draw import FIGURES
 from allmlp.report.headings import shown
 from allmlp.report.inline import VIEW_BOX, element, sheet
 from allmlp.report.interactive import curves, memory, neurons, playground
-from allmlp.report.moved import before, moved
+from allmlp.report.moved import MOVED
 from allmlp.report.planned_power import POWER
 from allmlp.report.printing import print_page
+from allmlp.report.statistics import BELOW, CORRECTED
 from allmlp.report.tabulate import TABLES
 from allmlp.studies.levelling import LIMIT
 
 PDF = Path("results/report.pdf")
 LARGEST = 8_000_000  # bytes: a page that opens at once; git keeps every version, compressed to a sixth
-VERDICTS = ("reproduced", "partly", "contradicted", "corrected", "undecided", "not testable at this scale", "not run")
+VERDICTS = ("reproduced", "partly", BELOW, "contradicted", CORRECTED, "undecided", *answer.UNTESTED)
 NARROW, ENLARGED = 460, 1.3  # units of a view box: a figure below is shown at most so much larger than it was drawn
 LONGEST = 20  # rows of a table that are shown before it is unfolded
 
@@ -228,7 +230,6 @@ def content() -> dict[str, Any]:
     verdicts = {entry["id"]: entry for entry in judged["claims"]}
     looks: dict[str, str] = {}
     of_studies = [_study(study, number, selected, verdicts, looks) for study, number in studies.STUDIES.items()]
-    rows = [row for study in of_studies for row in (*study["claims"], *study["own"])]
     runs = _csv(TABLES / "runs.csv")
     return {
         "looks": Markup(sheet(looks)),
@@ -243,7 +244,8 @@ def content() -> dict[str, Any]:
         "all_hours": answer.in_hours(counting.hours(runs, everything)),
         "total": {verdict: sum(study["counts"][verdict] for study in of_studies) for verdict in VERDICTS},
         "total_bars": {bar: sum(study["bars"][bar] for study in of_studies) for bar in answer.BARS},
-        "moved": moved(rows, before()),
+        "flipped": flipped(judged["claims"]),
+        "moved": artifacts.read_json(MOVED) if MOVED.is_file() else {},
         "limit": LIMIT,
         "overlays": selected.get("overlays", []),
         "scale": selected["scale"],
@@ -312,6 +314,7 @@ def templates() -> Environment:
         "effect": effect,
         "label": claims.label,
         "scientific": lambda value: f"{value:.2e}",
+        "course": course,
         "slug": lambda text: text.replace(" ", "-"),
     }
     return environment

@@ -11,21 +11,42 @@ the t interval 5 % (`tests/numerics/test_false_alarms.py`).
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy.special import bdtr, stdtr  # as in scipy.stats, which is slow to import
 
-from allmlp.report.deciding import FEWEST_SEEDS, Rests, Rule, on, share_ends, student
+from allmlp.report.deciding import (
+    BELOW_MARGIN,
+    CONTRADICTED,
+    FEWEST_SEEDS,
+    REPRODUCED,
+    ROUNDING,
+    UNDECIDED,
+    Rests,
+    Rule,
+    agree,
+    fewest_agreeing,
+    on,
+    share_ends,
+    student,
+)
 
 Values = Sequence[float] | np.ndarray  # (n,), one per seed
-Verdict = Literal["reproduced", "partly", "contradicted", "undecided"]
+Verdict = Literal["reproduced", "partly", "below margin", "contradicted", "undecided"]
 NotTestable = Literal["not testable at this scale"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
-DECIDED: dict[int, Verdict] = {1: "reproduced", 0: "undecided", -1: "contradicted"}
+BELOW: Verdict = "below margin"  # in the claimed direction, by less than the margin
+DECIDED: dict[int, Verdict] = {
+    REPRODUCED: "reproduced",
+    UNDECIDED: "undecided",
+    CONTRADICTED: "contradicted",
+    BELOW_MARGIN: BELOW,
+}
+# The test of a verdict:
+RESTS_ON: Mapping[str, str] = {"reproduced": "p", "contradicted": "p_against", BELOW: "p_against"}
 NOT_TESTABLE: NotTestable = "not testable at this scale"
-RESTS_ON: Mapping[str, str] = {"reproduced": "p", "contradicted": "p_against"}  # the test of a verdict
 CORRECTED = "corrected"  # how a contradicted number is called if the right one is known
 
 
@@ -66,10 +87,11 @@ class Finding:
     """The result for one claim: verdict, statistic, its interval, number of seeds, unit, one sentence.
 
     For `allmlp.report.multiplicity.holm`: `p` is the p value of the test behind "reproduced", `p_against` of the test
-    behind "contradicted"; None for a verdict without a test. `rests`: part -> the rule and spread that decide, "" for a
-    finding without parts; nothing for exact results. `premise_not_met`: why the rule could not be applied (see
-    `studies.rules.premise`). `corrected`: it contradicts the paper's number by the right one, which is calculated.
-    `here`: key of the claim's `paper` -> the same number here, a mean over seeds where there are several.
+    behind "contradicted" or, where that is the verdict, "below margin"; None for a verdict without a test. `rests`:
+    part -> the rule and spread that decide, "" for a finding without parts; nothing for exact results.
+    `premise_not_met`: why the rule could not be applied (see `studies.rules.premise`). `corrected`: it contradicts the
+    paper's number by the right one, which is calculated. `here`: key of the claim's `paper` -> the same number here, a
+    mean over seeds where there are several.
     """
 
     verdict: Verdict
@@ -131,15 +153,19 @@ def share_above(k: int, n: int, limit: float) -> float:
     return 1 - float(bdtr(k - 1, n, limit)) if k else 1.0
 
 
-def better(differences: Values, margin: float, level: float = 0.95, unit: str = "") -> Finding:
-    """Does the seed-paired difference exceed `margin`? Its t interval decides.
+def better(differences: Values, margin: float, level: float = 0.95, unit: str = "", none: float = 0.0) -> Finding:
+    """Does the seed-paired difference exceed `margin`? Its t interval decides. `none`: its value without an effect.
 
-    differences: (n,), larger is better. Low end above the margin: reproduced. High end below: contradicted.
-    Else, or with fewer than 5 seeds: undecided. p: one-sided t test of mean <= margin; p_against: of mean >= margin.
+    differences: (n,), larger is better. Low end above the margin: reproduced. High end below `none`, or the whole
+    interval nearer to it than the margin without showing a direction: contradicted. Between `none` and the margin:
+    below margin. Else, or with fewer than 5 seeds: undecided. p, p_against: see `p_above` and `p_not_better`. A margin
+    that is not above `none` (not worse by more than ...) leaves no room for "below margin".
     """
-    interval, rule = t_interval(differences, level), Rule("better", margin, margin, level)
+    zero = min(none, margin)
+    interval, rule = t_interval(differences, level), Rule("better", zero, margin, level)
     text = f"{said(interval, level, 't', unit)}, against a margin of {margin:g}"
-    return judged(rule, differences, interval, unit, text, p_above(differences, margin), p_below(differences, margin))
+    found = judged(rule, differences, interval, unit, text, p_above(differences, margin))
+    return replace(found, p_against=p_not_better(differences, zero, margin, small=found.verdict == BELOW))
 
 
 def equal(differences: Values, margin: float, level: float = 0.95, unit: str = "") -> Finding:
@@ -154,7 +180,8 @@ def equal(differences: Values, margin: float, level: float = 0.95, unit: str = "
     wide, narrow = t_interval(differences, level), t_interval(differences, 2 * level - 1)
     p = max(p_above(differences, -margin), p_below(differences, margin))
     p_against = p_outside(differences, -margin, margin)
-    inner = f" ({200 * level - 100:g} % interval {narrow.low:.3g} to {narrow.high:.3g})" if wide.n > 1 else ""
+    known = -math.inf < narrow.low < narrow.high
+    inner = f" ({200 * level - 100:g} % interval {narrow.low:.3g} to {narrow.high:.3g})" if known else ""
     text = f"{said(wide, level, 't', unit)}{inner}, against a margin of ±{margin:g}"
     return judged(Rule("equal", -margin, margin, level), differences, wide, unit, text, p, p_against)
 
@@ -185,6 +212,22 @@ def within_prediction(
     return judged(rule, values, interval, unit, text, p_against=p_against)
 
 
+def near_printed(values: Values, paper_value: float, *, distance: float, level: float = 0.95) -> Finding:
+    """Could the paper's single number be one more of our seeds, and is it typical of them?
+
+    values: (n,). Outside `prediction_interval`: contradicted. Inside, and the mean within `distance` of it by two
+    one-sided tests: reproduced. Else, or with fewer than 5 seeds: undecided. It decides at any spread of seeds, where
+    `within_prediction` would ask for an interval narrower than the spread itself. p: of the two tests; p_against: of
+    one more seed.
+    """
+    interval = prediction_interval(values, level)
+    rule = Rule("near", paper_value, paper_value, level, distance)
+    text = f"{said(interval, level, 'prediction', unit='')}; the paper says {paper_value:g}"
+    p = max(p_above(values, paper_value - distance), p_below(values, paper_value + distance))
+    p_against = _p_of_another(values, abs(paper_value - interval.mean))
+    return judged(rule, values, interval, "", text, p, p_against)
+
+
 def judged(
     rule: Rule,
     values: Values,
@@ -208,19 +251,35 @@ def _student(values: Values, level: float, further: int) -> Interval:
 
 
 def p_above(values: Values, margin: float) -> float:
-    """p of the one-sided t test of mean <= margin; 1 without a test, 0 or 1 if all seeds agree exactly."""
+    """p of the one-sided t test of mean <= margin; 1 without a test.
+
+    Where all seeds agree the t test has no spread to go by, and a p of 0 would be false. The sign test needs none: p is
+    2^-n, the chance that n seeds lie above a margin that each is as likely to miss.
+    """
     x = np.asarray(values, dtype=np.float64)
     if len(x) < 2 or not np.isfinite(x).all():
         return 1.0
-    excess, spread = float(x.mean()) - margin, float(x.std(ddof=1))
-    if spread == 0:
-        return 0.0 if excess > 0 else 1.0
-    return float(stdtr(len(x) - 1, -excess / spread * math.sqrt(len(x))))
+    if agree(x):
+        return 2.0 ** -len(x) if x.min() > margin else 1.0
+    return float(stdtr(len(x) - 1, (margin - x.mean()) / x.std(ddof=1) * math.sqrt(len(x))))
 
 
 def p_below(values: Values, margin: float) -> float:
     """p of the one-sided t test of mean >= margin, as `p_above`."""
     return p_above(-np.asarray(values, dtype=np.float64), -margin)
+
+
+def p_not_better(values: Values, none: float, margin: float, *, small: bool) -> float:
+    """Of the test behind "below margin", if the verdict is that the effect is `small`, else behind "contradicted".
+
+    Below margin: none < mean < margin, so the larger of two one-sided p. Contradicted: mean < none, or a mean within
+    the margin around it (two one-sided tests), so the smaller of both p. That smaller one needs no factor for two
+    chances: either is true below the margin, and above it both need mean < margin to be rejected.
+    """
+    less = p_below(values, margin)
+    if small:
+        return max(p_above(values, none), less)
+    return min(p_below(values, none), max(p_above(values, 2 * none - margin), less))
 
 
 def p_outside(values: Values, low: float, high: float) -> float:
@@ -229,14 +288,16 @@ def p_outside(values: Values, low: float, high: float) -> float:
 
 
 def _p_of_another(values: Values, distance: float) -> float:
-    """Two-sided p of one more seed at this distance from the mean; 1 without a test."""
+    """Two-sided p of one more seed at this distance from the mean; 1 without a test.
+
+    Where all n seeds agree, 2 / (n + 1): the chance that one of n + 1 lies outside all others.
+    """
     x = np.asarray(values, dtype=np.float64)
     if len(x) < 2 or not np.isfinite(x).all():
         return 1.0
-    spread = float(x.std(ddof=1)) * math.sqrt(1 + 1 / len(x))
-    if spread == 0:
-        return 0.0 if distance > 0 else 1.0
-    return 2 * float(stdtr(len(x) - 1, -distance / spread))
+    if agree(x):
+        return 2 / (len(x) + 1) if distance > ROUNDING * max(1.0, abs(x[0])) else 1.0
+    return 2 * float(stdtr(len(x) - 1, -distance / float(x.std(ddof=1)) / math.sqrt(1 + 1 / len(x))))
 
 
 def said(interval: Interval, level: float, kind: str, unit: str) -> str:
@@ -249,5 +310,9 @@ def said(interval: Interval, level: float, kind: str, unit: str) -> str:
     few = "" if interval.n >= FEWEST_SEEDS else f" (a verdict needs {FEWEST_SEEDS})"
     if interval.n == 1:
         return f"{value}, n = 1, which gives no interval{few}"
+    if interval.low == interval.high:
+        needed = fewest_agreeing(level, further=int(kind == "prediction"))
+        few = few or (f" (a verdict needs {needed} that agree)" if interval.n < needed else "")
+        return f"{value} in each of {interval.n} seeds{few}"
     bounds = f"{interval.low:.3g} to {interval.high:.3g}"
     return f"mean {value}, {level * 100:g} % {kind} interval {bounds}, n = {interval.n}{few}"

@@ -11,7 +11,7 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.deciding import Rests, Rule, on, together
 from allmlp.report.multiplicity import at_least, beside
-from allmlp.report.statistics import DECIDED, FEWEST_SEEDS, RESTS_ON, Finding, Values, Verdict, better
+from allmlp.report.statistics import BELOW, DECIDED, FEWEST_SEEDS, RESTS_ON, Finding, Values, Verdict, better
 
 
 class NotPlannedError(Exception):
@@ -35,29 +35,38 @@ def exact(holds: bool, value: float, unit: str, text: str, n: int = 1) -> Findin
 
 
 def undecided(text: str, n: int = 0, unit: str = "") -> Finding:
-    """An undecided part without a number. The text says why."""
+    """An undecided part without a number, because of the plan or a device. The text says why."""
     return Finding("undecided", math.nan, math.nan, math.nan, n, unit, text)
 
 
-def below(values: Values, limit: float, unit: str = "") -> Finding:
-    """Is the mean over seeds below `limit`? The mirror image of `better`.
+def above(values: Values, limit: float, unit: str = "") -> Finding:
+    """Is the mean over seeds above `limit`? `better` for what has no natural zero, such as a share of 90 %.
 
-    values: (n,), one per seed. Upper end of the 95 % t interval below: reproduced. Lower end above:
-    contradicted.
+    values: (n,), one per seed. Lower end of the 95 % t interval above: reproduced. Upper end below: contradicted.
     """
-    mirrored = better([-float(value) for value in values], -limit, unit=unit)
+    return better(values, limit, unit=unit, none=limit)
+
+
+def below(values: Values, limit: float, unit: str = "", none: float | None = None) -> Finding:
+    """Is the mean over seeds below `limit`? The mirror image of `above` or, with a value of no effect, of `better`.
+
+    values: (n,), one per seed. Upper end of the 95 % t interval below: reproduced. Lower end above `limit`, or `none`:
+    contradicted; see `better` for what lies between them.
+    """
+    zero = limit if none is None else max(none, limit)
+    mirrored = better([-float(value) for value in values], -limit, unit=unit, none=-zero)
     low, high = -mirrored.high, -mirrored.low
     text = f"mean {-mirrored.value:.3g} {unit}".rstrip()
     text += f", 95 % t interval {low:.3g} to {high:.3g}, n = {mirrored.n}, against a limit of {limit:g}"
-    rests = {"": on(Rule("below", limit, limit), values)}
+    rests = {"": on(Rule("below", limit, zero), values)}
     return replace(mirrored, value=-mirrored.value, low=low, high=high, text=text, rests=rests)
 
 
 def every(findings: Mapping[str, Finding]) -> Finding:
     """One part with several numbers: all must hold, and any one of them can refute it.
 
-    The finding is that of the weakest number (largest p), with a text about all. p_against is for "any one refutes";
-    None if a number without a test refutes. Raises ValueError without numbers.
+    The finding is that of the weakest number (largest p), with a text about all. p_against: see `_against`. Raises
+    ValueError without numbers.
     """
     if not findings:
         raise ValueError("a part needs at least one number")
@@ -65,25 +74,48 @@ def every(findings: Mapping[str, Finding]) -> Finding:
     text = "; ".join(f"{name}: {finding.text}" for name, finding in findings.items())
     verdict, rests = counted(findings.values())
     unmet = dict.fromkeys(found.premise_not_met for found in findings.values() if found.premise_not_met)
-    untested = any(f.verdict == "contradicted" and f.p_against is None for f in findings.values())
-    p_against = None if untested else at_least(finding.p_against for finding in findings.values())
-    here = beside(findings.values())
+    p_against, here = _against(verdict, list(findings.values())), beside(findings.values())
     finding = replace(weakest, verdict=verdict, text=text, rests=rests, p_against=p_against, here=here)
     return replace(finding, premise_not_met="; ".join(unmet) if verdict == "undecided" else "")
+
+
+def _against(verdict: Verdict, found: list[Finding]) -> float | None:
+    """p of the test behind "contradicted", for "any one number refutes", or behind "below margin". None if a number
+    without a test decides.
+
+    Below margin asserts something of each number, and that one of them is below the margin, whichever: the largest p,
+    and that of the clearest one after Bonferroni's correction.
+    """
+    if verdict != BELOW:
+        untested = any(one.verdict == "contradicted" and one.p_against is None for one in found)
+        return None if untested else at_least(1.0 if one.verdict == BELOW else one.p_against for one in found)
+    small = [one.p_against for one in found if one.verdict == BELOW]
+    p_values = [*small, *(one.p for one in found if one.verdict == "reproduced")]
+    tested = [p for p in p_values if p is not None]
+    if len(tested) < len(p_values):
+        return None
+    return max(*tested, min(1.0, len(found) * min(p for p in small if p is not None)))
 
 
 def one_of(findings: Mapping[str, Finding], best: str, text: str) -> Finding:
     """One part decided by the `best` of several numbers, each judged at a level of 1 - 0.05 / their number.
 
-    Contradicted where all refute it. p is corrected for the choice (Bonferroni).
+    Contradicted where all refute it, below margin where all refute it or are below the margin. p is corrected for the
+    choice (Bonferroni).
     """
     found, chosen = list(findings.values()), findings[best]
-    verdict: Verdict = "reproduced" if chosen.verdict == "reproduced" else "undecided"
-    if all(finding.verdict == "contradicted" for finding in found):
-        verdict = "contradicted"
+    verdict: Verdict = "reproduced" if chosen.verdict == "reproduced" else nowhere(found)
     p = None if chosen.p is None else min(1.0, chosen.p * len(found))
     p_against = at_least((finding.p_against for finding in found), len(found))
     return replace(chosen, verdict=verdict, text=text, p=p, p_against=p_against)
+
+
+def nowhere(found: Collection[Finding]) -> Verdict:
+    """Contradicted where all findings are; below margin where all are one of the two; else undecided."""
+    verdicts = {finding.verdict for finding in found}
+    if not verdicts <= {"contradicted", BELOW}:
+        return "undecided"
+    return BELOW if BELOW in verdicts else "contradicted"
 
 
 def counted(findings: Iterable[Finding], *, tolerated: int = 0, refuting: int = 1) -> tuple[Verdict, dict[str, Rests]]:
@@ -100,31 +132,37 @@ def counted(findings: Iterable[Finding], *, tolerated: int = 0, refuting: int = 
 
 
 def withheld(finding: Finding, verdict: Verdict, reason: str, *, when: bool) -> Finding:
-    """The finding; undecided, for the `reason`, if its verdict is `verdict` and `when` holds."""
+    """The finding; undecided, for the `reason`, if its verdict is `verdict` and `when` holds.
+
+    "below margin" is withheld with either: what an effect may still gain could take it over the margin, what it may
+    lose could turn its direction.
+    """
     if not when:
         return finding
     rests = {name: one.guarded(f"not {verdict}: {reason}") for name, one in finding.rests.items()}
     finding = replace(finding, rests=rests)
-    if finding.verdict != verdict:
+    if finding.verdict not in (verdict, BELOW):
         return finding
-    return replace(finding, verdict="undecided", text=f"{finding.text}; not {verdict}: {reason}")
+    return replace(finding, verdict="undecided", text=f"{finding.text}; not {finding.verdict}: {reason}")
 
 
 def premise(finding: Finding, unmet: str, *, holds: bool, of: Verdict | None = None) -> Finding:
-    """The finding if the premise of its rule `holds`; else undecided, for what is `unmet`, and no test of it counts.
+    """The finding if the premise of its rule `holds`; else undecided, for what is `unmet`.
 
     A rule asks for what the claim takes for granted: that a model learnt, that a difference had room, a device. The
-    claim's `premise` says it in words. of: the only verdict that needs the premise; the other one stands without it.
+    claim's `premise` says it in words. of: the only verdict that needs the premise; the other one stands without it,
+    but "below margin" needs it too. The tests that it prevents still count in their family, with p = 1: results must
+    not choose how many tests there are.
     """
     if holds:
         return finding
     rests = {name: one.guarded(f"premise not met: {unmet}") for name, one in finding.rests.items()}
-    untested: dict[str, Any] = dict.fromkeys([RESTS_ON[of]] if of else RESTS_ON.values())
-    finding = replace(finding, rests=rests, **untested)
-    if of and finding.verdict in {"reproduced", "contradicted"} - {of}:
-        return finding
+    prevented = {RESTS_ON[of]} if of else set(RESTS_ON.values())
+    untested: dict[str, Any] = {kind: 1.0 for kind in prevented if getattr(finding, kind) is not None}
+    if of and finding.verdict in RESTS_ON and finding.verdict not in (of, BELOW):
+        return replace(finding, rests=rests, **untested)
     text = "; ".join(filter(None, [f"premise not met: {unmet}", finding.text]))
-    return replace(finding, verdict="undecided", text=text, premise_not_met=unmet)
+    return replace(finding, rests=rests, **untested, verdict="undecided", text=text, premise_not_met=unmet)
 
 
 def of_machines(values: Mapping[str, float], rule: Callable[[Values], Finding]) -> Finding:
@@ -133,6 +171,8 @@ def of_machines(values: Mapping[str, float], rule: Callable[[Values], Finding]) 
     The premise is that FEWEST_SEEDS machines were timed.
     """
     finding = rule(list(values.values()))
+    if len(values) < FEWEST_SEEDS:  # known before any result, so no test that could have been wrong
+        finding = replace(finding, p=None, p_against=None)
     listed = ", ".join(f"{value:.3g} on {machine}" for machine, value in values.items()) or "none"
     unmet = f"timed on {len(values)} machine{'s' * (len(values) != 1)}, {FEWEST_SEEDS} are needed: {listed}"
     return premise(finding, unmet, holds=len(values) >= FEWEST_SEEDS)

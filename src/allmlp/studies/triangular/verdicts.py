@@ -10,7 +10,7 @@ import pandas as pd
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better, equal
-from allmlp.studies.rules import NotPlannedError, below, exact, of_machines, of_part, undecided
+from allmlp.studies.rules import NotPlannedError, above, below, exact, of_machines, of_part, undecided
 from allmlp.studies.triangular.beginning import early_nats
 from allmlp.studies.triangular.parts import (
     ALONE_AS_LONG,
@@ -173,7 +173,7 @@ def milestones(evidence: Evidence) -> Finding:
         values = rows[rows["step"] == step].set_index("seed")[column]
         every = values.reindex(rows["seed"].unique()).to_numpy()  # a seed that diverged before has no value, and counts
         missing = f"not judged at this scale: no samples at iteration {step:,}, the last is {rows['step'].max():,}"
-        findings[name] = better(every, limit) if len(values) else undecided(missing)
+        findings[name] = above(every, limit) if len(values) else undecided(missing)
     return whole({**findings, "(e) in this order": _trend(rows, evidence.margin)})
 
 

@@ -9,7 +9,7 @@ from allmlp.report.statistics import Finding, better
 from allmlp.studies.language.named import NEURONS
 from allmlp.studies.language.profiles import bimodality
 from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
-from allmlp.studies.rules import below, every, of_part, premise
+from allmlp.studies.rules import above, below, every, of_part, premise
 
 N_GRAM, BAG_OF_WORDS, DCT_SPARSE = "n_gram_share_1", "bag_of_words_share_1", "dct_sparse_share_1"
 
@@ -24,8 +24,8 @@ def class_shares(evidence: Evidence) -> Finding:
         "delay": better(seeds["delay"].to_numpy(), margin["delay_share_1"]),
     }
     majority = {
-        "both classes": better(seeds["sum"].to_numpy(), margin["majority_share_1"]),
-        "smaller class": better(seeds["smaller"].to_numpy(), margin["rise_share_1"]),
+        "both classes": above(seeds["sum"].to_numpy(), margin["majority_share_1"]),
+        "smaller class": above(seeds["smaller"].to_numpy(), margin["rise_share_1"]),
     }
     emerged = bool(seeds["emerged"].all())
     parts = {
@@ -40,8 +40,8 @@ def l1_l2_bimodality(evidence: Evidence) -> Finding:
     """000-7: l1/l2 is concentrated at the start, at the end bimodal with peaks at both ends of its range."""
     rows, margin = of_part(evidence.table("l1_l2"), NEURONS), evidence.margin
     seeds = rows.groupby("seed").apply(_histogram_numbers)
-    peaks = better(seeds["sarle"].to_numpy(), margin["bimodality_1"])
-    extremes = better(seeds["extreme"].to_numpy(), margin["extreme_share_1"])
+    peaks = above(seeds["sarle"].to_numpy(), margin["bimodality_1"])
+    extremes = above(seeds["extreme"].to_numpy(), margin["extreme_share_1"])
     parts = {
         "(a) concentrated at the start": below(seeds["width"].to_numpy(), margin["width_1"]),
         "(b) bimodal at the end": unless_fresh(peaks, rows, margin),

@@ -9,7 +9,7 @@ from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, PAPER_W
 from allmlp.studies.language.named import NEURONS
 from allmlp.studies.language.profiles import bimodality
 from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
-from allmlp.studies.rules import below, of_part, premise
+from allmlp.studies.rules import above, below, of_part, premise
 
 FEWEST = 10  # neurons of a class in every seed, for a mean over the class
 
@@ -49,11 +49,11 @@ def inverse_in_frequency(evidence: Evidence) -> Finding:
     """000-16: is the picture of l1/l2 over frequencies the inverse of that over time?"""
     rows, margin = of_part(evidence.table("l1_l2"), NEURONS), evidence.margin
     end = _at_end(rows)
-    inverse = below(_rank_correlations(end, "ratio_1", "frequency_ratio_1"), margin["correlation_1"])
+    inverse = below(_rank_correlations(end, "ratio_1", "frequency_ratio_1"), margin["correlation_1"], none=0.0)
     sarle = [bimodality(ratios.to_numpy()) for _, ratios in end.groupby("seed")["frequency_ratio_1"]]
     parts = {
         "(a) inverse to the one over time": unless_fresh(inverse, rows, margin),
-        "(b) two peaks": unless_fresh(better(sarle, margin["bimodality_1"]), rows, margin),
+        "(b) two peaks": unless_fresh(above(sarle, margin["bimodality_1"]), rows, margin),
     }
     return whole(parts)
 
@@ -70,7 +70,7 @@ def _mean_energy(rows: pd.DataFrame, name: str, column: str, margin: dict[str, f
     """Is the class's mean share of energy above the margin? Premise: it is not small in any seed."""
     of_class = rows[rows["class"] == name].set_index("seed")
     fewest = int(of_class["neurons"].min())
-    found = better(of_class[column].to_numpy(), margin["energy_share_1"], unit="of the energy")
+    found = above(of_class[column].to_numpy(), margin["energy_share_1"], unit="of the energy")
     return premise(found, f"as few as {fewest} {name} neurons in a seed, of {FEWEST}", holds=fewest >= FEWEST)
 
 

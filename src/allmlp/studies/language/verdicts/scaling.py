@@ -9,7 +9,7 @@ from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import at_least, holm_adjusted, whole
 from allmlp.report.statistics import Finding, Verdict, better, equal, within_prediction
 from allmlp.studies.language.isoflop import BUDGET, FEWEST_SIZES, SIZE, Parabola, exponents, gain_to_best, minima, slope
-from allmlp.studies.rules import NotPlannedError, every, of_part, premise
+from allmlp.studies.rules import NotPlannedError, every, nowhere, of_part, premise
 
 MLP, GPT = "mlp", "gpt2-last"
 CHOOSING = 2  # seeds reserved for choosing the size of a bump
@@ -31,11 +31,7 @@ def bump(evidence: Evidence) -> Finding:
     held = [name for name, f in found.items() if f.verdict == "reproduced" and adjusted[name] <= 0.05]
     needed = len(found) // 2 + 1
     highest = max(found.values(), key=lambda f: -np.inf if np.isnan(f.value) else f.value)
-    verdict: Verdict = "undecided"
-    if len(held) >= needed:
-        verdict = "reproduced"
-    elif all(f.verdict == "contradicted" for f in found.values()):
-        verdict = "contradicted"
+    verdict: Verdict = "reproduced" if len(held) >= needed else nowhere(found.values())
     p = sorted(adjusted.values())[needed - 1]  # p that at least this many hold (partial conjunction)
     listed = "; ".join(f"C = {name}: {f.text}" for name, f in found.items())
     text = f"a bump in {len(held)} of {len(found)} budgets ({needed} needed); {listed}"

@@ -1,5 +1,6 @@
 """Rules on the keywords of neurons and on sampled text (000-11, 000-17). The unit is the seed."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.keywords import CLEAREST, RANDOM
 from allmlp.studies.language.named import NEURONS
 from allmlp.studies.language.prompts import PROBING, PROMPTS
-from allmlp.studies.rules import counted, every, of_part, premise, require_models
+from allmlp.studies.rules import above, counted, every, of_part, premise, require_models
 
 DECIDING = "dot"
 
@@ -59,13 +60,13 @@ def samples_known_and_in_context(evidence: Evidence) -> Finding:
     probing = rows[rows["prompt"] >= len(PROMPTS) - len(PROBING)]
     known = rows.groupby(["who", "seed"])["known_trigrams_1"].mean()
     gain = probing.groupby(["who", "seed"])["context_gain_nats"].mean()
-    of = {
-        "(a) trigrams of the training text": (known, margin["trigram_share_1"], ""),
-        "(b) context beyond the last word": (gain, margin["context_nats"], "nats"),
+    of: dict[str, tuple[pd.Series, Callable[[np.ndarray], Finding]]] = {
+        "(a) trigrams of the training text": (known, lambda values: above(values, margin["trigram_share_1"])),
+        "(b) context beyond the last word": (gain, lambda values: better(values, margin["context_nats"], unit="nats")),
     }
     parts = {
-        name: _all_or_none({who: better(_of(values, who), limit, unit=unit) for who in sorted(set(rows["who"]))})
-        for name, (values, limit, unit) in of.items()
+        name: _all_or_none({who: rule(_of(values, who)) for who in sorted(set(rows["who"]))})
+        for name, (values, rule) in of.items()
     }
     return whole(parts)
 

@@ -19,7 +19,6 @@ from allmlp.report.statistics import (
     Values,
     Verdict,
     better,
-    p_below,
     p_outside,
     said,
     t_interval,
@@ -132,10 +131,3 @@ def in_every_seed(changed: NDArray[np.bool_], n: int, *, claimed: bool = True) -
     if changed.all() if claimed else not changed.any():
         return "reproduced"
     return "contradicted" if not claimed or not changed.any() else "undecided"
-
-
-def slightly_behind(loser: pd.DataFrame, winner: pd.DataFrame, margin: float) -> Finding:
-    """`behind` at equal time, refuted only by an interval below 0: the margin is smaller than the spread of seeds."""
-    rule, lead = Rule("better", 0.0, margin), budgets.compared(loser, winner, "seconds")
-    verdict, rests = DECIDED[int(rule.decide(lead))], {"": on(rule, lead)}
-    return replace(better(lead, margin, unit=NATS), verdict=verdict, rests=rests, p_against=p_below(lead, rule.low))

@@ -27,7 +27,7 @@ from allmlp.studies.mixers.verdicts.sides import (
     where_learnt,
     with_truncation_note,
 )
-from allmlp.studies.rules import NotPlannedError, below, every, premise
+from allmlp.studies.rules import NotPlannedError, above, below, every, premise
 
 
 def mixer_embeds_better(evidence: Evidence) -> Finding:
@@ -81,7 +81,7 @@ def _overfits(evidence: Evidence, setting: Setting, margin: float) -> Finding:
         f"{left.sum()} of {len(rows)} matchers come {margin:g} nats below chance, and the lowest test loss of "
         f"{turned.sum()} comes before the last {1 - evidence.margin['turned_share_1']:.0%} of their steps"
     )
-    found = on_sides(by_side(rows, setting, "rise"), lambda up: better(up, margin, unit=NATS))
+    found = on_sides(by_side(rows, setting, "rise"), lambda up: above(up, margin, NATS))
     return premise(found, unmet, holds=bool(left.all() and turned.all()))
 
 

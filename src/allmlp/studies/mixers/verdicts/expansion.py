@@ -46,7 +46,9 @@ def llama_of_half_the_width(evidence: Evidence) -> Finding:
             "(a) Llama's printed losses": partial(common.only_on_paper, evidence, common.both(llama, "")),
             "(b) alike at equal steps": alike,
             "(c) Llama behind at equal time": partial(common.behind, llama, mixer, "seconds", margin["loss_nats"]),
-            "(d) Llama's memory over the mixer's": partial(better, ratio.to_numpy(), margin["memory_ratio_1"]),
+            "(d) Llama's memory over the mixer's": partial(
+                better, ratio.to_numpy(), margin["memory_ratio_1"], none=1.0
+            ),
         },
         rows,
     )

@@ -42,7 +42,11 @@ def distances_are_poor(evidence: Evidence) -> Finding:
         rows = rows[rows["metric"].eq(metric) & rows["normalisation"].eq("none")]
         gaps = rows.assign(gap_1=rows["top_1"] - rows["run"].map(matched))
         found[name] = where_learnt(
-            by_side(gaps, setting, "gap_1"), lambda gap: below(gap, -margin, SHARE), "contradicted", 0.0, learnt
+            by_side(gaps, setting, "gap_1"),
+            lambda gap: below(gap, -margin, SHARE, none=0.0),
+            "contradicted",
+            0.0,
+            learnt,
         )
     return with_truncation_note(found, evidence.table("retrieval"), setting)
 

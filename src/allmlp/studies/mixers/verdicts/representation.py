@@ -13,7 +13,7 @@ from allmlp.report.statistics import Finding, better
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.named import EXPANDED, FLAT, LLAMA
 from allmlp.studies.mixers.parts import of_model
-from allmlp.studies.rules import below, every, premise
+from allmlp.studies.rules import above, below, every, premise
 
 UNIT = "share of tokens"
 FEW_HEADS = ("llama-2", "llama-4")
@@ -46,7 +46,7 @@ def input_is_there(evidence: Evidence) -> Finding:
     margin = evidence.margin["accuracy_1"]
     found = {model: _mean(evidence, model, "trained", "search") for model in (FLAT, LLAMA)}
     letters = zip("ab", found.items(), strict=True)
-    findings = {letter: (model, better(values.to_numpy(), margin, unit=UNIT)) for letter, (model, values) in letters}
+    findings = {letter: (model, above(values.to_numpy(), margin, unit=UNIT)) for letter, (model, values) in letters}
     return whole({f"({letter}) {display(model)}": finding for letter, (model, finding) in findings.items()})
 
 

@@ -17,7 +17,6 @@ from allmlp.studies.mixers.verdicts.common import (
     in_every_seed,
     of_parts,
     only_on_paper,
-    slightly_behind,
     trainings,
 )
 from allmlp.studies.rules import NotPlannedError, below, every, of_part, undecided
@@ -80,7 +79,7 @@ def kernel(evidence: Evidence) -> Finding:
     losses = both(_of_paper(rows, KERNEL), "") | both(mixer, "extra_layer_")
     return of_parts(
         {
-            "(a) Llama behind at equal time": partial(slightly_behind, llama, mixer, evidence.margin["loss_nats"]),
+            "(a) Llama behind at equal time": partial(behind, llama, mixer, "seconds", evidence.margin["loss_nats"]),
             "(b) printed losses": partial(only_on_paper, evidence, losses, refuting=2),
         },
         rows,
@@ -93,7 +92,7 @@ def two_heads(evidence: Evidence) -> Finding:
     heads, one = _of_paper(rows, TWO_HEADS), _of_paper(rows, KERNEL)
     return of_parts(
         {
-            "(a) kernel 4 behind at equal time": partial(slightly_behind, one, heads, evidence.margin["loss_nats"]),
+            "(a) kernel 4 behind at equal time": partial(behind, one, heads, "seconds", evidence.margin["loss_nats"]),
             "(b) printed losses": partial(only_on_paper, evidence, both(heads, "")),
         },
         rows,

@@ -5,9 +5,9 @@ import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, better
+from allmlp.report.statistics import Finding
 from allmlp.studies.quadrature.verdicts.common import by_seed, in_every_seed
-from allmlp.studies.rules import below
+from allmlp.studies.rules import above, below
 
 TERMS = 81  # of the structured level that the claims speak of
 
@@ -17,9 +17,9 @@ def whole_network_certificate(evidence: Evidence) -> Finding:
     rows, limit = evidence.table("certificate"), evidence.margin["share_1"]
     share = "certified_accuracy_1"
     parts = {
-        "(a) nothing from the story alone": better(1 - _of(rows, "story", share), limit, unit="of pairs"),
-        f"(b) structured, {TERMS} terms": better(_of(rows, "structured", share, TERMS), limit, unit="of pairs"),
-        "(c) hidden layer exactly": better(_of(rows, "hidden", share), limit, unit="of pairs"),
+        "(a) nothing from the story alone": above(1 - _of(rows, "story", share), limit, unit="of pairs"),
+        f"(b) structured, {TERMS} terms": above(_of(rows, "structured", share, TERMS), limit, unit="of pairs"),
+        "(c) hidden layer exactly": above(_of(rows, "hidden", share), limit, unit="of pairs"),
     }
     return whole(parts)
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, better, within_prediction
+from allmlp.report.statistics import Finding, better, near_printed
 from allmlp.studies.rules import NotPlannedError, exact, premise
 
 
@@ -41,23 +41,21 @@ def mean_of_paper(paper: Mapping[str, float], column: str) -> float:
 
 
 def as_paper(values: np.ndarray, printed: float, margin: Mapping[str, float]) -> Finding:
-    """Could the paper's number be that of one more seed? A prediction interval of logarithms decides.
+    """Could the paper's number be that of one more seed, and is it typical? `near_printed` of logarithms decides.
 
-    Of all numbers that round to `printed`, the nearest to our mean is tested. An interval does not reproduce the
-    paper's number if its ends differ by a factor of interval_factor_1 or more.
+    Of all numbers that round to `printed`, the nearest to our mean is tested. Our geometric mean is to lie within a
+    factor of distance_factor_1 of it.
     """
     logarithms = np.log(values)
     middle = float(np.exp(logarithms.mean()))
     rounding = margin["rounding_1"]
     nearest = printed if math.isnan(middle) else min(max(middle, printed - rounding), printed + rounding)
-    found = within_prediction(logarithms, math.log(nearest), max_half_width=math.log(margin["interval_factor_1"]) / 2)
+    found = near_printed(logarithms, math.log(nearest), distance=math.log(margin["distance_factor_1"]))
     low, high = math.exp(found.low), math.exp(found.high)
     text = (
         f"geometric mean {middle:.3g}, 95 % prediction interval {low:.3g} to {high:.3g}, n = {found.n}; "
         f"the paper says {printed:.3g}"
     )
-    if found.low > -math.inf and high >= margin["interval_factor_1"] * low:
-        text += f" (ends a factor of {high / low:.3g} apart: too wide to tell)"
     return replace(found, value=middle, low=low, high=high, text=text)
 
 

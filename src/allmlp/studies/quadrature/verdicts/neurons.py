@@ -9,7 +9,7 @@ from allmlp.protocols import Evidence
 from allmlp.report.multiplicity import whole
 from allmlp.report.statistics import Finding, better
 from allmlp.studies.quadrature.verdicts.common import by_seed, heavy, in_every_seed, on_accurate
-from allmlp.studies.rules import NotPlannedError, below, corrected
+from allmlp.studies.rules import NotPlannedError, above, below, corrected
 
 
 def single_frequency(evidence: Evidence) -> Finding:
@@ -21,8 +21,7 @@ def single_frequency(evidence: Evidence) -> Finding:
         "(c) the same in and out": rows["frequency"] == rows["frequency_out"],
     }
     parts = {
-        name: better(_of_keys(rows, holds), margin["neuron_share_1"], unit="of neurons")
-        for name, holds in clean.items()
+        name: above(_of_keys(rows, holds), margin["neuron_share_1"], unit="of neurons") for name, holds in clean.items()
     }
     return whole(parts)
 
@@ -80,4 +79,4 @@ def covered(evidence: Evidence) -> Finding:
 def proportional(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-12: G_k follows +cos(kt), and H_k -sin(kt) as psi = +2 phi makes it (E003-2)."""
     least = heavy(rows, evidence.margin).groupby("seed")[["cosine_r2_1", "sine_r2_1"]].min().min(axis=1)
-    return {"least R2 of a seed": better(by_seed(rows, least), evidence.margin["r2_1"])}
+    return {"least R2 of a seed": above(by_seed(rows, least), evidence.margin["r2_1"])}
