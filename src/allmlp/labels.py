@@ -20,7 +20,8 @@ from allmlp.errors import UserError
 FILE = Path(__file__).parent / "studies" / "labels.yaml"
 SHOWN = "src/allmlp/studies/labels.yaml"
 NAME = re.compile(r"\b([a-z][a-z0-9]*(?:_[a-z0-9]+)+)\b")  # of a key or column, in a rule
-RULE = ("claim", "statistic", "reproduced_if", "contradicted_if", "reason", "seen")  # texts of a claim with such names
+# Texts of a claim with such names.
+RULE = ("claim", "statistic", "premise", "reproduced_if", "contradicted_if", "reason", "seen")
 
 
 class Label(NamedTuple):
