@@ -21,11 +21,8 @@ WITHOUT = {
     "002-9": PAPERS_SIZE,
     "002-own-7": "no photographs have been measured",
 }
-# claims whose rules are being replaced
-REPLACED = (
-    *("002-1", "002-4"),
-    *("003-5", "003-6", "003-9", "003-10", "003-11", "003-12", "004-2", "004-4", "004-6", "004-7"),
-)
+# claims whose rules have been replaced, and whose second implementation is not written yet
+REPLACED = ("002-1", "002-4", "003-5", "003-6", "004-6")
 
 
 @pytest.mark.parametrize("claim", CLAIMS)

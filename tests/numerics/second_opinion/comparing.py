@@ -12,7 +12,7 @@ from tests.numerics.second_opinion.stored import Measured, judged, ledger
 
 Entry = dict[str, Any]
 NOT_RUN, NOT_TESTABLE = "not run", "not testable at this scale"
-AROUND_ZERO = "0 or equal within"
+AROUND_ZERO = ("0 or equal within", "the same with the signs turned")
 LOST = "does not survive Holm's correction"
 RESTS_ON: dict[str, str] = {"reproduced": "p", "contradicted": "p_against", "below margin": "p_against"}
 TESTS = ("p", "p_against")
@@ -29,7 +29,7 @@ def derived(claim: str) -> dict[str, Part]:
 def asked_around_zero(claim: str, letter: str) -> bool:
     """Do the words say of this part that it is contradicted below 0 or equal within its margin?"""
     said = [part for part in ledger()[claim]["contradicted_if"].split(";") if f"({letter})" in part or not letter]
-    return any(AROUND_ZERO in part for part in said)
+    return any(words in part for part in said for words in AROUND_ZERO)
 
 
 def _around_zero(part: Part) -> Part:
@@ -84,8 +84,8 @@ def _of_numbers(part: Any, entry: Entry, theirs: Entry) -> Iterator[tuple[str, f
     if isinstance(part, Number) and not theirs["name"]:
         yield from zip(("low", "high"), part.ends(part.level), (theirs["low"], theirs["high"]), strict=True)
     if not any(number.agree for number in numbers):  # without a spread there is no t test
-        for key in TESTS:  # a premise that is not met leaves no test of a verdict that is not given
-            if theirs[key] is not None or RESTS_ON.get(theirs["verdict"]) == key:
+        for key in TESTS:  # a premise that is not met leaves no test, or p = 1, of a verdict that is not given
+            if theirs[key] not in (None, 1.0) or RESTS_ON.get(theirs["verdict"]) == key:
                 yield key, getattr(part, key), theirs[key]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from tests.numerics.second_opinion.numbers import Fact, Part, above, below
 from tests.numerics.second_opinion.registry import claim
-from tests.numerics.second_opinion.stored import Measured, Row, by_seed, grouped, minus, values
+from tests.numerics.second_opinion.stored import BySeed, Measured, Row, by_seed, grouped, last, minus, values
 
 
 def mean_of_seeds(rows: list[Row], column: str) -> np.ndarray:
@@ -140,6 +140,48 @@ def certificate_cost(data: Measured) -> dict[str, Part]:
     limit = data.margin["share_1"]
     hidden, structured = shares(level="hidden"), shares(level="structured", terms=81)
     return {"a": Fact(never), "b": below(hidden, limit), "c": below(structured, limit)}
+
+
+def accurate(data: Measured) -> set[int]:
+    """The seeds, of those that no run had before the rule, of networks that add every pair."""
+    ends = last(data.rows("accuracy", part="seeds"))
+    return {row["seed"] for row in ends if row["accuracy_1"] == 1 and row["seed"] >= data.margin["first_seed"]}
+
+
+def of_accurate(data: Measured, rows: list[Row]) -> list[Row]:
+    seeds = accurate(data)
+    return [row for row in rows if row["seed"] in seeds]
+
+
+@claim("003-9")
+def laws(data: Measured) -> dict[str, Part]:
+    def r2(part: str, law: str) -> BySeed:
+        return by_seed(of_accurate(data, data.rows("regressions", part=part, law=law)), "r2_1")
+
+    margin, gaps = data.margin["r2_gap_1"], (("a", "logits", "cosine", "abs"), ("b", "abs", "abs", "cosine"))
+    return {letter: above(minus(r2(part, one), r2(part, two)), margin) for letter, part, one, two in gaps}
+
+
+@claim("003-10")
+def signs(data: Measured) -> dict[str, Part]:
+    rows = of_accurate(data, data.rows("coefficients"))
+    largest = {seed: max(row["identity_coefficient_nats"] for row in of) for seed, of in grouped(rows, "seed").items()}
+    return {"a": below(values(largest), 0.0)}
+
+
+@claim("003-11")
+def spectrum(data: Measured) -> dict[str, Part]:
+    rows = of_accurate(data, data.rows("identity_shares", matrix="OV"))
+    energy, imaginary = (values(by_seed(rows, column)) for column in ("energy_share_1", "imaginary_share_1"))
+    limits = data.margin
+    return {"a": above(energy, limits["energy_share_1"]), "b": below(imaginary, limits["imaginary_share_1"])}
+
+
+@claim("003-12")
+def proportional(data: Measured) -> dict[str, Part]:
+    rows = of_accurate(data, heavy(data, "sums"))
+    r2 = {s: min(min(row["cosine_r2_1"], row["sine_r2_1"]) for row in of) for s, of in grouped(rows, "seed").items()}
+    return {"": above(values(r2), data.margin["r2_1"])}
 
 
 @claim("003-13")

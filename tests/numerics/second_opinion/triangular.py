@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from tests.numerics.second_opinion.numbers import Fact, Part, above, equal
+from tests.numerics.second_opinion.numbers import Fact, Part, above, below, equal
 from tests.numerics.second_opinion.registry import claim
-from tests.numerics.second_opinion.stored import BySeed, Measured, by_seed, grouped, minus, smallest
+from tests.numerics.second_opinion.stored import BySeed, Measured, by_seed, grouped, minus, smallest, values
+
+OF_THE_PAPER = -1  # the number of the sample that the paper prints
 
 
 def learnt(data: Measured, variant: str, column: str) -> BySeed:
@@ -19,18 +21,40 @@ def parameters(data: Measured) -> dict[str, Part]:
     return {"": Fact(abs(nearest - data.paper["parameters_millions"]) <= data.margin["count_millions"], nearest)}
 
 
+@claim("004-2")
+def averaging(data: Measured) -> dict[str, Part]:
+    return {"": above(lead(data, "one-plain", "one-averaging"), data.margin["loss_nats"])}
+
+
+@claim("004-4")
+def second_triangle(data: Measured) -> dict[str, Part]:
+    margin = data.margin["loss_nats"]
+    pairs = (("a", "averaging"), ("b", "plain"))
+    return {letter: above(lead(data, f"one-{mask}", f"two-{mask}"), margin) for letter, mask in pairs}
+
+
 @claim("004-3")
 def discount(data: Measured) -> dict[str, Part]:
-    kept, discounted = "one-averaging", "one-discounted"
-    losses = minus(learnt(data, kept, "end_nats"), learnt(data, discounted, "end_nats"))
-    logs = [{s: np.log2(v) for s, v in learnt(data, name, "step_seconds").items()} for name in (discounted, kept)]
-    return {"a": equal(losses, data.margin["loss_nats"]), "b": above(minus(*logs), data.margin["speed_log2"])}
+    losses = minus(learnt(data, "one-averaging", "end_nats"), learnt(data, "one-discounted", "end_nats"))
+    return {"a": equal(losses, data.margin["loss_nats"])}
 
 
 @claim("004-5")
 def activations(data: Measured) -> dict[str, Part]:
     others = smallest(*(learnt(data, name, "end_nats") for name in ("leaky-relu", "gelu")))
     return {"": above(minus(others, learnt(data, "two-averaging", "end_nats")), -data.margin["loss_nats"])}
+
+
+@claim("004-7")
+def fine_tuning(data: Measured) -> dict[str, Part]:
+    column = "end_nats_per_character"
+    alone, tuned = (by_seed(data.rows("learning", part=part), column) for part in ("alone", "fine-tuning"))
+    ours = [row for row in data.rows("samples", part="fine-tuning") if row["sample"] != OF_THE_PAPER]
+    copied = {seed: float(np.mean([row["copied_words"] for row in of])) for seed, of in grouped(ours, "seed").items()}
+    return {
+        "a": above(minus(alone, tuned), data.margin["loss_nats"]),
+        "b": below(values(copied), data.margin["copied_words"]),
+    }
 
 
 @claim("004-8")
@@ -69,13 +93,18 @@ def end_of_beginning(steps: list[int], losses: list[float], words: float) -> flo
     return next((step for step, middle in zip(steps[4:], fives, strict=True) if middle < words), np.inf)
 
 
-@claim("004-own-2")
-def head_start(data: Measured) -> dict[str, Part]:
-    plain, averaging = (curves(data, name) for name in ("two-plain", "one-averaging"))
+def lead(data: Measured, slower: str, faster: str) -> np.ndarray:
+    """Per seed the mean loss of one variant minus that of another over the beginning of both, (n,)."""
     leads: BySeed = {}
-    for seed in plain.keys() & averaging.keys():
-        both = plain[seed], averaging[seed]
+    first, second = curves(data, slower), curves(data, faster)
+    for seed in first.keys() & second.keys():
+        both = first[seed], second[seed]
         last = min(min(end_of_beginning(*of) for of in both), max(of[0][-1] for of in both))
         means = [np.mean([np.interp(step, of[0], of[1]) for step in range(int(last) + 1)]) for of in both]
         leads[seed] = float(means[0] - means[1])
-    return {"": above(leads, -data.margin["loss_nats"])}
+    return values(leads)
+
+
+@claim("004-own-2")
+def head_start(data: Measured) -> dict[str, Part]:
+    return {"": above(lead(data, "two-plain", "one-averaging"), -data.margin["loss_nats"])}
