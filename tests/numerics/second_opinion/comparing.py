@@ -56,6 +56,8 @@ def _of_part(entry: Entry, letter: str, part: Part) -> Iterator[str]:
     theirs = _theirs(entry, letter)
     name = theirs["name"]
     guards = entry["rests"].get(name, {}).get("guards", [])
+    if not isinstance(part, Fact) and not all(number.n for number in numbers_of(part)):
+        return  # no run is of the kind that the words ask for
     same = not isinstance(part, Fact) and any(number.agree for number in numbers_of(part))
     if not agree(part.decided, theirs, withheld=bool(guards) or same):
         yield f"{name} verdict: {part.decided} here, {theirs['verdict']} there"

@@ -143,7 +143,7 @@ def certificate_cost(data: Measured) -> dict[str, Part]:
 
 
 def accurate(data: Measured) -> set[int]:
-    """The seeds, of those that no run had before the rule, of networks that add every pair."""
+    """The seeds, of those that no run had before the rule, of networks that add every pair; may be none."""
     ends = last(data.rows("accuracy", part="seeds"))
     return {row["seed"] for row in ends if row["accuracy_1"] == 1 and row["seed"] >= data.margin["first_seed"]}
 
