@@ -4,7 +4,7 @@ import numpy as np
 
 from tests.numerics.second_opinion.numbers import Fact, Part, above, below, equal
 from tests.numerics.second_opinion.registry import claim
-from tests.numerics.second_opinion.stored import BySeed, Measured, by_seed, grouped, minus, smallest, values
+from tests.numerics.second_opinion.stored import BySeed, Measured, by_seed, grouped, minus, number, smallest, values
 
 OF_THE_PAPER = -1  # the number of the sample that the paper prints
 
@@ -80,8 +80,8 @@ def curves(data: Measured, variant: str) -> dict[int, tuple[list[int], list[floa
     """seed -> steps and training losses (nats per token) of its kept rows, and the loss at which words begin."""
     found: dict[int, tuple[list[int], list[float], float]] = {}
     for seed, rows in grouped(data.rows("loss_curve", part="comparison", variant=variant), "seed").items():
-        logged = sorted((row["step"], row["loss_nats"]) for row in rows if np.isfinite(row["loss_nats"]))
-        tested = [row for row in rows if np.isfinite(row["validation_nats"])]
+        logged = sorted((row["step"], row["loss_nats"]) for row in rows if np.isfinite(number(row["loss_nats"])))
+        tested = [row for row in rows if np.isfinite(number(row["validation_nats"]))]
         tokens = np.median([row["validation_nats"] / row["validation_nats_per_character"] for row in tested])
         found[seed] = [step for step, _ in logged], [loss for _, loss in logged], WORDS * float(tokens)
     return found
