@@ -1,4 +1,4 @@
-"""The form of a study's claims.yaml, errata.yaml and inventory.yaml, strictly checked.
+"""The form of a study's claims.yaml, errata.yaml, inventory.yaml and paper_sizes.yaml, strictly checked.
 
 Errors name file, line and the nearest key.
 """
@@ -87,6 +87,14 @@ Models = Annotated[
     _form("a list of models, such as [flat base, llama-4 base], or one for each letter of a part", _are_models),
 ]
 
+Positive = Annotated[
+    float,
+    _form(
+        "a number above 0",
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value > 0,
+    ),
+]
+
 
 class PartNeeds(Strict):
     """What a part needs where it differs from its claim."""
@@ -146,7 +154,7 @@ class Claim(Strict):
     runs: Names = Field(default=[])
     compares: Models | None = None
     premise: Text | None = None
-    blind: bool = False
+    blind: bool = True
     seen: Text | None = None
     describes: Literal["text", "structure"] | None = None
     truth: OfParts = Field(default={})
@@ -234,7 +242,64 @@ class Shown(Strict):
         return self
 
 
-FORMS: Mapping[str, type[Strict]] = {"claims": Claim, "errata": Erratum, "inventory": Shown}
+class Printed(Strict):
+    """A number of a paper's: `where` it stands, or how it follows. `inferred`: the paper is silent."""
+
+    value: Positive
+    where: Text
+    inferred: bool = False
+
+
+class Size(Strict):
+    """The largest model that a paper trained for a claim. What is missing is not known.
+
+    `parameters`: all of them; `non_embedding_parameters`: those that a paper counts without embeddings. `tokens`: the
+    targets that took part in the loss. `operations`: 6 times parameters times tokens unless the paper prints another.
+    """
+
+    parameters: Printed | None = None
+    non_embedding_parameters: Printed | None = None
+    tokens: Printed | None = None
+    operations: Printed | None = None
+
+    @model_validator(mode="after")
+    def _one_count(self) -> Self:
+        if self.parameters and self.non_embedding_parameters:
+            raise PydanticCustomError("form", "has parameters or non_embedding_parameters, not both")
+        return self
+
+
+About = Literal["training", "beginning", "formula", "code"]
+
+
+class PaperSize(Strict):
+    """What a claim is about, and the size at which its paper shows it.
+
+    `about`: what `training` gives, only its `beginning`, a `formula`, or the `code` (counts, memory, speed).
+    """
+
+    id: Text
+    about: About
+    size: Size | None = None
+
+    @field_validator("id")
+    @classmethod
+    def _numbered(cls, value: str, info: ValidationInfo) -> str:
+        return _refuse_other_id(value, f"{_known(info).number}-", "")
+
+    @model_validator(mode="after")
+    def _sized_if_trained(self) -> Self:
+        if (self.size is not None) != (self.about in ("training", "beginning")):
+            raise PydanticCustomError("form", "has a size if it is about training or its beginning, and else none")
+        return self
+
+
+FORMS: Mapping[str, type[Strict]] = {
+    "claims": Claim,
+    "errata": Erratum,
+    "inventory": Shown,
+    "paper_sizes": PaperSize,
+}
 
 
 def read(kind: str, text: str, file: str, known: Known) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from allmlp.outcomes import COST
 from allmlp.outlook import step_of
 from allmlp.paths import CLAIMS
 from allmlp.plan import Plan
-from allmlp.report import claims
+from allmlp.report import badges, claims
 from allmlp.run import Run
 from allmlp.training.trained import TIMINGS, way_to
 
@@ -118,4 +118,4 @@ def claims_of(run: Run) -> Iterator[str]:
     for claim in claims.read()["claims"] if CLAIMS.is_file() else ():
         for scale, verdict in claim["at"].items():
             if run.id in verdict.get("runs", ()):
-                yield f"{claim['id']} at {scale}: {verdict['verdict']}"
+                yield f"{claim['id']} at {scale}: {badges.words(verdict)}"

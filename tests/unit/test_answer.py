@@ -42,6 +42,19 @@ def test_bars_count_one_number_once_and_call_a_corrected_one_so() -> None:
     assert {name: count for name, count in found.items() if count} == {"reproduced trained": 1, "corrected": 1}
 
 
+def test_bars_split_off_what_is_decided_at_small_scale() -> None:
+    small = {"small_scale": True}
+    verdicts = ("reproduced", "partly", "contradicted", "undecided", "not testable at this scale")
+    found = answer.bars([entry(verdict, reach=small) for verdict in verdicts])
+    assert {name for name, count in found.items() if count} == {
+        "reproduced at small scale",
+        "partly at small scale",
+        "contradicted at small scale",
+        "undecided",
+        "not testable at this scale",
+    }
+
+
 @pytest.mark.parametrize(
     ("corpora", "said"),
     [

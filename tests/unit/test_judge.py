@@ -44,7 +44,10 @@ RECIPES = itertools.count(1)  # so that no two of these are the same measurement
 
 def at(scale: str, seeds: int, measured: int | None = None, value: float = 1.0) -> Evidence:
     """Evidence of one scale: `measured` of `seeds` planned runs, each with one row."""
-    runs = {f"{scale}-seed{seed}": {"labels": {"model": "x"}, "seed": seed, "steps": 1} for seed in range(seeds)}
+    runs = {
+        f"{scale}-seed{seed}": {"labels": {"model": "x"}, "seed": seed, "steps": 1, "corpus": ""}
+        for seed in range(seeds)
+    }
     rows = {run: pd.DataFrame({"value": [value + 0.01 * runs[run]["seed"]]}) for run in list(runs)[:measured]}
     held = stored.put("copying", "m", rows, recipe=next(RECIPES))
     content = {"runs": runs, "planned": {"m": list(runs)}, "measurements": {"m": held}}

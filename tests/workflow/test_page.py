@@ -117,7 +117,9 @@ def shown(at: Visit) -> int:
     return rows
 
 
-@pytest.mark.parametrize("name", ["study", "verdict", "text", "basis", "scale"])
+@pytest.mark.parametrize(
+    "name", ["study", "whose", "verdict", "text", "basis", "scale", "reach", "levelled", "blind", "rule"]
+)
 def test_each_filter_keeps_some_claims_and_the_address_keeps_the_filter(visit: Callable[..., Visit], name: str) -> None:
     at = visit()
     everything = shown(at)
@@ -133,6 +135,17 @@ def test_each_filter_keeps_some_claims_and_the_address_keeps_the_filter(visit: C
     at.page.locator("#filter button[type=reset]").click()
     at.page.wait_for_function("location.hash === '#claims'")
     assert shown(at) == everything
+
+
+def test_the_table_counts_the_papers_claims_as_the_first_screen_does(visit: Callable[..., Visit]) -> None:
+    at = visit(fragment="#claims?whose=a+paper's&verdict=contradicted")
+    lead = at.page.locator("#answer .lead").all_inner_texts()
+    assert f" {shown(at)} are contradicted (" in " ".join(lead)
+    badges = at.of(
+        "[...document.querySelectorAll('#all-claims tbody tr:not([hidden]) .verdict')].map(one => one.innerText)"
+    )
+    small = badges.count("contradicted at small scale")
+    assert f"are contradicted ({small} at small scale)" in " ".join(lead)
 
 
 def test_claims_are_searched_and_sorted(visit: Callable[..., Visit]) -> None:

@@ -11,22 +11,27 @@ import pandas as pd
 from allmlp import paths, studies, yamlfile
 from allmlp.errors import UserError
 from allmlp.report import claims, counting
+from allmlp.report.badges import SIZED, SMALL, small
 from allmlp.report.statistics import BELOW
 
 TRAINED, DERIVED = "trained", "derived"
 BASES = {TRAINED: "what was trained", DERIVED: "what follows from a formula, a count or the code"}
+OF_SMALL = {verdict: f"{verdict} {SMALL}" for verdict in SIZED}
 BARS = {
-    f"reproduced {TRAINED}": f"reproduced: {BASES[TRAINED]}",
     f"reproduced {DERIVED}": f"reproduced: {BASES[DERIVED]}",
+    f"reproduced {TRAINED}": f"reproduced: {BASES[TRAINED]}",
+    OF_SMALL["reproduced"]: OF_SMALL["reproduced"],
     "partly": "partly",
+    OF_SMALL["partly"]: OF_SMALL["partly"],
     BELOW: "below margin: in the claimed direction, by less than the rule's margin",
+    OF_SMALL[BELOW]: OF_SMALL[BELOW],
     "contradicted": "contradicted",
+    OF_SMALL["contradicted"]: OF_SMALL["contradicted"],
     "corrected": "corrected: the paper's number is wrong, and the right one is known",
     "undecided": "undecided",
     "not testable at this scale": "not testable at this scale",
     "not run": "not run",
 }
-UNTESTED = ("not testable at this scale", "not run")
 SYNTHETIC = "synthetic stories"
 GENERATED = ("stories", "stories-pairs")  # sources whose texts a program writes
 SPELT = {"tinystories": "TinyStories"}
@@ -44,13 +49,15 @@ def basis(entry: Mapping[str, Any]) -> str:
 
 
 def bars(entries: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Bar -> how many claims: the verdicts, with `reproduced` split by basis, in the order of BARS."""
-    found = Counter(
-        f"reproduced {basis(entry)}" if entry["verdict"] == "reproduced" else claims.label(entry)
-        for entry in entries
-        if not entry.get("same_as")
-    )
+    """Bar -> how many claims: verdicts apart from those at small scale, `reproduced` by basis, in the order of BARS."""
+    found = Counter(_bar(entry) for entry in entries if not entry.get("same_as"))
     return {bar: found[bar] for bar in BARS}
+
+
+def _bar(entry: Mapping[str, Any]) -> str:
+    if small(entry):
+        return OF_SMALL[entry["verdict"]]
+    return f"reproduced {basis(entry)}" if entry["verdict"] == "reproduced" else claims.label(entry)
 
 
 def text(corpus: str, corpora: Mapping[str, Any]) -> str:

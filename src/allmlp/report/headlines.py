@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from allmlp import studies
-from allmlp.report import claims
+from allmlp.report import badges
 from allmlp.report.needs import letter
 
 
@@ -48,7 +48,8 @@ def _finding(said: Mapping[str, str], entry: Mapping[str, Any]) -> dict[str, Any
         text = said["says"].format(*numbers) if all(map(math.isfinite, numbers)) else said["open"]
     except IndexError:  # fewer numbers than the sentence names: nothing was measured
         text = said["open"]
-    return {"claim": said["claim"], "text": text, "verdict": claims.label(judged), "budget": budget(entry)}
+    badge = badges.words({**judged, "reach": entry.get("reach")})
+    return {"claim": said["claim"], "text": text, "verdict": badge, "budget": budget(entry)}
 
 
 def budget(entry: Mapping[str, Any]) -> str:

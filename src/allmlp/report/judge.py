@@ -11,7 +11,7 @@ from typing import Any
 
 from allmlp import rules, studies
 from allmlp.errors import UserError
-from allmlp.report import claims, evidence, levels, needs, origins, rates, selection
+from allmlp.report import claims, evidence, levels, needs, origins, rates, reach, selection
 from allmlp.report.evidence import Evidence
 from allmlp.report.multiplicity import holm
 from allmlp.report.sets import Unit
@@ -73,7 +73,8 @@ def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     said = {"scale": found.scale, "runs": runs, "rule_changed_since": younger, "older_recipe": older}
     said |= {"operations": _number(found.operations(claim["measures"]))}
     said |= origins.of_claim(found.content, runs)
-    return {**result, **said, "levelled": levels.of_measures(found, claim["measures"]), **evidence.extension(found)}
+    said |= {"corpora": found.corpora(claim["measures"]), "levelled": levels.of_measures(found, claim["measures"])}
+    return {**result, **said, "reach": reach.of_claim(found, claim, said["levelled"]), **evidence.extension(found)}
 
 
 def _refuse_unnamed_premise(claim: dict[str, Any], finding: Finding) -> None:
@@ -91,6 +92,7 @@ def judge_claim(study: str, claim: dict[str, Any], scales: dict[str, Evidence]) 
         "study": study,
         "claim": claim["claim"],
         "rule": rules.rule(study, claim),
+        "blind": claim.get("blind", True),
         "at": {},
     }
     if claim["test"] is None:
@@ -200,7 +202,8 @@ def _judge_overlay(entries: list[dict[str, Any]], study: str, name: str, found: 
     for entry, other in zip(entries, there, strict=True):
         if other["verdict"] != NOT_RUN:
             kept = ("verdict", "scale", "text", "parts", "n", "rule_changed_since", "older_recipe", "extension")
-            said = {key: other[key] for key in (*kept, "levelled", "premise_not_met", "corrected") if key in other}
+            marks = ("levelled", "reach", "premise_not_met", "corrected")
+            said = {key: other[key] for key in (*kept, *marks) if key in other}
             entry.setdefault("elsewhere", {})[name] = {**said, "indication": other.get("indication")}
 
 

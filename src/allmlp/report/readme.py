@@ -10,7 +10,7 @@ import pandas as pd
 
 from allmlp import paths, studies
 from allmlp.layered import SCALES
-from allmlp.report import answer, claims, counting, render, selection
+from allmlp.report import answer, badges, claims, counting, render, selection
 from allmlp.report.tabulate import TABLES
 
 README = Path("README.md")
@@ -25,22 +25,16 @@ def content() -> dict[str, Any]:
     judged = [entry for entry in of_papers if entry.get("runs")]
     again = counting.measured(of_studies, AGAIN)
     rows = pd.read_csv(TABLES / "runs.csv", dtype=str, keep_default_na=False)
-    blind = {row["id"] for study in studies.STUDIES for row in studies.ledger(study) if row.get("blind", True)}
     return {
         "papers": [{"number": studies.STUDIES[study], **about} for study, about in _papers().items()],
-        "counts": {name: _counts(of) for name, of in _rows(entries).items()},
+        "counts": {name: badges.counts(of, render.VERDICTS) for name, of in _rows(entries).items()},
         "claims": len(of_papers),
-        "blind": sum(entry["id"] in blind for entry in of_papers),
+        "before": badges.before_result(of_papers),
         "judged": len(judged),
         "retrained": sum(set(entry["runs"]) <= again for entry in judged),
         "again": len(again),
         "scales": answer.scales(of_studies, rows, SCALES),
     }
-
-
-def _counts(entries: list[dict[str, Any]]) -> dict[str, int]:
-    found = claims.counts(entries)
-    return {verdict: found[verdict] for verdict in render.VERDICTS}
 
 
 def _papers() -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from allmlp.errors import UserError, warn
 from allmlp.layered import SCALES
 from allmlp.origins import software
 from allmlp.paths import REPORT
-from allmlp.report import answer, claims, counting, headlines, leading, origins, selection
+from allmlp.report import answer, badges, claims, counting, headlines, leading, origins, selection
 from allmlp.report.characters import in_ascii
 from allmlp.report.course import course, flipped
 from allmlp.report.draw import FIGURES
@@ -137,10 +137,8 @@ def _wanting(row: dict[str, Any], scales: dict[str, Any]) -> dict[str, Any]:
 def _claims(study: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> list[dict[str, Any]]:
     """The claims of a study with their verdicts, texts, and what these stand on."""
     power, corpora, found = kept("power", POWER), selected["corpora"], []
-    described = {run: about for at in selected["studies"].get(study, {}).values() for run, about in at["runs"].items()}
     for row in studies.ledger(study):
         entry = verdicts[row["id"]]
-        of_runs = sorted({described[run]["corpus"] or "" for run in entry.get("runs", ()) if run in described})
         more = {
             **{key: labels.worded(row[key], row["margin"]) for key in labels.RULE if key in row},
             "margins": [(labels.of(key).words, labels.of(key).amount(value)) for key, value in row["margin"].items()],
@@ -148,7 +146,8 @@ def _claims(study: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> l
             "verdict": entry,
             "power": power.get(row["id"], []),
             "basis": answer.basis(entry),
-            "texts": answer.texts(of_runs, corpora),
+            "texts": answer.texts(entry.get("corpora") or [""], corpora) if entry["scale"] else [],
+            "marks": badges.marks(entry),
             "elsewhere": [answer.text(name, corpora) for name in entry.get("elsewhere", {})],
         }
         found.append({**row, **more})
@@ -212,6 +211,7 @@ def _study(
         "claims": [row for row in rows if not studies.is_own(row["id"])],
         "own": [row for row in rows if studies.is_own(row["id"])],
         "counts": {verdict: counts[verdict] for verdict in VERDICTS},
+        "badges": badges.counts((row["verdict"] for row in rows if not studies.is_own(row["id"])), VERDICTS),
         "bars": answer.bars(row["verdict"] for row in rows if not studies.is_own(row["id"])),
         "untested": [_wanting(row, scales) for row in rows if row["verdict"]["verdict"] in answer.UNTESTED],
         "headlines": headlines.of(study, verdicts),
@@ -231,6 +231,8 @@ def content() -> dict[str, Any]:
     looks: dict[str, str] = {}
     of_studies = [_study(study, number, selected, verdicts, looks) for study, number in studies.STUDIES.items()]
     runs = _csv(TABLES / "runs.csv")
+    of_papers = [row["verdict"] for study in of_studies for row in study["claims"]]
+    badged = badges.counts(of_papers, VERDICTS)
     return {
         "looks": Markup(sheet(looks)),
         "studies": of_studies,
@@ -243,7 +245,9 @@ def content() -> dict[str, Any]:
         "all_runs": len(everything := counting.measured(selected["studies"])),
         "all_hours": answer.in_hours(counting.hours(runs, everything)),
         "total": {verdict: sum(study["counts"][verdict] for study in of_studies) for verdict in VERDICTS},
-        "total_bars": {bar: sum(study["bars"][bar] for study in of_studies) for bar in answer.BARS},
+        "total_bars": answer.bars(of_papers),
+        "small": {verdict: badged[f"{verdict} {badges.SMALL}"] for verdict in badges.SIZED},
+        "before": badges.before_result(of_papers),
         "flipped": flipped(judged["claims"]),
         "moved": artifacts.read_json(MOVED) if MOVED.is_file() else {},
         "limit": LIMIT,
@@ -313,6 +317,9 @@ def templates() -> Environment:
         "shown": shown,
         "effect": effect,
         "label": claims.label,
+        "badge": badges.words,
+        "ratios": badges.ratios,
+        "reached": badges.reached,
         "scientific": lambda value: f"{value:.2e}",
         "course": course,
         "slug": lambda text: text.replace(" ", "-"),

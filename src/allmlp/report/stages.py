@@ -17,6 +17,7 @@ STAGES = Path("results/stages.json")
 def digests() -> dict[str, Any]:
     """stage -> digest; of `draw`, study -> digest."""
     claims = {study: studies.ledger(study) for study in studies.STUDIES}
+    sizes = {study: studies.paper_sizes(study) for study in studies.STUDIES}
     words = {
         study: [studies.about(study), studies.ledger(study, "errata"), studies.inventory(study)]
         for study in studies.STUDIES
@@ -24,7 +25,7 @@ def digests() -> dict[str, Any]:
     numbers = {study: printed(study) for study in studies.STUDIES}
     measures = [studies.measure_module(study, name) for study in studies.STUDIES for name in studies.measures(study)]
     return {
-        "judge": _digest("judge", *_of_all("verdicts"), said=[claims, labels.known()]),
+        "judge": _digest("judge", *_of_all("verdicts"), said=[claims, sizes, labels.known()]),
         "power": _digest("planned_power", said=claims),
         "tabulate": _digest("tabulate", *_of_all("tables"), said=[numbers, list(map(recipes.own_code, measures))]),
         "draw": {study: _digest("draw", *studies.files(study, "figures"), said=numbers[study]) for study in claims},

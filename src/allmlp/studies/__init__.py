@@ -1,9 +1,9 @@
 """The five papers' studies, one folder each, in the order of their numbers, and the crossover of all.
 
 A study's folder holds `claims.yaml`, `errata.yaml`, `inventory.yaml` (what the paper shows, and what shows it here),
-`runs` (its settings and its runs), `measures/` (a file each), `figures`, `tables` and `verdicts` (functions in one
-file, or in the files of a folder). All of these are found automatically. A new paper is a new folder and one name in
-STUDIES.
+`paper_sizes.yaml` (the models that the paper trained), `runs` (its settings and its runs), `measures/` (a file each),
+`figures`, `tables` and `verdicts` (functions in one file, or in the files of a folder). All of these are found
+automatically. A new paper is a new folder and one name in STUDIES.
 """
 
 import importlib
@@ -137,7 +137,7 @@ def _refuse_other_keys(path: Path, key: str, found: Any, asked: tuple[str, ...])
 
 
 def ledger(study: str, kind: str = "claims") -> list[dict[str, Any]]:
-    """The rows of a study's claims.yaml, errata.yaml or inventory.yaml.
+    """The rows of a study's claims.yaml, errata.yaml, inventory.yaml or paper_sizes.yaml.
 
     UserError for what has not the form of `allmlp.ledgers`.
     """
@@ -150,6 +150,24 @@ def ledger(study: str, kind: str = "claims") -> list[dict[str, Any]]:
 def inventory(study: str) -> list[dict[str, Any]]:
     """The paper's figures and tables, in its order, and those here that show the same; none for a study of no paper."""
     return ledger(study, "inventory") if (_folder(study) / "inventory.yaml").is_file() else []
+
+
+def paper_sizes(study: str) -> dict[str, dict[str, Any]]:
+    """Claim of the paper -> its row of paper_sizes.yaml: what it is about, and the paper's size.
+
+    Empty without the file.
+    UserError where the file lacks a claim of the paper, or has another.
+    """
+    path = _folder(study) / "paper_sizes.yaml"
+    if not path.is_file():
+        return {}
+    found = {row["id"]: row for row in ledger(study, "paper_sizes")}
+    claims = [row["id"] for row in ledger(study) if not is_own(row["id"])]
+    if lacking := [claim for claim in claims if claim not in found]:
+        raise UserError(f"{_shown(path)}: lacks {', '.join(lacking)}. It has a row for each claim of the paper.")
+    if other := [claim for claim in found if claim not in claims]:
+        raise UserError(f"{_shown(path)}: has {', '.join(other)}, which claims.yaml has not.")
+    return found
 
 
 def _shown(path: Path) -> str:
@@ -175,10 +193,11 @@ def _ledger(study: str, kind: str, text: str) -> list[dict[str, Any]]:
 
 
 def check_ledgers() -> None:
-    """UserError if a study's claims.yaml, errata.yaml or inventory.yaml has not its form, or a number no label."""
+    """UserError if a ledger, paper_sizes.yaml among them, has not its form, or a number no label."""
     for study in STUDIES:
         labels.check(ledger(study))  # reads the errata too, which claims name
         inventory(study)
+        paper_sizes(study)
 
 
 def is_own(claim: str) -> bool:
