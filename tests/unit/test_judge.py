@@ -63,6 +63,7 @@ def _a_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(studies, "verdict", lambda study, test: t)
     monkeypatch.setattr(rules, "rule", lambda study, claim: "digest")
+    monkeypatch.setattr(studies, "paper_sizes", lambda study: {})
 
 
 def judged(*found: Evidence, **changes: Any) -> dict[str, Any]:
