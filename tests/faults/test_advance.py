@@ -149,7 +149,7 @@ def test_a_failure_is_named_and_the_rest_goes_on(tmp_path: Path, scheduler: str)
         (clone / "absent/snakemake").mkdir(parents=True)
         (clone / "absent/snakemake/__init__.py").write_text("raise ImportError\n")
         more["PYTHONPATH"] = f"{clone / 'absent'}{os.pathsep}{clone / 'src'}"
-    done = call(clone, "allmlp", "advance", "--minutes=10", "--scale=smoke", ok=False, **more)
+    done = call(clone, "allmlp", "advance", "--minutes=10", "--scale=smoke", "--dirty", ok=False, **more)
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"failed: logs/{'measure' if scheduler == 'in turn' else 'train'}/" in done.stdout
     assert "has no attribute 'measure'" in done.stdout

@@ -80,7 +80,7 @@ def test_a_family_in_one_process_is_released_when_all_of_it_is_measured(releasin
 
 @pytest.mark.slow
 def test_advance_releases_too(releasing: Path) -> None:
-    call(releasing, "allmlp", "advance", "--minutes", "5", "--scale", "smoke", "--cores", "2")
+    call(releasing, "allmlp", "advance", "--minutes", "5", "--scale", "smoke", "--cores", "2", "--dirty")
     assert holders(releasing) == set()
     assert planned(releasing, "measurements") == []
 
