@@ -3,7 +3,7 @@
 import contextlib
 from pathlib import Path
 
-from allmlp.report import selection
+from allmlp.report import origins, selection
 
 
 def test_a_scale_that_nothing_was_trained_for_names_no_run(pipeline: Path) -> None:
@@ -15,3 +15,9 @@ def test_a_scale_that_nothing_was_trained_for_names_no_run(pipeline: Path) -> No
         begun = {name for name, content in scales.items() if content["runs"] or content["measurements"]}
         assert begun == {"smoke"}, study
         assert all(content["planned"] for content in scales.values())
+
+
+def test_every_run_made_from_a_clean_tree_has_a_known_origin(pipeline: Path) -> None:
+    with contextlib.chdir(pipeline):
+        found = origins.of_report(selection.read())
+    assert found.known == found.runs > 0
