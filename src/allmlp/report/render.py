@@ -29,7 +29,7 @@ from allmlp.studies.levelling import LIMIT
 
 PDF = Path("results/report.pdf")
 LARGEST = 8_000_000  # bytes: a page that opens at once; git keeps every version, compressed to a sixth
-VERDICTS = ("reproduced", "partly", BELOW, "contradicted", CORRECTED, "undecided", *answer.UNTESTED)
+VERDICTS = ("reproduced", "partly", BELOW, "contradicted", CORRECTED, "undecided", *badges.UNTESTED)
 NARROW, ENLARGED = 460, 1.3  # units of a view box: a figure below is shown at most so much larger than it was drawn
 LONGEST = 20  # rows of a table that are shown before it is unfolded
 
@@ -213,7 +213,7 @@ def _study(
         "counts": {verdict: counts[verdict] for verdict in VERDICTS},
         "badges": badges.counts((row["verdict"] for row in rows if not studies.is_own(row["id"])), VERDICTS),
         "bars": answer.bars(row["verdict"] for row in rows if not studies.is_own(row["id"])),
-        "untested": [_wanting(row, scales) for row in rows if row["verdict"]["verdict"] in answer.UNTESTED],
+        "untested": [_wanting(row, scales) for row in rows if row["verdict"]["verdict"] in badges.UNTESTED],
         "headlines": headlines.of(study, verdicts),
         "ran": answer.ran(study),
         "here": answer.here(runs, corpora, counting.measured(selected["studies"], study=study)),
