@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 
 from allmlp import studies
-from allmlp.report import levels
 from allmlp.report.evidence import Evidence
 
 SMALL = 0.1  # of the paper's; below it a verdict is about a small scale
@@ -29,7 +28,7 @@ def of_claim(found: Evidence, claim: Mapping[str, Any], levelled: Mapping[str, A
     """
     row = studies.paper_sizes(found.study).get(claim["id"], {})
     about, size = row.get("about"), row.get("size") or {}
-    ratios = _ratios(_costs(found, levels.compared(found, claim["measures"])), size)
+    ratios = _ratios(_costs(found, found.trainings(claim["measures"])), size)
     return {
         **ratios,
         "levelled": _levelled(levelled),
