@@ -40,7 +40,7 @@ def tables() -> dict[str, pd.DataFrame]:
     return {"learning_curve": curves, "cost": cost(), "leak": leaks(), "dropout": lost.assign(run=["a", "b"])}
 
 
-@pytest.mark.parametrize("name", ["learning_curves", "against_flat", "overfitting", "learning_rates"])
+@pytest.mark.parametrize("name", ["learning_curves", "against_flat", "overfitting", "learning_rates", "crossing"])
 def test_a_figure_has_the_same_bytes_each_time_is_small_and_can_be_of_one_seed(name, tables):
     figure = exhibits.figure("mixers", name)
     first = exhibits.svg(figure, tables)

@@ -1,5 +1,6 @@
 """The rules of study 001's trainings on made-up measurements where the answer is known."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -121,6 +122,22 @@ def test_a_part_whose_runs_are_not_comparable_leaves_the_others():
     with pytest.raises(NotComparableError):
         judged("001-17", table(curve("kernel-4", 2.0), curve("kernel-4-linear", 2.0, **decaying),
                                curve("llama-4", 2.0, seconds=0.02, size="d32", d_model=32, **decaying)))  # fmt: skip
+
+
+def test_the_lead_changes_hands_at_a_number_of_operations():
+    """Per doubling of its steps the flat mixer falls by 0.1 nats, the Llama by 0.3; a step of it costs twice as much.
+
+    0.1 log2(400,000 / x) = 0.3 log2(800,000 / x), so x is 400,000 times 2 to the power of 1.5.
+    """
+    llama = curve("llama-4", 2.0, flops=2000, steps=1600)
+    llama["validation_nats"] -= 0.2 * np.log2(llama["step"] / 400)
+    rows = table(curve("flat", 2.0, steps=3200), llama)
+    found = judged("001-own-12", rows, "long")
+    assert (found.verdict, found.unit) == ("reproduced", "billion operations")
+    assert found.value == pytest.approx(1e-9 * 400_000 * 2**1.5, rel=0.02)
+    assert judged("001-own-12", rows.query("step < 100"), "long").verdict == "contradicted"
+    with pytest.raises(NotComparableError, match="needs a constant learning rate"):
+        judged("001-own-12", rows.assign(schedule="cosine"), "long")
 
 
 def test_parallel_convolutions_by_both_readings():
