@@ -145,6 +145,72 @@ def test_every_architecture_has_the_same_search_on_another_seed(planning: Any) -
         assert all(replace(one, **same) == replace(run, **same) for one in search)  # type: ignore[arg-type]
 
 
+@pytest.fixture(scope="module")
+def ladders() -> Any:
+    """The settings of `long` and its runs, by id."""
+    plan = load_plan()
+    settings, context = plan.parameters.settings["crossover", "long"], Context(plan.parameters, plan.root, "cpu")
+    return settings, {run.id: run for run in planned.runs(settings, context)}
+
+
+def test_a_ladder_has_every_architecture_at_every_width_and_budget(ladders: Any) -> None:
+    settings, runs = ladders
+    for name, ladder in settings.ladders.items():
+        trained = [run for run in runs.values() if run.labels["part"] == name]
+        places = {
+            (run.architecture, run.labels["task"], run.hyperparameters["d_model"], run.labels["budget"], run.seed)
+            for run in trained
+        }
+        steps = [(task, budget) for task, budgets in ladder.budgets.items() for budget in budgets]
+        assert len(places) == len(trained) == len(ladder.architectures) * len(ladder.widths) * len(steps) * 5
+        assert all(run.labels["d_model"] == run.hyperparameters["d_model"] for run in trained)
+
+
+def test_a_step_of_a_ladder_is_a_finished_training_of_its_budget(planning: Any) -> None:
+    settings, context = planning("long")
+    for cell in planned.steps_of(settings, context, settings.ladders["text"]):
+        of_step = known.counts(cell.architecture, cell.hyperparameters, cell.row.batch_size).flops
+        for run in (run for run in planned.of_cell(settings, context, cell, "text") if run.labels["part"] == "text"):
+            assert 0 <= cell.budget - run.steps * of_step < of_step
+            assert run.optimiser["schedule"] == "cosine"
+            assert run.optimiser["warmup_steps"] == round(0.1 * run.steps)
+
+
+def test_every_step_of_a_ladder_has_a_search_of_its_own_on_three_seeds(ladders: Any) -> None:
+    settings, runs = ladders
+    searches = [run.search for run in runs.values() if run.labels["part"] in settings.ladders]
+    of_steps = set(searches)
+    assert len({one for search in of_steps for one in search}) == sum(map(len, of_steps)), "no run serves two budgets"
+    for run in (run for run in runs.values() if run.labels["part"] in settings.ladders):
+        search, tried = settings.ladders[run.labels["part"]].search, [runs[one] for one in run.search]
+        assert len({one.seed for one in tried}) == 3
+        assert not {one.seed for one in tried} & set(settings.seeds)
+        assert len(tried) == 3 * len(search.learning_rates)
+        assert {one.steps for one in tried} == {max(1, round(search.share * run.steps))}
+        assert run.criterion == "held_out_nats"
+        assert search.share >= 0.5, "a search of a rate sees half of what it serves at least"
+
+
+def test_a_ladder_costs_what_the_plan_may_spend(ladders: Any) -> None:
+    """Counted operations of all its runs, at 3e10 a second on one core: 8 hours a text at most, 4 for recall."""
+    settings, runs = ladders
+    spent = dict.fromkeys(settings.ladders, 0)
+    for run in runs.values():
+        name = "text" if run.labels["task"] == "stories" else "keys"
+        sizes = known.counts(run.architecture, run.hyperparameters, run.task_parameters["batch_size"])
+        spent[name] += run.steps * sizes.flops
+    assert spent["text"] < 8 * 3600 * 3e10
+    assert spent["keys"] < 4 * 3600 * 3e10
+
+
+def test_a_ladder_refuses_what_it_cannot_train(planning: Any) -> None:
+    settings, context = planning("long")
+    text = settings.ladders["text"]
+    broken = settings.model_copy(update={"ladders": {"text": text.model_copy(update={"architectures": ["birn"]})}})
+    with pytest.raises(UserError, match=r"birn cannot do stories\. It reads patches of images"):
+        planned.runs(broken, context)
+
+
 def test_one_architecture_stands_for_a_family_and_every_one_at_gpu(planning: Any) -> None:
     for scale, every in (("workstation", False), ("gpu", True)):
         settings, context = planning(scale)
@@ -184,6 +250,11 @@ def test_rows_state_the_vocabularies_of_their_tasks() -> None:
     assert found == {"copying": COPYING_TYPES, "recall": FILLERS + 10}
 
 
+def ladder(seeds: tuple[int, ...] | list[int] = (100, 101, 102), **changes: Any) -> dict[str, Any]:
+    search = {"learning_rates": [1e-3], "seeds": list(seeds), "share": 0.5}
+    return {"architectures": ["llama"], "widths": [8], "budgets": {"stories": [1e9]}, "search": search, **changes}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -191,6 +262,10 @@ def test_rows_state_the_vocabularies_of_their_tasks() -> None:
         ({"families": {"a": ["transformer"], "b": ["transformer"]}}, "transformer is in two families"),
         ({"budgets": {"coyping": 1e9}}, "Did you mean 'copying'"),
         ({"search": {"learning_rates": [1e-3], "seed": 0, "share": 0.5}}, "is one of `seeds`"),
+        ({"budgets": {}}, "neither `budgets` nor `ladders`"),
+        ({"ladders": {"mine": ladder(architectures=["lama"])}}, "Did you mean 'llama'"),
+        ({"ladders": {"mine": ladder(budgets={"storis": [1e9]})}}, "Did you mean 'stories'"),
+        ({"ladders": {"mine": ladder(seeds=[0, 100, 101])}}, "it uses one of the evaluated seeds"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(planning: Any, change: dict[str, Any], said: str) -> None:

@@ -12,9 +12,10 @@ from allmlp import studies
 from allmlp.studies.crossover import families, tables, verdicts
 from allmlp.studies.crossover.figures import _cells, matrix
 from allmlp.studies.rules import NotPlannedError
+from tests import judging
 from tests.conftest import PROJECT
 from tests.exhibits import shown
-from tests.unit.known_crossover import SKILLS, able, scores, spent
+from tests.unit.known_crossover import PLACE, SKILLS, able, climbed, scores, spent
 
 
 def judged(test: str, margin: float, rows: pd.DataFrame) -> Any:
@@ -297,3 +298,33 @@ def test_its_claims_are_this_projects_own() -> None:
     claims = [row["id"] for row in studies.ledger("crossover")]
     assert all(studies.is_own(claim) for claim in claims)
     assert studies.ledger("crossover", "errata") == []
+
+
+def on_ladder(claim: str, rows: pd.DataFrame) -> Any:
+    return judging.judged(claim, scale="long", score=rows.drop(columns="counted_flops"), cost=rows)
+
+
+def test_the_lead_changes_hands_where_the_models_of_a_ladder_meet() -> None:
+    found = on_ladder("all-own-4", climbed())
+    assert (found.verdict, found.unit) == ("reproduced", "billion operations")
+    assert found.value == pytest.approx(0.99 * PLACE / 1e9, rel=0.05)
+    assert found.low < found.value < found.high
+    assert on_ladder("all-own-4", climbed(llama=0.1)).verdict == "contradicted", "both fall alike: nobody leads"
+    assert on_ladder("all-own-4", climbed(masked=0.3, llama=0.1)).verdict == "contradicted", "the other way"
+    assert on_ladder("all-own-4", climbed(seeds=3)).verdict == "undecided"
+
+
+def test_each_model_counts_with_the_width_that_is_best_at_a_budget() -> None:
+    rows = climbed()
+    better = rows["model"].eq("llama") & rows["d_model"].eq(128) & rows["budget"].gt(5e11)
+    rows.loc[better, ["value", "skill_1"]] += [-2.0, 1 / 3]
+    finer = on_ladder("all-own-4", rows)
+    assert finer.value == pytest.approx(0.99 * PLACE / 1e9, rel=0.05)
+    assert "at 3,168 billion operations: mean 2.4" in finer.text
+
+
+def test_the_same_at_every_width_and_of_a_hybrid() -> None:
+    assert judging.parts(on_ladder("all-own-5", climbed())) == ["reproduced"] * 4
+    assert judging.parts(on_ladder("all-own-5", climbed(hybrid=0.0)))[3] == "contradicted"
+    with pytest.raises(NotPlannedError, match="needs masked-mixer of width 128"):
+        on_ladder("all-own-5", climbed().query("d_model < 128"))

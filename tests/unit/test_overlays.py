@@ -7,7 +7,12 @@ import pytest
 from allmlp.plan import load_plan
 
 PROJECT = Path(__file__).parents[2]
-STUDIES = {"classics": "triangular", "english": "language", "tinystories": "mixers"}
+STUDIES = {
+    "classics": "triangular",
+    "english": "language",
+    "tinystories": "mixers",
+    "tinystories-long": "crossover",
+}
 OVERLAYS = sorted(PROJECT.glob("config/recorded/*.yaml"))
 
 
@@ -20,7 +25,7 @@ def test_every_overlay_is_known_here() -> None:
 def test_an_overlay_trains_its_study_on_its_own_text(overlay: Path) -> None:
     plan = load_plan([overlay], {})
     runs = [run for run in plan.runs if run.study == STUDIES[overlay.stem]]
-    assert plan.scale == "workstation"
+    assert plan.scale == ("long" if overlay.stem.endswith("-long") else "workstation")
     corpora = {run.corpus for run in runs if run.corpus}
     assert corpora
     assert not any(corpus.startswith("stories") for corpus in corpora)

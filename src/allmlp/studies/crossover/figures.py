@@ -8,8 +8,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from allmlp.report import style
+from allmlp.report import plots, style
 from allmlp.report.exhibits import figure
+from allmlp.studies import crossing_drawing
+from allmlp.studies.crossing import compare
+from allmlp.studies.crossover import ladders
 from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, LEARNT, scored, surely_learnt
 from allmlp.studies.seeds import over_seeds
 
@@ -19,6 +22,8 @@ LINE = 15  # letters of a reason in one line of a cell
 @figure(
     "Every family on every task",
     claims=["all-own-1", "all-own-2", "all-own-3"],
+    parts=["trained"],
+    also=["abilities"],
     values={"fewest_of_interval": FEWEST_OF_INTERVAL, "learnt": LEARNT},
 )
 def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
@@ -97,3 +102,35 @@ def _say(axes: Axes, x: int, y: int, cell: pd.Series | None, reason: str) -> Non
         text = f"{cell['share']:.2f}" + ("" if np.isnan(cell["half"]) else f"\n± {cell['half']:.2f}")
         weight = "bold" if cell["best"] else "normal"
         axes.text(x, y, text, ha="center", va="center", fontsize=7, weight=weight, color="white" if dark else "black")
+
+
+@figure(
+    "Skill over operations, and who leads",
+    claims=["all-own-4", "all-own-5"],
+    parts=[ladders.TEXT],
+    also=[ladders.KEYS],
+)
+def over_operations(score: pd.DataFrame, cost: pd.DataFrame) -> Figure:
+    """A panel for each task: skill after trainings of so many counted operations, mean over seeds and 95 % t interval.
+    Each point is a finished training, with a learning rate searched for its budget, at the width that is best there.
+    Last: loss on stories minus the flat mixer's after equally many operations, paired by seed. Above 0 the flat mixer
+    leads. A dot is a crossing, where the mean difference changes its sign; grey, the 95 % interval of the Llama's, in
+    which the interval of the difference contains 0. The matrix is one slice of these curves.
+    """
+    rows = ladders.spent(score, cost)
+    tasks, shades = list(rows["task"].unique()), {name: style.colour(name) for name in rows["model"].unique()}
+    figure, (axes,) = style.canvas(columns=len(tasks) + 1, height=2.8)
+    for axis, (task, of_task) in zip(axes, rows.groupby("task", sort=False), strict=False):
+        skills = {
+            name: ladders.curves(ladders.best_widths(of_task, name), "skill_1") for name in of_task["model"].unique()
+        }
+        crossing_drawing.means(axis, skills, shades)
+        axis.set(title=task, xlabel="counted operations", ylabel="skill" if axis is axes[0] else "")
+    text = rows[rows["part"].eq(ladders.TEXT)]
+    losses = {name: ladders.curves(ladders.best_widths(text, name)) for name in text["model"].unique()}
+    for name in (other for other in losses if other != ladders.FLAT):
+        course = compare(losses[ladders.FLAT], losses[name])
+        crossing_drawing.difference(axes[-1], course, name, shades[name], marked=name == ladders.LLAMA)
+    axes[-1].set(xlabel="counted operations", ylabel="loss minus the flat mixer's\n(nats per token)")
+    plots.legend_below(figure, axes[:-1], ncols=len(shades))
+    return figure

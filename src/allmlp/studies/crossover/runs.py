@@ -7,9 +7,12 @@ family that its class names: a line in `models.REGISTRY` is enough.
     steps = budget of the task / (counted operations of a step on one sequence x sequences of a batch)
 
 For every architecture, learning rates are searched on a separate seed, with the same share of a run's steps.
+
+A ladder trains some architectures at several budgets and widths, with a search for each: the matrix is one slice of it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 from allmlp import known, paths
@@ -19,9 +22,9 @@ from allmlp.protocols import Context
 from allmlp.run import Run
 from allmlp.studies import SHARED
 from allmlp.studies.crossover.fits import all_fits, fits
-from allmlp.studies.crossover.settings import Row, Settings
+from allmlp.studies.crossover.settings import Ladder, LadderSearch, Row, Search, Settings
 
-__all__ = ["Cell", "Settings", "cells", "columns", "of_cell", "runs"]
+__all__ = ["Cell", "Settings", "cells", "columns", "of_cell", "runs", "steps_of"]
 
 
 class Cell(NamedTuple):
@@ -35,25 +38,40 @@ class Cell(NamedTuple):
     flops: int  # counted operations of a step
     family: str
     predicts: str  # which of the row's forms: "all" or "last"
+    width: int | None = None  # of a ladder's step
 
     @property
     def steps(self) -> int:
         """The number of steps that the budget allows."""
         return int(self.budget // self.flops)
 
+    @property
+    def name(self) -> str:
+        """The name of its runs."""
+        place = f"-d{self.width}-{self.budget / 1e9:g}e9" if self.width else ""
+        return f"{self.architecture}-{self.row.name}{place}"
+
 
 def runs(settings: Settings, context: Context) -> list[Run]:
-    """The run of the abilities, and for each cell the search of its learning rate and a run per seed."""
-    found = [_abilities(settings)]
+    """The run of the abilities, and for each cell the search of its learning rate and a run per seed; those of the
+    ladders."""
+    found = [_abilities(settings)] if settings.budgets else []
     for cell in cells(settings, context):
         found += of_cell(settings, context, cell)
+    for name, ladder in settings.ladders.items():
+        for cell in steps_of(settings, context, ladder):
+            found += of_cell(settings, context, cell, name, ladder.search)
     return found
 
 
-def of_cell(settings: Settings, context: Context, cell: Cell) -> list[Run]:
+def of_cell(
+    settings: Settings, context: Context, cell: Cell, part: str = "trained", search: Search | LadderSearch | None = None
+) -> list[Run]:
     """The runs of one architecture on one task: the search of its learning rate, and a run per seed."""
-    search = [_searching(settings, context, cell, rate) for rate in settings.search.learning_rates]
-    return [*search, *(_trained(settings, context, cell, seed, search) for seed in settings.seeds)]
+    search = search or settings.search
+    tried = [_searching(settings, context, cell, search.share, seed, rate) for seed, rate in search.settings()]
+    chosen = {"search": tuple(run.id for run in tried), "criterion": search.criterion}
+    return [*tried, *(_trained(settings, context, cell, part, seed, chosen) for seed in settings.seeds)]
 
 
 def columns(settings: Settings) -> dict[str, list[str]]:
@@ -67,19 +85,38 @@ def columns(settings: Settings) -> dict[str, list[str]]:
 def cells(settings: Settings, context: Context) -> Iterator[Cell]:
     """Every task with every column that can do it. UserError if a budget is less than one step."""
     for task, budget in settings.budgets.items():
-        row = getattr(settings.tasks, task.replace("-", "_")).row(task, context)
+        row = _row(settings, context, task)
         for column, names in columns(settings).items():
             if architecture := next((name for name in names if fits(name, task) is None), None):
-                sizes = _sizes(settings, row, architecture)
-                of_step = known.counts(architecture, sizes, row.batch_size).flops
-                family, predicts = settings.family(architecture), known.of(architecture).predicts
-                cell = Cell(column, architecture, row, sizes, budget, of_step, family, predicts)
-                if not cell.steps:
-                    raise UserError(
-                        f"studies.crossover.budgets.{task}: {budget:g} operations buy no step of {architecture}, "
-                        f"which takes {cell.flops:.2g}. Raise the budget, or use a smaller batch."
-                    )
-                yield cell
+                yield _cell(settings, row, column, architecture, budget, f"budgets.{task}")
+
+
+def steps_of(settings: Settings, context: Context, ladder: Ladder) -> Iterator[Cell]:
+    """The steps of a ladder: its architectures at its widths and budgets. UserError where one cannot do a task."""
+    for (task, budgets), width, name in product(ladder.budgets.items(), ladder.widths, ladder.architectures):
+        if reason := fits(name, task):
+            raise UserError(f"studies.crossover.ladders: {name} cannot do {task}. {reason}")
+        of_width, row = settings.model_copy(update={"d_model": width}), _row(settings, context, task)
+        for budget in budgets:
+            yield _cell(of_width, row, name, name, budget, f"ladders, {task}")._replace(width=width)
+
+
+def _row(settings: Settings, context: Context, task: str) -> Row:
+    row: Row = getattr(settings.tasks, task.replace("-", "_")).row(task, context)
+    return row
+
+
+def _cell(settings: Settings, row: Row, column: str, architecture: str, budget: float, where: str) -> Cell:
+    sizes = _sizes(settings, row, architecture)
+    of_step = known.counts(architecture, sizes, row.batch_size).flops
+    family, predicts = settings.family(architecture), known.of(architecture).predicts
+    cell = Cell(column, architecture, row, sizes, budget, of_step, family, predicts)
+    if not cell.steps:
+        raise UserError(
+            f"studies.crossover.{where}: {budget:g} operations buy no step of {architecture}, "
+            f"which takes {cell.flops:.2g}. Raise the budget, or use a smaller batch."
+        )
+    return cell
 
 
 def _sizes(settings: Settings, row: Row, architecture: str) -> dict[str, Any]:
@@ -93,18 +130,17 @@ def _sizes(settings: Settings, row: Row, architecture: str) -> dict[str, Any]:
     return {**taken, **own, **row.settings.hyperparameters.get(architecture, {})}
 
 
-def _searching(settings: Settings, context: Context, cell: Cell, rate: float) -> Run:
-    steps = max(1, round(settings.search.share * min(cell.steps, settings.steps)))
-    name = f"{cell.architecture}-{cell.row.name}-rate{rate:g}"
-    return _run(settings, context, cell, name, "search", settings.search.seed, steps, rate, measures=SHARED)
+def _searching(settings: Settings, context: Context, cell: Cell, share: float, seed: int, rate: float) -> Run:
+    steps, name = max(1, round(share * min(cell.steps, settings.steps))), f"{cell.name}-rate{rate:g}"
+    return _run(settings, context, cell, name, "search", seed, steps, rate, measures=SHARED)
 
 
-def _trained(settings: Settings, context: Context, cell: Cell, seed: int, search: list[Run]) -> Run:
-    name, steps = f"{cell.architecture}-{cell.row.name}", min(cell.steps, settings.steps)
-    measures = ("score", *SHARED, *(("resources",) if seed == settings.seeds[0] else ()))
+def _trained(settings: Settings, context: Context, cell: Cell, part: str, seed: int, chosen: Mapping[str, Any]) -> Run:
+    steps = min(cell.steps, settings.steps)
+    timed = seed == settings.seeds[0] and cell.width is None
+    measures = ("score", *SHARED, *(("resources",) if timed else ()))
     rate = settings.optimiser.learning_rate  # the search replaces it
-    ids = tuple(run.id for run in search)
-    return _run(settings, context, cell, name, "trained", seed, steps, rate, measures=measures, search=ids)
+    return _run(settings, context, cell, cell.name, part, seed, steps, rate, measures=measures, **chosen)
 
 
 def _run(
@@ -136,6 +172,8 @@ def _run(
     }
     if part == "search":
         labels["learning_rate"] = rate
+    if cell.width is not None:
+        labels |= {"d_model": cell.width, "budget": cell.budget}
     return Run(
         study="crossover",
         name=name,

@@ -1,7 +1,9 @@
 """Settings of the crossover: the rows of the matrix, budgets, families, common sizes, and the search."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from itertools import product
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -11,7 +13,15 @@ from allmlp.models import REGISTRY
 from allmlp.protocols import Context
 from allmlp.strict import Strict, refuse_unknown_names
 from allmlp.studies.crossover.fits import TASKS
-from allmlp.studies.settings import Count, Rate, RelativeOptimiser, StudySettings
+from allmlp.studies.settings import (
+    FEWEST_SEARCHED,
+    Count,
+    Rate,
+    RelativeOptimiser,
+    Seeds,
+    StudySettings,
+    refuse_searched_seeds,
+)
 
 COPYING_TYPES, FILLERS = 29, 16  # the same numbers as in the tasks; a test compares them
 
@@ -120,6 +130,50 @@ class Search(Strict):
     seed: int = Field(ge=0)
     share: float = Field(gt=0, le=1)
 
+    def settings(self) -> Iterator[tuple[int, float]]:
+        """Seed and rate of each run of the search."""
+        return product([self.seed], self.learning_rates)
+
+    @property
+    def criterion(self) -> str:
+        """Empty: the rate with the lowest loss is chosen."""
+        return ""
+
+
+class LadderSearch(Strict):
+    """Learning rates that are tried on each of `seeds`, each for `share` of a run's steps: at every budget again.
+
+    The rate is chosen as in `allmlp.searches`.
+    """
+
+    learning_rates: list[Rate] = Field(min_length=1)
+    seeds: Seeds = Field(min_length=FEWEST_SEARCHED)
+    share: float = Field(gt=0, le=1)
+    criterion: Literal["held_out_nats"] = "held_out_nats"
+
+    def settings(self) -> Iterator[tuple[int, float]]:
+        """Seed and rate of each run of the search."""
+        return product(self.seeds, self.learning_rates)
+
+
+class Ladder(Strict):
+    """Skill over operations: every architecture at every width, trained once for each budget of a task.
+
+    A training is finished at its budget, with a rate of its own and a schedule that ends there. `budgets`: task ->
+    counted operations.
+    """
+
+    architectures: list[str] = Field(min_length=1)
+    widths: list[Count] = Field(min_length=1)
+    budgets: dict[str, list[Rate]] = Field(min_length=1)
+    search: LadderSearch
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        refuse_unknown_names("architecture", self.architectures, REGISTRY)
+        _refuse_unknown_tasks(self.budgets)
+        return self
+
 
 class Tasks(Strict):
     """Every row of the matrix with trainings; retrieval is measured on the trainings of stories."""
@@ -137,14 +191,15 @@ class Tasks(Strict):
 
 class Settings(StudySettings):
     """`budgets`: task -> counted operations of one training; other tasks are not run. `steps`: the most of any
-    training.
+    training. `ladders`: by name, besides the matrix.
 
     `families`: name -> its architectures. `hyperparameters`: those of one architecture, besides the common `d_model`,
     `n_blocks` and `n_heads`.
     """
 
     tasks: Tasks
-    budgets: dict[str, Rate] = Field(min_length=1)
+    budgets: dict[str, Rate] = Field(default={})
+    ladders: dict[str, Ladder] = Field(default={})
     d_model: Count
     n_blocks: Count
     n_heads: Count
@@ -160,7 +215,11 @@ class Settings(StudySettings):
         refuse_unknown_names("architecture", [*listed, *self.hyperparameters], REGISTRY)
         if twice := {name for name in listed if listed.count(name) > 1}:
             raise ValueError(f"families: {', '.join(sorted(twice))} is in two families. Leave it in one.")
-        refuse_unknown_names("task", self.budgets, [name for name in TASKS if name != "retrieval"])
+        _refuse_unknown_tasks(self.budgets)
+        if not (self.budgets or self.ladders):
+            raise ValueError("neither `budgets` nor `ladders`: nothing would be trained")
+        for name, ladder in self.ladders.items():
+            refuse_searched_seeds(ladder.search.seeds, self.seeds, f"ladders.{name}.search.seeds")
         if self.search.seed in self.seeds:
             raise ValueError(f"search.seed {self.search.seed} is one of `seeds`: rates are chosen on another seed")
         return self
@@ -169,3 +228,7 @@ class Settings(StudySettings):
         """As listed; for a new architecture, from its class."""
         listed = (family for family, names in self.families.items() if architecture in names)
         return next(listed, None) or known.of(architecture).family
+
+
+def _refuse_unknown_tasks(budgets: dict[str, Any]) -> None:
+    refuse_unknown_names("task", budgets, [name for name in TASKS if name != "retrieval"])

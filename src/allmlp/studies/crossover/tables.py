@@ -23,7 +23,7 @@ def abilities(abilities: pd.DataFrame) -> pd.DataFrame:
     return shown.loc[abilities["architecture"].unique(), list(abilities["task"].unique())].reset_index()
 
 
-@table("What each architecture costs")
+@table("What each architecture costs", parts=["trained"])
 def costs(resources: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     """At the size of the matrix. Operations are forward and backward, counted. Kept bytes are held by a forward pass
     for the backward pass, without the head, each storage once. Speeds are tokens per second on the named machine: of
@@ -39,7 +39,11 @@ def costs(resources: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     return rows.rename(columns=names)[[*sizes, *spent, "training_tokens_per_s", "generation_tokens_per_s", "hardware"]]
 
 
-@table("Learning rates: what each search found", claims=["all-own-1", "all-own-2", "all-own-3"])
+@table(
+    "Learning rates: what each search found",
+    claims=["all-own-1", "all-own-2", "all-own-3"],
+    parts=["trained", "search"],
+)
 def learning_rates(score: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     """Held-out loss (nats) at the end of the search's runs, on a seed that nothing else uses; none where every batch is
     fresh: there the last tenth of the training losses decides. edge: the chosen rate is the lowest or the highest that
@@ -59,7 +63,7 @@ def learning_rates(score: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-@table("Retrieval by what learnt the stories")
+@table("Retrieval by what learnt the stories", parts=["trained"])
 def retrieval(score: pd.DataFrame) -> pd.DataFrame:
     """Share of held-out summaries with their own story as the nearest of a group of candidates, mean over seeds;
     guessed: the same for a random guess. Every model gets the same pairs in the same groups. Only the last tokens of a
@@ -77,7 +81,7 @@ def retrieval(score: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-@table("Skill of every seed")
+@table("Skill of every seed", parts=["trained"])
 def skills(score: pd.DataFrame, resources: pd.DataFrame) -> pd.DataFrame:
     """Skill at the end of each training, and the counted operations of a training token; retrieval has those of the
     stories' models, which it reads. Learnt: is the mean over seeds surely above zero?
@@ -107,6 +111,7 @@ COLUMNS = ["family", "tasks", "common", "behind", "low", "high", "seeds", "best_
 @table(
     "How far each family is behind attention",
     claims=["all-own-1", "all-own-2", "all-own-3"],
+    parts=["trained"],
     values={"fewest_of_interval": FEWEST_OF_INTERVAL},
 )
 def distances(score: pd.DataFrame, resources: pd.DataFrame) -> pd.DataFrame:

@@ -7,10 +7,13 @@ import pandas as pd
 
 from allmlp.protocols import Evidence
 from allmlp.report.deciding import Rule, on
-from allmlp.report.multiplicity import at_least
+from allmlp.report.multiplicity import at_least, whole
 from allmlp.report.statistics import Finding, Verdict, better
+from allmlp.studies.crossing import compare
+from allmlp.studies.crossing_rule import changes_hands
 from allmlp.studies.crossover.families import all_mlp, attention_learnt, behind, best_variants, distances, scored
-from allmlp.studies.rules import NotPlannedError, every, one_of, premise
+from allmlp.studies.crossover.ladders import FLAT, HYBRID, LLAMA, TEXT, best_widths, curves, of_width, spent
+from allmlp.studies.rules import NotPlannedError, every, of_part, one_of, premise
 
 UNIT = "of skill"
 
@@ -49,6 +52,33 @@ def none_near_everywhere(evidence: Evidence) -> Finding:
     found, refuting = every(parts), [part for part in parts.values() if part.verdict == "contradicted"]
     p_against = at_least(part.p_against for part in parts.values())
     return replace(refuting[0] if refuting else found, text=found.text, p_against=p_against)
+
+
+def lead_changes_hands(evidence: Evidence) -> Finding:
+    """all-own-4: the flat mixer leads at the fewest operations, the Llama at the most, each at its best width."""
+    rows = _text(evidence)
+    return _overtaken(evidence, best_widths(rows, FLAT), best_widths(rows, LLAMA))
+
+
+def at_every_width(evidence: Evidence) -> Finding:
+    """all-own-5: the same at each width, and of a hybrid in the Llama's place."""
+    rows = _text(evidence)
+    found = {
+        f"({letter}) width {width}": _overtaken(evidence, of_width(rows, FLAT, width), of_width(rows, LLAMA, width))
+        for letter, width in zip("abc", (32, 64, 128), strict=True)
+    }
+    hybrid = _overtaken(evidence, best_widths(rows, FLAT), best_widths(rows, HYBRID), "the hybrid")
+    return whole({**found, "(d) the hybrid, each at its best width": hybrid})
+
+
+def _text(evidence: Evidence) -> pd.DataFrame:
+    return spent(of_part(evidence.table("score"), TEXT), evidence.table("cost"))
+
+
+def _overtaken(evidence: Evidence, mixer: pd.DataFrame, other: pd.DataFrame, name: str = "the Llama") -> Finding:
+    course, margin = compare(curves(mixer), curves(other)), evidence.margin
+    limits = {"margin": margin["loss_nats"], "factor": margin["interval_factor_1"]}
+    return changes_hands(course, "the flat mixer", name, **limits)
 
 
 def _where_attention_learnt(finding: Finding, rows: pd.DataFrame, task: str) -> Finding:
