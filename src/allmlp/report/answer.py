@@ -38,6 +38,7 @@ SPELT = {"tinystories": "TinyStories"}
 NO_TEXT = "no text"
 PRINTED = re.compile(r"\{([\w-]+):(\w+)\}")  # {004-1:parameters_millions}, a number that the paper prints
 PLANNED = "plan"  # {plan:steps}, a number of config/<study>/paper.yaml
+CROSSING = ("all-own-4", "001-own-12")  # the claims on where attention overtakes a mixer, the widest first
 NUMBERED = re.compile(r"(?:Figure|Figures|Table|Equation|Section|Appendix)s? (\d+|[A-Z])")
 
 
@@ -172,3 +173,9 @@ def ordered(found: list[dict[str, Any]], ledger: list[str]) -> list[dict[str, An
         return not item["paper"], measured, *((first, nth) if measured else (nth, first)), item["name"]
 
     return sorted(found, key=key)
+
+
+def crossing(entries: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The entry of the first claim of CROSSING that has a place; without one, of the last. Empty without an entry."""
+    there = [entries[claim] for claim in CROSSING if claim in entries]
+    return next((entry for entry in there if entry.get("value") is not None), there[-1] if there else {})

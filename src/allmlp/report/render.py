@@ -241,6 +241,7 @@ def content() -> dict[str, Any]:
         "bar_names": answer.BARS,
         "bases": answer.BASES,
         "synthetic": answer.SYNTHETIC,
+        "crossing": answer.crossing(verdicts),
         "scales": answer.scales(selected["studies"], runs, [*SCALES, *selected.get("recorded", {})]),
         "all_runs": len(everything := counting.measured(selected["studies"])),
         "all_hours": answer.in_hours(counting.hours(runs, everything)),

@@ -1,0 +1,29 @@
+"""README's sentence on the crossing is that of the first screen, with the numbers of results/claims.json."""
+
+import json
+from typing import Any
+
+from allmlp.report import answer
+from allmlp.report.render import templates
+from tests.conftest import PROJECT
+from tests.docs.quoted import assert_quoted
+
+
+def said(entry: Any) -> str:
+    template: Any = templates().get_template("crossing.txt.j2")
+    return str(template.module.lead(entry)).strip()
+
+
+def test_the_sentence_is_that_of_the_claims() -> None:
+    claims = json.loads((PROJECT / "results/claims.json").read_text(encoding="utf-8"))["claims"]
+    assert_quoted("README.md", "crossing", said(answer.crossing({entry["id"]: entry for entry in claims})))
+
+
+def test_the_widest_claim_with_a_place_is_quoted_with_its_interval() -> None:
+    place = {"value": 329.7, "low": 258.2, "high": 390.1, "unit": "billion operations", "verdict": "reproduced"}
+    entries: dict[str, dict[str, Any]] = {"001-own-12": place, "all-own-4": {"verdict": "not run"}}
+    assert "takes the lead at 330 billion operations (258 to 390)." in said(answer.crossing(entries))
+    entries["all-own-4"] = {**place, "value": 200.0}
+    assert "at 200 billion operations" in said(answer.crossing(entries))
+    undecided = {**place, "verdict": "undecided"}
+    assert "not settled" in said(answer.crossing({**entries, "all-own-4": undecided}))
