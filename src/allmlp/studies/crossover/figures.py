@@ -118,19 +118,19 @@ def over_operations(score: pd.DataFrame, cost: pd.DataFrame) -> Figure:
     which the interval of the difference contains 0. The matrix is one slice of these curves.
     """
     rows = ladders.spent(score, cost)
-    tasks, shades = list(rows["task"].unique()), {name: style.colour(name) for name in rows["model"].unique()}
+    tasks, drawn = list(rows["task"].unique()), {name: {"color": style.colour(name)} for name in rows["model"].unique()}
     figure, (axes,) = style.canvas(columns=len(tasks) + 1, height=2.8)
     for axis, (task, of_task) in zip(axes, rows.groupby("task", sort=False), strict=False):
         skills = {
             name: ladders.curves(ladders.best_widths(of_task, name), "skill_1") for name in of_task["model"].unique()
         }
-        crossing_drawing.means(axis, skills, shades)
+        crossing_drawing.means(axis, skills, drawn)
         axis.set(title=task, xlabel="counted operations", ylabel="skill" if axis is axes[0] else "")
     text = rows[rows["part"].eq(ladders.TEXT)]
     losses = {name: ladders.curves(ladders.best_widths(text, name)) for name in text["model"].unique()}
     for name in (other for other in losses if other != ladders.FLAT):
         course = compare(losses[ladders.FLAT], losses[name])
-        crossing_drawing.difference(axes[-1], course, name, shades[name], marked=name == ladders.LLAMA)
+        crossing_drawing.difference(axes[-1], course, drawn[name], marked=name == ladders.LLAMA)
     axes[-1].set(xlabel="counted operations", ylabel="loss minus the flat mixer's\n(nats per token)")
-    plots.legend_below(figure, axes[:-1], ncols=len(shades))
+    plots.legend_below(figure, axes[:-1], ncols=len(drawn))
     return figure

@@ -9,7 +9,7 @@ from allmlp.report.exhibits import figure
 from allmlp.studies import crossing_drawing
 from allmlp.studies.crossing import compare
 from allmlp.studies.mixers.courses import curves
-from allmlp.studies.mixers.drawing import colour
+from allmlp.studies.mixers.drawing import looks
 from allmlp.studies.mixers.named import FLAT, LLAMA, TRAINING
 from allmlp.studies.mixers.parts import of_base
 from allmlp.studies.rules import of_part
@@ -34,14 +34,14 @@ def crossing(learning_curve: pd.DataFrame) -> Figure:
     """
     rows = of_base(of_part(learning_curve, TRAINING))
     models = {name: curves(rows[rows["variant"].eq(name)]) for name in SHOWN if rows["variant"].eq(name).any()}
-    colours = {name: colour(name) for name in models}
+    drawn = {name: looks(name) for name in models}
     figure, ((left, right),) = style.canvas(columns=2, height=3.2)
-    crossing_drawing.means(left, models, colours)
+    crossing_drawing.means(left, models, drawn)
     least = min(np.nanmin(of_seed.losses) for of_model in models.values() for of_seed in of_model.values())
     left.set(xlabel="counted operations", ylabel="held-out loss (nats per token)", ylim=(0.95 * least, MOST * least))
     for name in (other for other in models if other != FLAT and FLAT in models):
         course = compare(models[FLAT], models[name])
-        crossing_drawing.difference(right, course, name, colours[name], marked=name == LLAMA)
+        crossing_drawing.difference(right, course, drawn[name], marked=name == LLAMA)
     right.set(xlabel="counted operations", ylabel="loss minus the flat mixer's\n(nats per token)")
     plots.legend_below(figure, (left,), ncols=len(SHOWN))
     return figure
