@@ -54,10 +54,9 @@ def test_the_laptops_runs_are_the_workstations(settings):
 
 def test_a_models_own_warm_up_renames_its_runs_and_no_others(settings):
     of_scale = settings["mixers", "long"]
-    assert of_scale.models["gpt-4"].warmup_steps == 500
-    models = {name: model.model_copy(update={"warmup_steps": None}) for name, model in of_scale.models.items()}
-    usual = {("mixers", "long"): of_scale.model_copy(update={"models": models})}
-    runs, before = runs_of(settings, "long")[0], {run.id for run in runs_of(usual, "long")[0]}
+    models = {**of_scale.models, "gpt-4": of_scale.models["gpt-4"].model_copy(update={"warmup_steps": 500})}
+    longer = {("mixers", "long"): of_scale.model_copy(update={"models": models})}
+    runs, before = runs_of(longer, "long")[0], {run.id for run in runs_of(settings, "long")[0]}
     other = [run for run in runs if run.id not in before]
     assert {run.labels["variant"] for run in other} == {"gpt-4"}
     assert {run.optimiser["warmup_steps"] for run in other} == {500}

@@ -127,7 +127,7 @@ def test_what_a_finding_rests_on_gives_its_verdict_again() -> None:
         on = finding.rests[""]
         assert int(on.decide([values])) == signs[finding.verdict]
         assert (on.of[0].mean, on.of[0].n) == (pytest.approx(1.0), 5)
-        assert Rests.read(json.loads(json.dumps(on.told()))).decide([values]) == on.decide([values])
+        assert Rests.read(json.loads(json.dumps(on.to_dict()))).decide([values]) == on.decide([values])
     both = every({"a": found[0], "b": found[1]}).rests[""]
     assert both.of == (*found[0].rests[""].of, *found[1].rests[""].of)
     kept = withheld(found[0], "reproduced", "too early", when=True)
@@ -170,7 +170,7 @@ def claim(**changes: Any) -> dict[str, Any]:
 
 
 def judged(**parts: Rests) -> dict[str, Any]:
-    said = {f"({name}) of it": one.told() for name, one in parts.items()}
+    said = {f"({name}) of it": one.to_dict() for name, one in parts.items()}
     return {"at": {"workstation": {"rests": said}, "laptop": {}}}
 
 

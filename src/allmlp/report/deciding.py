@@ -201,7 +201,7 @@ class Rests:
         """The same, with the reason for which a guard withheld the verdict."""
         return self if reason in self.guards else replace(self, guards=(*self.guards, reason))
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As JSON, numbers to six digits."""
         of = [
             {
@@ -216,14 +216,14 @@ class Rests:
         return {"of": of, "tolerated": self.tolerated, "refuting": self.refuting, "guards": list(self.guards)}
 
     @classmethod
-    def read(cls, told: dict[str, Any]) -> "Rests":
-        """The value that `told` tells."""
+    def read(cls, values: dict[str, Any]) -> "Rests":
+        """Read what `to_dict` wrote."""
         of = []
-        for one in told["of"]:
+        for one in values["of"]:
             limit = math.inf if one["limit"] is None else one["limit"]
             mean, spread = (math.nan if one[name] is None else one[name] for name in ("mean", "spread"))
             of.append(Basis(Rule(one["kind"], one["low"], one["high"], one["level"], limit), mean, spread, one["n"]))
-        return cls(tuple(of), told["tolerated"], told["refuting"], tuple(told["guards"]))
+        return cls(tuple(of), values["tolerated"], values["refuting"], tuple(values["guards"]))
 
 
 def on(rule: Rule, values: ArrayLike) -> Rests:

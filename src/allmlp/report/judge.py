@@ -39,7 +39,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "p": _number(finding.p),
         "p_against": _number(finding.p_against),
         "parts": [_part(part) for part in finding.parts],
-        "rests": {name: rests.told() for name, rests in finding.rests.items()},
+        "rests": {name: rests.to_dict() for name, rests in finding.rests.items()},
         **_marks(finding),
         "here": {key: _number(value) for key, value in finding.here.items()},
     }

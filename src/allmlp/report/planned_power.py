@@ -100,8 +100,8 @@ def hopeless() -> dict[str, str]:
     found = {}
     for entry in claims.read()["claims"]:
         verdicts = {part["name"]: part["verdict"] for part in entry.get("parts", ())} or {"": entry["verdict"]}
-        for part, told in entry.get("rests", {}).items():
-            if NOT_TESTABLE not in (entry["verdict"], verdicts[part]) and (why := never_reproduced(Rests.read(told))):
+        for part, values in entry.get("rests", {}).items():
+            if NOT_TESTABLE not in (entry["verdict"], verdicts[part]) and (why := never_reproduced(Rests.read(values))):
                 found[", ".join(filter(None, [entry["id"], part]))] = why
     return found
 

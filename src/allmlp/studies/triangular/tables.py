@@ -94,7 +94,7 @@ def variants(learning: pd.DataFrame, loss_curve: pd.DataFrame) -> pd.DataFrame:
     learning rate; seconds per step on the machine that trained it; runs that diverged. {rates}
     """
     names = list(learning["variant"].unique())
-    early = early_nats(loss_curve, *names).stack().rename("early_nats")
+    early = pd.Series(early_nats(loss_curve, *names).stack(), name="early_nats")
     return summary(
         learning.drop(columns="early_nats").join(early, on=["seed", "variant"]),
         ["variant"],
