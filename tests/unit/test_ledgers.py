@@ -200,7 +200,7 @@ def test_nothing_runs_with_a_wrong_ledger(clone: Path) -> None:
     for words in (["allmlp", "check", "--fix"], ["snakemake", "--cores", "1", "--dry-run"]):
         done = call(clone, *words, ok=False)
         assert done.returncode == 2, done.stderr
-        assert "src/allmlp/studies/triangular/claims.yaml:37: unknown key 'tset' in 004-1. Did you mean" in done.stderr
+        assert "src/allmlp/studies/triangular/claims.yaml:39: unknown key 'tset' in 004-1. Did you mean" in done.stderr
 
 
 SAME = "- {id: 006-2, claim: The same in other words., where: Table 2, same_as: 006-1, errata: []}\n"

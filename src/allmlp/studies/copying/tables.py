@@ -41,6 +41,7 @@ def ablations(falls: pd.DataFrame, iterations_to_99: pd.DataFrame) -> pd.DataFra
 
 @table(
     "Learning rates: iterations to 99 % in the search",
+    where="Appendix D, whose rates are for width 192",
     claims=["002-1", "002-2", "002-3", "002-4", "002-5", "002-own-4"],
     parts=[SEARCH],
 )
