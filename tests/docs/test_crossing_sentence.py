@@ -1,22 +1,14 @@
-"""README's sentence on the crossing is that of the first screen, with the numbers of results/claims.json."""
+"""The sentence on the crossing, of README and the first screen."""
 
-import json
 from typing import Any
 
 from allmlp.report import answer
 from allmlp.report.render import templates
-from tests.conftest import PROJECT
-from tests.docs.quoted import assert_quoted
 
 
 def said(entry: Any) -> str:
     template: Any = templates().get_template("crossing.txt.j2")
     return str(template.module.lead(entry)).strip()
-
-
-def test_the_sentence_is_that_of_the_claims() -> None:
-    claims = json.loads((PROJECT / "results/claims.json").read_text(encoding="utf-8"))["claims"]
-    assert_quoted("README.md", "crossing", said(answer.crossing({entry["id"]: entry for entry in claims})))
 
 
 def test_the_widest_claim_with_a_place_is_quoted_with_its_interval() -> None:

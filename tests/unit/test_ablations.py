@@ -133,7 +133,7 @@ def test_activations_are_judged_by_speed_and_by_sharpness():
     slow = {"published": curves(100), "relu": curves(200, 400), "elu": curves(220, 400)}
     assert judged("002-3", {"falls": ablations(falls, slow)}).verdict == "reproduced"
     alike = {"published": curves(100), "relu": curves(104), "elu": curves(250, 400)}
-    assert judged("002-3", {"falls": ablations(falls, alike)}).verdict == "contradicted"
+    assert judged("002-3", {"falls": ablations(falls, alike)}).verdict == "undecided"  # five equal seeds: p = 1/32
     never = {"published": curves(100), "relu": curves(104), "elu": curves(9999)}
     assert judged("002-3", {"falls": ablations(falls, never)}).verdict == "undecided"  # its budget understates ELU
 
@@ -162,7 +162,7 @@ def test_falls_are_those_of_the_curve_and_censored_at_the_budget():
     [
         ([0.5, -0.5], ["reproduced", "reproduced"]),
         ([0.5, 0.6], ["reproduced", "contradicted"]),
-        ([0.0, -0.05], ["contradicted", "contradicted"]),
+        ([0.0, -0.05], ["below margin", "contradicted"]),
     ],
 )
 def test_a_lead_somewhere_is_found_in_its_cell(leads, expected):

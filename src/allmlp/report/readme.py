@@ -29,6 +29,7 @@ def content() -> dict[str, Any]:
         "papers": [{"number": studies.STUDIES[study], **about} for study, about in _papers().items()],
         "counts": {name: badges.counts(of, render.VERDICTS) for name, of in _rows(entries).items()},
         "claims": len(of_papers),
+        "crossing": answer.crossing({entry["id"]: entry for entry in entries}),
         "before": badges.before_result(of_papers),
         "judged": len(judged),
         "retrained": sum(set(entry["runs"]) <= again for entry in judged),
