@@ -192,7 +192,7 @@ def test_figures_and_table_are_made_from_measurements(trained: dict[str, Trained
     assert table["model"].tolist() == ["birn", "linear-birn"]
     assert table["heat_beyond_area_1"].notna().all()
     lines = image_figures.image_curves(**tables).axes[0].get_legend_handles_labels()[1]
-    assert lines == ["birn", "linear-birn"]
+    assert lines == ["BiRN", "Linear BiRN"]
     shown = image_figures.heat_maps(**tables).axes
     assert len(shown) == 3 * heat_maps.IMAGES
     assert style.COLOURS["birn"] != style.COLOURS["linear-birn"]

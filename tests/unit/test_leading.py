@@ -48,7 +48,7 @@ def test_another_family_may_lead_where_attention_learnt() -> None:
     assert float(found["nearest"]["flat"]["low"]) < 0.1 < float(found["nearest"]["flat"]["high"])
     template: Any = templates().get_template("findings-crossover.html.j2")
     said = template.make_module({"study": {"tables": []}}).on_learnt(found, {"family": "deep"})
-    assert "surely learnt 1 of these 2 tasks</strong>, not recall, where" in said
+    assert "learnt, its interval above zero, 1 of these 2 tasks</strong>, not recall, where" in said
     assert "On the 1 alone, flat is first, 0.10 of skill behind (from 0.08 behind to 0.12 behind)" in said
     assert "and deep is 0.30 of skill behind" in said
 
