@@ -69,8 +69,11 @@ def here() -> str:
 
 
 def record(made: Sequence[str], modules: Iterable[str]) -> str:
-    """The record of a training: `made` by these sources in turn, and the modules whose RECIPE its id holds."""
-    digests = " ".join(recipes.fingerprint(module) for module in modules)
+    """The record of a training: `made` by these sources in turn, and the modules whose RECIPE its id holds.
+
+    Modules outside this package, of a user's own architecture say, have no digest.
+    """
+    digests = " ".join(recipes.fingerprint(module) for module in modules if module.startswith("allmlp."))
     return ", ".join([*made, f"recipes {digests}"])
 
 

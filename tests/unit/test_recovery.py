@@ -6,6 +6,7 @@ import torch
 
 from allmlp import models
 from allmlp.models.base import SequenceModel
+from allmlp.report import names
 from allmlp.studies.mixers.measures import recovery
 from tests import exhibits, judging
 
@@ -130,8 +131,8 @@ def test_the_rules_hold_where_the_paper_is_right_and_fall_where_it_is_not():
     assert judged("001-own-9", table_of()) == ["reproduced"]
     assert judged("001-own-10", table_of()) == ["reproduced"] * 2
     alike = table_of(dict.fromkeys(LEVELS, (0.99, 0.7, 0.2)))
-    assert judged("001-28", alike) == ["contradicted"] * 3
-    assert judged("001-own-9", alike) == ["contradicted"]
+    assert judged("001-28", alike) == ["below margin", "below margin", "contradicted"], "a hair ahead in every seed"
+    assert judged("001-own-9", alike) == ["below margin"]
 
 
 def test_models_of_which_nothing_or_all_is_recovered_are_not_compared():
@@ -152,7 +153,7 @@ def test_the_figure_and_the_table_show_every_model_and_the_figure_no_untrained_o
     wider = rows[rows["step"].eq(0)].assign(d_model=128, size="d128-n2-b16", run=lambda r: r["run"] + "-wide")
     shown = exhibits.shown(figure, {"recovery": pd.concat([rows, wider])})
     assert len(shown.axes) == 2
-    assert set(shown.axes[0].get_legend_handles_labels()[1]) == set(LEVELS)
+    assert set(shown.axes[0].get_legend_handles_labels()[1]) == set(map(names.display, LEVELS))
     assert exhibits.svg(figure, {"recovery": rows}) == exhibits.svg(figure, {"recovery": pd.concat([rows, wider])})
     made = exhibits.table("mixers", "recovery", {"recovery": rows})
     assert set(made["variant"]) == set(LEVELS)

@@ -183,7 +183,7 @@ def test_matchers_equal_at_chance_say_nothing_of_embeddings(claim, settings, par
 def test_a_matcher_at_chance_or_still_learning_does_not_refute_that_it_overfits():
     both = [{"embedder": name, "context": context} for name in ("mixer", "transformer") for context in (32, 128)]
     rows = rows_of(*both)
-    rows["last_nats"] = rows["lowest_nats"]
+    rows["last_nats"] = rows["lowest_nats"] + 0.001 * rows["seed"].eq(4)
     found = judged("001-23", retrieval=rows).parts[1]
     assert (found.verdict, found.premise_not_met) == ("contradicted", "")
     of = rows["embedder"].eq("transformer") & rows["context"].eq(128)
@@ -191,7 +191,7 @@ def test_a_matcher_at_chance_or_still_learning_does_not_refute_that_it_overfits(
     at_chance = rows.assign(lowest_nats=rows["lowest_nats"].where(~(of & rows["seed"].eq(0)), rows["chance_nats"]))
     for unmet, counts in ((late, (5, 4)), (at_chance, (4, 5))):
         found = judged("001-23", retrieval=unmet).parts[1]
-        assert (found.verdict, found.p, found.p_against) == ("undecided", None, None)
+        assert (found.verdict, found.p, found.p_against) == ("undecided", 1.0, 1.0)
         said = f"{counts[0]} of 5 matchers come 0.05 nats below chance, and the lowest test loss of {counts[1]} comes"
         assert found.premise_not_met.startswith(said)
 
@@ -201,7 +201,7 @@ def test_an_encoder_that_does_not_reproduce_its_input_says_nothing_of_those_that
         of = [{"embedder": name, "embedder_nats": nats} for name in ("untrained-mixer", "autoencoder")]
         found = judged("001-26", retrieval=rows_of(*of)).parts[1]
         assert found.verdict == verdict
-        assert ("the autoencoder ends at 5.3 nats" in found.premise_not_met) == (verdict == "undecided")
+        assert ("the autoencoder ends at 5.3" in found.premise_not_met) == (verdict == "undecided")
 
 
 def test_a_padding_side_where_nothing_was_learnt_refutes_nothing():

@@ -4,6 +4,7 @@ ledgers are computed here again, the truth passes and noise does not.
 
 import json
 import lzma
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -36,6 +37,7 @@ STRUCTURE = {
     "000-16": (l1_l2,),
 }
 TEXT = ("004-6", "004-7")
+NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")  # the first one in a part's text is its value
 
 
 def test_every_rule_that_describes_text_or_structure_is_tried_here() -> None:
@@ -46,9 +48,7 @@ def tried(finding: Finding, parts: list[str]) -> dict[str, tuple[str, str]]:
     """part -> the number in its text, as printed there, and its verdict."""
     named = finding.parts or [SimpleNamespace(name="all", verdict=finding.verdict, text=finding.text)]
     found = {part.name[1:2] if part.name.startswith("(") else "all": part for part in named}
-    return {
-        name: (found[name].text.split("mean ")[1].split(",")[0].split(" ")[0], found[name].verdict) for name in parts
-    }
+    return {name: (NUMBER.search(found[name].text)[0], found[name].verdict) for name in parts}
 
 
 def compare(claim: str, truth: Finding, noise: Finding) -> None:
