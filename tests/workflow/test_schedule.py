@@ -7,7 +7,8 @@ from tests.conftest import call
 SOURCES = Path(__file__).parents[2]
 JOBS = 6
 TOY = f"""
-plan = None  # of the Snakefile; it is read where GPUs were asked for
+import pathlib, types
+plan = types.SimpleNamespace(root=pathlib.Path())  # of the Snakefile; more is read where GPUs were asked for
 include: "{SOURCES}/workflow/rules/schedule.smk"
 
 rule all:
