@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 from allmlp.errors import UserError
 from allmlp.whole import alive
 
+PAUSE_S = 0.01  # while another process has its turn
 PATIENCE_S = 1.0  # for a new holder to write its name
 CLEARED = 1000  # how often the folder of a lock may be removed while the lock is taken
 
@@ -47,6 +48,17 @@ def take(path: Path) -> FileLock | None:
             raise UserError(f"{path}: {error.strerror}: locks need a writable, local disk.") from error
         return lock
     return None
+
+
+@contextmanager
+def turn(path: Path) -> Iterator[None]:
+    """Wait for the lock file `path`, and hold it while the block runs: for an entry in a file that others write too."""
+    while not (lock := take(path)):
+        time.sleep(PAUSE_S)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager

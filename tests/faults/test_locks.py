@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from allmlp.corpora import identity
 from allmlp.errors import UserError
 from allmlp.locks import hold, take
 
@@ -195,3 +196,22 @@ def test_a_lock_that_cannot_be_made_names_its_file(tmp_path):
         hold(tmp_path / "work" / "lock", "run mlp"),
     ):
         pass
+
+
+RECORD = """
+import sys
+from pathlib import Path
+from allmlp.corpora import identity
+from allmlp.corpora.spec import CorpusSpec
+spec = CorpusSpec.model_validate({"source": "stories", "documents": 1, "seed": 0})
+for number in range(40):
+    identity.lock(f"{sys.argv[1]}-{number}", spec, Path.cwd(), {"sha256": {}})
+"""
+
+
+def test_corpora_that_are_tokenized_side_by_side_all_stay_in_their_lock(tmp_path):
+    """Snakemake runs two at once: neither may write the file that the other has read."""
+    workers = [subprocess.Popen([sys.executable, "-c", RECORD, name], cwd=tmp_path) for name in ("one", "two")]
+    assert [worker.wait() for worker in workers] == [0, 0]
+    expected = {f"{name}-{number}" for name in ("one", "two") for number in range(40)}
+    assert set(identity.read_lock(tmp_path)) == expected

@@ -18,6 +18,7 @@ from allmlp import artifacts, paths
 from allmlp.corpora import reading
 from allmlp.corpora.images.fetching import fetch
 from allmlp.errors import UserError
+from allmlp.locks import turn
 from allmlp.strict import Strict
 
 RECIPE = 1
@@ -57,7 +58,9 @@ def fetched(url: str, root: Path) -> Path:
             f"pinned edition at {path}, or set its pin to null, which makes another corpus of it."
         )
     if known is None:
-        paths.write_whole(root / LOCK, json.dumps(dict(sorted({**pins, url: found}.items())), indent=1) + "\n")
+        with turn(root / "work" / LOCK):  # two corpora may be read side by side
+            pins = {**read_lock(root), url: found}
+            paths.write_whole(root / LOCK, json.dumps(dict(sorted(pins.items())), indent=1) + "\n")
         print(f"{url}: pinned in {LOCK}, commit it", flush=True)
     return path
 

@@ -16,6 +16,7 @@ from allmlp import artifacts, paths, recipes
 from allmlp.corpora.sources import StoriesCorpus
 from allmlp.corpora.spec import CorpusSpec
 from allmlp.errors import UserError
+from allmlp.locks import turn
 from allmlp.tokenizers.specs import BPE, Chunks, Shared
 
 LOCK, LOCAL_LOCK = "corpora.lock", "corpora.local.lock"
@@ -117,6 +118,11 @@ def lock(name: str, spec: CorpusSpec, root: Path, meta: dict[str, Any], own: boo
         "counts": {key: meta[key] for key in COUNTS if key in meta},
         "tokens_sha256": paths.digest(meta["sha256"], 64),
     }
+    with turn(root / "work" / "corpora.lock"):  # corpora are tokenized side by side, and all write this file
+        _record(name, entry, root, own)
+
+
+def _record(name: str, entry: dict[str, Any], root: Path, own: bool) -> None:
     committed = _entries(root / LOCK).get(name, {})
     other_text = committed.get("spec") == entry["spec"] and committed["content"] != entry["content"]
     file = LOCAL_LOCK if committed.get("id") != entry["id"] and (own or other_text) else LOCK

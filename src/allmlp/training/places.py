@@ -5,19 +5,16 @@ wants a device of its own: it takes none on which another job shares.
 """
 
 import os
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
 from filelock import FileLock
 
 from allmlp.errors import UserError
-from allmlp.locks import take
+from allmlp.locks import take, turn
 
 SHARED = "ALLMLP_RUNS_PER_GPU"
-PAUSE_S = 0.01  # while another process counts
 
 
 def places() -> int:
@@ -33,7 +30,7 @@ def emptiest(devices: list[str], count: int, each: int, folder: Path) -> dict[st
 
     Empty if fewer have a free place, and then none stays locked.
     """
-    with _choosing(folder):
+    with turn(folder / "choosing.lock"):  # one process at a time counts free places, as it takes them all to count them
         if each == 1:
             devices = [device for device in devices if not _is_shared(device, folder)]
         free = {device: [lock for path in _files(device, each, folder) if (lock := take(path))] for device in devices}
@@ -58,14 +55,3 @@ def _is_shared(device: str, folder: Path) -> bool:
             return True
         lock.release()
     return False
-
-
-@contextmanager
-def _choosing(folder: Path) -> Iterator[None]:
-    """One process at a time counts free places, as it takes them all to count them."""
-    while not (lock := take(folder / "choosing.lock")):
-        time.sleep(PAUSE_S)
-    try:
-        yield
-    finally:
-        lock.release()
