@@ -14,6 +14,7 @@ from allmlp.errors import UserError
 
 LOCK = "rules.lock"
 SAID = ("statistic", "reproduced_if", "contradicted_if", "margin", "paper", "runs", "needs", "measures")
+WHERE_THERE = ("premise", "compares")  # of claims that have one; both withhold a verdict
 
 
 class Line(NamedTuple):
@@ -31,7 +32,7 @@ class Line(NamedTuple):
 
 def rule(study: str, claim: dict[str, Any]) -> str:
     """The digest of a claim's rule. Renaming its test, or comments, do not change it."""
-    said = {key: claim.get(key) for key in SAID} | {key: claim[key] for key in ("premise",) if key in claim}
+    said = {key: claim.get(key) for key in SAID} | {key: claim[key] for key in WHERE_THERE if key in claim}
     test = claim["test"]
     code = reached.digest(studies.verdict_module(study, test), test) if test else None
     return paths.digest([said, code], 16)

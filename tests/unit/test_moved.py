@@ -40,6 +40,7 @@ def table(row: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
         ({}, {"scale": "long", "n": 8}, ["scale: judged at long, before at workstation", "seeds: 8 instead of 5"]),
         ({}, {"runs": "4567"}, ["runs: others of the same scale"]),
         ({"margin": {"nats": 0.4}, "needs": {}}, {"rule": "def"}, ["rule: another margin, needs"]),
+        ({"compares": ["mlp"]}, {"rule": "def"}, ["rule: another compares"]),
         ({}, {"rule": "def"}, ["rule: the same words and numbers, other code"]),
         ({}, {"holm": False}, ["family: Holm's correction takes a verdict back, before it takes nothing back"]),
         ({}, {}, ["family: the same rule and runs among other tests"]),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from allmlp.report.needs import letter
-from allmlp.rules import SAID
+from allmlp.rules import SAID, WHERE_THERE
 
 MOVED = Path("results/moved.json")
 
@@ -56,7 +56,7 @@ def why(then: dict[str, Any], now: dict[str, Any], old: dict[str, Any], new: dic
         found.append("runs: others of the same scale")
     if now.get("n") and then.get("n") and now["n"] != then["n"]:
         found.append(f"seeds: {now['n']} instead of {then['n']}")
-    if differing := [key.replace("_", " ") for key in SAID if old.get(key) != new.get(key)]:
+    if differing := [key.replace("_", " ") for key in (*SAID, *WHERE_THERE) if old.get(key) != new.get(key)]:
         found.append(f"rule: another {', '.join(differing)}")
     elif then["rule"] != now["rule"]:
         found.append("rule: the same words and numbers, other code")
