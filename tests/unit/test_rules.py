@@ -128,7 +128,7 @@ def claim() -> dict[str, Any]:
     return studies.ledger("copying")[0]
 
 
-@pytest.mark.parametrize("key", (*rules.SAID, *rules.WHERE_THERE))
+@pytest.mark.parametrize("key", [*rules.SAID, *rules.WHERE_THERE])
 def test_the_rules_own_words_and_numbers_count(claim: dict[str, Any], key: str) -> None:
     assert rules.rule("copying", {**claim, key: "other"}) != rules.rule("copying", claim)
 
