@@ -21,32 +21,47 @@ WITHOUT = {
     "002-9": PAPERS_SIZE,
     "002-own-7": "no photographs have been measured",
 }
-# claims whose rules are new, and whose second implementation is not written yet
-REPLACED = ("001-own-12", "002-1", "002-4", "003-5", "003-6", "004-6", "all-own-4", "all-own-5")
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_both_implementations_agree_to_six_digits(claim: str) -> None:
-    assert comparing.differences(claim, stored.judged()[claim]) == []
+    data = comparing.stored(claim)
+    if data is None:
+        pytest.skip("no complete set")
+    assert comparing.differences(claim, stored.judged()[claim], data) == []
 
 
 def test_every_claim_has_a_second_implementation_or_a_reason() -> None:
-    assert sorted([*CLAIMS, *WITHOUT, *REPLACED]) == sorted(stored.ledger())
+    assert sorted([*CLAIMS, *WITHOUT]) == sorted(stored.ledger())
+
+
+def altered(claim: str) -> tuple[comparing.Entry, stored.Measured]:
+    """A claim's entry, to be altered, and what was measured for it."""
+    data = comparing.stored(claim)
+    assert data is not None
+    return copy.deepcopy(stored.judged()[claim]), data
 
 
 @pytest.mark.parametrize("key", ["mean", "spread", "n"])
 def test_a_wrong_digit_is_noticed(key: str) -> None:
-    entry = copy.deepcopy(stored.judged()["001-11"])
+    entry, data = altered("001-11")
     (of_part, *_) = entry["rests"].values()
     of_part["of"][0][key] *= 1 + 1e-5
-    assert any(key in line for line in comparing.differences("001-11", entry))
+    assert any(key in line for line in comparing.differences("001-11", entry, data))
 
 
 @pytest.mark.parametrize("key", ["verdict", "p", "p_against"])
 def test_a_wrong_verdict_and_a_wrong_p_are_noticed(key: str) -> None:
-    entry = copy.deepcopy(stored.judged()["001-own-1"])
+    entry, data = altered("001-own-1")
     entry["parts"][0][key] = {"verdict": "contradicted"}.get(key, 0.5)
-    assert any(key in line for line in comparing.differences("001-own-1", entry))
+    assert any(key in line for line in comparing.differences("001-own-1", entry, data))
+
+
+@pytest.mark.parametrize(("claim", "key"), [("001-own-12", key) for key in ("value", "low", "high")])
+def test_a_wrong_place_is_noticed(claim: str, key: str) -> None:
+    entry, data = altered(claim)
+    entry[key] *= 1 + 2e-4
+    assert any(key in line for line in comparing.differences(claim, entry, data))
 
 
 @pytest.mark.parametrize("family", comparing.families(stored.judged().values()))

@@ -5,9 +5,20 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tests.numerics.second_opinion.numbers import Best, Fact, Part, above, each, equal
+from tests.numerics.second_opinion.numbers import Best, Fact, Part, Share, above, below, each, equal
 from tests.numerics.second_opinion.registry import claim
-from tests.numerics.second_opinion.stored import BySeed, Measured, Row, by_seed, grouped, last, minus, smallest, values
+from tests.numerics.second_opinion.stored import (
+    BySeed,
+    Measured,
+    Row,
+    by_seed,
+    grouped,
+    last,
+    minus,
+    number,
+    smallest,
+    values,
+)
 
 
 def or_budget(row: Row, column: str) -> float:
@@ -25,6 +36,27 @@ def mean_over(of_lengths: Iterable[BySeed]) -> np.ndarray:
     found = list(of_lengths)
     seeds = set.intersection(*map(set, found))
     return values({seed: float(np.mean([of[seed] for of in found])) for seed in seeds})
+
+
+@claim("002-1")
+def stability(data: Measured) -> dict[str, Part]:
+    without = data.rows("rises", part="ablation", variant="no-post-norm")
+    seeds, lengths = ({row[key] for row in without} for key in ("seed", "string_length"))
+    published = [
+        row
+        for row in data.rows("rises", part="comparison", model="causal-rn")
+        if row["seed"] in seeds and row["string_length"] in lengths
+    ]
+    rows = without + published + data.rows("rises", part="stability")
+    jumps: dict[str, dict[int, bool]] = {"published": {}, "no-post-norm": {}}
+    for row in rows:
+        if row["diverged"] or row["learned"]:
+            jumps[row["variant"]][row["seed"]] = row["diverged"] or row["rise_nats"] > data.margin["jump_nats"]
+    with_norm, alone = jumps["published"], jumps["no-post-norm"]
+    both = sorted(with_norm.keys() & alone.keys())
+    differ = np.array([float(with_norm[seed]) for seed in both if with_norm[seed] != alone[seed]])
+    prevented = sum(alone[seed] and not with_norm[seed] for seed in both)
+    return {"": Share(differ, 0.5, (prevented, len(both)), small=data.margin["prevented_share_1"])}
 
 
 @claim("002-2")
@@ -65,6 +97,47 @@ def activations(data: Measured) -> dict[str, Part]:
         "a": above(values(smallest(*slower)), data.margin["speed_log2"]),
         "b": above(values(smallest(*slow)), data.margin["sharpness_log2"], supports=fell),
     }
+
+
+def first_below(steps: list[int], losses: list[float], level: float) -> int | None:
+    """The first step where the median of the last five kept losses is below a level."""
+    for row in range(4, len(steps)):
+        if sorted(losses[row - 4 : row + 1])[2] < level:
+            return steps[row]
+    return None
+
+
+def mean_of_steps(steps: list[int], losses: list[float], first: int, last_one: int) -> float:
+    """Of a curve that is straight between its kept rows, each step counted once."""
+    return float(np.mean(np.interp(range(first, last_one + 1), steps, losses)))
+
+
+@claim("002-4")
+def similar_curves(data: Measured) -> dict[str, Part]:
+    numbers: dict[str, dict[int, list[float]]] = {"a": {}, "b": {}, "c": {}}
+    rows = data.rows("learning_curve", part="comparison", model=("causal-rn", "transformer"))
+    for length, of_length in grouped(rows, "string_length").items():
+        plateau = length * math.log(26) / (length + 1)
+        steps = sorted({row["step"] for row in of_length})
+        budget = steps[-1] + 1
+        twentieth = max(1, round(budget / 20))
+        for seed, of_seed in grouped(of_length, "seed").items():
+            pair = []
+            for of_model in grouped(of_seed, "model").values():
+                losses = {row["step"]: number(row["loss_nats"]) for row in of_model}
+                curve = [losses.get(step, math.nan) for step in steps]  # the steps that a diverged run lacks count
+                pair.append([plateau if math.isnan(loss) else loss for loss in curve])  # with the plateau
+            falls = [[first_below(steps, curve, share * plateau) for share in (0.9, 0.1)] for curve in pair]
+            ends = [mean_of_steps(steps, curve, budget - twentieth, budget - 1) for curve in pair]
+            sharp = [(low - high if low else budget) / (high or budget) for high, low in falls]
+            last_one = min(steps[-1], 2 * max(low if low else budget for _, low in falls))
+            apart = [abs(one - other) for one, other in zip(*pair, strict=True)]
+            found = max(ends), max(sharp), mean_of_steps(steps, apart, steps[0], last_one) / plateau
+            for letter, one in zip("abc", found, strict=True):
+                numbers[letter].setdefault(seed, []).append(one)
+    limits = zip("abc", ("end_loss_nats", "sharpness_1", "gap_1"), strict=True)
+    means = {letter: {seed: float(np.mean(of)) for seed, of in found.items()} for letter, found in numbers.items()}
+    return {letter: below(values(means[letter]), data.margin[key]) for letter, key in limits}
 
 
 @claim("002-5")

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from tests.numerics.second_opinion.crossing import Curve, lead_changes
 from tests.numerics.second_opinion.numbers import Best, Part, above, below, each
 from tests.numerics.second_opinion.registry import claim
-from tests.numerics.second_opinion.stored import BySeed, Measured, by_seed, grouped, minus, values
+from tests.numerics.second_opinion.stored import BySeed, Measured, by_seed, grouped, minus, number, values
 
 LEARNT = 0.05
 NOT_ALL_MLP = ("attention", "linear attention", "hybrid")
@@ -59,3 +60,36 @@ def none_near(data: Measured) -> dict[str, Part]:
             tried = [above(lead, limit, level=1 - 0.05 / len(leads), refutes=near) for lead in leads.values()]
             found.append(max(tried, key=lambda one: one.ends(one.level)[0]))
     return {"": each(found)}
+
+
+MIXER, LLAMA, HYBRID = "masked-mixer", "llama", "hybrid"
+WIDTHS = {"a": 32, "b": 64, "c": 128}
+
+
+def ladder(data: Measured, model: str, width: int | None = None) -> dict[int, Curve]:
+    """seed -> losses over operations of one model: of a width or, at each budget, of that with most skill."""
+    spent = {row["run"]: float(row["counted_flops"]) for row in data.rows("cost", part="text")}
+    curves: dict[int, Curve] = {}
+    for rows in grouped(data.rows("score", part="text", model=model), "budget").values():
+        skills = {d: np.mean([row["skill_1"] for row in of]) for d, of in grouped(rows, "d_model").items()}
+        best = width or max(skills, key=lambda d: skills[d])
+        for row in rows:
+            if row["d_model"] == best:
+                curves.setdefault(row["seed"], []).append((spent[row["run"]], number(row["value"])))
+    return {seed: sorted(curve) for seed, curve in curves.items()}
+
+
+def overtaken(data: Measured, other: str, width: int | None = None) -> Part:
+    mixer, another = (ladder(data, model, width) for model in (MIXER, other))
+    return lead_changes(mixer, another, data.margin["loss_nats"], data.margin["interval_factor_1"])
+
+
+@claim("all-own-4")
+def lead_changes_hands(data: Measured) -> dict[str, Part]:
+    return {"": overtaken(data, LLAMA)}
+
+
+@claim("all-own-5")
+def at_every_width(data: Measured) -> dict[str, Part]:
+    of_widths = {letter: overtaken(data, LLAMA, width) for letter, width in WIDTHS.items()}
+    return {**of_widths, "d": overtaken(data, HYBRID)}

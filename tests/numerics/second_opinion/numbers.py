@@ -1,4 +1,4 @@
-"""The tests that claims.yaml names: t intervals over seeds, TOST, prediction intervals, Holm's correction."""
+"""The tests that claims.yaml names: t intervals over seeds, TOST, prediction and exact intervals, Holm's correction."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy.stats import beta, binom
 from scipy.stats import t as student
 
 FEWEST = 5  # seeds
@@ -17,12 +18,13 @@ class Number:
     """One number per seed, and where its mean must lie.
 
     above: over `high`, refuted below `low`; below: under `low`, refuted over `high`; equal, inside: between both;
-    another: one further seed may lie between `low` and `high`, by an interval of half width `most` or less.
+    another: one further seed may lie between `low` and `high`, by an interval of half width `most` or less;
+    near: it may, and the mean lies within `most` of them, by the 90 % t interval.
     `supports`, `refutes`: may the number do so, by the claim's other conditions? `around_zero`: "below 0 or equal
     within the margin" refutes; an effect between 0 and the margin has a verdict of its own (`below`: turned around).
     """
 
-    kind: Literal["above", "below", "equal", "inside", "another"]
+    kind: Literal["above", "below", "equal", "inside", "another", "near"]
     values: np.ndarray
     low: float
     high: float
@@ -45,8 +47,10 @@ class Number:
         return float(np.std(self.values, ddof=1))
 
     def ends(self, level: float) -> tuple[float, float]:
-        """Of the t interval; of the prediction interval for `another`."""
-        further = 1 if self.kind == "another" else 0
+        """Of the t interval; of the prediction interval for `another` and `near`."""
+        return self._interval(level, 1 if self.kind in ("another", "near") else 0)
+
+    def _interval(self, level: float, further: int) -> tuple[float, float]:
         half = student.ppf((1 + level) / 2, self.n - 1) * self.spread * math.sqrt(further + 1 / self.n)
         return self.mean - half, self.mean + half
 
@@ -68,6 +72,8 @@ class Number:
                 return self.under(self.low)
             case "equal":
                 return max(self.over(self.low), self.under(self.high))
+            case "near":
+                return max(self.over(self.low - self.most), self.under(self.high + self.most))
         return None
 
     @property
@@ -101,7 +107,7 @@ class Number:
                 return self.under(self.low)
             case "below":
                 return self.over(self.high)
-            case "another":
+            case "another" | "near":
                 away = max(0.0, self.low - self.mean, self.mean - self.high)
                 return 2 * float(student.sf(away / self.spread / math.sqrt(1 + 1 / self.n), self.n - 1))
         return min(1.0, 2 * min(self.over(self.high), self.under(self.low)))
@@ -130,6 +136,10 @@ class Number:
                 holds, fails = inner[0] > self.low and inner[1] < self.high, outside
             case "inside":
                 holds, fails = low >= self.low and high <= self.high, outside
+            case "near":
+                inner = self._interval(2 * self.level - 1, 0)
+                around = inner[0] > self.low - self.most and inner[1] < self.high + self.most
+                holds, fails = around and not outside, outside
             case _:
                 holds, fails = not outside and (high - low) / 2 <= self.most, outside
         if holds:
@@ -151,11 +161,21 @@ class Each:
 
     @property
     def p_against(self) -> float:
-        found = sorted(one.p_against for one in self.numbers)
+        """Of "any one of them refutes"; of "below margin", of each number what it says, and of one that it is small."""
+        if self.together == "below margin":
+            small = [one.p_against for one in self.numbers if one.decided == "below margin"]
+            large = [one.p for one in self.numbers if one.decided == "reproduced" and one.p is not None]
+            return max(*small, *large, min(1.0, len(self.numbers) * min(small)))
+        found = sorted(1.0 if one.decided == "below margin" else one.p_against for one in self.numbers)
         return min(1.0, (len(found) - self.refuting + 1) * found[self.refuting - 1])
 
     @property
     def decided(self) -> Decided:
+        return self.together
+
+    @property
+    def together(self) -> Decided:
+        """The verdict of the numbers, without other conditions."""
         found = [one.decided for one in self.numbers]
         if found.count("contradicted") >= self.refuting:
             return "contradicted"
@@ -191,18 +211,104 @@ class Best:
 
 
 @dataclass(frozen=True)
-class Fact:
-    """Counted or calculated, without a test: does it hold, and is it refuted where it does not?"""
+class Course(Each):
+    """The first and the last number of a course, both above their margins, and the one place between them where it
+    changes its sign: the place and the ends of its interval, at most a factor `most` apart. None: not one place.
+    """
 
-    holds: bool
+    place: tuple[float, float, float] | None = None
+    most: float = math.inf
+
+    @property
+    def decided(self) -> Decided:
+        found = self.together
+        is_place = self.place is not None and self.place[2] <= self.most * self.place[1]
+        return found if is_place or found == "contradicted" else "undecided"
+
+
+@dataclass(frozen=True)
+class Share:
+    """Few of `hits`, zeros and ones, are ones: their share is below `limit` by the exact interval, refuted above it.
+
+    beside: ones and number of the share that the verdict's text gives. If that share is below `small`, the claim is
+    refuted too.
+    """
+
+    hits: np.ndarray
+    limit: float
+    beside: tuple[int, int]
+    small: float = 0.0
+
+    @property
+    def n(self) -> int:
+        return len(self.hits)
+
+    @property
+    def mean(self) -> float | None:
+        return float(np.mean(self.hits)) if self.n > 1 else None
+
+    @property
+    def spread(self) -> float | None:
+        return float(np.std(self.hits, ddof=1)) if self.n > 1 else None
+
+    @property
+    def agree(self) -> bool:
+        """An exact test needs no spread."""
+        return False
+
+    @property
+    def numbers(self) -> tuple["Share", ...]:
+        return (self,)
+
+    @property
+    def shown(self) -> tuple[float, float, float]:
+        """The share beside, and its interval."""
+        ones, n = self.beside
+        return (ones / n, *exact_interval(ones, n)) if n else (math.nan, 0.0, 1.0)
+
+    @property
+    def _little(self) -> bool:
+        """Is the share beside so small that this refutes the claim?"""
+        undecided = self.n < FEWEST or self._by_hits == "undecided"
+        return undecided and self.beside[1] >= FEWEST and self.shown[2] < self.small
+
+    @property
+    def _by_hits(self) -> Decided:
+        if self.n < FEWEST:
+            return "undecided"
+        low, high = exact_interval(int(self.hits.sum()), self.n)
+        return "reproduced" if high < self.limit else "contradicted" if low > self.limit else "undecided"
+
+    @property
+    def p(self) -> float:
+        return float(binom.cdf(self.hits.sum(), self.n, self.limit))
+
+    @property
+    def p_against(self) -> float:
+        if self._little:
+            return float(binom.cdf(*self.beside, self.small))
+        return float(binom.sf(self.hits.sum() - 1, self.n, self.limit))
+
+    @property
+    def decided(self) -> Decided:
+        return "contradicted" if self._little else self._by_hits
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Counted or calculated, without a test: does it hold, and is it refuted where it does not? None: neither."""
+
+    holds: bool | None
     value: float | None = None
 
     @property
     def decided(self) -> Decided:
+        if self.holds is None:
+            return "undecided"
         return "reproduced" if self.holds else "contradicted"
 
 
-Part = Number | Each | Best | Fact
+Part = Number | Each | Best | Share | Fact
 
 
 def above(values: np.ndarray, margin: float, refuted_below: float | None = None, **conditions: Any) -> Number:
@@ -223,6 +329,19 @@ def equal(values: np.ndarray, margin: float) -> Number:
 def another(values: np.ndarray, printed: float, most: float = math.inf, rounding: float = 0.0) -> Number:
     """A number that rounds to the printed one in the 95 % prediction interval, of half width `most` or less."""
     return Number("another", values, printed - rounding, printed + rounding, most)
+
+
+def near(values: np.ndarray, printed: float, most: float, **conditions: Any) -> Number:
+    """The printed number in the 95 % prediction interval, and the mean within `most` of it."""
+    return Number("near", values, printed, printed, most, **conditions)
+
+
+def exact_interval(ones: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Of a share (Clopper & Pearson 1934)."""
+    tail = (1 - level) / 2
+    low = beta.ppf(tail, ones, n - ones + 1) if ones else 0.0
+    high = beta.ppf(1 - tail, ones + 1, n - ones) if ones < n else 1.0
+    return float(low), float(high)
 
 
 def each(numbers: Iterable[Number], refuting: int = 1) -> Each:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.numerics.second_opinion.numbers import Fact, Part, above, below
+from tests.numerics.second_opinion.numbers import Fact, Number, Part, above, below, near
 from tests.numerics.second_opinion.registry import claim
 from tests.numerics.second_opinion.stored import BySeed, Measured, Row, by_seed, grouped, last, minus, values
 
@@ -59,6 +59,48 @@ def rectangles(data: Measured) -> dict[str, Part]:
     widths = max(abs(row["width_sum_rad"] - 2 * np.pi) for row in rows)
     distances = mean_of_seeds(rows, "centre_distance_widths")
     return {"a": Fact(widths <= data.margin["width_sum_rad"]), "b": below(distances, data.margin["distance_widths"])}
+
+
+def alike(data: Measured) -> tuple[dict[int, list[Row]], bool]:
+    """seed -> its rows of key frequencies, of networks that add every pair with as many of them as the paper's; and
+    whether these are as many as the claim needs."""
+    ends = last(data.rows("accuracy"))
+    add = {row["seed"] for row in ends if row["accuracy_1"] == 1}
+    keys = grouped(heavy(data, "error_table"), "seed")
+    found = {seed: rows for seed, rows in keys.items() if seed in add and len(rows) == data.margin["keys_count"]}
+    return found, len(found) >= data.seeds
+
+
+def typical(of: BySeed, printed: float, data: Measured, enough: bool) -> Number:
+    """Logarithms near that of the printed number: of all that round to it, the nearest to the geometric mean."""
+    logarithms, rounding = np.log(values(of)), data.margin["rounding_1"]
+    nearest = np.clip(np.exp(np.mean(logarithms)), printed - rounding, printed + rounding) if of else printed
+    most = float(np.log(data.margin["distance_factor_1"]))
+    return near(logarithms, float(np.log(nearest)), most, supports=enough, refutes=enough)
+
+
+@claim("003-5")
+def errors(data: Measured) -> dict[str, Part]:
+    found: dict[str, Part] = {}
+    networks, enough = alike(data)
+    for letter, column in (("a", "abs_error"), ("b", "identity_error"), ("c", "total_bound")):
+        printed = [value for key, value in data.paper.items() if key.startswith(f"{column}_k")]
+        means = {seed: float(np.mean([row[f"{column}_1"] for row in rows])) for seed, rows in networks.items()}
+        found[letter] = typical(means, float(np.mean(printed)), data, enough)
+    largest = {seed: max(row["total_bound_1"] for row in rows) for seed, rows in networks.items()}
+    naive = {row["naive_bound_1"] for rows in networks.values() for row in rows}
+    limit = float(np.mean(list(naive))) if naive else 0.0
+    return {**found, "d": below(values(largest), limit, supports=enough, refutes=enough)}
+
+
+@claim("003-6")
+def terms(data: Measured) -> dict[str, Part]:
+    networks, enough = alike(data)
+    worst = {seed: max(rows, key=lambda row: row["total_bound_1"]) for seed, rows in networks.items()}
+    angles = {seed: row["angle_bound_1"] for seed, row in worst.items()}
+    rest = {seed: row["total_bound_1"] - row["angle_bound_1"] for seed, row in worst.items()}
+    pairs = (("a", angles, "angle_bound_1"), ("b", rest, "quadrature_bound_1"))
+    return {letter: typical(of, data.paper[key], data, enough) for letter, of, key in pairs}
 
 
 @claim("003-7")

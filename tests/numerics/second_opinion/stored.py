@@ -1,7 +1,7 @@
 """The measurements of the runs that judge a claim, as rows: dictionaries of a run's labels and measured columns."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,23 +49,41 @@ def step_seconds() -> dict[str, list[float]]:
 
 
 class Measured:
-    """What was measured for one claim at one scale."""
+    """What was measured for one claim: the rows of its measures (`tables`), and the numbers of its rule."""
 
-    def __init__(self, claim: str, scale: str) -> None:
+    def __init__(self, claim: str, tables: Mapping[str, list[Row]]) -> None:
         said = ledger()[claim]
-        self.scale, self.study, self.measures = scale, said["study"], said["measures"]
         self.margin: dict[str, float] = said.get("margin") or {}
         self.paper: dict[str, Any] = said.get("paper") or {}
-        self._parts: list[str] = said.get("runs") or []
-        self._selected = _json("results/selected.json")["studies"][self.study][scale]
+        self.seeds: int = said["needs"]["seeds"]
+        self._tables = tables
+
+    def every(self, measure: str) -> Iterable[Row]:
+        """All rows of a measure."""
+        return self._tables[measure]
 
     def rows(self, measure: str, **labels: Any) -> list[Row]:
         """The rows of a measure whose labels or columns have these values; a tuple: one of these."""
         return [
             row
-            for row in _rows(self.study, self.scale, measure, self._runs(measure))
+            for row in self.every(measure)
             if all(row.get(key) in (of if isinstance(of, tuple) else (of,)) for key, of in labels.items())
         ]
+
+
+class Stored(Measured):
+    """What is in the store for one claim at one scale."""
+
+    def __init__(self, claim: str, scale: str) -> None:
+        super().__init__(claim, {})
+        said = ledger()[claim]
+        self.scale, self.study, self.measures = scale, said["study"], said["measures"]
+        self._parts: list[str] = said.get("runs") or []
+        self._selected = _json("results/selected.json")["studies"][self.study][scale]
+
+    def every(self, measure: str) -> Iterable[Row]:
+        """All rows of a measure."""
+        return _rows(self.study, self.scale, measure, self._runs(measure))
 
     def _runs(self, measure: str) -> tuple[int, ...]:
         """The places of its runs: all that the plan has or, where some are missing, the last complete set."""
@@ -156,3 +174,9 @@ def values(of: BySeed) -> np.ndarray:
 def smallest(*of: BySeed) -> BySeed:
     """Per seed the smallest of several numbers, for the seeds that all have."""
     return {seed: min(one[seed] for one in of) for seed in set.intersection(*map(set, of))}
+
+
+def per_seed(rows: Iterable[Row], column: str, count: Callable[[np.ndarray], float]) -> np.ndarray:
+    """A number of each seed from a column over its rows, (n,)."""
+    of_seeds = grouped(rows, "seed").items()
+    return values({seed: float(count(np.array([row[column] for row in of]))) for seed, of in of_seeds})

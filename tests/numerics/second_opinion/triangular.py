@@ -2,9 +2,19 @@
 
 import numpy as np
 
-from tests.numerics.second_opinion.numbers import Fact, Part, above, below, equal
+from tests.numerics.second_opinion.numbers import FEWEST, Fact, Part, above, below, equal
 from tests.numerics.second_opinion.registry import claim
-from tests.numerics.second_opinion.stored import BySeed, Measured, by_seed, grouped, minus, number, smallest, values
+from tests.numerics.second_opinion.stored import (
+    BySeed,
+    Measured,
+    Row,
+    by_seed,
+    grouped,
+    minus,
+    number,
+    smallest,
+    values,
+)
 
 OF_THE_PAPER = -1  # the number of the sample that the paper prints
 
@@ -43,6 +53,39 @@ def discount(data: Measured) -> dict[str, Part]:
 def activations(data: Measured) -> dict[str, Part]:
     others = smallest(*(learnt(data, name, "end_nats") for name in ("leaky-relu", "gelu")))
     return {"": above(minus(others, learnt(data, "two-averaging", "end_nats")), -data.margin["loss_nats"])}
+
+
+MILESTONES = {
+    "a": ("word_share_1", "words_iterations"),
+    "b": ("pair_share_1", "phrases_iterations"),
+    "c": ("four_word_share_1", "sentences_iterations"),
+    "d": ("context_nats", "understanding_iterations"),
+}
+
+
+@claim("004-6")
+def milestones(data: Measured) -> dict[str, Part]:
+    rows, found = data.rows("milestones", part="pretraining"), {}
+    for letter, (column, iterations) in MILESTONES.items():
+        at = by_seed([row for row in rows if row["step"] == data.paper[iterations]], column)
+        if at:  # 100,000 iterations are run only at the paper's scale
+            found[letter] = above(values(at), data.margin[column])
+    return {**found, "e": trend(grouped(rows, "seed"), data.margin)}
+
+
+def trend(of_seeds: dict[int, list[Row]], margin: dict[str, float]) -> Fact:
+    """Are words, phrases and sentences reached one after the other in every seed, or one before an earlier one?"""
+    orders = []
+    for rows in of_seeds.values():
+        firsts = []
+        for letter in "abc":
+            column = MILESTONES[letter][0]
+            firsts.append(min((row["step"] for row in rows if row[column] >= margin[column]), default=np.inf))
+        one, two, three = firsts
+        orders.append("reversed" if one > two or two > three or one > three else one < two < three)
+    if len(orders) >= FEWEST and (all(order is True for order in orders) or set(orders) == {"reversed"}):
+        return Fact(orders[0] is True)
+    return Fact(None)
 
 
 @claim("004-7")
