@@ -104,10 +104,15 @@ class PartNeeds(Strict):
 
 
 class Tried(Strict):
-    """The number of a rule on something that is known, and what that is."""
+    """The number of a rule on something that is known, and what that is.
+
+    `passes`: is it "reproduced" by the rule? Said only where the rule is wrong about it: a truth that fails, or noise
+    that passes. Such a rule waits for a better one.
+    """
 
     value: float
     of: Text
+    passes: bool | None = None
 
 
 OfParts = Annotated[
@@ -135,6 +140,7 @@ class Claim(Strict):
     `premise`: what must hold here before the rule says anything, with its numbers in `margin` or `paper`.
     A rule that `describes` text or structure has been applied to an example of that and to something that is not:
     `truth` and `noise`, one number per part that needs no trained model (tests/unit/test_truth_and_noise.py).
+    `untried`: the other parts, and why there is no such number.
     """
 
     id: Text
@@ -159,6 +165,7 @@ class Claim(Strict):
     describes: Literal["text", "structure"] | None = None
     truth: OfParts = Field(default={})
     noise: OfParts = Field(default={})
+    untried: dict[str, Text] = Field(default={})
 
     @field_validator("measures", "test", "errata")
     @classmethod
@@ -181,6 +188,13 @@ class Claim(Strict):
     def _tried(self) -> Self:
         if set(self.truth) != set(self.noise) or bool(self.describes) != bool(self.truth):
             raise PydanticCustomError("form", "needs truth and noise of the same parts, where it describes something")
+        parts = set(re.findall(r"\(([a-z])\)", self.reproduced_if)) or {"all"}
+        if self.describes and {*self.truth, *self.untried} != parts:
+            raise PydanticCustomError(
+                "form",
+                "must have each of its parts, {parts}, in truth and noise or in untried",
+                {"parts": ", ".join(sorted(parts))},
+            )
         return self
 
 

@@ -93,6 +93,21 @@ def test_a_wrong_edit_is_one_message(old: str, new: str, said: str) -> None:
     assert "\n" not in str(error.value)
 
 
+TRIED = """\
+  describes: text
+  truth: {a: {value: 0.9, of: held-out text}}
+  noise: {a: {value: 0.1, of: words at random, passes: true}}
+"""
+
+
+def test_every_part_of_a_rule_on_text_is_tried_or_says_why_not() -> None:
+    parts = CLAIM.replace("below loss_nats", '"(a), (b) each: below loss_nats"')
+    (row,) = read(f"{parts}{TRIED}  untried: {{b: a difference of losses}}\n")
+    assert row["noise"]["a"]["passes"]
+    with pytest.raises(UserError, match="must have each of its parts, a, b, in truth and noise or in untried"):
+        read(f"{parts}{TRIED}")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -2,63 +2,65 @@
 ledgers are computed here again, the truth passes and noise does not.
 """
 
-import json
 import lzma
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from allmlp import studies
-from allmlp.report.statistics import Finding
+from allmlp.studies.language import neurons
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, OTHER
-from allmlp.studies.language.measures import class_energies, energy_map, l1_l2
-from allmlp.studies.language.measures.constructed_neurons import CONTEXT, LONGEST, NOISES, bag_of_words, fresh, n_gram
-from allmlp.studies.triangular.known import SEARCHED, WORD, Words
+from allmlp.studies.language.measures import class_energies, energy_map, l1_l2, neuron_classes
+from allmlp.studies.language.measures.constructed_neurons import (
+    CONTEXT,
+    LONGEST,
+    NOISES,
+    bag_of_words,
+    fresh,
+    n_gram,
+    unit_rows,
+)
+from allmlp.studies.triangular.known import WORD, Words
 from allmlp.studies.triangular.measures import milestones, samples
 from tests import judging
+from tests.conftest import PROJECT
+from tests.unit.tried_rules import CLAIMS, SEEDS, compare, passages
 
-SEEDS = range(6)
 WIDTH, COUNT = 64, 30  # of a constructed neuron's rows, and neurons of each kind
+LOW = 4  # the highest frequency of a low wave
 
-CLAIMS = {row["id"]: row for study in studies.STUDIES for row in studies.ledger(study) if row.get("describes")}
 STRUCTURE = {
     "000-6": (class_energies,),
     "000-7": (l1_l2,),
     "000-8": (class_energies,),
     "000-9": (energy_map, l1_l2),
+    "000-10": (neuron_classes,),
+    "000-12": (neuron_classes,),
     "000-16": (l1_l2,),
 }
+ELSEWHERE = ("000-11", "000-17", "001-29", "002-9")  # test_truth_and_noise_of_words.py, .._of_images.py
 TEXT = ("004-6", "004-7")
-NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")  # the first one in a part's text is its value
 
 
 def test_every_rule_that_describes_text_or_structure_is_tried_here() -> None:
-    assert set(CLAIMS) == {*STRUCTURE, *TEXT}
+    assert set(CLAIMS) == {*STRUCTURE, *TEXT, *ELSEWHERE}
 
 
-def tried(finding: Finding, parts: list[str]) -> dict[str, tuple[str, str]]:
-    """part -> the number in its text, as printed there, and its verdict."""
-    named = finding.parts or [SimpleNamespace(name="all", verdict=finding.verdict, text=finding.text)]
-    found = {part.name[1:2] if part.name.startswith("(") else "all": part for part in named}
-    return {name: (NUMBER.search(found[name].text)[0], found[name].verdict) for name in parts}
-
-
-def compare(claim: str, truth: Finding, noise: Finding) -> None:
-    """The ledger's numbers are these, the truth is reproduced, and noise is not."""
-    row = CLAIMS[claim]
-    for name, finding, kind in (("truth", truth, True), ("noise", noise, False)):
-        found = tried(finding, list(row[name]))
-        for part, (value, verdict) in found.items():
-            assert float(value) == pytest.approx(row[name][part]["value"], rel=0.01, abs=1e-3), (name, part)
-            assert (verdict == "reproduced") == kind, (name, part)
+def test_the_rules_that_cannot_tell_truth_from_noise_are_named() -> None:
+    wrong = {
+        claim
+        for claim, row in CLAIMS.items()
+        if any("passes" in one for of in (row["truth"], row["noise"]) for one in of.values())
+    }
+    page = (PROJECT / "docs/verdicts.md").read_text(encoding="utf-8")
+    named = re.findall(r"[0-9]{3}-[0-9]+", page.partition("## What a rule is tried on")[2].partition("##")[0])
+    assert sorted(named) == sorted(wrong - {"000-12"})  # which has the rule of 000-10
 
 
 def kinds(seed: int) -> np.ndarray:
@@ -77,6 +79,14 @@ def with_hybrids(seed: int) -> np.ndarray:
         for share in (0.3, 0.6)
     ]
     return np.concatenate([kinds(seed), *sums])
+
+
+def waves(seed: int) -> np.ndarray:
+    """Neurons of one low cosine wave over time, not the constant one, times a random direction."""
+    rng = np.random.default_rng(seed)
+    count = COUNT * (LONGEST + len(NOISES))
+    low = neurons.basis(CONTEXT)[rng.integers(1, LOW + 1, count)]
+    return low[:, :, None] * unit_rows(rng, count, 1, WIDTH)
 
 
 def initial(seed: int) -> np.ndarray:
@@ -114,31 +124,14 @@ def as_members(rows: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.mark.parametrize("claim", STRUCTURE)
 def test_rules_on_neurons_hold_for_constructed_ones_and_not_for_fresh_weights(claim: str) -> None:
-    made = with_hybrids if claim == "000-9" else kinds
+    made = {"000-9": with_hybrids, "000-10": waves, "000-12": waves}.get(claim, kinds)
     modules = {module.__name__.rsplit(".", 1)[1]: module for module in STRUCTURE[claim]}
     truth = {name: measured(module, initial, made) for name, module in modules.items()}
     # of 000-7, which describes the start too, the noise starts as it should end
     start = made if claim == "000-7" else initial
-    noise = {name: as_members(measured(module, start, initial)) for name, module in modules.items()}
+    none = with_hybrids if made is waves else initial  # sums of the other classes' kinds: no wave is in them
+    noise = {name: as_members(measured(module, start, none)) for name, module in modules.items()}
     compare(claim, judging.judged(claim, **truth), judging.judged(claim, **noise))
-
-
-class Novels(NamedTuple):
-    """Text that a model reads and text that it does not, in passages."""
-
-    read: list[str]
-    held_out: list[str]
-
-
-@cache
-def passages(path: Path, length: int = 8000, every: int = 20) -> Novels:
-    """Passages of novels: one in `every` is held out, and the others, in random order, as many as measures search."""
-    with lzma.open(path, "rt", encoding="utf-8", newline="") as lines:
-        texts = [json.loads(line)["text"] for line in lines]
-    cut = [text[at : at + length] for text in texts for at in range(0, len(text) - length, length)]
-    order = np.random.default_rng(0).permutation(len(cut))
-    held_out, read = np.split(order, [len(cut) // every])
-    return Novels([cut[place] for place in read[: SEARCHED // length]], [cut[place] for place in held_out])
 
 
 @cache
@@ -215,3 +208,9 @@ def test_held_out_shakespeare_is_not_copied_and_what_is_in_the_training_text_is(
         judging.judged("004-7", samples=copied(held_out), **tables),
         judging.judged("004-7", samples=copied(read), **tables),
     )
+
+
+def test_fresh_weights_are_not_sparse_in_the_cosine_basis() -> None:
+    """The number beside the noise of 000-10, which is that of sums of the other classes' kinds."""
+    rows = measured(neuron_classes, initial, lambda seed: initial(seed + len(SEEDS)))
+    assert judging.judged("000-10", neuron_classes=rows).value == 0
