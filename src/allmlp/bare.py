@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from allmlp import paths
+from allmlp import paths, processors
 from allmlp.errors import UserError, of_the_disk
 
 START = Path.cwd()  # where the user typed it; commands then work in the project's folder
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         verb(name, _work).add_argument("runs", nargs="+")
     advance, pack = verb("advance", _advance), verb("pack", _pack)
     advance.add_argument("--minutes", type=float, required=True)
-    advance.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    advance.add_argument("--cores", type=int, default=processors.count())
     advance.add_argument("--dirty", action="store_true")
     pack.add_argument("file", type=Path)
     pack.add_argument("--max-mb", type=float, default=64)

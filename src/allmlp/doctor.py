@@ -12,12 +12,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from allmlp import locks, paths
+import psutil
+
+from allmlp import locks, paths, processors
 from allmlp.errors import UserError
 from allmlp.outlook import last_step
 from allmlp.training.gpus import machine
 
-GB, MEMORY = 1e9, Path("/proc/meminfo")
+GB = 1e9
 LEAST_MEMORY, LEAST_DISK = 4 * GB, 5 * GB  # for two trainings of scale long, and for the checkpoints of its runs
 WORKFLOW = ("snakemake", "dvc", "pydantic")  # what a machine that only trains does without
 LOCAL = "move the project to a local disk, or to a file system with locks"
@@ -74,8 +76,7 @@ def _differs(here: dict[str, str], name: str, version: str) -> bool:
 def _torch() -> Iterator[Line]:
     import torch
 
-    cores = len(os.sched_getaffinity(0))
-    yield Line("torch", f"{torch.__version__}, {torch.backends.cpu.get_cpu_capability()}, {cores} cores")
+    yield Line("torch", f"{torch.__version__}, {torch.backends.cpu.get_cpu_capability()}, {processors.count()} cores")
     devices = machine()
     if not devices:
         yield Line("gpu", "none: trainings run on the CPU")
@@ -89,9 +90,8 @@ def _torch() -> Iterator[Line]:
 
 
 def _room() -> Iterator[Line]:
-    if MEMORY.is_file():  # on Linux
-        (free,) = re.findall(r"MemAvailable: +(\d+) kB", MEMORY.read_text(encoding="utf-8"))
-        yield _enough("memory", 1024 * int(free), LEAST_MEMORY, "end other programs, or take `--cores 1`")
+    free = psutil.virtual_memory().available
+    yield _enough("memory", free, LEAST_MEMORY, "end other programs, or take `--cores 1`")
     yield _enough("disk", shutil.disk_usage(Path.cwd()).free, LEAST_DISK, f"make room in {Path.cwd()}")
 
 

@@ -7,13 +7,16 @@ import hashlib
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import yaml
 
 from allmlp.errors import UserError, without_secrets
+from allmlp.whole import alive, write_whole
 
 CHECKPOINTS, TOKENS, LOCK = Path("results/checkpoints"), Path("results/tokens"), Path("dvc.lock")
+RWLOCK = Path(".dvc/tmp/rwlock")  # {read: {path: [{pid, cmd}]}, write: {path: {pid, cmd}}}
 SUPPORT = "dvc.org/support"  # in the last line of DVC's faults
 
 
@@ -45,10 +48,23 @@ def md5(path: Path) -> str:
 
 def dvc(*words: str) -> None:
     """Run DVC of this environment. Its output is shown only if it fails, warnings of its stages always."""
+    _forget_zombies()
     done = subprocess.run([sys.executable, "-m", "dvc", *words], capture_output=True, text=True)
     if done.returncode:
         raise UserError(f"dvc {' '.join(words[:1])} failed:\n{fault(done)}")
     print(without_secrets(done.stderr), end="", file=sys.stderr)
+
+
+def _forget_zombies() -> None:
+    """Strike ended processes out of DVC's locks: DVC takes one that nobody has asked how it ended for alive."""
+    with suppress(FileNotFoundError, ValueError):
+        named = json.loads(RWLOCK.read_text(encoding="utf-8"))
+        kept = {
+            "write": {path: one for path, one in named["write"].items() if alive(one["pid"])},
+            "read": {path: [one for one in of if alive(one["pid"])] for path, of in named["read"].items()},
+        }
+        if kept != named:
+            write_whole(RWLOCK, json.dumps(kept))
 
 
 def fault(done: subprocess.CompletedProcess[str]) -> str:

@@ -7,6 +7,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
+
 PID = "snakemake.pid"
 
 
@@ -32,17 +34,14 @@ def _working(apart: Path) -> list[int]:
     except (OSError, ValueError):
         return []
     members = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    for process in psutil.process_iter():
+        with suppress(OSError, psutil.Error):  # it has ended meanwhile, or belongs to another user
             if (
-                int(fields[2]) in groups
-                and fields[0] != "Z"
-                and (folder / "cwd").resolve().is_relative_to(apart.parents[1])  # the project, or a folder in it
+                os.getpgid(process.pid) in groups
+                and process.status() != psutil.STATUS_ZOMBIE
+                and Path(process.cwd()).is_relative_to(apart.parents[1])  # the project, or a folder in it
             ):
-                members.append(int(folder.name))
-        except (OSError, IndexError):  # it has ended meanwhile, or belongs to another user
-            continue
+                members.append(process.pid)
     return members
 
 
@@ -74,8 +73,8 @@ def _remaining(apart: Path, seconds: float) -> list[int]:
 
 
 def _is_snakemake(pid: int) -> bool:
-    with suppress(OSError):
-        return b"snakemake" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    with suppress(psutil.Error):
+        return "snakemake" in psutil.Process(pid).cmdline()
     return False
 
 

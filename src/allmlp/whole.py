@@ -1,14 +1,17 @@
 """Files that are there whole or not at all, whatever happens: a kill, a full disk, a power cut.
 
 A file is written beside its place under a hidden name with the host and the process, brought to the disk, and renamed.
-The next writer of the same file removes what dead processes left.
+The next writer in the same folder removes what dead processes left.
 """
 
 import os
+import re
 import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
+
+import psutil
 
 from allmlp.errors import UserError
 
@@ -44,16 +47,25 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
 def place_beside(path: Path) -> Path:
     """Where this process may write before it renames to `path`, in the same folder, which is made.
 
-    What dead processes of this host left there is removed.
+    What dead processes of this host left in that folder is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    begin = f".{path.name}.{socket.gethostname()}."
-    for name in os.listdir(path.parent):
-        if name.startswith(begin) and (pid := name.removeprefix(begin)).isdigit():
-            left = path.with_name(name)
-            if int(pid) == os.getpid() or not alive(int(pid)):
-                shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
-    return path.with_name(f"{begin}{os.getpid()}")
+    clear(path.parent)
+    mine = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}")
+    _remove(mine)
+    return mine
+
+
+def clear(folder: Path) -> None:
+    """Remove what dead processes of this host left, whatever file it was for: a name that is a digest never returns."""
+    left = re.compile(rf"\..+\.{re.escape(socket.gethostname())}\.(\d+)")
+    for name in os.listdir(folder):
+        if (found := left.fullmatch(name)) and not alive(int(found[1])):
+            _remove(folder / name)
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def sync(path: Path) -> None:
@@ -66,11 +78,10 @@ def sync(path: Path) -> None:
 
 
 def alive(pid: int) -> bool:
-    """Does a process of that number run on this host?"""
+    """Does a process of that number run on this host? A zombie does not: it has ended, and nobody has asked how."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    except PermissionError:
-        pass  # alive, of another user
-    return True
+    except psutil.AccessDenied:
+        return True  # of another user

@@ -1,6 +1,7 @@
 """Names for states, with real git, dvc and a local remote: pin, pins, verify, diff."""
 
 import contextlib
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +14,12 @@ from tests.workflow.test_states import commit
 
 RATE = "learning_rate: {}, weight_decay: 2.0"
 ANOTHER_RATE = ("config/quadrature/study.yaml", RATE.format("1e-3"), RATE.format("2e-3"))
+KILLED_AT_THE_ROW = """
+import os, runpy
+from allmlp import whole
+whole.sync = lambda path: os.kill(os.getpid(), 9)
+runpy.run_module("allmlp", run_name="__main__", alter_sys=True)
+"""
 
 
 def refused(clone: Path, *words: str) -> str:
@@ -44,6 +51,16 @@ def refused_after_commit(clone: Path) -> str:
     """A second pin of the same name, once the row is committed."""
     commit(clone, "the pin's row")
     return refused(clone, "allmlp", "pin", "first")
+
+
+def test_a_pin_that_was_killed_before_its_row_goes_on(finished: Path) -> None:
+    killed = call(finished, sys.executable, "-c", KILLED_AT_THE_ROW, "pin", "first", ok=False)
+    assert killed.returncode == -9
+    call(finished, "git", "rev-parse", "first^{commit}")
+    assert not (finished / "results/PINS.md").exists()
+    call(finished, "allmlp", "pin", "first")
+    assert git(finished, "status", "--porcelain").splitlines() == ["?? results/PINS.md"]
+    assert (finished / "results/PINS.md").read_text().count("| first |") == 1
 
 
 def test_verify_names_the_first_column_that_differs(finished: Path) -> None:

@@ -1,12 +1,11 @@
 """Commands that make results: from tokens to the report, alone or many at once."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from allmlp import paths
+from allmlp import paths, processors
 from allmlp.cli.app import RUN, START, DeviceOption, DirtyOption, Overlays, ScaleOption, StudyOption, command, plan_of
 
 
@@ -66,7 +65,7 @@ def report(params: Overlays = None, scale: ScaleOption = None, device: DeviceOpt
 @command(RUN, "allmlp reproduce --cores 2")
 def reproduce(
     params: Overlays = None,
-    cores: int = os.cpu_count() or 1,
+    cores: int = processors.count(),
     against: Annotated[str | None, typer.Option(metavar="STATE", help="Compare with this state of git.")] = None,
     dirty: DirtyOption = False,
 ) -> None:
@@ -85,7 +84,7 @@ def reproduce(
 @command(RUN, "allmlp advance --minutes 60")
 def advance(
     minutes: Annotated[float, typer.Option(help="When to save all states and exit.")],
-    cores: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
+    cores: Annotated[int, typer.Option(min=1)] = processors.count(),
     params: Overlays = None,
     scale: ScaleOption = "long",
     device: DeviceOption = None,

@@ -1,11 +1,11 @@
 """Commands for states of the project: kept, pinned, verified, compared."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from allmlp import processors
 from allmlp.cli.app import START, STATES, DeviceOption, Overlays, ScaleOption, command, plan_of
 
 
@@ -39,7 +39,7 @@ def verify(
     params: Overlays = None,
     scale: ScaleOption = None,
     device: DeviceOption = None,
-    cores: int = os.cpu_count() or 1,
+    cores: int = processors.count(),
 ) -> None:
     """Read every result again: is it the bytes that were recorded? Status 1 if one is not.
 

@@ -2,7 +2,6 @@
 
 import ctypes
 import gc
-import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, NamedTuple
 
+from allmlp import processors
 from allmlp.errors import UserError
 
 PR_SET_PDEATHSIG = 1  # of prctl(2)
@@ -29,10 +29,11 @@ def done(works: Sequence[Work]) -> list[Any]:
 
 
 def _side_by_side(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
-    if len(tasks) < 2 or (cores := os.cpu_count() or 1) < 2:
+    workers = min(len(tasks), processors.count())
+    if workers < 2:
         return [task() for task in tasks]
     try:
-        with ProcessPoolExecutor(min(len(tasks), cores), initializer=_begin) as pool:
+        with ProcessPoolExecutor(workers, initializer=_begin) as pool:
             return [future.result() for future in [pool.submit(task) for task in tasks]]
     except BrokenProcessPool:
         raise UserError(

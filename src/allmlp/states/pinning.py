@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from allmlp import paths, studies
+from allmlp import paths, studies, whole
 from allmlp.aligning import aligned
 from allmlp.errors import UserError
 from allmlp.keeping import fault
@@ -31,17 +31,26 @@ def pin(plan: Plan, name: str) -> None:
     """Tag HEAD, and add a row to results/PINS.md. UserError with everything that stands against it."""
     if not NAME.fullmatch(name):
         raise UserError(f"{name!r}: a state's name {OF_NAMES}.")
+    whole.clear(PINS.parent)  # of a call that was killed
     if against := [*_uncommitted(), *_unmeasured(plan), *_not_in_the_remote()]:
         raise UserError(f"{name}: not pinned.\n" + "\n".join(f"- {reason}" for reason in against))
     commit = repository.commit("HEAD")
     verdicts = claims.counts(c for c in claims.read()["claims"] if not studies.is_own(c["id"]))
     summary = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     hours = pd.read_csv(TABLES / "runs.csv").drop_duplicates("run")["seconds"].sum() / 3600
-    repository.git("tag", "--annotate", f"--message={SIGN}{summary}", name, commit)
+    if not _is_pinned(name, commit):
+        repository.git("tag", "--annotate", f"--message={SIGN}{summary}", name, commit)
     before = PINS.read_text(encoding="utf-8") if PINS.is_file() else HEAD
     row = f"| {name} | {commit[:12]} | {date.today()} | {summary} | {hours:,.1f} |\n"
     paths.write_whole(PINS, before + row)
     print(f"pinned {commit[:12]} as {name}. Commit {PINS}, and `git push origin {name}` shares the name.")
+
+
+def _is_pinned(name: str, commit: str) -> bool:
+    """Did a call that was killed before it wrote the row tag this commit?"""
+    form = "--format=%(*objectname)%09%(contents:subject)"
+    tagged = repository.git("for-each-ref", f"refs/tags/{name}", form).strip()
+    return tagged.startswith(f"{commit}\t{SIGN}")
 
 
 def _uncommitted() -> list[str]:

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from allmlp import processors
 from allmlp.errors import UserError
 from allmlp.tokenizers.base import Tokenizer, in_parts
 
-AVAILABLE = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-THREADS = int(os.environ.get("RAYON_NUM_THREADS") or 0) or AVAILABLE  # the variable of Hugging Face's tokenizers
+THREADS = (
+    int(os.environ.get("RAYON_NUM_THREADS") or 0) or processors.count()
+)  # the variable of Hugging Face's tokenizers
 CUT = re.compile(r"(?<=[a-zA-Z]) (?=[a-zA-Z])")  # the space is in neither part: the model adds it
 
 

@@ -1,0 +1,85 @@
+"""Files that are there whole or not at all: what dead processes leave goes with the next writer, whatever its file."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from allmlp import keeping, locks, orphans
+from allmlp.whole import alive, write_whole
+from tests.conftest import call
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from allmlp import whole
+whole.sync = lambda path: os.kill(os.getpid(), 9)
+whole.write_whole(Path(sys.argv[1]), "half")
+"""
+
+
+@pytest.fixture
+def zombie() -> Iterator[int]:
+    """A process that has ended and that nobody has asked how."""
+    process = subprocess.Popen([sys.executable, "-c", ""], start_new_session=True)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    yield process.pid
+    process.wait()
+
+
+def test_the_next_writer_removes_what_a_killed_one_left_of_another_file(tmp_path: Path) -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "a-digest.parquet")])
+    assert killed.returncode == -9
+    assert len(list(tmp_path.iterdir())) == 1, "the kill came before the name was given"
+    write_whole(tmp_path / "another.parquet", "whole")
+    assert [path.name for path in tmp_path.iterdir()] == ["another.parquet"]
+
+
+def test_what_living_processes_and_others_write_stays(tmp_path: Path) -> None:
+    other = f".a.parquet.{socket.gethostname()}.{os.getppid()}"
+    names = {other, ".a.parquet.elsewhere.1", ".hidden", f"a.{socket.gethostname()}.99999999"}
+    for name in names:
+        (tmp_path / name).touch()
+    write_whole(tmp_path / "b.parquet", "whole")
+    assert {path.name for path in tmp_path.iterdir()} == names | {"b.parquet"}
+
+
+def test_a_zombie_is_not_alive(zombie: int, tmp_path: Path) -> None:
+    assert not alive(zombie)
+    assert alive(os.getpid())
+    assert alive(1), "of another user, perhaps"
+    (tmp_path / "lock").write_text(f'{{"pid": {zombie}, "host": "{socket.gethostname()}", "since": "then"}}')
+    assert locks.holder(tmp_path / "lock") is None
+    apart = tmp_path / "work" / "advance"
+    apart.mkdir(parents=True)
+    (apart / orphans.PID).write_text(str(zombie))
+    assert orphans._working(apart) == []
+
+
+def test_dvcs_lock_of_a_zombie_is_lifted_and_that_of_the_living_stays(
+    zombie: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    call(tmp_path, "git", "init", "--quiet")
+    call(tmp_path, "dvc", "init", "--quiet")
+    (tmp_path / "kept").write_text("weights")
+    dead, living = ({"pid": pid, "cmd": "dvc push"} for pid in (zombie, os.getpid()))
+    place = str(tmp_path / "kept")
+    keeping.RWLOCK.write_text(json.dumps({"write": {place: dead}, "read": {str(tmp_path / "other"): [living, dead]}}))
+    keeping.dvc("add", "kept")
+    assert (tmp_path / "kept.dvc").is_file()
+    assert json.loads(keeping.RWLOCK.read_text())["read"] == {str(tmp_path / "other"): [living]}
+
+
+def test_what_outlives_its_call_is_found_and_ended(tmp_path: Path) -> None:
+    apart = tmp_path / "work" / "advance"
+    apart.mkdir(parents=True)
+    process = subprocess.Popen(["sleep", "60"], cwd=tmp_path, start_new_session=True)
+    (apart / orphans.PID).write_text(str(process.pid))
+    orphans.stop(apart)
+    assert process.wait(timeout=30) == -15
