@@ -12,11 +12,34 @@ DISK = {
 CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
 
 
+LONGEST = 200  # characters of a value in a message
+
+
 class UserError(Exception):
     """A fault that the user can correct. One message names the file, the value and the way out.
 
-    The command line prints it without a traceback and exits with status 2.
+    The command line prints it without a traceback and exits with status 2. `key`: the parameter that is wrong, where
+    who raises it does not know in which file it stands.
     """
+
+    def __init__(self, message: str, key: str | None = None) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+def shown(value: object) -> str:
+    """A value as messages show it: at most LONGEST characters, without passwords.
+
+    >>> shown({"rate": "fast"}), len(shown("a" * 5000))
+    ("{'rate': 'fast'}", 200)
+    """
+    said = without_secrets(repr(value))
+    return said if len(said) <= LONGEST else f"{said[: LONGEST - 4]} ..."
+
+
+def wrong(key: str, value: object, why: str) -> UserError:
+    """The error of one parameter."""
+    return UserError(f"{key}={shown(value)}: {why}", key)
 
 
 def of_the_disk(error: OSError) -> UserError | None:

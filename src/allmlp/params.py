@@ -1,7 +1,7 @@
 """Every parameter that a user may change, strictly checked. Errors name the file, the line and the nearest key."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,11 +9,11 @@ from pydantic import BaseModel, Field
 
 from allmlp import layered, paths, studies, yamlfile
 from allmlp.corpora.spec import CorpusSpec, taught
-from allmlp.errors import UserError
+from allmlp.errors import UserError, shown
 from allmlp.layered import LOCAL as LOCAL
 from allmlp.layered import SCALES as SCALES
 from allmlp.layered import Scale as Scale
-from allmlp.strict import NAME, OF_NAMES, Strict, checked
+from allmlp.strict import NAME, OF_NAMES, Strict, checked, nearest
 from allmlp.yamlfile import Located, Place, at
 
 
@@ -40,6 +40,13 @@ class Params:
     corpora: dict[str, CorpusSpec]
     settings: dict[tuple[str, Scale], Any]
     weights: str | None = None
+    files: dict[tuple[str, Scale], Located] = field(default_factory=dict)  # where each setting stands
+
+    def where(self, study: str, scale: Scale, key: str) -> str:
+        """The file and line of a study's key at any depth, the last one written."""
+        located = self.files[study, scale]
+        places = [place for place in located.lines if place[:2] == ("studies", study) and place[-1] == key]
+        return located.where(places[-1] if places else ("studies", study))
 
 
 def load(
@@ -58,12 +65,14 @@ def load(
     specs = {name: checked(CorpusSpec, value, located, ("corpora", name)) for name, value in top.corpora.items()}
     corpora, root = taught(specs), path.parent
     settings: dict[tuple[str, Scale], Any] = {}
+    places: dict[tuple[str, Scale], Located] = {}
     for study in layered.planned(root, located):
         place, model = ("studies", study), studies.module(study, "runs").Settings
         for scale, merged in layered.of_study(root, study, top.scale, files):
+            places[study, scale] = merged
             settings[study, scale] = checked(model, at(merged.value, place), merged, place)
             _check_corpora(settings[study, scale], corpora, merged, place)
-    return Params(top.scale, top.device, tuple(top.recorded), corpora, settings, top.weights)
+    return Params(top.scale, top.device, tuple(top.recorded), corpora, settings, top.weights, places)
 
 
 def read(overlays: Sequence[Path] | None = None, changes: dict[str, str] | None = None) -> Params:
@@ -74,8 +83,8 @@ def read(overlays: Sequence[Path] | None = None, changes: dict[str, str] | None 
 def _check_corpora(setting: Any, corpora: dict[str, CorpusSpec], located: Located, prefix: Place) -> None:
     for place, corpus in _named_corpora(setting):
         if corpus not in corpora:
-            where, known = located.where((*prefix, *place)), ", ".join(corpora) or "none"
-            raise UserError(f"{where}: no corpus {corpus!r}. There are: {known}.")
+            advice = nearest(corpus, corpora, "There are")
+            raise UserError(f"{located.where((*prefix, *place))}: no corpus {shown(corpus)}. {advice}")
 
 
 def _named_corpora(setting: Any) -> Iterator[tuple[Place, str]]:

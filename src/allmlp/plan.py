@@ -12,7 +12,7 @@ from allmlp.batches import Batch
 from allmlp.context import Context as Context  # studies import it from here
 from allmlp.corpora import identity
 from allmlp.corpora.spec import CorpusSpec
-from allmlp.errors import UserError
+from allmlp.errors import UserError, shown
 from allmlp.params import SCALES, Params, Scale
 from allmlp.paths import CLAIMS, REPORT
 from allmlp.run import Run, related
@@ -126,7 +126,12 @@ class Plan:
             return []
         device = self.parameters.device or DEVICE_OF_SCALE.get(scale, "cpu")
         context = self._contexts.setdefault(device, Context(self.parameters, self.root, device, self.committed))
-        runs = studies.module(study, "runs").runs(settings, context)
+        try:
+            runs = studies.module(study, "runs").runs(settings, context)
+        except UserError as error:
+            if error.key is None:
+                raise
+            raise UserError(f"{self.parameters.where(study, scale, error.key)}: {study}: {error}") from None
         return related({run.id: _measured_at(run, scale) for run in runs}, f"{study} at scale {scale}")
 
     @cached_property
@@ -256,8 +261,11 @@ def load_plan(overlays: Iterable[str | Path] = (), changes: dict[str, Any] | Non
     """The plan of params.yaml with overlay files and single changes (`scale`, `device`); or one `study` of it."""
     root, changes = paths.project(), dict(changes or {})
     study = changes.pop("study", None)
-    if study is not None and study not in (known := [name for name in studies.STUDIES if studies.has_runs(name)]):
-        raise UserError(f"study={study}: {studies.unknown(study, known, ' with runs')}")
+    known = [name for name in studies.STUDIES if studies.has_runs(name)]
+    if not isinstance(study, str | None):
+        raise UserError(f"study={shown(study)}: give one study, {', '.join(known)}, or leave it out for all.")
+    if study is not None and study not in known:
+        raise UserError(f"study={shown(study)}: {studies.unknown(study, known, ' with runs')}")
     files = [path for path in map(Path, overlays) if path.resolve() != (root / "params.yaml").resolve()]
     settings = {key: str(value) for key, value in changes.items() if value is not None}
     arguments = [word for path in files for word in ("--params", str(path.resolve()))]

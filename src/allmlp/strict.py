@@ -1,27 +1,33 @@
 """The pydantic base class of all user settings: unknown keys are refused, with the nearest valid one."""
 
 import difflib
+import math
 import re
 from collections.abc import Iterable
-from typing import Any, Literal
+from itertools import accumulate
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from allmlp.errors import UserError
+from allmlp.errors import LONGEST, UserError, shown
 from allmlp.yamlfile import Located, Place, at
 
 Scale = Literal["smoke", "laptop", "workstation", "long", "gpu", "paper"]  # parameters and claims name them
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")  # of corpora and states: they become names of files
 OF_NAMES = "has only a-z, 0-9, _, . and -, and begins with a letter or digit"
-PASSWORD = re.compile(r"//[^/@\s]*@")  # in a URL; messages end in logs
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "workstation", "long", "gpu", "paper")
 
 
-def _advice(wrong: str, right: Iterable[str], listing: str) -> str:
+def nearest(wrong: str, right: Iterable[str], listing: str) -> str:
+    """The name that was perhaps meant; without one, all that there are, after `listing`."""
     names = list(right)
     near = difflib.get_close_matches(wrong, names, n=1)
-    return f"Did you mean {near[0]!r}?" if near else f"{listing}: {', '.join(names)}."
+    if near:
+        return f"Did you mean {near[0]!r}?"
+    short = names[: sum(1 for end in accumulate(len(name) + 2 for name in names) if end <= LONGEST)]
+    left = len(names) - len(short)
+    return f"{listing}: {', '.join(short)}{f' and {left} more' if left else ''}."
 
 
 def refuse_unknown_keys(data: dict[Any, Any], valid: Iterable[str]) -> None:
@@ -29,7 +35,7 @@ def refuse_unknown_keys(data: dict[Any, Any], valid: Iterable[str]) -> None:
     names = list(valid)
     for key in map(str, data):
         if key not in names:
-            advice = _advice(key, names, "Valid keys")
+            advice = nearest(key, names, "Valid keys")
             raise PydanticCustomError("unknown_key", "unknown key '{key}'. {advice}", {"key": key, "advice": advice})
 
 
@@ -41,8 +47,20 @@ def refuse_unknown_names(what: str, found: Iterable[str], right: Iterable[str]) 
             raise PydanticCustomError(
                 "unknown_name",
                 "no {what} '{key}'. {advice}",
-                {"what": what, "key": name, "advice": _advice(name, names, "There are")},
+                {"what": what, "key": name, "advice": nearest(name, names, "There are")},
             )
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can say, for the digest of a run's settings."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, (bool, int, str, type(None))) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise ValueError("must be a number, a text, true, false, nothing, or a list of these")
+
+
+Hyperparameters = dict[str, Annotated[Any, AfterValidator(_plain)]]
 
 
 class Strict(BaseModel):
@@ -76,11 +94,12 @@ def _message(located: Located, error: Any, prefix: Place) -> str:
     if error["type"] in ("unknown_key", "unknown_name"):
         key, advice = error["ctx"]["key"], error["ctx"]["advice"]
         wrong = "unknown key" if error["type"] == "unknown_key" else f"no {error['ctx']['what']}"
-        return f"{located.where((*place, key))}: {wrong} {key!r} in {owner}. {advice}"
+        return f"{located.where((*place, key))}: {wrong} {shown(key)} in {owner}. {advice}"
     if error["type"] == "missing":
         return f"{located.where(place)}: {owner} lacks the key '{error['loc'][-1]}'"
-    shown = PASSWORD.sub("//...@", f"{node!r}")
-    return f"{located.where(place)}: {owner} is {shown}: {error['msg'][0].lower()}{error['msg'][1:]}"
+    said = f"{error['msg'][0].lower()}{error['msg'][1:]}"
+    across = error["type"] == "value_error" and isinstance(node, dict)  # of several keys, which it names
+    return f"{located.where(place)}: {owner}{'' if across else f' is {shown(node)}'}: {said}"
 
 
 def _found(located: Located, loc: Place, prefix: Place) -> tuple[Place, Any]:

@@ -43,6 +43,11 @@ def test_unknown_parameter(clone: Path) -> None:
         assert "my.yaml:3: unknown key 'stesp' in studies.copying. Did you mean 'steps'?" in refused(clone, *words)
 
 
+def test_two_studies_at_once(clone: Path) -> None:
+    said = refused(clone, "snakemake", "-n", "--config", "study=[quadrature,copying]")
+    assert "study=['quadrature', 'copying']: give one study" in said
+
+
 def test_scale_given_singly(clone: Path) -> None:
     assert "scale is 'desktop'" in refused(clone, "snakemake", "-n", "--config", "scale=desktop")
 

@@ -175,7 +175,7 @@ def test_windows_of_the_paper_span_4_to_its_context():
     ("options", "message"),
     [
         ({"context": 3}, "window of 4 tokens does not fit a context of 3"),
-        ({"n_heads": 3}, "d_model=16 does not divide among n_heads=3"),
+        ({"n_heads": 3}, "d_model=16: does not divide among n_heads=3"),
         ({"frequencies": 0}, "frequencies=0: it must be a whole number above 0"),
         ({"activation": "sine"}, "activation='sine': it must be one of gelu, relu, none"),
     ],

@@ -163,8 +163,8 @@ def test_dropout_acts_in_training_only_and_follows_the_generator():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("llama", {"n_heads": 3}, "d_model=8 does not divide among n_heads=3"),
-        ("llama", {"n_heads": 8}, "n_heads=8 gives heads of 1 features; rotary positions need an even number"),
+        ("llama", {"n_heads": 3}, "d_model=8: does not divide among n_heads=3"),
+        ("llama", {"n_heads": 8}, "n_heads=8: gives heads of 1 features; rotary positions need an even number"),
         ("llama", {"pad": 11}, "pad=11: it must be a token of the vocabulary, 0 to 10, or nothing"),
         ("llama", {"pad": "end"}, "pad='end'"),
         ("llama", {"fused": "yes"}, "fused='yes': it must be true or false"),

@@ -403,15 +403,15 @@ def test_a_model_that_sees_all_tokens_cannot_generate():
     ("options", "message"),
     [
         ({"expansion": 0}, "expansion=0: it must be a number above 0"),
-        ({"expansion": 0.01}, "leaves no hidden token"),
+        ({"expansion": 0.01}, "leaves it no hidden token"),
         ({"expansion": 2.0, "flat": True}, "a flat mixer has none"),
-        ({"expansion": 2.0, "parallel": 2}, "side by side or in a row"),
+        ({"expansion": 2.0, "parallel": 2}, "side by side and in a row"),
         ({"parallel_activation": "gelu"}, "needs parallel triangles: give `parallel` too"),
         ({"parallel": 2, "parallel_activation": "sine"}, "'sine': it must be one of none, gelu"),
         ({"kernel": 0}, "kernel=0: it must be a whole number above 0"),
-        ({"n_heads": 3}, "d_model=8 does not divide among n_heads=3"),
+        ({"n_heads": 3}, "d_model=8: does not divide among n_heads=3"),
         ({"positions": "all"}, "positions='all': it must be one of none, first, every"),
-        ({"positions": "first", "n_heads": 2}, "d_model=9 does not divide among n_heads=2"),
+        ({"positions": "first", "n_heads": 2}, "d_model=9: does not divide among n_heads=2"),
     ],
 )
 def test_impossible_hyperparameters_are_reported(options, message):

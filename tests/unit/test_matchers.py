@@ -131,7 +131,7 @@ def test_only_a_matcher_that_sees_the_query_learns_to_match(name):
         ("matcher-mixer", {"context": 2}, "context=2: a query needs at least two candidates"),
         ("matcher-mixer", {"features": 0}, "features=0"),
         ("matcher-mixer", {"d_mlp": -1}, "d_mlp=-1"),
-        ("matcher-transformer", {"n_heads": 3}, "d_model=8 does not divide among n_heads=3"),
+        ("matcher-transformer", {"n_heads": 3}, "d_model=8: does not divide among n_heads=3"),
         ("matcher-transformer", {"dropout": -0.1}, "dropout=-0.1"),
         ("matcher-transformer", {"norm_first": 1}, "norm_first=1: it must be true or false"),
     ],

@@ -106,7 +106,7 @@ def test_context_is_a_limit(name):
         ("causal-rn", {**TINY, "pre_norm": "nearly"}, "one of exact, approximate, none"),
         ("causal-rn", {**TINY, "post_norm": "no"}, "true or false"),
         ("causal-rn", {**TINY, "eps": -1.0}, "eps=-1.0"),
-        ("transformer", {**TINY, "n_heads": 3}, "d_model=8 does not divide among n_heads=3"),
+        ("transformer", {**TINY, "n_heads": 3}, "d_model=8: does not divide among n_heads=3"),
         ("mlp", {**TINY, "d_mlp": 0}, "d_mlp=0"),
         ("constant-attention", {"vocabulary": 59, "context": 3}, "context is 2"),
     ],

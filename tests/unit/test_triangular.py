@@ -152,8 +152,8 @@ def test_every_scale_trains_leaky_relus_of_the_published_slope():
         ({"form": "reshap"}, "form='reshap': it must be one of transpose, reshape"),
         ({"layers": 0}, "layers=0: it must be a whole number above 0"),
         ({"discount": 1.5}, "discount=1.5: it must be above 0 and at most 1"),
-        ({"mask": "plain", "discount": 0.9}, "discount=0.9 has no effect on mask='plain'"),
-        ({"activation": "gelu", "negative_slope": 0.07}, "negative_slope=0.07 has no effect on activation='gelu'"),
+        ({"mask": "plain", "discount": 0.9}, "discount=0.9: has no effect on mask='plain'"),
+        ({"activation": "gelu", "negative_slope": 0.07}, "negative_slope=0.07: has no effect on activation='gelu'"),
         ({"activation": "tanhh"}, "activation='tanhh': it must be one of sine, gelu, relu, leaky-relu"),
     ],
 )

@@ -11,7 +11,7 @@ import importlib
 import inspect
 from typing import TYPE_CHECKING, Any, get_args
 
-from allmlp.errors import UserError
+from allmlp.errors import UserError, shown
 
 if TYPE_CHECKING:
     from allmlp.models.base import SequenceModel
@@ -53,7 +53,7 @@ def build(name: str, **hyperparameters: Any) -> "SequenceModel":
     known = _parameters(architecture)
     for key in hyperparameters:
         if key not in known:
-            raise UserError(f"{name}: unknown hyperparameter {_suggest(key, list(known))}")
+            raise UserError(f"{name}: unknown hyperparameter {_suggest(key, list(known))}", key=key)
     missing = [k for k, p in known.items() if p.default is inspect.Parameter.empty and k not in hyperparameters]
     if missing:
         raise UserError(f"{name}: needs {', '.join(missing)}; it takes {', '.join(known)}")
@@ -89,4 +89,4 @@ def _parameters(architecture: type) -> dict[str, inspect.Parameter]:
 def _suggest(wrong: str, right: list[str]) -> str:
     near = difflib.get_close_matches(wrong, right, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"{wrong!r}.{hint} It is one of: {', '.join(right)}"
+    return f"{shown(wrong)}.{hint} It is one of: {', '.join(right)}"

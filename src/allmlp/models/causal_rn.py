@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import UserError
+from allmlp.errors import wrong
 from allmlp.models.backbone import Backbone, Sizes
 from allmlp.models.base import TokenMixer
 from allmlp.models.layers import PlainNorm, check_choice, check_eps, check_positive, in_single_precision, own_precision
@@ -49,7 +49,7 @@ class CausalRelation(TokenMixer):
         check_choice("activation", activation, ACTIVATIONS)
         check_choice("pre_norm", pre_norm, PRE_NORMS)
         if not isinstance(post_norm, bool):
-            raise UserError(f"post_norm={post_norm!r}: it must be true or false")
+            raise wrong("post_norm", post_norm, "it must be true or false")
         self.activation, self.pre_norm, self.post_norm, self.eps = activation, pre_norm, post_norm, eps
         self.factorises, self.bounded = activation == "exp" and pre_norm != "exact", pre_norm == "approximate"
         self.left = nn.Linear(d_model, self.d_relation, bias=False)

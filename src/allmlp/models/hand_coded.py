@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from allmlp.errors import UserError
+from allmlp.errors import wrong
 from allmlp.models.angles import GRIDS, fill, place
 from allmlp.models.constant_attention import ConstantAttention
 from allmlp.models.layers import check_choice, check_positive
@@ -80,14 +80,14 @@ def _weights(p: int, frequencies: Sequence[int], phi_KN: np.ndarray, width_KN: n
 def _check(p: int, frequencies: Sequence[int], n: int, grid: str, offset: float, seed: int) -> None:
     check_positive(vocabulary=p, angles=n)
     if not is_odd_prime(p):
-        raise UserError(f"vocabulary={p}: it must be a prime above 2, for every frequency to add modulo it")
+        raise wrong("vocabulary", p, "it must be a prime above 2, for every frequency to add modulo it")
     whole = isinstance(frequencies, Sequence) and all(type(k) is int for k in frequencies)
     if not whole or not frequencies or len(set(frequencies)) < len(frequencies):
-        raise UserError(f"frequencies={frequencies!r}: it must be a list of different whole numbers, at least one")
+        raise wrong("frequencies", frequencies, "it must be a list of different whole numbers, at least one")
     if outside := [k for k in frequencies if not 1 <= k <= p // 2]:
-        raise UserError(f"frequencies={frequencies!r}: {outside[0]} is not between 1 and (p - 1)/2 = {p // 2}")
+        raise wrong("frequencies", frequencies, f"{outside[0]} is not between 1 and (p - 1)/2 = {p // 2}")
     check_choice("grid", grid, GRIDS)
     if isinstance(offset, bool) or not isinstance(offset, int | float) or not np.isfinite(offset):
-        raise UserError(f"offset={offset!r}: it must be an angle in rad")
+        raise wrong("offset", offset, "it must be an angle in rad")
     if type(seed) is not int or seed < 0:
-        raise UserError(f"seed={seed!r}: it must be a whole number, 0 or above")
+        raise wrong("seed", seed, "it must be a whole number, 0 or above")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import UserError
+from allmlp.errors import wrong
 
 
 class PlainNorm(nn.Module):
@@ -78,20 +78,20 @@ def check_positive(**values: int) -> None:
     """UserError unless every value is an integer above zero."""
     for name, value in values.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise UserError(f"{name}={value!r}: it must be a whole number above 0")
+            raise wrong(name, value, "it must be a whole number above 0")
 
 
 def check_eps(eps: float) -> None:
     """UserError for an eps that no normalisation can use."""
     if not (isinstance(eps, (int, float)) and math.isfinite(eps) and eps >= 0):
-        raise UserError(f"eps={eps!r}: it must be 0 (as published) or a small positive number")
+        raise wrong("eps", eps, "it must be 0 (as published) or a small positive number")
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """UserError, with the choices, for a value that is none of them."""
     choices = list(choices)
     if value not in choices:
-        raise UserError(f"{name}={value!r}: it must be one of {', '.join(choices)}")
+        raise wrong(name, value, f"it must be one of {', '.join(choices)}")
 
 
 def mlp_width(d_model: int, d_mlp: int | None) -> int:
@@ -106,4 +106,4 @@ def check_heads(d_model: int, n_heads: int) -> None:
     """UserError unless the features divide evenly among the heads."""
     check_positive(d_model=d_model, n_heads=n_heads)
     if d_model % n_heads:
-        raise UserError(f"d_model={d_model} does not divide among n_heads={n_heads}")
+        raise wrong("d_model", d_model, f"does not divide among n_heads={n_heads}")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import UserError
+from allmlp.errors import UserError, wrong
 from allmlp.models.attention import Cache, SoftmaxAttention
 from allmlp.models.backbone import Backbone, Given, Sizes, State
 from allmlp.models.layers import heads_join, mlp_width
@@ -34,9 +34,9 @@ class RopeAttention(SoftmaxAttention):
         super().__init__(d_model, context, n_heads=n_heads)
         K = d_model // n_heads
         if K % 2:
-            raise UserError(f"n_heads={n_heads} gives heads of {K} features; rotary positions need an even number")
+            raise wrong("n_heads", n_heads, f"gives heads of {K} features; rotary positions need an even number")
         if not isinstance(fused, bool):
-            raise UserError(f"fused={fused!r}: it must be true or false")
+            raise wrong("fused", fused, "it must be true or false")
         self.fused = fused
         rate_F = base ** (-torch.arange(0, K, 2, dtype=torch.float64) / K)
         angle_TF = torch.arange(context, dtype=torch.float64)[:, None] * rate_F

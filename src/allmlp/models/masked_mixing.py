@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import UserError
+from allmlp.errors import UserError, wrong
 from allmlp.models.base import TokenMixer
 from allmlp.models.layers import check_choice, check_heads, check_positive
 from allmlp.models.rows import Rows
@@ -124,7 +124,7 @@ class Mixing(TokenMixer):
         self.causal, self.n_heads, self.kernel = causal, n_heads, kernel
         hidden = _hidden_tokens(context, expansion, flat)
         if hidden and parallel > 1:
-            raise UserError(f"parallel={parallel} and expansion={expansion:g}: layers stand side by side or in a row")
+            raise wrong("parallel", parallel, f"expansion={expansion:g}, so layers stand side by side and in a row")
         if parallel == 1 and parallel_activation != "none":
             raise UserError(
                 f"parallel_activation={parallel_activation!r} needs parallel triangles: give `parallel` too"
@@ -183,10 +183,10 @@ class Mixing(TokenMixer):
 def _hidden_tokens(context: int, expansion: float, flat: bool | None) -> int:
     """How many tokens the hidden layer has; 0 for none."""
     if isinstance(expansion, bool) or not isinstance(expansion, int | float) or not 0 < expansion < math.inf:
-        raise UserError(f"expansion={expansion!r}: it must be a number above 0; 1 is the flat mixer")
+        raise wrong("expansion", expansion, "it must be a number above 0; 1 is the flat mixer")
     if flat and expansion != 1:
-        raise UserError(f"expansion={expansion:g}: a flat mixer has none. Leave out `flat`, or `expansion`")
+        raise wrong("expansion", expansion, "a flat mixer has none. Leave out `flat`, or `expansion`")
     hidden = int(context * expansion)
     if hidden < 1:
-        raise UserError(f"expansion={expansion:g} of context={context} leaves no hidden token: take a larger one")
+        raise wrong("expansion", expansion, f"context={context} leaves it no hidden token: take a larger one")
     return 0 if flat or (flat is None and expansion == 1) else hidden

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from allmlp.errors import UserError
+from allmlp.errors import wrong
 from allmlp.models.backbone import Block
 from allmlp.models.base import SequenceModel
 from allmlp.models.layers import FeedForward, check_heads, check_positive, mlp_width
@@ -32,7 +32,7 @@ class Matcher(SequenceModel):
         super().__init__()
         check_positive(features=features, context=context, n_blocks=n_blocks)
         if context < 3:
-            raise UserError(f"context={context}: a query needs at least two candidates, so a context of 3")
+            raise wrong("context", context, "a query needs at least two candidates, so a context of 3")
         self.features, self.context, self.vocabulary = features, context, context - 1
         self.unembedding = nn.Linear(features, 1, bias=False)
 
@@ -94,7 +94,7 @@ class MatcherTransformer(Matcher):
         check_heads(features, n_heads)
         check_dropout(dropout)
         if not isinstance(norm_first, bool):
-            raise UserError(f"norm_first={norm_first!r}: it must be true or false")
+            raise wrong("norm_first", norm_first, "it must be true or false")
         self.blocks = nn.ModuleList(
             nn.TransformerDecoderLayer(
                 features, n_heads, 4 * features, dropout, batch_first=not self.ACROSS_BATCH, norm_first=norm_first

@@ -5,7 +5,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import UserError
+from allmlp.errors import wrong
 from allmlp.models.attention import Cache, SoftmaxAttention
 from allmlp.models.backbone import Chain
 from allmlp.models.base import LinearHead
@@ -109,4 +109,4 @@ class OpenAIGPT(Chain):
 def check_dropout(dropout: float) -> None:
     """UserError unless `dropout` is a share below 1."""
     if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
-        raise UserError(f"dropout={dropout!r}: it must be a number from 0 up to, not including, 1")
+        raise wrong("dropout", dropout, "it must be a number from 0 up to, not including, 1")

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import UserError
+from allmlp.errors import UserError, wrong
 from allmlp.models.layers import check_positive, in_single_precision, own_precision
 from allmlp.models.rows import Rows
 from allmlp.models.vmap import folded, unfolded
@@ -195,7 +195,7 @@ def log_windows(n_heads: int, shortest: int, longest: int) -> list[int]:
 def coefficients(window: int, frequencies: int) -> np.ndarray:
     """The orthonormal DCT-II's first rows, (k, t) float64, oldest position first."""
     if not 1 <= frequencies <= window:
-        raise UserError(f"frequencies={frequencies}: a window of {window} tokens has 1 to {window}")
+        raise wrong("frequencies", frequencies, f"a window of {window} tokens has 1 to {window}")
     j, n = np.arange(frequencies)[:, None], np.arange(window)
     scale = np.where(j == 0, math.sqrt(1 / window), math.sqrt(2 / window))
     return scale * np.cos(np.pi * j * (2 * n + 1) / (2 * window))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import UserError
+from allmlp.errors import wrong
 from allmlp.models.backbone import Chain
 from allmlp.models.base import TokenMixer
 from allmlp.models.layers import check_choice, check_positive
@@ -45,7 +45,7 @@ def _activation(name: str, negative_slope: float) -> Callable[[Tensor], Tensor]:
     if name == LEAKY:
         return partial(F.leaky_relu, negative_slope=negative_slope)
     if negative_slope != PYTORCHS_SLOPE:
-        raise UserError(f"negative_slope={negative_slope!r} has no effect on activation={name!r}: leave it out")
+        raise wrong("negative_slope", negative_slope, f"has no effect on activation={name!r}: leave it out")
     return ACTIVATIONS[name]
 
 
@@ -101,9 +101,9 @@ class TriangularMixing(TokenMixer):
         check_choice("mask", mask, MASKS)
         check_choice("form", form, FORMS)
         if not 0 < discount <= 1:
-            raise UserError(f"discount={discount!r}: it must be above 0 and at most 1, which averages")
+            raise wrong("discount", discount, "it must be above 0 and at most 1, which averages")
         if discount != 1 and mask == "plain":
-            raise UserError(f"discount={discount!r} has no effect on mask='plain': leave it out, or take 'averaging'")
+            raise wrong("discount", discount, "has no effect on mask='plain': leave it out, or take 'averaging'")
         self.form = form
         self.triangles = nn.ModuleList(Triangle(context, mask, discount) for _ in range(layers))
 

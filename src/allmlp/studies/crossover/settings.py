@@ -11,7 +11,7 @@ from allmlp import known
 from allmlp.images import patches_of
 from allmlp.models import REGISTRY
 from allmlp.protocols import Context
-from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.strict import Hyperparameters, Strict, refuse_unknown_names
 from allmlp.studies.crossover.fits import TASKS
 from allmlp.studies.settings import (
     FEWEST_SEARCHED,
@@ -51,7 +51,7 @@ class RowSettings(Strict):
     """What every task may set: its own weight decay, and hyperparameters of an architecture for this task."""
 
     weight_decay: float | None = Field(default=None, ge=0)
-    hyperparameters: dict[str, dict[str, Any]] = Field(default={})
+    hyperparameters: dict[str, Hyperparameters] = Field(default={})
 
 
 class Copying(RowSettings):
@@ -205,7 +205,7 @@ class Settings(StudySettings):
     n_heads: Count
     families: dict[str, list[str]] = Field(min_length=1)
     every: bool = False
-    hyperparameters: dict[str, dict[str, Any]] = Field(default={})
+    hyperparameters: dict[str, Hyperparameters] = Field(default={})
     search: Search
     optimiser: RelativeOptimiser
 

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from allmlp.errors import UserError
 from allmlp.protocols import Context
 from allmlp.run import Run
-from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.strict import Hyperparameters, Strict, refuse_unknown_names
 from allmlp.studies import SHARED
 from allmlp.studies.settings import Count, LearningRateSearch, Optimiser, Seeds, StudySettings, refuse_searched_seeds
 from allmlp.studies.texts import next_token
@@ -21,7 +21,7 @@ PUBLISHED = "two-averaging"  # the variant that, at the printed sizes, is the pa
 class Variant(Strict):
     """The changes of a variant to the published model. `searched_as`: another variant with the search for both."""
 
-    hyperparameters: dict[str, Any] = Field(default={})
+    hyperparameters: Hyperparameters = Field(default={})
     searched_as: str | None = None
 
 

@@ -10,7 +10,7 @@ from allmlp import outcomes
 from allmlp.models import REGISTRY
 from allmlp.protocols import Context
 from allmlp.run import Run
-from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.strict import Hyperparameters, Strict, refuse_unknown_names
 from allmlp.studies import SHARED
 from allmlp.studies.settings import (
     Count,
@@ -36,7 +36,7 @@ STABILITY = "no-post-norm"  # the ablation whose jumps 002-1 compares with those
 class Model(Strict):
     """One architecture of the comparison: its hyperparameters besides the shared sizes, and its own learning rate."""
 
-    hyperparameters: dict[str, Any] = Field(default={})
+    hyperparameters: Hyperparameters = Field(default={})
     learning_rate: Rate | None = None
 
 
@@ -98,7 +98,7 @@ class StringSettings(StudySettings):
     n_blocks: Count
     optimiser: Optimiser
     models: Models
-    variants: dict[str, dict[str, Any]] = Field(default={})
+    variants: dict[str, Hyperparameters] = Field(default={})
     long: LongStrings | None = None
     ablations: Ablations | None = None
     stability: Stability | None = None

@@ -1,12 +1,12 @@
 """Runs that predict every next token: DCT-MLPs beside GPT-2s of several depths, and with more data (000-13)."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from allmlp.protocols import Context
 from allmlp.run import Run
-from allmlp.strict import Strict
+from allmlp.strict import Hyperparameters, Strict
 from allmlp.studies import SHARED
 from allmlp.studies.language.runs.neurons import NeuronSettings
 from allmlp.studies.settings import Count, Rate, RelativeOptimiser, Seeds, known_architectures
@@ -23,7 +23,7 @@ class Model(Strict):
 
     depths: list[Count] = Field(min_length=1)
     data: list[Count] = Field(default=[1], min_length=1)
-    hyperparameters: dict[str, Any] = Field(default={})
+    hyperparameters: Hyperparameters = Field(default={})
     learning_rate: Rate | None = None
 
 

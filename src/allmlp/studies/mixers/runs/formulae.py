@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 from allmlp.models import REGISTRY
 from allmlp.protocols import Context
 from allmlp.run import Run
-from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.strict import Hyperparameters, Strict, refuse_unknown_names
 from allmlp.studies.settings import StudySettings
 
 WITHOUT_TRAINING = ("audit", "dimensions", "hidden_units", "masking", "tournament_passes")
@@ -23,7 +23,7 @@ TINY = {"context": 10, "d_model": 8, "n_blocks": 1}
 class GenerationSpeed(Strict):
     """Untrained models, timed in tokens per second: the values of weights do not change the speed."""
 
-    models: dict[str, dict[str, Any]] = Field(min_length=1, description="architecture -> hyperparameters of its own")
+    models: dict[str, Hyperparameters] = Field(min_length=1, description="architecture -> hyperparameters of its own")
     context: int = Field(ge=TINY["context"], multiple_of=2, description="an even number, as strings to copy have")
     d_model: int = Field(gt=0)
     n_blocks: int = Field(gt=0)

@@ -1,11 +1,11 @@
 """Settings of study 001's trainings: models, their sizes and paddings, how long, and the search of rates."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from allmlp.models import REGISTRY
-from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.strict import Hyperparameters, Strict, refuse_unknown_names
 from allmlp.studies.settings import LearningRateSearch, Optimiser, StudySettings, refuse_searched_seeds
 
 Padding = Literal["left", "right"]
@@ -31,7 +31,7 @@ class Model(Strict):
     """
 
     architecture: str
-    hyperparameters: dict[str, Any] = Field(default={})
+    hyperparameters: Hyperparameters = Field(default={})
     longer: float = Field(default=1.0, gt=0)
     paddings: list[Padding] = Field(default=["right"], min_length=1)
     sizes: list[Size] = Field(default=[])

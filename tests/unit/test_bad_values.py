@@ -1,0 +1,82 @@
+"""Twelve bad values at every key of every study: each is planned, or refused in one short message with its place."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from allmlp import layered, params, studies, yamlfile
+from allmlp.errors import LONGEST, UserError
+from allmlp.params import Params
+from allmlp.plan import Plan
+from allmlp.yamlfile import Located, Place
+from tests.conftest import PROJECT
+
+BAD = {
+    "not a number": ".nan", "no end": "-.inf", "a date": "2024-01-01", "negative": "-1", "zero": "0", "huge": "1e300",
+    "long": f"'{'x' * 5000}'", "nothing": "null", "lists": "[[1], 2]", "keys": "{a: {b: 1}}", "true": "true",
+    "a number as text": "'1'",
+}  # fmt: skip
+WITH_RUNS = [name for name in studies.STUDIES if studies.has_runs(name)]
+SCALE = "smoke"
+
+
+@pytest.fixture(scope="module")
+def base() -> Params:
+    return params.load(PROJECT / "params.yaml", committed=True)
+
+
+def keys(node: Any, place: Place = ()) -> Iterator[Place]:
+    """Every place below the root of settings."""
+    if place:
+        yield place
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from keys(value, (*place, key))
+
+
+def settings(study: str) -> Located:
+    """A study's settings as committed, at the smallest scale."""
+    files = [yamlfile.read(PROJECT / "params.yaml")]
+    return next(found for scale, found in layered.of_study(PROJECT, study, SCALE, files) if scale == SCALE)
+
+
+def overlay(folder: Path, study: str, place: Place, text: str) -> Located:
+    """A user's file with one value, at its line 3 or below."""
+    indented = [f"{'  ' * depth}{key}:" for depth, key in enumerate(("studies", study, *place))]
+    file = folder / "my.yaml"
+    file.write_text("\n".join(["# mine", *indented]) + f" {text}\n")
+    return yamlfile.read(file)
+
+
+def plan(base: Params, study: str, located: Located) -> None:
+    """What `allmlp plan` does with these settings."""
+    place = ("studies", study)
+    model = studies.module(study, "runs").Settings
+    checked = params.checked(model, yamlfile.at(located.value, place), located, place)
+    params._check_corpora(checked, base.corpora, located, place)
+    key = (study, SCALE)
+    Plan(Params(SCALE, None, (), base.corpora, {key: checked}, files={key: located}), PROJECT)._of(study, SCALE)
+
+
+@pytest.mark.parametrize("study", WITH_RUNS)
+def test_no_bad_value_ends_in_a_traceback_or_a_long_message(study: str, base: Params, tmp_path: Path) -> None:
+    committed, refused = settings(study), 0
+    for place in keys(yamlfile.at(committed.value, ("studies", study))):
+        for name, text in BAD.items():
+            try:
+                plan(base, study, yamlfile.merge(committed, overlay(tmp_path, study, place, text)))
+            except UserError as error:
+                refused += 1
+                for line in str(error).splitlines():
+                    assert line.startswith(("my.yaml:", "config/")), (place, name, line[:LONGEST])
+                    assert len(line) <= 3 * LONGEST, (place, name, line[:LONGEST])
+    assert refused > 50
+
+
+def test_a_wrong_hyperparameter_is_found_in_its_file(base: Params, tmp_path: Path) -> None:
+    place = ("hyperparameters", "masked-mixer", "n_heads")
+    found = yamlfile.merge(settings("crossover"), overlay(tmp_path, "crossover", place, "0"))
+    with pytest.raises(UserError, match=r"^my\.yaml:6: crossover: n_heads=0: it must be a whole number above 0$"):
+        plan(base, "crossover", found)
