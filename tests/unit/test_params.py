@@ -58,7 +58,12 @@ def test_no_file_of_parameters_is_long_or_wide() -> None:
             "studies.quadrature.n_heads is 'many': input should be a",
         ),
         (COPYING, "    n_blocks: 2\n    b", "    n_blocks: 0\n    b", "studies.copying.n_blocks is 0: input should be"),
-        (COPYING, "corpus: stories-bytes", "corpus: stories-byte", "no corpus 'stories-byte'. Did you mean 'stories-bytes'?"),
+        (
+            COPYING,
+            "corpus: stories-bytes",
+            "corpus: stories-byte",
+            "no corpus 'stories-byte'. Did you mean 'stories-bytes'?",
+        ),
         (CORPORA, "source: digits", "source: tales", "corpora.digits.source is 'tales'"),
         ("params.yaml", "recorded: []", "recorded: [", "is not YAML"),
         (QUADRATURE, "p: 59", "p: 59\n    p: 61", "key 'p' stands twice"),

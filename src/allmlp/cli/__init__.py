@@ -6,10 +6,11 @@ run, look, states, extend, house    the commands, by their group in `allmlp --he
 
 import os
 import sys
+from typing import Annotated
 
 import typer
 
-from allmlp import paths
+from allmlp import __version__, paths
 from allmlp.cli import extend, house, look, run, states
 from allmlp.cli.app import GROUPS, app, plan_of
 from allmlp.errors import UserError, of_the_disk
@@ -17,8 +18,19 @@ from allmlp.errors import UserError, of_the_disk
 __all__ = ["GROUPS", "app", "extend", "house", "look", "main", "run", "states"]  # modules: their commands enter `app`
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"allmlp {__version__}")
+        raise typer.Exit
+
+
 @app.callback(invoke_without_command=True)
-def here(context: typer.Context) -> None:
+def here(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
     """Experiments of five papers on MLPs: run, judged, reported. `allmlp` alone says what is next."""
     if context.invoked_subcommand is None:
         from allmlp import here as standing
@@ -29,7 +41,7 @@ def here(context: typer.Context) -> None:
 def main() -> None:
     """Run a command. An error that the user can correct ends with one message and status 2."""
     try:
-        if "--help" not in sys.argv:
+        if not {"--help", "--version"} & {*sys.argv}:
             os.chdir(paths.directory())
         app()
     except (UserError, OSError) as error:
