@@ -36,6 +36,8 @@ def texts(
 
 def begun(run: Run, file: TokenFile, prompt: str) -> list[int]:
     """The tokens of a prompt as the beginning of a document."""
+    if any("\ud800" <= character <= "\udfff" for character in prompt):  # how Python keeps bytes that are none
+        raise UserError(f"--prompt {prompt!a}: is not UTF-8. Type it in a terminal that writes UTF-8.")
     ids: list[int] = file.tokenizer.encode_batch([prompt])[0].tolist()
     return [file.eod, *ids] if begins_with_end(run) or not ids else ids
 

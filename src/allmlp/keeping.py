@@ -47,7 +47,10 @@ def md5(path: Path) -> str:
 
 
 def dvc(*words: str) -> None:
-    """Run DVC of this environment. Its output is shown only if it fails, warnings of its stages always."""
+    """Run DVC of this environment. Its output is shown only if it fails, warnings of its stages always.
+
+    Without --quiet, with which it does not say why it fails.
+    """
     _forget_zombies()
     done = subprocess.run([sys.executable, "-m", "dvc", *words], capture_output=True, text=True)
     if done.returncode:
@@ -91,7 +94,7 @@ def keep(names: list[str] | None, push: bool) -> None:
             f"nothing to keep: {CHECKPOINTS} and {TOKENS} have nothing complete. "
             "Run snakemake or `make reproduce` first."
         )
-    dvc("add", *chosen)  # with --quiet it would not say why it fails
+    dvc("add", *chosen)
     if push:
         dvc("push", *(f"{folder}.dvc" for folder in chosen))
     pushed = ", and pushed them" if push else "; `dvc push` sends them to the remote"

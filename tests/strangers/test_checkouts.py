@@ -1,5 +1,6 @@
-"""Other forms of a checkout than ours: another system's line ends, a package built in place, files of a user's own."""
+"""Other places than ours: another system's line ends and terminal, a package built in place, a user's own files."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,9 @@ def test_what_is_a_users_own_is_none_of_gits_business(path: str) -> None:
 
 def test_the_version_is_said_wherever_it_is_asked(tmp_path: Path) -> None:
     assert call(tmp_path, "allmlp", "--version").stdout == f"allmlp {__version__}\n"
+
+
+def test_a_terminal_without_the_letter_gets_its_number() -> None:
+    says = "from allmlp import cli; cli.app = lambda: print('caf\u00e9'); cli.main()"
+    said = call(PROJECT, sys.executable, "-c", says, PYTHONIOENCODING="ascii").stdout
+    assert said == "caf\\xe9\n"

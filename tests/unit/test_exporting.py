@@ -74,6 +74,11 @@ def test_a_text_goes_on_after_its_prompt_and_each_seed_has_its_own() -> None:
     assert generating.texts(made, "Story 7", tokens=0, temperature=1.0, seeds=[0]) == [""]
 
 
+def test_a_prompt_that_is_no_text_is_refused() -> None:
+    with pytest.raises(UserError, match=r"--prompt 'caf\\udce9': is not UTF-8"):
+        write(trained("llama"), b"caf\xe9".decode(errors="surrogateescape"), [0])
+
+
 def test_a_text_ends_with_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = torch.tensor([[104, 105, 256, 106], [104, 105, 106, 107]])
     monkeypatch.setattr(generating, "generate", lambda *_, **__: ids)

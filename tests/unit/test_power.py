@@ -206,3 +206,14 @@ def test_the_file_for_the_report_has_the_same_bytes_each_time(tmp_path: Path, mo
     assert Path("results/power.json").read_bytes() == first
     assert [row["scale"] for row in json.loads(first)["000-1"]] == ["workstation, gpu"]  # as many seeds
     assert planned_power.rows(scale="gpu", claim="000-1")[0]["needs"].startswith("needs more seeds")
+
+
+def test_without_a_choice_it_is_a_line_for_each_study_and_scale(capsys: pytest.CaptureFixture[str]) -> None:
+    planned_power.show(None, None, "table")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 40
+    counted = [line.split() for line in lines[1:] if line.split()[2:3] and line.split()[2].isdecimal()]
+    every = planned_power.rows()
+    assert sum(int(line[2]) for line in counted) == len(every)
+    enough = sum((row["if_true"] or 0) >= planned_power.ENOUGH for row in every)
+    assert sum(int(line[3]) for line in counted) == enough

@@ -6,6 +6,7 @@ run, look, states, extend, house    the commands, by their group in `allmlp --he
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -40,6 +41,9 @@ def here(
 
 def main() -> None:
     """Run a command. An error that the user can correct ends with one message and status 2."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a character gets its number
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         if not {"--help", "--version"} & {*sys.argv}:
             os.chdir(paths.directory())

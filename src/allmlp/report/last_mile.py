@@ -50,7 +50,7 @@ def report(plan: Plan, force: bool = False) -> dict[str, list[str]]:
     if changed or not recorded:
         make()
     if recorded:
-        dvc(*(("commit", "--force", "dvc.yaml") if changed else ("repro",)), "--quiet")
+        dvc(*(("commit", "--force", "dvc.yaml") if changed else ("repro",)))
     _numbers_of_readme(plan, at_home)
     paths.write_whole(stamp, _stamp(plan))
     drawn: dict[str, list[str]] = {}

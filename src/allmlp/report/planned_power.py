@@ -3,16 +3,17 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from allmlp import paths, studies
+from allmlp.aligning import aligned
 from allmlp.errors import UserError
 from allmlp.layered import SCALES
 from allmlp.report import claims, selection
 from allmlp.report.deciding import Rests
-from allmlp.report.power import MOST, TOO_LITTLE, advice, chance, never_reproduced
+from allmlp.report.power import ENOUGH, MOST, TOO_LITTLE, advice, chance, never_reproduced
 from allmlp.report.statistics import NOT_TESTABLE
 
 POWER = Path("results/power.json")
@@ -121,11 +122,45 @@ def write() -> None:
 
 
 def show(scale: str | None, claim: str | None, format: str) -> None:
-    """Print the rows as a table, or as JSON for machines."""
+    """Print the rows as a table, or as JSON for machines; a line per study and scale if neither is chosen."""
     found = rows(scale, claim)
     if format == "json":
         print(json.dumps(found, indent=1))
-        return
+    elif scale is None and claim is None:
+        _show_counts(found)
+    else:
+        _show_rows(found, claim)
+
+
+def counts(found: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, int, int, int]]:
+    """Study, scale, parts, those that decide with a chance of at least ENOUGH if the claim is true, unknown ones."""
+    study_of = {claim["id"]: study for study in studies.STUDIES for claim in studies.ledger(study)}
+    by_place: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in found:
+        by_place.setdefault((study_of[row["claim"]], row["scale"]), []).append(row)
+    order = list(studies.STUDIES)
+    places = sorted(by_place, key=lambda place: (order.index(place[0]), SCALES.index(place[1])))
+    return [
+        (
+            *place,
+            len(at := by_place[place]),
+            sum(row["if_true"] is not None and row["if_true"] >= ENOUGH for row in at),
+            sum(row["if_true"] is None for row in at),
+        )
+        for place in places
+    ]
+
+
+def _show_counts(found: Sequence[Mapping[str, Any]]) -> None:
+    heads = ("study", "scale", "parts judged by seeds", f"chance of {ENOUGH:.0%} or more, if true", "unknown")
+    lines = [heads, *(tuple(map(str, row)) for row in counts(found))]
+    print("\n".join(aligned(lines, left=2)))
+    if never := len(hopeless()):
+        print(f"No number of seeds can reproduce {never} of these parts.")
+    print("A row per part: `allmlp power --scale long`, or `allmlp power --claim 003-6`.")
+
+
+def _show_rows(found: Sequence[Mapping[str, Any]], claim: str | None) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
