@@ -63,8 +63,8 @@ def _forget_zombies() -> None:
     with suppress(FileNotFoundError, ValueError):
         named = json.loads(RWLOCK.read_text(encoding="utf-8"))
         kept = {
-            "write": {path: one for path, one in named["write"].items() if alive(one["pid"])},
-            "read": {path: [one for one in of if alive(one["pid"])] for path, of in named["read"].items()},
+            "write": {path: one for path, one in named.get("write", {}).items() if alive(one["pid"])},
+            "read": {path: [one for one in of if alive(one["pid"])] for path, of in named.get("read", {}).items()},
         }
         if kept != named:
             write_whole(RWLOCK, json.dumps(kept))

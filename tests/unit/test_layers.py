@@ -15,7 +15,7 @@ PACKAGE = Path(allmlp.__file__).parent
 # From the ground up. A name stands for a module or a whole package, unless a module of it is named on another floor.
 # Names on one floor do not import one another.
 FLOORS = [
-    "errors columns primes orphans aligning scheduling busy searches",
+    "errors columns primes processors orphans aligning scheduling busy searches",
     "whole yamlfile stale artifacts bounded git",
     "paths",
     "strict device_types",
