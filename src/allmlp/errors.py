@@ -10,8 +10,6 @@ DISK = {
     for name in ("EACCES", "EDQUOT", "EFBIG", "EIO", "ENOLCK", "ENOSPC", "ENOTDIR", "EPERM", "EROFS", "ESTALE")
 }
 CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
-
-
 LONGEST = 200  # characters of a value in a message
 
 

@@ -30,7 +30,7 @@ from allmlp.studies.triangular.known import WORD, Words
 from allmlp.studies.triangular.measures import milestones, samples
 from tests import judging
 from tests.conftest import PROJECT
-from tests.unit.tried_rules import CLAIMS, SEEDS, compare, passages
+from tests.unit.tried_rules import CLAIMS, SEEDS, assert_as_in_ledger, passages
 
 WIDTH, COUNT = 64, 30  # of a constructed neuron's rows, and neurons of each kind
 LOW = 4  # the highest frequency of a low wave
@@ -131,7 +131,7 @@ def test_rules_on_neurons_hold_for_constructed_ones_and_not_for_fresh_weights(cl
     start = made if claim == "000-7" else initial
     none = with_hybrids if made is waves else initial  # sums of the other classes' kinds: no wave is in them
     noise = {name: as_members(measured(module, start, none)) for name, module in modules.items()}
-    compare(claim, judging.judged(claim, **truth), judging.judged(claim, **noise))
+    assert_as_in_ledger(claim, judging.judged(claim, **truth), judging.judged(claim, **noise))
 
 
 @cache
@@ -176,7 +176,7 @@ def test_milestones_hold_for_held_out_novels_and_not_for_words_or_characters_at_
     characters = of_samples(path, lambda seed: list(characters_at_random(novels.read, seed, count)))
     columns = ["pair_share_1", "four_word_share_1"]
     noise = characters.assign(**{name: words[name] for name in columns})
-    compare("004-6", judging.judged("004-6", milestones=truth), judging.judged("004-6", milestones=noise))
+    assert_as_in_ledger("004-6", judging.judged("004-6", milestones=truth), judging.judged("004-6", milestones=noise))
 
 
 def test_held_out_shakespeare_is_not_copied_and_what_is_in_the_training_text_is(shared_data) -> None:
@@ -203,7 +203,7 @@ def test_held_out_shakespeare_is_not_copied_and_what_is_in_the_training_text_is(
     ]
     losses = pd.DataFrame(rows)
     tables = {"learning": losses, "loss_curve": losses, "cost": pd.DataFrame()}
-    compare(
+    assert_as_in_ledger(
         "004-7",
         judging.judged("004-7", samples=copied(held_out), **tables),
         judging.judged("004-7", samples=copied(read), **tables),

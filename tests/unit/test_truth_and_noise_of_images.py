@@ -17,7 +17,7 @@ from allmlp import models
 from allmlp.images import ImageFile
 from allmlp.studies.copying.measures import heat_shares
 from tests import judging
-from tests.unit.tried_rules import compare
+from tests.unit.tried_rules import assert_as_in_ledger
 
 SIDE, PATCH, COUNT, SEEDS = 32, 2, 64, range(5)
 
@@ -72,4 +72,4 @@ def test_heat_is_in_the_middle_where_the_object_is_and_not_before_training(share
     photographs = np.stack([np.asarray(Image.open(io.BytesIO(one)).convert("RGB")) for one in jpegs])
     truth = pd.concat([heat(seed, gathers_from_what_is_bright(), discs(seed)) for seed in SEEDS])
     noise = pd.concat([heat(seed, with_fresh_weights(seed), photographs) for seed in SEEDS])
-    compare("002-9", judging.judged("002-9", heat_shares=truth), judging.judged("002-9", heat_shares=noise))
+    assert_as_in_ledger("002-9", judging.judged("002-9", heat_shares=truth), judging.judged("002-9", heat_shares=noise))

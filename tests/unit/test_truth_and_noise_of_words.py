@@ -25,7 +25,7 @@ from allmlp.studies.language.measures.constructed_neurons import CONTEXT
 from allmlp.studies.language.prompts import PROMPTS
 from allmlp.studies.mixers.measures import completions
 from tests import judging
-from tests.unit.tried_rules import SEEDS, compare, passages
+from tests.unit.tried_rules import SEEDS, assert_as_in_ledger, passages
 
 NOVELS, STORIES = "classics/british_fiction_26.jsonl.xz", "tinystories/ts_train_head_cased.txt.xz"
 
@@ -122,7 +122,7 @@ def test_keywords_that_belong_together_are_not_told_from_common_words(shared_dat
         judging.judged("000-11", keywords=pd.concat([neurons_of(text, *draws, seed) for seed in SEEDS]))
         for draws in ((related, following), (common, any_ten))
     )
-    compare("000-11", truth, noise)
+    assert_as_in_ledger("000-11", truth, noise)
 
 
 # Samples
@@ -153,7 +153,7 @@ def test_trigrams_of_held_out_novels_and_of_words_at_random(shared_data, tmp_pat
         return list(np.random.default_rng(seed).choice(every, (len(PROMPTS), 64)))
 
     truth, noise = (judging.judged("000-17", samples=sampled(text, tmp_path, drawn)) for drawn in (held_out, at_random))
-    compare("000-17", truth, noise)
+    assert_as_in_ledger("000-17", truth, noise)
 
 
 # Completions
@@ -222,7 +222,7 @@ def test_completions_that_go_on_well_and_the_words_of_the_prompt_in_no_order(sha
         _after_the_same_time(completed(stories, known, {"flat": first, "llama-4": second})) for first, second in pairs
     )
     truth = replace(kept, parts=(kept.parts[0], circled.parts[1]))
-    compare("001-29", truth, noise)
+    assert_as_in_ledger("001-29", truth, noise)
 
 
 def _after_the_same_time(rows: pd.DataFrame) -> Finding:

@@ -28,7 +28,7 @@ def tried(finding: Finding, parts: list[str]) -> dict[str, tuple[str, str]]:
     return {name: (NUMBER.search(text)[0], found[name].verdict) for name, text in after.items()}
 
 
-def compare(claim: str, truth: Finding, noise: Finding) -> None:
+def assert_as_in_ledger(claim: str, truth: Finding, noise: Finding) -> None:
     """The ledger's numbers are these, the truth is reproduced, and noise is not, where the ledger does not say so."""
     row = CLAIMS[claim]
     for name, finding, kind in (("truth", truth, True), ("noise", noise, False)):

@@ -118,7 +118,7 @@ def lock(name: str, spec: CorpusSpec, root: Path, meta: dict[str, Any], own: boo
         "counts": {key: meta[key] for key in COUNTS if key in meta},
         "tokens_sha256": paths.digest(meta["sha256"], 64),
     }
-    with turn(root / "work" / "corpora.lock"):  # corpora are tokenized side by side, and all write this file
+    with turn(root / "work" / LOCK):  # corpora are tokenized side by side, and all write this file
         _record(name, entry, root, own)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from allmlp import rules, studies
 from allmlp.errors import UserError
-from allmlp.report import claims, evidence, levels, needs, origins, rates, reach, selection
+from allmlp.report import claims, evidence, levels, needs, origins, rates, reach, selection, trials
 from allmlp.report.evidence import Evidence
 from allmlp.report.multiplicity import holm
 from allmlp.report.sets import Unit
@@ -66,7 +66,8 @@ def _at(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     result = _finding(finding)
     of_training = [measure for measure in claim["measures"] if found.trained(measure)]
     seeds = min(map(found.seeds_of, of_training or claim["measures"]))
-    result = rates.withhold(needs.withhold(result, claim, found.scale, seeds), claim, found)
+    result = needs.withhold(result, claim, found.scale, seeds)
+    result = trials.withhold(rates.withhold(result, claim, found), claim)
     runs = sorted({run for measure in claim["measures"] for run in found.measured(measure)})
     older = any(one.older for measure in claim["measures"] for one in found.held(measure).values())
     younger = found.content.get("younger", {}).get(claim["id"])

@@ -5,8 +5,8 @@ seeds as the claim does.
 """
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from allmlp.errors import UserError
 from allmlp.layered import SCALES
@@ -56,6 +56,41 @@ def withhold(result: dict[str, Any], claim: dict[str, Any], scale: str, seeds: i
         for part in result["parts"]
     ]
     return {**result, **of_parts(kept), "p": None}
+
+
+class Change(NamedTuple):
+    """What a check says of a part, or of a claim without parts.
+
+    `text`: in place of the part's own, if given. `guard`: why the part may not decide; `withheld`: so it is undecided.
+    """
+
+    text: str = ""
+    guard: str = ""
+    withheld: bool = False
+
+
+def changed(result: dict[str, Any], check: Callable[[dict[str, Any], str], Change]) -> dict[str, Any]:
+    """A claim's entry after a `check` of each part and its name, or of the whole claim and "" where it has none."""
+    rests = dict(result["rests"])
+
+    def after(of: dict[str, Any], name: str) -> dict[str, Any]:
+        change = check(of, name)
+        text = change.text or of["text"]
+        if change.guard and name in rests:
+            rests[name] = {**rests[name], "guards": [*rests[name]["guards"], change.guard]}
+        if not change.withheld:
+            return {**of, "text": text}
+        return {**of, "verdict": "undecided", "text": f"{text}; not {of['verdict']}: {change.guard}"}
+
+    if not result["parts"]:
+        return {**after(result, ""), "rests": rests}
+    parts = [after(part, part["name"]) for part in result["parts"]]
+    if [part["verdict"] for part in parts] == [part["verdict"] for part in result["parts"]]:
+        return {**result, "parts": parts, "rests": rests}
+    combined_again = of_parts(parts)
+    if result["verdict"] == NOT_TESTABLE:  # its parts keep their findings
+        combined_again |= {"verdict": NOT_TESTABLE, "indication": combined_again["verdict"]}
+    return {**result, **combined_again, "rests": rests}
 
 
 def of_parts(parts: list[dict[str, Any]]) -> dict[str, Any]:

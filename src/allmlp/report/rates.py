@@ -151,21 +151,17 @@ def withhold(result: dict[str, Any], claim: Mapping[str, Any], found: Evidence) 
     of_parts = behind(claim, found)
     if not any(of_parts.values()):
         return result
-    rests = dict(result["rests"])
-    if not result["parts"]:
-        return {**result, **_withheld(result, "", of_parts.get("", {}), rests), "rests": rests}
-    parts = [
-        {**part, **_withheld(part, part["name"], of_parts.get(needs.letter(part["name"]), of_parts.get("", {})), rests)}
-        for part in result["parts"]
-    ]
-    changed = [part["verdict"] for part in parts] != [part["verdict"] for part in result["parts"]]
-    return {**result, **(needs.of_parts(parts) if changed else {"parts": parts}), "rests": rests}
+
+    def change(of: dict[str, Any], name: str) -> needs.Change:
+        return _change(of, of_parts.get(needs.letter(name), of_parts.get("", {})))
+
+    return needs.changed(result, change)
 
 
-def _withheld(of: dict[str, Any], name: str, searched: dict[str, Searched], rests: dict[str, Any]) -> dict[str, Any]:
-    """The changed fields of a part or of a claim without parts. Adds the reason to the guards of its `rests`."""
+def _change(of: dict[str, Any], searched: dict[str, Searched]) -> needs.Change:
+    """Of a part, or of a claim without parts."""
     if not searched:
-        return {}
+        return needs.Change()
     edges = {model: one for model, one in searched.items() if one.edge or one.chosen is None}
     shown = searched if len(searched) <= MOST_SHOWN else edges
     listed = "; ".join(one.text(model) for model, one in shown.items())
@@ -174,10 +170,6 @@ def _withheld(of: dict[str, Any], name: str, searched: dict[str, Searched], rest
     rates = f"learning rates, with {unit} of their searches: {': '.join(filter(None, [count, listed]))}"
     text = f"{of['text']}; {rates}"
     if not edges or of["verdict"] == NOT_TESTABLE:
-        return {"text": text}
+        return needs.Change(text)
     reason = f"the learning rate is at an edge of its search, or not known ({', '.join(edges)})"
-    if name in rests:
-        rests[name] = {**rests[name], "guards": [*rests[name]["guards"], reason]}
-    if of["verdict"] not in WITHHELD:
-        return {"text": text}
-    return {"verdict": "undecided", "text": f"{text}; not {of['verdict']}: {reason}"}
+    return needs.Change(text, reason, withheld=of["verdict"] in WITHHELD)
