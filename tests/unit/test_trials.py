@@ -31,7 +31,7 @@ def claim(part: str, truth: bool | None = None, noise: bool | None = None) -> di
 def test_only_the_verdict_that_the_trial_puts_in_doubt_is_withheld(verdict: str, trial: Any, after: str) -> None:
     found = trials.withhold(entry(verdict), claim("all", **trial))
     assert found["verdict"] == after
-    assert ("waves have 0.5" in found["text"]) == (after == "undecided")
+    assert ("with 0.5 for waves" in found["text"]) == (after == "undecided")
     assert bool(found["rests"][""]["guards"]) == bool(trial)
 
 

@@ -5,7 +5,10 @@ from typing import Any
 
 from allmlp.report import needs
 
-DENIED = ("contradicted", "below margin")  # verdicts of what is not as the claim says
+KINDS = (  # of a trial: the answer of `passes` that is wrong, the verdicts that it puts in doubt, and words
+    ("noise", True, ("reproduced",), "reproduces noise"),
+    ("truth", False, ("contradicted", "below margin"), "denies the truth"),
+)
 
 
 def withhold(result: dict[str, Any], claim: Mapping[str, Any]) -> dict[str, Any]:
@@ -13,15 +16,11 @@ def withhold(result: dict[str, Any], claim: Mapping[str, Any]) -> dict[str, Any]
 
     def check(of: dict[str, Any], name: str) -> needs.Change:
         part = needs.letter(name) or "all"
-        truth, noise = ((claim.get(kind) or {}).get(part, {}) for kind in ("truth", "noise"))
-        if noise.get("passes") is True:
-            return _change(of, ("reproduced",), f"the rule reproduces noise too: {noise['of']} have {noise['value']:g}")
-        if truth.get("passes") is False:
-            return _change(of, DENIED, f"the rule denies the truth too: {truth['of']} have {truth['value']:g}")
+        for kind, goes_wrong, doubtful, words in KINDS:
+            tried = (claim.get(kind) or {}).get(part, {})
+            if tried.get("passes") is goes_wrong:
+                guard = f"the rule {words} too, with {tried['value']:g} for {tried['of']}"
+                return needs.Change(guard=guard, withheld=of["verdict"] in doubtful)
         return needs.Change()
 
     return needs.changed(result, check)
-
-
-def _change(of: dict[str, Any], verdicts: tuple[str, ...], reason: str) -> needs.Change:
-    return needs.Change(guard=reason, withheld=of["verdict"] in verdicts)
