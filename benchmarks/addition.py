@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from allmlp import models
-from allmlp.tasks.modular import ModularAddition
+from allmlp.data.tasks.modular import ModularAddition
 
 ROUNDS, UPDATES, COMPARED = 7, 5, 100
 SIZES = ((59, 512), (59, 128), (31, 512), (113, 512))

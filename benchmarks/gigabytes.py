@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from allmlp import paths
+from allmlp.common import paths
 
 KEPT = Path(__file__).with_suffix(".json")
 WORDS, LONGEST = 200_000, 12
@@ -141,7 +141,7 @@ def main() -> int:
     found = [measured(size) for size in sorted(asked.gigabytes)]
     if asked.write:
         kept = {"cores": len(os.sched_getaffinity(0)), "sizes": found}
-        paths.write_whole(KEPT, json.dumps(kept, indent=1) + "\n")
+        paths.write_atomically(KEPT, json.dumps(kept, indent=1) + "\n")
     return 0 if found[-1]["peak_mb"] <= GROWTH * found[0]["peak_mb"] else 1
 
 

@@ -27,8 +27,9 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 import tools
-from allmlp import models, paths
-from allmlp.device_types import TYPES
+from allmlp import models
+from allmlp.common import paths
+from allmlp.plan.device_types import TYPES
 from allmlp.training.environment import provenance
 
 FILE = Path(__file__).with_suffix(".json")
@@ -68,11 +69,11 @@ class NanoGPT(nn.Module):
         super().__init__()
         self.tokens, self.positions = nn.Embedding(vocabulary, d_model), nn.Embedding(context, d_model)
         self.blocks = nn.Sequential(*(Block(d_model, n_heads) for _ in range(n_blocks)))
-        self.after, self.unembedding = nn.LayerNorm(d_model), nn.Linear(d_model, vocabulary, bias=False)
+        self.is_later, self.unembedding = nn.LayerNorm(d_model), nn.Linear(d_model, vocabulary, bias=False)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         x = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
-        return self.unembedding(self.after(self.blocks(x)))
+        return self.unembedding(self.is_later(self.blocks(x)))
 
 
 class HuggingFace(nn.Module):
@@ -203,7 +204,7 @@ def main() -> None:
     if asked.write:
         table = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
         table[device] = {**provenance(device), "size": size, "product_flops": float(f"{rate:.4g}"), "models": rows}
-        paths.write_whole(FILE, json.dumps(table, indent=1) + "\n")
+        paths.write_atomically(FILE, json.dumps(table, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 
 from allmlp import models
-from allmlp.tasks.last_token import LastToken
-from allmlp.tasks.task import Batch
-from allmlp.tokenizers import fit
-from allmlp.tokenizers.specs import Bytes
-from allmlp.tokens import write_tokens
-from allmlp.training import flops
+from allmlp.data.tasks.last_token import LastToken
+from allmlp.data.tasks.task import Batch
+from allmlp.data.tokenizers import fit
+from allmlp.data.tokenizers.specs import Bytes
+from allmlp.data.tokens import write_tokens
+from allmlp.models import flops
 from allmlp.training.loss import cross_entropy, linear_cross_entropy
 
 CUDA = torch.cuda.is_available()

@@ -23,7 +23,7 @@ from allmlp import models
 from allmlp.models.llama import RopeAttention
 from allmlp.models.masked_mixing import Mixing
 from allmlp.report import style
-from allmlp.studies.mixers.measures import memory
+from allmlp.studies.mixers.measures.costs import count_bytes
 from allmlp.training.loss import linear_cross_entropy
 from allmlp.training.memory import keep_freed_blocks
 
@@ -126,7 +126,7 @@ def main() -> int:
     """Print a line per model, then one per length; return 1 where ours is slower than the plain form."""
     torch.set_num_threads(1)
     peaks = {name: tools.peak(lambda name=name: training_step(name)) for name in MODELS}
-    kept = {name: memory.counted(model(name), tokens()[:, :-1]).kept / 2**20 for name in MODELS}
+    kept = {name: count_bytes(model(name), tokens()[:, :-1]).kept / 2**20 for name in MODELS}
     keep_freed_blocks()
     times = tools.medians({name: training_step(name) for name in MODELS}, 0, least=ROUNDS)
     print(f"{'step':>7} {'':>13} {'kept':>10} {'peak':>10}")

@@ -17,7 +17,8 @@ from types import SimpleNamespace
 
 import torch
 
-from allmlp import models, studies
+from allmlp import models
+from allmlp.spec import catalogue
 from allmlp.studies.language import profiles
 from allmlp.training.storage import read_tensors, write_tensors
 
@@ -63,8 +64,8 @@ def seconds(run: Callable[[], object]) -> float:
 def analyse(path: Path, digest: str) -> dict[str, float]:
     """Seconds of each part of one analysis."""
     seen = trained(path, digest)
-    parts = {"read, checked, profiled": seconds(lambda: profiles.at(seen, 1))}
-    return parts | {name: seconds(lambda m=name: studies.measure("language", m).measure(seen)) for name in MEASURES}
+    parts = {"read, checked, profiled": seconds(lambda: profiles.step_profile(seen, 1))}
+    return parts | {name: seconds(lambda m=name: catalogue.measure("language", m)(seen)) for name in MEASURES}
 
 
 def main() -> int:

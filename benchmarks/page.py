@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 
-from allmlp import paths
-from allmlp.report.printing import print_page
+from allmlp.common import paths
+from allmlp.report.pdf import print_page
 from allmlp.training.environment import provenance
 
 sys.path.append(str(Path(__file__).parents[1]))  # the visits of the tests
@@ -71,7 +71,7 @@ def slow(browser: Any, page: Path) -> tuple[float, dict[str, float]]:
 
 def still(browser: Any, page: Path) -> dict[str, Any]:
     """What needs no clock: requests, complaints, heights, sideways scroll, and what axe-core finds."""
-    wide, narrow = (visit(browser, page, width).laid_out() for width in (WIDTH, NARROWEST))
+    wide, narrow = (visit(browser, page, width).lay_out_rows() for width in (WIDTH, NARROWEST))
     found = {
         "requests": len([url for url in wide.requests if not url.startswith("data:")]),
         "complaints": len(wide.complaints),
@@ -122,7 +122,7 @@ def main() -> int:
         return 0
     print(text := json.dumps(found, indent=1))
     if asked.write:
-        paths.write_whole(KEPT, f"{text}\n")
+        paths.write_atomically(KEPT, f"{text}\n")
     least = {"requests": 1, "complaints": 0, "sideways_pixels": 0, "axe_findings": 0}
     return 0 if {key: found[key] for key in least} == least and found["screens"] <= MOST_SCREENS else 1
 

@@ -28,15 +28,16 @@ from torch import Tensor, nn
 
 import addition
 import tools
-from allmlp import models, paths
+from allmlp import models
+from allmlp.common import paths
+from allmlp.data.tasks.next_token import NextToken
+from allmlp.data.tasks.task import IGNORED, Batch
 from allmlp.models.base import SequenceModel
-from allmlp.tasks.next_token import NextToken
-from allmlp.tasks.task import IGNORED, Batch
 from allmlp.training.environment import provenance
 from allmlp.training.loop import adamw
 from allmlp.training.loss import Loss, cross_entropy
 from allmlp.training.memory import keep_freed_blocks
-from allmlp.training.subnormals import flushed
+from allmlp.training.subnormals import flush_to_zero
 from gpu import HuggingFace
 from mixer import ConvMixing
 from relation import PlainRelation
@@ -199,7 +200,7 @@ def against_library(kind: str, name: str, padding: str, **options: Any) -> dict[
 def sums(updates: int) -> dict[str, Step]:
     """A step of modular addition after so many updates."""
     steps = {name: addition.trainer(59, 512, name == "ours", torch.float32) for name in ("published", "ours")}
-    with flushed():
+    with flush_to_zero():
         for step in steps.values():
             for _ in range(updates):
                 step()
@@ -240,7 +241,7 @@ def compared(steps: dict[str, Step]) -> dict[str, float]:
     """Median milliseconds of each, and how many times faster than the published step the others are."""
 
     def milliseconds(name: str) -> float:
-        with nullcontext() if name == "published" else flushed():
+        with nullcontext() if name == "published" else flush_to_zero():
             return tools.milliseconds(steps[name])
 
     for name in steps:
@@ -268,7 +269,7 @@ def main() -> int:
         )
     if asked.write:
         kept = {"hardware": provenance("cpu")["hardware"], "pairs": PAIRS, "steps": found}
-        paths.write_whole(FILE, json.dumps(kept, indent=1) + "\n")
+        paths.write_atomically(FILE, json.dumps(kept, indent=1) + "\n")
     return 0
 
 

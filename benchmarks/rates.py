@@ -6,7 +6,7 @@
 
 Each architecture is timed at the size of its median run of scale workstation on a CPU, and of scale gpu, in that run's
 precision, on a GPU; of all scales, if it has no run there. A step is forward, backward, clipping and AdamW on random
-inputs; the median of several steps, all in one run. `--write` keeps them in src/allmlp/rates.json, one entry per
+inputs; the median of several steps, all in one run. `--write` keeps them in src/allmlp/plan/rates.json, one entry per
 device; `make bench` only prints them.
 
 The start of a job is what `allmlp train` takes for the least run of the smoke scale.
@@ -25,10 +25,12 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from allmlp import known, models, paths
-from allmlp.device_types import RATES
-from allmlp.plan import load_plan
-from allmlp.run import Run
+from allmlp import models
+from allmlp.common import paths
+from allmlp.plan import model_facts
+from allmlp.plan.device_types import RATES
+from allmlp.plan.plan import load_plan
+from allmlp.spec.run import Run
 from allmlp.training.environment import provenance
 
 SCALES = {"cpu": "workstation", "cuda": "gpu"}
@@ -38,7 +40,7 @@ WARM_UP, STEPS, STARTS = 2, 9, 3
 def typical_runs(device: str) -> dict[str, Run]:
     """architecture -> the run whose step has the median count of FLOPs."""
     plan = load_plan(changes={"scale": SCALES[device]})
-    every = [run for of_study in plan.by_scale.values() for runs in of_study.values() for run in runs]
+    every = [run for of_study in plan.runs_by_scale.values() for runs in of_study.values() for run in runs]
     found = {}
     for name in models.REGISTRY:
         of_name = [run for run in plan.runs if run.architecture == name and run.steps]
@@ -50,8 +52,8 @@ def typical_runs(device: str) -> dict[str, Run]:
 
 def counted(run: Run) -> int:
     """FLOPs of one of its steps."""
-    sequences = known.batch(run.task, run.task_parameters).sequences
-    return known.counts(run.architecture, run.hyperparameters, sequences).flops
+    sequences = model_facts.batch(run.task, run.task_parameters).sequences
+    return model_facts.counts(run.architecture, run.hyperparameters, sequences).flops
 
 
 def update(run: Run, device: str) -> Callable[[], None]:
@@ -59,7 +61,7 @@ def update(run: Run, device: str) -> Callable[[], None]:
     torch.manual_seed(0)
     model = models.build(run.architecture, **run.hyperparameters).to(device)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
-    sequences = known.batch(run.task, run.task_parameters).sequences
+    sequences = model_facts.batch(run.task, run.task_parameters).sequences
     shape = (sequences, model.context)
     inputs = torch.randint(model.vocabulary, shape) if model.features is None else torch.randn(*shape, model.features)
     inputs = inputs.to(device)
@@ -123,7 +125,7 @@ def main() -> None:
     if not asked.start:
         table[device] = {"hardware": provenance(device)["hardware"], "seconds_per_flop": measured(device)}
     if asked.write:
-        paths.write_whole(RATES, json.dumps(table, indent=1) + "\n")
+        paths.write_atomically(RATES, json.dumps(table, indent=1) + "\n")
 
 
 def measured(device: str) -> dict[str, float]:

@@ -19,9 +19,10 @@ from typing import Any
 import torch
 
 import tools
-from allmlp import models, paths
-from allmlp.run import Run
-from allmlp.studies.settings import Optimiser
+from allmlp import models
+from allmlp.common import paths
+from allmlp.spec.run import Run
+from allmlp.spec.settings import Optimiser
 from allmlp.training.environment import provenance
 from allmlp.training.loop import Training
 from allmlp.training.stack import Stack
@@ -118,7 +119,7 @@ def main() -> None:
     if asked.write:
         table = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
         table[device] = {**provenance(device), "steps_of_a_run": STEPS, "settings": rows}
-        paths.write_whole(FILE, json.dumps(table, indent=1) + "\n")
+        paths.write_atomically(FILE, json.dumps(table, indent=1) + "\n")
 
 
 if __name__ == "__main__":

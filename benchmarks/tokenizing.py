@@ -18,9 +18,9 @@ from pathlib import Path
 
 from tokenizers import Tokenizer as Library
 
-from allmlp.tokenizers import fit
-from allmlp.tokenizers.specs import BPE
-from allmlp.tokens import write_tokens
+from allmlp.data.tokenizers import fit
+from allmlp.data.tokenizers.specs import BPE
+from allmlp.data.tokens import write_tokens
 
 VOCABULARY = 4096
 DOCUMENTS = 12_000  # about 10 MB

@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 
 from allmlp import models
-from allmlp.run import Run
-from allmlp.studies.settings import Optimiser
+from allmlp.spec.run import Run
+from allmlp.spec.settings import Optimiser
 from allmlp.training.loop import Training
 from allmlp.training.loss import cross_entropy
 

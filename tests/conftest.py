@@ -54,6 +54,21 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder for results, with the project's own parameters."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ALLMLP_PROJECT", str(PROJECT))
+    monkeypatch.setenv("ALLMLP_DIRECTORY", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def in_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The project's own folder is the current one."""
+    monkeypatch.chdir(PROJECT)
+
+
 @pytest.fixture(scope="session")
 def published() -> Path:
     """The project's params.yaml, for tests of the plans that it publishes; a user's own parameters are not tested."""

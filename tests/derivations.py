@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from allmlp.corpora import stories
-from allmlp.corpora.stories.engine import Bindings, Choice, Draw, Mark, Node, surface
-from allmlp.corpora.stories.grammar import compiled
+from allmlp.data.corpora import stories
+from allmlp.data.corpora.stories.engine import Bindings, Choice, Draw, Mark, Node, surface
+from allmlp.data.corpora.stories.grammar import compile_topic
 
 SURFACE = re.compile(r"(?:[Aa]n? )?[A-Za-z]+")
 ONE_WORD = re.compile(r"[A-Za-z]+")
@@ -17,8 +17,8 @@ ONE_WORD = re.compile(r"[A-Za-z]+")
 def derivations(text: str) -> list[stories.Story]:
     """Every way in which the grammar gives `text`, found from the text alone: one for a story, none for other texts."""
     prior = math.log(len(stories.topics()))
-    found = ((topic, *parse) for topic in stories.topics() for parse in parses(compiled(topic), text))
-    return [stories.as_story(topic, text, bound, prior + nats) for topic, nats, bound in found]
+    found = ((topic, *parse) for topic in stories.topics() for parse in parses(compile_topic(topic), text))
+    return [stories.make_story(topic, text, bound, prior + nats) for topic, nats, bound in found]
 
 
 class State(NamedTuple):

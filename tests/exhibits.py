@@ -7,16 +7,18 @@ from typing import Any
 import matplotlib
 import pandas as pd
 
-from allmlp.report import evidence, exhibits, style
-from allmlp.report.exhibits import Exhibit, Paper
+from allmlp.judging import evidence
+from allmlp.report import style
+from allmlp.spec import exhibits
+from allmlp.spec.exhibits import Exhibit, Paper
 
 
 def paper(study: str) -> Paper:
     """The numbers that the paper prints."""
-    return evidence.printed(study)
+    return evidence.printed_numbers(study)
 
 
-def shown(exhibit: Exhibit, tables: Mapping[str, Any]) -> Any:
+def make_exhibit(exhibit: Exhibit, tables: Mapping[str, Any]) -> Any:
     """A figure or table of the exhibit's own parts of the measurements."""
     parts = [*exhibit.parts, *exhibit.also]
     given = {
@@ -31,7 +33,7 @@ def shown(exhibit: Exhibit, tables: Mapping[str, Any]) -> Any:
 def svg(exhibit: Exhibit, tables: Mapping[str, Any]) -> bytes:
     """A figure as the bytes of an SVG."""
     buffer = io.BytesIO()
-    figure = shown(exhibit, tables)
+    figure = make_exhibit(exhibit, tables)
     with matplotlib.rc_context(style.rc()):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()
@@ -39,9 +41,9 @@ def svg(exhibit: Exhibit, tables: Mapping[str, Any]) -> bytes:
 
 def figure(study: str, name: str) -> Exhibit:
     """A study's figure by its name."""
-    return exhibits.of(study, "figures")[name]
+    return exhibits.study_exhibits(study, "figures")[name]
 
 
 def table(study: str, name: str, tables: Mapping[str, Any]) -> pd.DataFrame:
     """A study's table, made of these measurements."""
-    return shown(exhibits.of(study, "tables")[name], tables)
+    return make_exhibit(exhibits.study_exhibits(study, "tables")[name], tables)

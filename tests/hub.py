@@ -52,7 +52,7 @@ class Hub:
     """
 
     def __init__(self, name: str, files: dict[str, bytes]) -> None:
-        self.name, self.files, self.cut, self.held = name, files, list[str](), list[str]()
+        self.name, self.files, self.cut, self.measurements_by_run = name, files, list[str](), list[str]()
         self.asked: list[tuple[str, str, str | None]] = []
         self.release = threading.Event()
         app = flask.Flask(__name__)
@@ -117,7 +117,7 @@ class Hub:
     def _resolve(self, path: str) -> Any:
         if path not in self.files:
             flask.abort(404)
-        if path in self.held and flask.request.method == "GET":
+        if path in self.measurements_by_run and flask.request.method == "GET":
             self.release.wait()
         content = self.files[path]
         answer = flask.Response(content, mimetype="application/octet-stream")

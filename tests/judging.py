@@ -4,16 +4,16 @@ from typing import Any
 
 import pandas as pd
 
-from allmlp import studies
-from allmlp.report.evidence import Evidence
-from allmlp.report.statistics import Finding
+from allmlp.judging.evidence import Evidence
+from allmlp.judging.statistics import Finding
+from allmlp.spec import catalogue
 
 STEPS = 400
 
 
 def claim_of(claim: str) -> tuple[str, dict[str, Any]]:
     """The study of a claim, and its row of claims.yaml."""
-    (found,) = [(study, row) for study in studies.STUDIES for row in studies.ledger(study) if row["id"] == claim]
+    (found,) = [(study, row) for study in catalogue.STUDIES for row in catalogue.ledger(study) if row["id"] == claim]
     return found
 
 
@@ -34,7 +34,7 @@ def judged(claim: str, *, scale: str = "laptop", models: list[str] | None = None
         "tables": {(measure,): rows for measure, rows in tables.items()},
     }
     about = {"margin": row["margin"], "paper": row["paper"] or {}, "seeds": row["needs"]["seeds"]}
-    return studies.verdict(study, row["test"])(Evidence(study, scale, content, **about))
+    return catalogue.verdict(study, row["test"])(Evidence(study, scale, content, **about))
 
 
 def parts(finding: Finding) -> list[str]:

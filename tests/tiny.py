@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from allmlp import models
-from allmlp.run import Run
-from allmlp.studies.settings import Optimiser
-from allmlp.tasks.task import IGNORED, Batch, Task
+from allmlp.data.tasks.task import IGNORED, Batch, Task
+from allmlp.spec.run import Run
+from allmlp.spec.settings import Optimiser
 
 CLASSIFIERS = ("birn", "linear-birn", "transformer-classifier", "linear-transformer-classifier")
 COPYING = {"vocabulary": 29, "context": 10, "d_model": 16, "n_blocks": 1}
@@ -75,8 +75,8 @@ def padded(architecture: str, side: str, **changes: object) -> Run:
 
 def write_tokens(folder: Path) -> None:
     """Tokens for the tiny runs that read text, bytes of counted sentences, and images, bright where their class is."""
-    from allmlp import tokenizers, tokens
-    from allmlp.tokenizers.specs import Bytes
+    from allmlp.data import tokenizers, tokens
+    from allmlp.data.tokenizers.specs import Bytes
 
     texts = [f"Story {number}: the cat sat on mat number {number * number}." for number in range(200)]
     tokens.write_tokens(
@@ -90,9 +90,9 @@ def write_tokens(folder: Path) -> None:
 
 def write_pairs(folder: Path, name: str) -> Path:
     """300 pairs of sentences that share two words, in bytes, as `results/tokens/<name>-00000000` in a folder."""
-    from allmlp import tokenizers
-    from allmlp.tokenizers.specs import Bytes
-    from allmlp.tokens.pairs import write_pairs as write
+    from allmlp.data import tokenizers
+    from allmlp.data.tokenizers.specs import Bytes
+    from allmlp.data.tokens.pairs import write_pairs as write
 
     things = ["cat", "dog", "owl", "fox", "hen", "cow", "bee", "ant", "elk", "eel", "ram", "bat"]
     drawn = np.random.default_rng(0).choice(things, (300, 2))
@@ -107,7 +107,7 @@ def write_images(folder: Path, count: int = 300) -> None:
     """Noisy images of 4 x 4 pixels and 3 channels of 10 classes."""
     import numpy as np
 
-    from allmlp import images
+    from allmlp.data import images
 
     rng = np.random.Generator(np.random.Philox(key=[0, 0]))
     labels = np.arange(count) % 10

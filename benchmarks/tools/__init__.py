@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import torch
 
-from allmlp import paths
+from allmlp.common import paths
 from allmlp.report import style
 
 T = TypeVar("T")

@@ -35,7 +35,7 @@ function curves(box, texts) {
     models.replaceChildren(models.firstElementChild, ...labelled.map(([label]) => label));
     mark.value = mark.max;
     update();
-    mark.value = mark.max * shared;
+    mark.value = Math.floor(mark.max * shared);  // not past the end of a chosen curve
     update();
   }
 

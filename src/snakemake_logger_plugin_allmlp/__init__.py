@@ -19,7 +19,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 if TYPE_CHECKING:
-    from allmlp.pipeline import Pipeline
+    from allmlp.pipeline.progress_line import Pipeline
 
 SECONDS_BETWEEN = {True: 1.0, False: 15.0}  # in a terminal, in a log
 ERASED = "\r\x1b[K"
@@ -70,15 +70,13 @@ class LogHandler(LogHandlerBase):
         if self.pipeline is None or self.common_settings.dryrun:
             return False
         match about.get("event"):
-            case LogEvent.RUN_INFO:
-                self.pipeline.expect(about["stats"])
             case LogEvent.JOB_INFO:
                 gpus, cores = int(about["resources"].get("gpu", 0) or 0), int(about["threads"] or 1)
-                self.pipeline.started(about["jobid"], about["rule_name"], time.monotonic(), cores, gpus)
+                self.pipeline.note_start(about["jobid"], time.monotonic(), cores, gpus)
             case LogEvent.JOB_FINISHED:
-                self.pipeline.ended(about["job_id"], time.monotonic())
+                self.pipeline.end_job(about["job_id"], time.monotonic())
             case LogEvent.JOB_ERROR:
-                self.pipeline.ended(about["jobid"], time.monotonic(), well=False)
+                self.pipeline.end_job(about["jobid"], time.monotonic(), well=False)
                 return False
             case _:
                 return False

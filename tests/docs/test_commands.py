@@ -41,13 +41,16 @@ RUN = {  # command -> the words behind its own
     "allmlp plan --runs --study crossover": (),
     "allmlp plan --diff": (),
     "allmlp plan --diff --params my.yaml": (),
+    "allmlp plan --why RUN": ("--help",),
+    "allmlp plan --why RUN --params my.yaml": ("--help",),
     "allmlp doctor": ("--help",),
+    "allmlp schema": (),
     "allmlp show RUN": ("--help",),
     'allmlp generate RUN --prompt "Once upon a time"': ("--help",),
     "allmlp export RUN --format hf": ("--help",),
     "allmlp export RUN --format tensorboard": ("--help",),
     "allmlp report": ("--help",),
-    "allmlp moved STATE": ("--help",),
+    "allmlp diff STATE": ("--help",),
     "allmlp power --scale long": ("--help",),
     "allmlp advance": ("--help",),
     "allmlp advance --minutes 60": ("--help",),
@@ -57,6 +60,8 @@ RUN = {  # command -> the words behind its own
     "allmlp keep --push": ("--help",),
     "allmlp compact": ("--help",),
     "allmlp select": ("--help",),
+    "allmlp keep": ("--help",),
+    "allmlp train RUN": ("--help",),
     "allmlp render --pdf": ("--help",),
     "allmlp check": (),
     "allmlp check --fix": (),
@@ -71,12 +76,21 @@ RUN = {  # command -> the words behind its own
     "snakemake --cores all --config study=language": ("-n",),
     "snakemake --cores all --logger allmlp": ("-n",),
     "snakemake --cores all --configfile my.yaml": ("-n",),
+    "snakemake --cores all --configfile my.yaml --config study=language": ("-n",),
     "snakemake --workflow-profile workflow/profiles/slurm": ("-n",),
 }
 STATES = "tests/workflow/test_states.py walks states"
 REMOTES = "tests/workflow/test_remotes.py does it"
 PINS = "tests/workflow/test_pins.py runs it"
+WORDS = "tests/workflow/test_dvc_words.py runs it"
+HABITS = "tests/workflow/test_commands_of_snakemake.py runs it"
 WHY_NOT = {
+    "snakemake --list-rules": HABITS,
+    "snakemake --rulegraph": HABITS,
+    "snakemake -n --set-resources train:mem_mb=9000 --set-threads train=2": HABITS,
+    "snakemake -n --until train": HABITS,
+    "snakemake results/report.html": HABITS,
+    "snakemake --lint": HABITS,
     "snakemake --report work/figures.html": "tests/workflow/test_snakemake_report.py runs it where results are",
     "git status --short": "prints nothing in a clean clone; tests/docs/test_tutorial.py compares the list",
     "git checkout src results dvc.lock": "tests/docs/test_tutorial.py runs it where results are",
@@ -91,6 +105,18 @@ WHY_NOT = {
     "git checkout STATE": STATES,
     "dvc pull --allow-missing": STATES,
     "dvc pull results/checkpoints/RUN": REMOTES,
+    "dvc pull": WORDS,
+    'allmlp generate transformer-stories-seed0-9104f234 --prompt "Once upon a time"': WORDS,
+    "allmlp certify constant-attention-p59-w512-seed0-9b685b2f": WORDS,
+    "allmlp keep RUN --publish": "tests/unit/test_keeping.py does it",
+    "dvc params diff STATE": WORDS,
+    "dvc exp show": WORDS,
+    "dvc exp run": WORDS,
+    "dvc exp run -S scale=smoke": WORDS,
+    "dvc metrics show": WORDS,
+    "dvc metrics diff STATE": WORDS,
+    "dvc plots show": WORDS,
+    "dvc plots diff STATE": WORDS,
     "dvc remote modify --local local url /backup/allmlp": REMOTES,
     "dvc remote modify --local local url ssh://me@example.org/backup/allmlp": REMOTES,
     "dvc remote modify --local local keyfile ~/.ssh/id_ed25519": REMOTES,
@@ -102,9 +128,11 @@ WHY_NOT = {
     "allmlp pin NAME": PINS,
     "allmlp pins": PINS,
     "allmlp verify": PINS,
-    "allmlp verify --rerun STUDY": PINS,
-    "allmlp verify --rerun STUDY --scale long": PINS,
-    "allmlp diff STATE_A STATE_B": PINS,
+    "allmlp verify --rerun --claim 002-5": "tests/workflow/test_rerunning.py runs it for a claim of each study",
+    "allmlp verify --rerun --study language --scale long": PINS,
+    "allmlp diff STATE_A [STATE_B]": PINS,
+    "allmlp new study averages": "tests/workflow/test_new_study.py runs it",
+    "allmlp new architecture running-average": "tests/workflow/test_new_architecture.py runs it",
     "MY_KEY=... allmlp tokenize tinystories-summaries": NETWORK,
     "snakemake --cores all --configfile config/recorded/english.yaml": "needs text: tests/workflow/test_recorded.py",
     "python -m tests.faults WORD": MINUTES,
@@ -121,8 +149,8 @@ WHY_NOT = {
 
 
 def commands() -> list[str]:
-    """What README and docs print between backticks, or on a line of a block, that begins with a program's name."""
-    pages = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+    """What the READMEs and docs print between backticks, or on a line of a block, that begins with a program's name."""
+    pages = [PROJECT / "README.md", PROJECT / "config/README.md", *sorted((PROJECT / "docs").glob("*.md"))]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     lines = [line.split("  ")[0].strip() for language, block in blocks if not language for line in block.splitlines()]

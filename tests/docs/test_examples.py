@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import allmlp
-from allmlp.audit.findings import examine
-from allmlp.audit.subject import Subject
+from allmlp.models.audit.findings import examine
+from allmlp.models.audit.subject import Subject
 from tests.conftest import PROJECT
 
 SOURCE = Path(allmlp.__file__).parent
@@ -36,3 +36,20 @@ def test_the_architecture_of_the_documentation_passes_the_audit():
     found = {finding.check: finding.result for finding in examine("running-average", Subject(model, None))}
     assert set(found.values()) <= {"pass", "not applicable"}
     assert list(found.values()).count("pass") >= 3, found
+
+
+NEW = SOURCE / "pipeline/new"
+
+
+@pytest.mark.parametrize(
+    ("page", "file"),
+    [
+        ("paper", "study/src/allmlp/studies/averages/claims.yaml"),
+        ("paper", "study/src/allmlp/studies/averages/runs.py.txt"),
+        ("paper", "study/src/allmlp/studies/averages/measures.py.txt"),
+        ("architecture", "architecture/src/allmlp/models/running_average.py.txt"),
+    ],
+)
+def test_the_pages_show_the_files_that_allmlp_new_writes(page: str, file: str) -> None:
+    shown = (PROJECT / f"docs/{page}.md").read_text(encoding="utf-8")
+    assert f"\n{(NEW / file).read_text(encoding='utf-8')}```\n" in shown

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from allmlp.gpu_check import exact, training
+from allmlp.pipeline.gpu_check import exact, training
 from tests.conftest import PROJECT
 from tests.docs.quoted import assert_quoted
 
@@ -95,7 +95,9 @@ def test_the_record_keeps_to_the_limits_of_today() -> None:
         elif seen := APART.match(one["said"]):
             assert float(seen[1]) <= training.MOST["bfloat16" if "bfloat16" in one["check"] else "float32"], one
     names = {
-        name for group in (exact.of_architectures, exact.of_relations, exact.of_the_loss) for name, _ in group("cpu")
+        name
+        for group in (exact.check_architectures, exact.check_relations, exact.check_loss)
+        for name, _ in group("cpu")
     }
-    names |= {name for name, _ in training.of_modes("cpu")} | {name for name, _ in training.of_stacks("cpu")}
+    names |= {name for name, _ in training.check_modes("cpu")} | {name for name, _ in training.check_stacks("cpu")}
     assert names <= {one["check"] for one in outcomes}, "renew benchmarks/gpu-check.json"

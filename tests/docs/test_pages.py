@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import artifacts, cli, models, studies
-from allmlp.params import Params
+from allmlp import models
+from allmlp.cli import main
+from allmlp.common import formats
+from allmlp.plan.params import Params
+from allmlp.spec import catalogue
 from tests.conftest import PROJECT
 from tests.pages import __main__ as making
 from tests.pages import columns, commands, errata, files, interface, parameters, sources
@@ -58,7 +61,7 @@ def test_links_within_the_reference_lead_somewhere() -> None:
 def test_the_reference_has_every_command_and_option() -> None:
     page = commands.page()
     assert set(re.findall(r"^### allmlp (\S+)$", page, re.MULTILINE)) == {
-        command.name for command in cli.app.registered_commands
+        command.name for command in main.app.registered_commands
     }
     assert re.search(r"^\| `--minutes` \| number from 0.01 \| 5 \| Of all trainings", page, re.MULTILINE)
     assert re.search(r"^\| `RUN` \| text \| required \| A run's id", page, re.MULTILINE)
@@ -66,23 +69,23 @@ def test_the_reference_has_every_command_and_option() -> None:
 
 def test_the_reference_has_every_parameter(published: Path) -> None:
     page = parameters.page()
-    for study in filter(studies.has_runs, studies.STUDIES):
-        for key in studies.module(study, "runs").Settings.model_fields:
+    for study in filter(catalogue.has_runs, catalogue.STUDIES):
+        for key in catalogue.module(study, "runs").Settings.model_fields:
             assert f"| `{key}` |" in page, f"{study}: {key}"
     assert all(f"| `{name}` |" in page for name in models.REGISTRY)
     assert str(Params.__doc__).splitlines()[0] in page
 
 
 def test_the_reference_has_every_form_measure_and_erratum() -> None:
-    assert files.KINDS.keys() == artifacts.FORMATS.keys()
-    known = {command.name for command in cli.app.registered_commands}
+    assert files.KINDS.keys() == formats.FORMATS.keys()
+    known = {command.name for command in main.app.registered_commands}
     assert {maker.split()[1] for about in files.KINDS.values() for maker in about["by"].split(", ")} <= known
     assert "work/runs/RUN/" in files.page()
     measures, changed = columns.page(), errata.page()
-    for study in studies.STUDIES:
-        for name in studies.measures(study):
-            assert all(f"| `{column}` |" in measures for column in studies.measure(study, name).COLUMNS)
-        assert all(f"### {row['id']}\n" in changed for row in studies.ledger(study, "errata"))
+    for study in catalogue.STUDIES:
+        for name in catalogue.measures(study):
+            assert all(f"| `{column}` |" in measures for column in catalogue.measure(study, name).columns)
+        assert all(f"### {row['id']}\n" in changed for row in catalogue.ledger(study, "errata"))
 
 
 def test_the_interface_has_every_module_once() -> None:

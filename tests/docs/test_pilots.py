@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from allmlp import store
+from allmlp.measurements import store
 from tests.conftest import PROJECT
 
 PAGE = PROJECT / "docs/pilots.md"
@@ -11,7 +11,7 @@ NEURONS, VARIATION = "mlp-d256-w4096-english-seed200", "mlp-d256-t{}-w4096-decay
 
 def of(measure: str, name: str) -> pd.DataFrame:
     """The rows of a measure, of the runs whose id begins so."""
-    stored = store.of("language", measure)
+    stored = store.read_measure("language", measure)
     return stored.table([key for key in stored.places if key[0].startswith(name)]).to_pandas()
 
 

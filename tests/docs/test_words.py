@@ -7,9 +7,9 @@ from typing import get_args
 
 import pytest
 
-from allmlp import studies
-from allmlp.params import SCALES
-from allmlp.report import exhibits, needs
+from allmlp.judging import needs
+from allmlp.plan.params import SCALES
+from allmlp.spec import catalogue, exhibits
 from tests.conftest import PROJECT, call
 
 ROWS = {
@@ -22,19 +22,19 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("study", studies.STUDIES)
+@pytest.mark.parametrize("study", catalogue.STUDIES)
 def test_every_row_of_a_study_has_its_claim_and_erratum(study: str) -> None:
-    number, (claims, errata) = studies.STUDIES[study], ROWS[study]
-    found = [row["id"] for row in studies.ledger(study)]
+    number, (claims, errata) = catalogue.STUDIES[study], ROWS[study]
+    found = [row["id"] for row in catalogue.ledger(study)]
     assert found[:claims] == [f"{number}-{n}" for n in range(1, claims + 1)]
     assert found[claims:] == [f"{number}-own-{n}" for n in range(1, len(found) - claims + 1)]  # this project's own
-    assert [row["id"] for row in studies.ledger(study, "errata")] == [f"E{number}-{n}" for n in range(1, errata + 1)]
+    assert [row["id"] for row in catalogue.ledger(study, "errata")] == [f"E{number}-{n}" for n in range(1, errata + 1)]
 
 
-@pytest.mark.parametrize("study", studies.STUDIES)
+@pytest.mark.parametrize("study", catalogue.STUDIES)
 def test_claims_are_well_formed(study: str) -> None:
-    errata = {row["id"] for row in studies.ledger(study, "errata")}
-    for row in studies.ledger(study):
+    errata = {row["id"] for row in catalogue.ledger(study, "errata")}
+    for row in catalogue.ledger(study):
         assert row.keys() >= {
             "claim",
             "where",
@@ -56,25 +56,25 @@ def test_claims_are_well_formed(study: str) -> None:
             isinstance(value, int | float) for value in {**(row["margin"] or {}), **(row["paper"] or {})}.values()
         )
         if row["test"]:
-            assert callable(studies.verdict(study, row["test"]))
+            assert callable(catalogue.verdict(study, row["test"]))
             assert row["measures"]
         for measure in row["measures"]:
-            assert studies.measure(study, measure).COLUMNS
+            assert catalogue.measure(study, measure).columns
         assert all(re.fullmatch("[a-z]|all", part) for part in row.get("effect", {})), row["id"]
         assert ("seen" in row) == (not row.get("blind", True)), f"{row['id']}: not blind, and what had been seen"
         assert "blind" not in row["reason"], f"{row['id']}: say `blind: false` and `seen`"
 
 
-@pytest.mark.parametrize("study", [name for name in studies.STUDIES if studies.has_runs(name)])
+@pytest.mark.parametrize("study", [name for name in catalogue.STUDIES if catalogue.has_runs(name)])
 @pytest.mark.parametrize("kind", get_args(exhibits.Kind))
 def test_figures_and_tables_say_what_they_are(study: str, kind: exhibits.Kind) -> None:
-    claims = {row["id"] for row in studies.ledger(study)}
-    for exhibit in exhibits.of(study, kind).values():
+    claims = {row["id"] for row in catalogue.ledger(study)}
+    for exhibit in exhibits.study_exhibits(study, kind).values():
         assert exhibit.title
         assert exhibit.caption
-        assert exhibit.where or all(studies.is_own(claim) for claim in exhibit.claims)
+        assert exhibit.where or all(catalogue.is_project_claim(claim) for claim in exhibit.claims)
         assert set(exhibit.claims) <= claims
-        assert set(exhibit.measures) <= {*studies.measures(study), "cost"}
+        assert set(exhibit.measures) <= {*catalogue.measures(study), "cost"}
 
 
 def test_no_digit_of_the_report_is_typed_by_hand() -> None:

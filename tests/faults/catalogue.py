@@ -148,7 +148,7 @@ MADE_BY = {
 
 def flipped_result(trial: Trial) -> None:
     """A flipped bit in what a step of the last mile made: `allmlp verify` names it, and the step makes it again."""
-    trial.begin(trial.subject.after(trial.step))
+    trial.begin(trial.subject.is_later(trial.step))
     lock(trial.folder)
     git(trial.folder, "init", "--quiet")
     git(trial.folder, "add", "--all")

@@ -70,12 +70,12 @@ def _work(folder: Path, words: Sequence[str], fault: Fault, after: Fault, cores:
 
 def command(words: Sequence[str], fault: Fault = nothing) -> int:
     """Run a command in this process and this folder. Returns its status."""
-    from allmlp import cli
+    from allmlp.cli import main
 
     sys.argv = ["allmlp", *words]
     try:
         fault()
-        cli.main()
+        main.main()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0

@@ -65,7 +65,7 @@ class Subject:
         """The project before a step."""
         return self.folder / "before" / step
 
-    def after(self, step: str) -> Path:
+    def is_later(self, step: str) -> Path:
         """The project after it."""
         return self.folder / "after" / step
 
@@ -92,20 +92,20 @@ def make(folder: Path, steps: Sequence[str] = STEPS) -> Subject:
     for step in steps:
         shutil.copytree(here, subject.before(step))
         _must(here, subject.words(step))
-        shutil.copytree(here, subject.after(step))
+        shutil.copytree(here, subject.is_later(step))
     return subject
 
 
 def lock(folder: Path) -> None:
     """Record the last mile's results in dvc.lock, as DVC does."""
-    from allmlp.keeping import md5
+    from allmlp.common.dvc import md5
 
     outs = [{"path": f"results/{name}", "md5": md5(folder / "results" / name)} for name in MADE]
     (folder / "dvc.lock").write_text(yaml.safe_dump({"stages": {"all": {"outs": outs}}}), encoding="utf-8")
 
 
 def _runs(here: Path) -> dict[str, str]:
-    from allmlp.plan import load_plan
+    from allmlp.plan.plan import load_plan
 
     before = Path.cwd()
     os.chdir(here)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from allmlp import studies
+from allmlp.spec import catalogue
 from tests.conftest import PROJECT, call, edit, environment, git, only, small_clone
 from tests.faults.pipelines import at_work
 from tests.workflow.asking import contents
@@ -77,7 +77,7 @@ def measured(clone: Path) -> dict[str, str]:
     """Every measurement, digit by digit, without the columns that tell the time."""
     found = {}
     for path in sorted(clone.glob("work/measurements/*/*/*.parquet")):
-        columns = studies.measure(path.parts[-3], path.parts[-2]).COLUMNS
+        columns = catalogue.measure(path.parts[-3], path.parts[-2]).columns
         timing = [name for name, column in columns.items() if column.kind == "timing"]
         found[f"{path.parts[-2]}/{path.name}"] = pd.read_parquet(path).drop(columns=timing).to_json(double_precision=15)
     return found
@@ -96,6 +96,11 @@ def bare(clone: Path) -> dict[str, str]:
     return {"PYTHONPATH": f"{clone.parent / 'absent'}{os.pathsep}{clone / 'src'}"}
 
 
+def is_done(said: str) -> bool:
+    """On a fast machine an earlier call may have done all."""
+    return "3 of 3 runs done" in said or "all 3 runs are done" in said
+
+
 def test_killed_left_and_carried_it_ends_with_the_same_bits(undisturbed: Path, begun: Path) -> None:
     before = step(begun)
     said = advance(begun, 0.25, ALLMLP_SAVE_SECONDS="3600")
@@ -107,14 +112,13 @@ def test_killed_left_and_carried_it_ends_with_the_same_bits(undisturbed: Path, b
     other = begun.parent / "other"
     git(undisturbed, "clone", "--quiet", str(undisturbed), str(other))
     call(other, "allmlp", "unpack", "../bundle")
-    said = advance(other, 10)
-    assert "3 of 3 runs done" in said
+    assert is_done(advance(other, 10))
     assert measured(other) == measured(undisturbed)
     assert weights(undisturbed).items() >= weights(other).items()
     call(other, "allmlp", "pack", "../finished", "--scale=smoke")
     assert "took" in call(begun, "allmlp", "unpack", "../finished").stdout
     assert measured(begun) == measured(undisturbed)
-    assert "3 of 3 runs done" in advance(begun, 10)
+    assert advance(begun, 10) == "scale smoke: all 3 runs are done, there is nothing to do\n"
     assert git(begun, "log", "--oneline") == git(undisturbed, "log", "--oneline"), "it commits nothing"
 
 
@@ -130,20 +134,20 @@ def test_a_machine_with_torch_alone_takes_a_bundle_and_gives_one_back(undisturbe
     assert "scale smoke: " in said
     assert not at_work(other)
     assert before <= (step(other) if list(other.glob("work/runs/*/state-*.json")) else 4000)
-    assert "3 of 3 runs done" in advance(other, 10, *python, **alone)
+    assert is_done(advance(other, 10, *python, **alone))
     assert measured(other) == measured(undisturbed)
     assert weights(undisturbed).items() >= weights(other).items()
     call(other, *python, "pack", "../back", **alone)
     call(begun, "allmlp", "unpack", "../back")
     assert measured(begun) == measured(undisturbed)
-    assert "3 of 3 runs done" in advance(begun, 10), "and nothing is left to do"
+    assert "all 3 runs are done" in advance(begun, 10)
 
 
 @pytest.mark.parametrize("scheduler", ["snakemake", "in turn"])
 def test_a_failure_is_named_and_the_rest_goes_on(tmp_path: Path, scheduler: str) -> None:
     clone = sources(tmp_path / "clone", "[0]", 20)
-    broken = clone / "src/allmlp/studies/quadrature/measures/closed_forms.py"
-    broken.write_text(broken.read_text().replace("def measure(", "def broken(", 1))
+    broken = clone / "src/allmlp/studies/quadrature/measures/formulas.py"
+    broken.write_text(broken.read_text().replace("in INTEGRALS:", "in INTEGRALS.absent:", 1))
     more = {}
     if scheduler == "in turn":
         (clone / "absent/snakemake").mkdir(parents=True)
@@ -152,7 +156,7 @@ def test_a_failure_is_named_and_the_rest_goes_on(tmp_path: Path, scheduler: str)
     done = call(clone, "allmlp", "advance", "--minutes=10", "--scale=smoke", "--dirty", ok=False, **more)
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"failed: logs/{'measure' if scheduler == 'in turn' else 'train'}/" in done.stdout
-    assert "has no attribute 'measure'" in done.stdout
+    assert "has no attribute 'absent'" in done.stdout
     assert "1 of 2 runs done" in done.stdout
     assert len(list(clone.glob("results/checkpoints/*/final.safetensors"))) == 2, "the weights of both stay"
     assert "Traceback" not in done.stdout + done.stderr
@@ -160,7 +164,7 @@ def test_a_failure_is_named_and_the_rest_goes_on(tmp_path: Path, scheduler: str)
 
 def test_the_smoke_runs_and_the_tree_are_small_enough_to_carry(tmp_path: Path) -> None:
     clone = small_clone(tmp_path / "clone")
-    asked = "from allmlp.plan import load_plan; print(*{run.corpus for run in load_plan().runs if run.corpus})"
+    asked = "from allmlp.plan.plan import load_plan; print(*{run.corpus for run in load_plan().runs if run.corpus})"
     corpora = call(clone, "python", "-c", asked).stdout.split()
     call(clone, "allmlp", "tokenize", *sorted(corpora, key=len))  # one whose tokenizer others share first
     call(clone, "allmlp", "pack", "../bundle", "--scale=smoke")

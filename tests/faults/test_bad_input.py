@@ -87,6 +87,7 @@ def lines(clone: Path, count: int) -> None:
 GOOD = {"files": ["data/good.txt"], "separator": "<|end|>"}
 
 
+@pytest.mark.slow
 def test_a_corpus_smaller_than_one_batch(clone: Path) -> None:
     lines(clone, 30)
     file = overlay(clone, GOOD, batch_size=100_000)
@@ -101,6 +102,7 @@ def language_run(clone: Path, file: str) -> str:
     return next(run["run"] for run in plan["runs"] if run["study"] == "language")
 
 
+@pytest.mark.slow
 def test_a_truncated_shard(clone: Path) -> None:
     lines(clone, 40)
     file = overlay(clone, GOOD)
@@ -112,6 +114,7 @@ def test_a_truncated_shard(clone: Path) -> None:
     assert "allmlp tokenize" in message
 
 
+@pytest.mark.slow
 def test_a_flipped_byte_in_a_checkpoint_stops_the_measure(clone: Path) -> None:
     run = next(
         r["run"]
@@ -153,6 +156,7 @@ def test_no_gpu_is_said_before_anything_runs(clone: Path) -> None:
     assert "device=cpu" in message
 
 
+@pytest.mark.slow
 def test_a_damaged_measurement_is_reported(clone: Path) -> None:
     edit(clone, "config/quadrature/smoke.yaml", "seeds: [0]", "seeds: [5]")
     run = next(

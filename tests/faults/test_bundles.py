@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from allmlp import jobs, store
-from allmlp.bundles.packing import pack
-from allmlp.bundles.unpacking import unpack
-from allmlp.errors import UserError
-from allmlp.resolved import ResolvedPlan, brought, from_json
-from allmlp.run import Run
-from allmlp.training import checkpoint, deadline
-from allmlp.training.trained import Trained
+from allmlp.common import deadline
+from allmlp.common.errors import UserError
+from allmlp.measurements import store
+from allmlp.pipeline import jobs
+from allmlp.pipeline.bundles.packing import pack
+from allmlp.pipeline.bundles.unpacking import unpack
+from allmlp.plan.portable import ResolvedPlan, parse_plan, read_bundle_plan
+from allmlp.spec.run import Run
+from allmlp.training import checkpoint
+from allmlp.training.published import TrainedRun
 from tests import tiny
 from tests.workflow.asking import contents
 
@@ -54,7 +56,7 @@ def test_a_begun_run_goes_on_elsewhere_with_the_same_bits(here: Path, monkeypatc
     pack(planned(run), here.parent / "bundle", 1)
     monkeypatch.chdir(here.parent / "there")
     unpack(here.parent / "bundle")
-    again = brought().run(run.id)
+    again = read_bundle_plan().run(run.id)
     assert again == run
     checkpoint.produce(again)
     monkeypatch.chdir(here)
@@ -72,15 +74,15 @@ def test_a_measured_search_travels_as_its_measurements(here: Path, monkeypatch: 
     run = tiny.run("mlp", seed=2, search=tuple(relatives), relatives=relatives)
     jobs.train_runs(searched)
     jobs.measure_runs(searched)
-    store.take_in(searched)
+    store.add_measurements(searched)
     shutil.rmtree("work/measurements")
     shutil.rmtree("results/checkpoints")
     pack(planned(*searched, run), here.parent / "bundle", 1)
     monkeypatch.chdir(here.parent / "there")
     unpack(here.parent / "bundle")
-    assert brought().untrained() == {run.id}
-    checkpoint.produce(brought().run(run.id))
-    assert Trained(run).learning_rate == 1e-2
+    assert read_bundle_plan().untrained_runs() == {run.id}
+    checkpoint.produce(read_bundle_plan().run(run.id))
+    assert TrainedRun(run).learning_rate == 1e-2
 
 
 def test_the_same_members_make_the_same_bundle(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,4 +159,4 @@ def test_a_run_of_other_code_is_refused(here: Path) -> None:
     content = json.loads(planned(run).to_json())
     content["runs"][0]["steps"] += 1
     with pytest.raises(UserError, match="by the code that is here: recipes differ"):
-        from_json(json.dumps(content))
+        parse_plan(json.dumps(content))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from allmlp.tokens import encoding, write_tokens
+from allmlp.data.tokens import encoding, write_tokens
 from tests.faults import catalogue, pipelines, subject, trials
 
 QUICK = ("tokenize", "train", "measure")

@@ -10,13 +10,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from allmlp.advancing import snakemake_words
-from allmlp.errors import UserError
-from allmlp.locks import take
+from allmlp.common.errors import UserError
+from allmlp.common.locks import take
+from allmlp.pipeline.advancing import snakemake_words
+from allmlp.pipeline.snakefile import limit_gpus
 from allmlp.training import devices, gpus
 from allmlp.training.devices import lease, require
-from allmlp.training.places import SHARED
-from allmlp.workflow import limit_gpus
+from allmlp.training.gpu_slots import SHARED
 
 JOB = """
 import os, sys, time
@@ -43,7 +43,7 @@ def machine(monkeypatch, tmp_path):
     monkeypatch.setenv("ALLMLP_FAKE_DEVICES", "4")
     monkeypatch.setenv("ALLMLP_DEVICES_FOLDER", str(tmp_path / "devices"))
     monkeypatch.setattr(devices, "_used", ())
-    monkeypatch.setattr(devices, "_cuda_started", lambda: False)
+    monkeypatch.setattr(devices, "_is_cuda_started", lambda: False)
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_snakemakes_gpus_are_limited_to_the_places(each, asked, left, monkeypatc
     monkeypatch.setenv("ALLMLP_FAKE_DEVICES", "2")
     monkeypatch.setenv(SHARED, each)
     scheduler = SimpleNamespace(global_resources={"gpu": asked}, resources={"gpu": asked})
-    limit_gpus(scheduler, SimpleNamespace(untrained=[SimpleNamespace(gpus=1)]))
+    limit_gpus(scheduler, SimpleNamespace(batches_to_train=[SimpleNamespace(gpus=1)]))
     assert scheduler.global_resources == scheduler.resources == {"gpu": left}
     assert (f": {left} GPU jobs at a time" in capsys.readouterr().err) == (left < asked)
     assert snakemake_words([], None, "cuda")[-1] == f"gpu={2 * int(each)}"
@@ -211,7 +211,7 @@ def test_a_users_list_is_leased_from(monkeypatch, tmp_path):
 def test_a_process_that_has_started_cuda_gets_the_same_device_again(monkeypatch):
     """Its context stays where it was, whatever the environment says later."""
     with lease("cuda", visible="2"):
-        monkeypatch.setattr(devices, "_cuda_started", lambda: True)
+        monkeypatch.setattr(devices, "_is_cuda_started", lambda: True)
     with lease("cuda") as device:
         assert device.note == "CUDA device 2, leased"
 

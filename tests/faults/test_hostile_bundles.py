@@ -12,10 +12,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from allmlp.bundles.members import FORMAT
-from allmlp.bundles.unpacking import unpack
-from allmlp.errors import UserError
-from allmlp.resolved import PLAN
+from allmlp.common.errors import UserError
+from allmlp.pipeline.bundles.members import FORMAT
+from allmlp.pipeline.bundles.unpacking import unpack
+from allmlp.plan.portable import PLAN
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from allmlp.training import devices
 from allmlp.training.devices import lease
-from allmlp.training.places import SHARED
+from allmlp.training.gpu_slots import SHARED
 from tests.numerics.test_resume import ended, in_a_fork
 
 DEVICES, JOBS, KILLS, PATIENCE_S = 4, 8, 200, 20.0

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from allmlp.corpora import identity
-from allmlp.errors import UserError
-from allmlp.locks import hold, take
+from allmlp.common.errors import UserError
+from allmlp.common.locks import hold, take
+from allmlp.data.corpora import identity
 
 HOLD = """
 import sys
 from pathlib import Path
-from allmlp.errors import UserError
-from allmlp.locks import hold
+from allmlp.common.errors import UserError
+from allmlp.common.locks import hold
 try:
     with hold(Path(sys.argv[1]), "run mlp"):
         print("held", flush=True)
@@ -135,7 +135,7 @@ def test_a_forked_child_does_not_keep_its_killed_parents_lock(path):
     script = """
 import os, sys, time
 from pathlib import Path
-from allmlp.locks import hold
+from allmlp.common.locks import hold
 with hold(Path(sys.argv[1]), "run mlp"):
     if os.fork() == 0:
         print(os.getpid(), flush=True)
@@ -201,8 +201,8 @@ def test_a_lock_that_cannot_be_made_names_its_file(tmp_path):
 RECORD = """
 import sys
 from pathlib import Path
-from allmlp.corpora import identity
-from allmlp.corpora.spec import CorpusSpec
+from allmlp.data.corpora import identity
+from allmlp.data.corpora.spec import CorpusSpec
 spec = CorpusSpec.model_validate({"source": "stories", "documents": 1, "seed": 0})
 for number in range(40):
     identity.lock(f"{sys.argv[1]}-{number}", spec, Path.cwd(), {"sha256": {}})

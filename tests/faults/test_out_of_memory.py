@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
 from allmlp.models.backbone import Backbone
 from allmlp.training.checkpoint import produce
 from tests import tiny

@@ -12,7 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from allmlp import store, studies
+from allmlp.measurements import store
+from allmlp.spec import catalogue
 from tests.conftest import call, edit, environment, git, only, small_clone
 from tests.workflow.asking import contents
 from tests.workflow.conftest import fresh, pipeline
@@ -47,7 +48,7 @@ def alter(clone: Path) -> None:
     """Commit other numbers than this machine gives, within and beyond the tolerance, and other verdicts."""
     with chdir(clone):
         for measure, factor in ALTERED.items():
-            stored, columns = store.of(STUDY, measure), studies.measure(STUDY, measure).COLUMNS
+            stored, columns = store.read_measure(STUDY, measure), catalogue.measure(STUDY, measure).columns
             numbers = {name for name, column in columns.items() if column.kind == "numeric"}
             taken = []
             for key, (about, _) in stored.places.items():
@@ -127,7 +128,7 @@ def test_a_study_is_taken_whole(one_study: Path, altered: Path) -> None:
 def numbers(clone: Path, measure: str) -> pa.Table:
     """All stored rows of a measure."""
     with chdir(clone):
-        stored = store.of(STUDY, measure)
+        stored = store.read_measure(STUDY, measure)
         return stored.table(stored.places)
 
 
@@ -170,8 +171,8 @@ def test_killed_half_way_it_goes_on(fresh: Path) -> None:
 
 
 def test_a_failure_leaves_every_committed_file_as_it_was(fresh: Path) -> None:
-    module = fresh / "src/allmlp/studies/copying/measures/learning_curve.py"
-    module.write_text(module.read_text().replace("def measure(", "def broken(", 1))
+    module = fresh / "src/allmlp/studies/copying/measures/strings.py"
+    module.write_text(module.read_text().replace("sample_log(trained.log", "sample_log(trained.absent", 1))
     before = contents(fresh / "results")
     refused = call(fresh, "allmlp", "reproduce", "--cores", "2", ok=False)
     assert (refused.returncode, refused.stderr.split(":")[1].strip()) == (2, str(module.relative_to(fresh)))

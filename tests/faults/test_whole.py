@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import keeping, locks, orphans
-from allmlp.whole import alive, write_whole
+from allmlp.common import dvc, locks, processes
+from allmlp.common.atomic import is_alive, write_atomically
 from tests.conftest import call
 
 KILLED = """
 import os, sys
 from pathlib import Path
-from allmlp import whole
-whole.sync = lambda path: os.kill(os.getpid(), 9)
-whole.write_whole(Path(sys.argv[1]), "half")
+from allmlp.common import atomic
+atomic.sync = lambda path: os.kill(os.getpid(), 9)
+atomic.write_atomically(Path(sys.argv[1]), "half")
 """
 
 
@@ -36,7 +36,7 @@ def test_the_next_writer_removes_what_a_killed_one_left_of_another_file(tmp_path
     killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "a-digest.parquet")])
     assert killed.returncode == -9
     assert len(list(tmp_path.iterdir())) == 1, "the kill came before the name was given"
-    write_whole(tmp_path / "another.parquet", "whole")
+    write_atomically(tmp_path / "another.parquet", "whole")
     assert [path.name for path in tmp_path.iterdir()] == ["another.parquet"]
 
 
@@ -45,20 +45,20 @@ def test_what_living_processes_and_others_write_stays(tmp_path: Path) -> None:
     names = {other, ".a.parquet.elsewhere.1", ".hidden", f"a.{socket.gethostname()}.99999999"}
     for name in names:
         (tmp_path / name).touch()
-    write_whole(tmp_path / "b.parquet", "whole")
+    write_atomically(tmp_path / "b.parquet", "whole")
     assert {path.name for path in tmp_path.iterdir()} == names | {"b.parquet"}
 
 
 def test_a_zombie_is_not_alive(zombie: int, tmp_path: Path) -> None:
-    assert not alive(zombie)
-    assert alive(os.getpid())
-    assert alive(1), "of another user, perhaps"
+    assert not is_alive(zombie)
+    assert is_alive(os.getpid())
+    assert is_alive(1), "of another user, perhaps"
     (tmp_path / "lock").write_text(f'{{"pid": {zombie}, "host": "{socket.gethostname()}", "since": "then"}}')
     assert locks.holder(tmp_path / "lock") is None
     apart = tmp_path / "work" / "advance"
     apart.mkdir(parents=True)
-    (apart / orphans.PID).write_text(str(zombie))
-    assert orphans._working(apart) == []
+    (apart / processes.PID).write_text(str(zombie))
+    assert processes._running_processes(apart) == []
 
 
 def test_dvcs_lock_of_a_zombie_is_lifted_and_that_of_the_living_stays(
@@ -70,16 +70,16 @@ def test_dvcs_lock_of_a_zombie_is_lifted_and_that_of_the_living_stays(
     (tmp_path / "kept").write_text("weights")
     dead, living = ({"pid": pid, "cmd": "dvc push"} for pid in (zombie, os.getpid()))
     place = str(tmp_path / "kept")
-    keeping.RWLOCK.write_text(json.dumps({"write": {place: dead}, "read": {str(tmp_path / "other"): [living, dead]}}))
-    keeping.dvc("add", "kept")
+    dvc.RWLOCK.write_text(json.dumps({"write": {place: dead}, "read": {str(tmp_path / "other"): [living, dead]}}))
+    dvc.run_dvc("add", "kept")
     assert (tmp_path / "kept.dvc").is_file()
-    assert json.loads(keeping.RWLOCK.read_text())["read"] == {str(tmp_path / "other"): [living]}
+    assert json.loads(dvc.RWLOCK.read_text())["read"] == {str(tmp_path / "other"): [living]}
 
 
 def test_what_outlives_its_call_is_found_and_ended(tmp_path: Path) -> None:
     apart = tmp_path / "work" / "advance"
     apart.mkdir(parents=True)
     process = subprocess.Popen(["sleep", "60"], cwd=tmp_path, start_new_session=True)
-    (apart / orphans.PID).write_text(str(process.pid))
-    orphans.stop(apart)
+    (apart / processes.PID).write_text(str(process.pid))
+    processes.stop(apart)
     assert process.wait(timeout=30) == -15

@@ -82,17 +82,17 @@ class Trial:
         """How long it takes."""
         return measured(self.subject, self.step)[1]
 
-    def _new(self) -> list[int]:
-        before, after = contents(self.subject.before(self.step)), contents(self.subject.after(self.step))
+    def _unseen_documents(self) -> list[int]:
+        before, after = contents(self.subject.before(self.step)), contents(self.subject.is_later(self.step))
         return [len(content) for name, content in after.items() if before.get(name) != content] or [injecting.PAGE]
 
     def written(self) -> int:
         """How many bytes it writes."""
-        return sum(self._new())
+        return sum(self._unseen_documents())
 
     def largest(self) -> int:
         """How many bytes its largest file has."""
-        return max(self._new())
+        return max(self._unseen_documents())
 
     def with_own_mounts(self) -> None:
         """Let this process mount without others seeing it."""
@@ -179,7 +179,7 @@ def _apart(work: Callable[[], tuple[str, str]]) -> Any:
 def _tried(trial: Trial, put: Callable[[Trial], None]) -> tuple[str, str]:
     """How the trial ended, and what did not hold."""
     shutil.copytree(trial.subject.before(trial.step), trial.folder)
-    before, after = contents(trial.folder), contents(trial.subject.after(trial.step))
+    before, after = contents(trial.folder), contents(trial.subject.is_later(trial.step))
     try:
         put(trial)
     except NotPossibleError as error:

@@ -17,12 +17,13 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from allmlp import paths, store
-from allmlp.plan import Plan, load_plan
-from allmlp.report import judge
-from allmlp.report.select import select
-from allmlp.report.sets import SETS
-from allmlp.report.workers import done
+from allmlp.common import paths
+from allmlp.common.workers import run_all
+from allmlp.judging import judge
+from allmlp.judging.complete_runs import SETS
+from allmlp.judging.select import select
+from allmlp.measurements import store
+from allmlp.plan.plan import Plan, load_plan
 
 FILE = Path(__file__).with_suffix(".json")
 DIGITS = 6  # of a digest: two of thousands agree by chance once in a thousand such files
@@ -32,7 +33,7 @@ def runs(plan: Plan) -> dict[str, list[str]]:
     """`study scale` -> a digest of each run's id, of every scale and recorded overlay."""
     return {
         f"{study} {scale}": sorted(_short(run.id) for run in of)
-        for scale, studies in plan.by_scale.items()
+        for scale, studies in plan.runs_by_scale.items()
         for study, of in studies.items()
     }
 
@@ -41,7 +42,7 @@ def measurements() -> dict[str, list[str]]:
     """`study measure` -> a digest of each run's rows with their recipes, whatever parts hold them."""
     found = {}
     for study, measure in store.measures():
-        stored = store.of(study, measure)
+        stored = store.read_measure(study, measure)
         about = [(one, stored.rows(key).to_pandas()) for key, (one, _) in stored.places.items()]
         found[f"{study} {measure}"] = sorted(
             _short([one.run, one.settings, one.recipes, _of_rows(rows)]) for one, rows in about
@@ -73,7 +74,7 @@ def verdicts(plan: Plan, folder: Path) -> dict[str, dict[str, str]]:
     shutil.copy2(plan.root / SETS, folder / SETS)
     with contextlib.chdir(folder), patch.dict(os.environ, {paths.PROJECT: str(plan.root)}):
         select(plan)
-        (judged,) = done([judge.work()])
+        (judged,) = run_all([judge.work()])
     found: dict[str, dict[str, str]] = {}
     for entry in judged["claims"]:
         at = {**entry["at"], **entry.get("elsewhere", {})}
@@ -92,7 +93,7 @@ def main() -> None:
     plan = load_plan()
     with tempfile.TemporaryDirectory() as folder:
         found = {"runs": _joined(runs(plan)), "measurements": _joined(measurements())}
-        paths.write_whole(FILE, json.dumps({**found, "verdicts": verdicts(plan, Path(folder))}, indent=1) + "\n")
+        paths.write_atomically(FILE, json.dumps({**found, "verdicts": verdicts(plan, Path(folder))}, indent=1) + "\n")
 
 
 def _joined(digests: dict[str, list[str]]) -> dict[str, str]:

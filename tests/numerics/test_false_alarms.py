@@ -8,15 +8,16 @@ import math
 import numpy as np
 import pytest
 
-from allmlp.report import judge
-from allmlp.report.multiplicity import holm, whole
-from allmlp.report.statistics import (
-    better,
-    equal,
+from allmlp.judging import correction, judge
+from allmlp.judging.correction import holm
+from allmlp.judging.multiplicity import require_all_parts
+from allmlp.judging.statistics import (
+    judge_better,
+    judge_equal,
+    judge_prediction,
     prediction_interval,
     share_interval,
     t_interval,
-    within_prediction,
 )
 
 STUDIES = 4000
@@ -34,7 +35,7 @@ def slack(rate: float, studies: int = STUDIES) -> float:
 @pytest.mark.parametrize("n", [5, 8, 20])
 def test_better_is_a_false_verdict_in_one_case_of_forty(n):
     margin = 0.3
-    findings = [better(row + margin, margin) for row in draws(n)]
+    findings = [judge_better(row + margin, margin) for row in draws(n)]
     said = np.mean([finding.verdict == "reproduced" for finding in findings])
     assert said == pytest.approx(0.025, abs=slack(0.025))
     denied = np.mean([finding.verdict in ("below margin", "contradicted") for finding in findings])
@@ -45,7 +46,7 @@ def test_better_is_a_false_verdict_in_one_case_of_forty(n):
 
 @pytest.mark.parametrize("n", [5, 8, 20])
 def test_no_effect_is_called_a_direction_in_one_case_of_forty_at_most(n):
-    findings = [better(row, 0.3) for row in draws(n)]
+    findings = [judge_better(row, 0.3) for row in draws(n)]
     said = np.mean([finding.verdict in ("below margin", "reproduced") for finding in findings])
     assert said <= 0.025 + slack(0.025)
 
@@ -66,7 +67,7 @@ def test_the_percentile_bootstrap_says_it_in_one_case_of_four_or_six(n, expected
 def test_equal_is_a_false_verdict_in_one_case_of_twenty(n, side):
     """A true difference at the margin itself: the worst case."""
     margin = 5.0  # wide against the spread, so that the test is not protected by having no power
-    findings = [equal(row + side * margin, margin) for row in draws(n)]
+    findings = [judge_equal(row + side * margin, margin) for row in draws(n)]
     said = np.mean([finding.verdict == "reproduced" for finding in findings])
     assert said == pytest.approx(0.05, abs=slack(0.05))
     denied = np.mean([finding.verdict == "contradicted" for finding in findings])
@@ -75,7 +76,7 @@ def test_equal_is_a_false_verdict_in_one_case_of_twenty(n, side):
 
 def test_seeds_without_power_are_not_called_equal():
     """No evidence of a difference is no evidence of equality: a margin far inside the noise."""
-    said = np.mean([equal(row, 0.2).verdict == "reproduced" for row in draws(5)])
+    said = np.mean([judge_equal(row, 0.2).verdict == "reproduced" for row in draws(5)])
     assert said < 0.01
 
 
@@ -88,7 +89,7 @@ def test_the_prediction_interval_holds_the_next_seed(n):
 
 
 def test_a_fair_paper_value_is_contradicted_in_one_case_of_twenty():
-    verdicts = [within_prediction(row[:-1], row[-1], max_half_width=10).verdict for row in draws(9)]
+    verdicts = [judge_prediction(row[:-1], row[-1], max_half_width=10).verdict for row in draws(9)]
     assert np.mean([verdict == "contradicted" for verdict in verdicts]) == pytest.approx(0.05, abs=slack(0.05))
 
 
@@ -108,7 +109,7 @@ def test_holm_keeps_the_false_alarms_of_a_whole_study_at_five_percent(real):
     rows[:, :real] += 5
     false_alarm, uncorrected = 0, 0
     for study in rows:
-        p_values = {str(i): better(row, 0).p for i, row in enumerate(study)}
+        p_values = {str(i): judge_better(row, 0).p for i, row in enumerate(study)}
         rejected = holm(p_values)
         assert all(rejected[str(i)] for i in range(real))
         false_alarm += any(rejected[str(i)] for i in range(real, claims))
@@ -122,10 +123,10 @@ def test_parts_of_claims_have_a_false_verdict_in_one_study_of_twenty():
     studies, claims, parts = 1000, 5, 3
     before, after = 0, 0
     for study in draws(8 * claims * parts, studies=studies).reshape(studies, claims, parts, 8):
-        found = [whole({str(i): better(row, 0) for i, row in enumerate(claim)}) for claim in study]
+        found = [require_all_parts({str(i): judge_better(row, 0) for i, row in enumerate(claim)}) for claim in study]
         entries = [{"id": str(i), "scale": "", "at": {}, **judge._finding(one)} for i, one in enumerate(found)]
         before += any(entry["verdict"] in ("reproduced", "partly") for entry in entries)
-        judge._correct(entries)
+        correction.correct(entries)
         after += any(entry["verdict"] in ("reproduced", "partly") for entry in entries)
     assert before / studies > 0.25
     assert after / studies <= 0.05 + slack(0.05, studies)

@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from allmlp import models, paths
-from allmlp.tasks.copying import Copying
-from allmlp.tasks.task import IGNORED, Batch
-from allmlp.training.building import build_task
-from allmlp.training.loop import Training, learning_rate, moved, validation_loss
+from allmlp import models
+from allmlp.common import paths
+from allmlp.data.tasks.copying import Copying
+from allmlp.data.tasks.task import IGNORED, Batch
+from allmlp.training.inputs import Choice
+from allmlp.training.loop import Training, learning_rate, move_batch, validation_loss
 from allmlp.training.loss import cross_entropy
-from allmlp.training.relatives import Choice
-from allmlp.training.state import tensors_of
+from allmlp.training.state import training_tensors
+from allmlp.training.task import build_task
 from tests import tiny
 from tests.tiny import Uneven
 
@@ -156,7 +157,7 @@ def test_a_decay_over_one_update_or_two(steps: int, expected: list[float]) -> No
 
 
 def test_a_batch_is_moved_whole() -> None:
-    there = moved(Batch(torch.ones(2, 3), torch.ones(2)), "meta")
+    there = move_batch(Batch(torch.ones(2, 3), torch.ones(2)), "meta")
     assert [(part.device.type, tuple(part.shape)) for part in there] == [("meta", (2, 3)), ("meta", (2,))]
 
 
@@ -196,7 +197,7 @@ def test_a_training_goes_on_from_its_saved_state(tmp_path: Path) -> None:
         first.step += 1
     first.keep("step-3")
     assert first.kept == {"step-3.safetensors": paths.file_sha256(tmp_path / "step-3.safetensors")}
-    first.work.save(3, tensors_of(first.model, first.optimiser), 7.5, first.kept)
+    first.work.save(3, training_tensors(first.model, first.optimiser), 7.5, first.kept)
     second = Training(run, tmp_path)
     assert (second.step, second.seconds, second.kept) == (3, 7.5, first.kept)
     assert second.update() == first.update()

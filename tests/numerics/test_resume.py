@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 import torch
 
-from allmlp import paths
-from allmlp.errors import UserError
-from allmlp.run import Run
-from allmlp.training import checkpoint, deadline
+from allmlp.common import deadline, paths
+from allmlp.common.errors import UserError
+from allmlp.spec.run import Run
+from allmlp.training import checkpoint
 from allmlp.training.loop import POLITE
+from allmlp.training.published import TrainedRun
 from allmlp.training.state import WorkFolder
-from allmlp.training.trained import Trained
 from tests import tiny
 
 
@@ -130,6 +130,7 @@ def test_no_kill_costs_five_minutes(here: Path, monkeypatch: pytest.MonkeyPatch)
     assert max(gaps) < 5 * 60
 
 
+@pytest.mark.slow
 def test_at_the_deadline_the_state_is_saved_and_the_job_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = tiny.run("transformer", steps=400)
     expected = uninterrupted(run)
@@ -158,6 +159,7 @@ def test_a_deadline_that_is_not_a_time_is_reported(here: Path, monkeypatch: pyte
         checkpoint.produce(tiny.run("transformer"))
 
 
+@pytest.mark.slow
 def test_a_damaged_state_falls_back_to_the_one_before(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tiny.run("transformer", steps=400)
     expected = uninterrupted(run)
@@ -192,7 +194,7 @@ def test_a_loss_that_is_not_finite_keeps_the_last_good_weights(here: Path) -> No
         optimiser={**tiny.OPTIMISER, "learning_rate": 1e30, "clip": None, "warmup_steps": 0},
     )
     checkpoint.produce(run)
-    trained = Trained(run)
+    trained = TrainedRun(run)
     assert trained.diverged
     assert trained.ending["steps_done"] == len(trained.log) < 50
     assert all(torch.isfinite(value).all() for value in trained.weights().values())
@@ -209,7 +211,7 @@ def test_a_flipped_byte_in_a_checkpoint_is_reported(here: Path) -> None:
         UserError,
         match=r"final.safetensors: sha256 is [0-9a-f]{8}\.\., manifest.json says [0-9a-f]{8}\.\.; delete",
     ):
-        Trained(run).weights()
+        TrainedRun(run).weights()
 
 
 def test_a_full_disk_is_said_and_nothing_half_written(here: Path) -> None:
@@ -229,4 +231,4 @@ def test_a_full_disk_is_said_and_nothing_half_written(here: Path) -> None:
     assert "cannot be written (File too large). Nothing was changed" in Path("said").read_text()
     assert not run.folder.exists()
     checkpoint.produce(run)
-    assert Trained(run).ending["steps_done"] == run.steps
+    assert TrainedRun(run).ending["steps_done"] == run.steps

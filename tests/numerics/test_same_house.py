@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from allmlp.plan import load_plan
+from allmlp.plan.plan import load_plan
 from tests.conftest import PROJECT
 from tests.numerics import same_house
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp.report import judge
-from allmlp.studies.copying.measures import learning_curve
+from allmlp.judging import judge
+from allmlp.studies.copying.measures.strings import learning_curve
 from tests import judging
 from tests.numerics.second_opinion import comparing
 from tests.numerics.second_opinion.stored import Measured
@@ -147,7 +147,7 @@ def strings(falls: dict[str, tuple[float, float]], lengths: tuple[int, ...], don
         for length in lengths:
             for seed in range(8):
                 loss = fall(at + length / 8 + 3 * rng.normal(), width) * (1 + 0.05 * rng.random(known_copying.STEPS))
-                rows = learning_curve.measure(trained(loss[: done.get(seed)]))
+                rows = learning_curve(trained(loss[: done.get(seed)]))
                 label = {"seed": seed, "model": model, "string_length": length, "part": "comparison"}
                 parts.append(rows.assign(run=f"{model}-{length}-{seed}", variant="published", **label))
     return {"learning_curve": pd.concat(parts, ignore_index=True)}

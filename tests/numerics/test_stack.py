@@ -11,13 +11,13 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from allmlp import jobs
-from allmlp.errors import UserError
-from allmlp.run import Run
-from allmlp.studies.settings import StudySettings
+from allmlp.common.errors import UserError
+from allmlp.pipeline import jobs
+from allmlp.spec.run import Run
+from allmlp.spec.settings import StudySettings
 from allmlp.training import checkpoint, stack
 from allmlp.training.loop import Training
-from allmlp.training.trained import Trained
+from allmlp.training.published import TrainedRun
 from tests import tiny
 from tests.numerics.test_resume import digests, ended, here, in_a_fork  # noqa: F401  # a fixture
 from tests.numerics.test_team import ARCHITECTURES, DROPOUT, PADDED, difference, run_of
@@ -57,7 +57,7 @@ def test_parts_of_a_batch_and_clipping_are_each_runs_own(here: Path) -> None:  #
     for run in runs:
         checkpoint.produce(alone := replace(run, stacked=1))
         assert difference(run, alone) < 1e-5
-        norms = [Trained(one).log.gradient_norm.to_numpy() for one in (run, alone)]
+        norms = [TrainedRun(one).log.gradient_norm.to_numpy() for one in (run, alone)]
         assert norms[0] == pytest.approx(norms[1], rel=1e-4)
 
 
@@ -86,6 +86,7 @@ def _breaks_at(training: Training, step: int) -> None:
     training.task.batch = broken  # type: ignore[method-assign]
 
 
+@pytest.mark.slow
 def test_a_stack_that_was_stopped_and_killed_ends_with_the_bits_of_one_that_was_not(here: Path) -> None:  # noqa: F811
     runs = seeds("transformer", 150)
     assert ended(in_a_fork(lambda: checkpoint.produce_stack(runs))) == 0

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from allmlp import paths
-from allmlp.run import Run
+from allmlp.common import paths
+from allmlp.spec.run import Run
 from allmlp.training import checkpoint
-from allmlp.training.team import ALONE, placed
-from allmlp.training.trained import Trained
+from allmlp.training.process_group import ALONE, shard_like
+from allmlp.training.published import TrainedRun
 from tests import tiny
 from tests.conftest import PROJECT
 
@@ -26,7 +26,7 @@ PADDED = [f"{name}, padded right" for name in ("masked-mixer", "hybrid", "openai
 PADDED += ["llama, padded left"]
 PROGRAM = """
 import sys
-from allmlp import jobs
+from allmlp.pipeline import jobs
 from tests.numerics.test_team import run_of
 if __name__ == "__main__":  # the launcher imports this file once more
     jobs.train_runs([run_of(name, int(sys.argv[1]), int(sys.argv[2])) for name in sys.argv[3:]])
@@ -70,7 +70,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def difference(team: Run, alone: Run) -> float:
     """The largest difference of two runs' losses, of a step or held out, relative to a loss above 1."""
-    ours, theirs = Trained(team), Trained(alone)
+    ours, theirs = TrainedRun(team), TrainedRun(alone)
     assert list(ours.log) == list(theirs.log)
     assert len(ours.log) == len(theirs.log) == alone.steps
     assert {name: value.shape for name, value in ours.weights().items()} == {
@@ -148,13 +148,13 @@ def test_a_team_of_the_wrong_size_is_refused(processes: int, torchrun: int, said
 
 def test_a_team_of_one_changes_nothing_and_asks_nobody() -> None:
     tensor = torch.ones(3)
-    assert ALONE.leads
-    assert ALONE.summed([1.5, 2.0]) == [1.5, 2.0]
-    assert ALONE.agreed([0, 15]) == [0, 15]
+    assert ALONE.is_leader
+    assert ALONE.sum_values([1.5, 2.0]) == [1.5, 2.0]
+    assert ALONE.largest_flags([0, 15]) == [0, 15]
     assert ALONE.norm(torch.tensor(2.0)) == 2.0
-    assert ALONE.gathered({"a": tensor})["a"] is tensor
-    assert placed(tensor, torch.zeros(3)) is tensor
-    with ALONE.whole(torch.nn.Linear(1, 1)):
+    assert ALONE.gather_tensors({"a": tensor})["a"] is tensor
+    assert shard_like(tensor, torch.zeros(3)) is tensor
+    with ALONE.gather(torch.nn.Linear(1, 1)):
         assert not torch.distributed.is_initialized()
 
 

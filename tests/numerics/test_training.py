@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from allmlp import paths
-from allmlp.run import Run
-from allmlp.tasks.copying import Copying
-from allmlp.tasks.task import Batch, Task
-from allmlp.training import deadline
-from allmlp.training.building import build_task
+from allmlp.common import deadline, paths
+from allmlp.data.tasks.copying import Copying
+from allmlp.data.tasks.task import Batch, Task
+from allmlp.spec.run import Run
 from allmlp.training.loop import Training, validation_loss
 from allmlp.training.storage import read_tensors
+from allmlp.training.task import build_task
 from tests import tiny
 from tests.tiny import Uneven
 

@@ -1,7 +1,9 @@
 """Every measure with the columns that it declares."""
 
-from allmlp import studies
-from allmlp.columns import Column
+import inspect
+
+from allmlp.spec import catalogue
+from allmlp.spec.columns import Column
 from tests.pages.markdown import cell, code, paragraphs, plain, table
 
 HEAD = """# Measures and their columns
@@ -17,17 +19,17 @@ or *timing* (never compared).
 
 def page() -> str:
     """The measures of each study; those of every run come last."""
-    own = {study: studies.measures(study) for study in studies.STUDIES}
-    shared = "".join(_measure(next(iter(own)), name) for name in (*studies.SHARED, *studies.FROM_LONG))
+    own = {study: catalogue.measures(study) for study in catalogue.STUDIES}
+    shared = "".join(_measure(next(iter(own)), name) for name in (*catalogue.SHARED, *catalogue.FROM_LONG))
     found = {study: "".join(_measure(study, name) for name in names) for study, names in own.items()}
-    numbered = "".join(f"## {studies.STUDIES[study]} {study}\n\n{text}" for study, text in found.items() if text)
+    numbered = "".join(f"## {catalogue.STUDIES[study]} {study}\n\n{text}" for study, text in found.items() if text)
     return f"{HEAD}{numbered}## Of every study\n\n{shared}"
 
 
 def _measure(study: str, name: str) -> str:
-    module = studies.measure(study, name)
-    rows = [_row(*of) for of in module.COLUMNS.items()]
-    head = f"### {plain(name)}\n\n{paragraphs(module.__doc__)}Recipe {module.RECIPE}.\n\n"
+    measure = catalogue.measure(study, name)
+    rows = [_row(*of) for of in measure.columns.items()]
+    head = f"### {plain(name)}\n\n{paragraphs(inspect.getdoc(measure.make))}Recipe {measure.recipe}.\n\n"
     return head + table(["column", "kind", "atol", "rtol", "meaning"], rows) + "\n"
 
 

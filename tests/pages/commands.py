@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 from annotated_types import Ge
 from typer.models import ArgumentInfo, CommandInfo, OptionInfo
 
-from allmlp import cli
+from allmlp.cli import main
 from tests.pages.described import in_words
 from tests.pages.markdown import cell, code, paragraphs, table
 
@@ -23,8 +23,8 @@ WORTHLESS = (None, False)  # defaults that say nothing
 
 def page() -> str:
     """The commands in the groups of the help."""
-    commands = cli.app.registered_commands
-    grouped = {group: [one for one in commands if one.rich_help_panel == group] for group in cli.GROUPS}
+    commands = main.app.registered_commands
+    grouped = {group: [one for one in commands if one.rich_help_panel == group] for group in main.GROUPS}
     return HEAD + "".join(f"## {group}\n\n{''.join(map(_command, of))}" for group, of in grouped.items())
 
 

@@ -3,7 +3,12 @@
 import os
 from typing import Any
 
+from pygments.lexers.special import TextLexer
+from sphinx.highlighting import lexers
+
 from tests.pages.docstrings import structured
+
+lexers["mermaid"] = TextLexer()  # drawn where git's pages are read; here its text, as drawing it asks another host
 
 project = "allmlp"
 extensions = ["myst_parser", "sphinx.ext.autodoc"]

@@ -1,6 +1,6 @@
 """What each paper prints otherwise than it is run here, from the errata.yaml of the studies."""
 
-from allmlp import studies
+from allmlp.spec import catalogue
 from tests.pages.markdown import plain
 
 HEAD = """# What was changed in each paper
@@ -13,14 +13,14 @@ what is printed, what is right and is run here, and how that was checked. Claims
 
 def page() -> str:
     """A section for each paper, an erratum each below."""
-    return HEAD + "".join(map(_study, (study for study in studies.STUDIES if studies.ledger(study, "errata"))))
+    return HEAD + "".join(map(_study, (study for study in catalogue.STUDIES if catalogue.ledger(study, "errata"))))
 
 
 def _study(study: str) -> str:
-    about = studies.about(study)
-    number = studies.STUDIES[study]
+    about = catalogue.read_about(study)
+    number = catalogue.STUDIES[study]
     head = f"## {number} {plain(about['paper'])}\n\n{plain(about['authors'])}\n\n{plain(about['slice'])}\n\n"
-    return head + "".join(map(_erratum, studies.ledger(study, "errata")))
+    return head + "".join(map(_erratum, catalogue.ledger(study, "errata")))
 
 
 def _erratum(row: dict[str, str]) -> str:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import yaml
 from safetensors import safe_open
 
-from allmlp import artifacts
+from allmlp.common import formats
 from tests.conftest import PROJECT
 from tests.pages.markdown import cell, code, plain
 
@@ -38,7 +38,7 @@ def _kind(kind: str) -> str:
     makers = " and ".join(code(command) for command in about["by"].split(", "))
     samples = about["sample"] if isinstance(about["sample"], list) else [about["sample"]]
     head = f"## {kind}\n\n{plain(about['holds'])}\n\nIn {places}, written by {makers}. "
-    return f"{head}Newest form: {artifacts.FORMATS[kind]}.\n\n" + "".join(_sample(SAMPLES / one) for one in samples)
+    return f"{head}Newest form: {formats.FORMATS[kind]}.\n\n" + "".join(_sample(SAMPLES / one) for one in samples)
 
 
 def _sample(path: Path) -> str:
@@ -50,9 +50,9 @@ def _outline(path: Path) -> str:
     """The keys or columns of a file, a line each; empty for a file without any."""
     lines: Iterator[str] = iter(())
     if path.suffix in (".json", ".lock"):
-        lines = _keys(artifacts.read_json(path))
+        lines = _keys(formats.read_json(path))
     elif path.suffix == ".jsonl":
-        lines = _keys(artifacts.parsed(path.read_text(encoding="utf-8").splitlines()[0]))
+        lines = _keys(formats.parse_json(path.read_text(encoding="utf-8").splitlines()[0]))
     elif path.suffix == ".parquet":
         lines = (f"{column.name}: {_type(column.type)}" for column in pq.read_schema(path))
     elif path.suffix == ".arrow":

@@ -5,11 +5,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from allmlp import models, params, studies, tasks
-from allmlp.corpora.shuffling import Shuffle
-from allmlp.corpora.sources import IMAGES, PAIRS, TEXT
-from allmlp.studies import settings
-from allmlp.tokenizers.specs import TokenizerSpec
+from allmlp import models
+from allmlp.data import tasks
+from allmlp.data.corpora.shuffling import Shuffle
+from allmlp.data.corpora.sources import IMAGES, PAIRS, TEXT
+from allmlp.data.tokenizers.specs import TokenizerSpec
+from allmlp.plan import params
+from allmlp.spec import catalogue, settings
 from tests.pages.described import blocks, in_words, keys, label, reached
 from tests.pages.markdown import cell, code, first, paragraphs, table
 
@@ -24,7 +26,7 @@ SHARED = (settings.Optimiser, settings.RelativeOptimiser, settings.LearningRateS
 
 def page() -> str:
     """The top level, corpora, studies, and what studies may name: architectures and tasks."""
-    top = f"## params.yaml\n\n{paragraphs(inspect.cleandoc(params.Params.__doc__ or ''))}{keys(params._Top)}"
+    top = f"## params.yaml\n\n{paragraphs(inspect.cleandoc(params.Params.__doc__ or ''))}{keys(params.Top)}"
     return HEAD + top + _corpora() + _studies() + _architectures() + _tasks()
 
 
@@ -50,8 +52,8 @@ def _studies() -> str:
     """A study's own keys, then the blocks in them; blocks of several studies come first, once."""
     text = "## Blocks of several studies\n\n" + "".join(_block(3, model.__name__, model) for model in SHARED)
     shown = set(SHARED)
-    for study in filter(studies.has_runs, studies.STUDIES):
-        model = studies.module(study, "runs").Settings
+    for study in filter(catalogue.has_runs, catalogue.STUDIES):
+        model = catalogue.module(study, "runs").Settings
         text += _block(2, f"studies.{study}", model)
         for block in reached(model):
             text += "" if block in shown else _block(3, f"{block.__name__} of {study}", block)

@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 import torch
 from safetensors.torch import save
 
-from allmlp import measured, params, store
-from allmlp.bundles.members import FORMAT
-from allmlp.bundles.unpacking import unpack
+from allmlp.measurements import measurement, store
+from allmlp.pipeline.bundles.members import FORMAT
+from allmlp.pipeline.bundles.unpacking import unpack
+from allmlp.plan import params
 from allmlp.studies.quadrature import certify
 from allmlp.studies.quadrature.circuits import LAYOUT
 from allmlp.training.storage import read_log
@@ -213,7 +214,7 @@ def _made_up(columns: dict[str, Any]) -> Iterator[tuple[str, Callable[[], bytes]
 def _measurements() -> Iterator[Bad]:
     def own(what: str, content: Callable[[], bytes] | bytes, said: str) -> Bad:
         made = content if callable(content) else lambda: content
-        return Bad(what, "measurement", "a-r1.parquet", said, made, measured.read)
+        return Bad(what, "measurement", "a-r1.parquet", said, made, measurement.read)
 
     table = pa.table({"run": ["a"]})
     yield own("a pickle", pickle.dumps({}), "cannot be read as a measurement")
@@ -230,7 +231,7 @@ def _parts() -> Iterator[Bad]:
         made = content if callable(content) else lambda: content
 
         def read(path: Path) -> None:
-            named = path.rename(path.with_name(f"{store.digest_of(path.read_bytes())}.parquet"))
+            named = path.rename(path.with_name(f"{store.part_digest(path.read_bytes())}.parquet"))
             store._read(named)  # all its columns
             list(store._split(named))
 

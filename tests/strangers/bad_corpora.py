@@ -15,10 +15,10 @@ import pyarrow as pa
 import zstandard
 from PIL import Image
 
-from allmlp.corpora.images.files import ImageFilesCorpus
-from allmlp.corpora.images.npz import NpzCorpus
-from allmlp.corpora.local import LocalCorpus
-from allmlp.corpora.pairs.local import LocalPairs
+from allmlp.data.corpora.images.files import ImageFilesCorpus
+from allmlp.data.corpora.images.npz import NpzCorpus
+from allmlp.data.corpora.local import LocalCorpus
+from allmlp.data.corpora.pairs.local import LocalPairs
 from tests.strangers.bad import Bad, claiming, flipped, npy, parquet
 
 

@@ -21,18 +21,20 @@ import zstandard
 from PIL import Image
 from safetensors.torch import save
 
-from allmlp import measured, params, store, yamlfile
-from allmlp.bundles.unpacking import checked
-from allmlp.corpora.images.files import ImageFilesCorpus
-from allmlp.corpora.images.npz import NpzCorpus, Part
-from allmlp.corpora.local import LocalCorpus
-from allmlp.corpora.pairs.local import LocalPairs
-from allmlp.errors import UserError
-from allmlp.measured import Measured
+from allmlp.common import yaml_file
+from allmlp.common.errors import UserError
+from allmlp.data.corpora.images.files import ImageFilesCorpus
+from allmlp.data.corpora.images.npz import NpzCorpus, Part
+from allmlp.data.corpora.local import LocalCorpus
+from allmlp.data.corpora.pairs.local import LocalPairs
+from allmlp.data.tokens import TokenFile
+from allmlp.measurements import measurement, store
+from allmlp.measurements.measurement import Measurement
+from allmlp.pipeline.bundles.unpacking import check_members
+from allmlp.plan import params
 from allmlp.studies.quadrature import certify
 from allmlp.studies.quadrature.certificate.network import check
 from allmlp.studies.quadrature.circuits import LAYOUT
-from allmlp.tokens import TokenFile
 from allmlp.training.storage import read_manifest
 from tests.conftest import PROJECT, lay
 
@@ -143,7 +145,7 @@ def _archives() -> Iterator[Parser]:
         _all(corpus._read(path))  # as fetched: no test uses a network
 
     yield Parser("archive of images", "a.npz", seeds, read)
-    yield Parser("bundle", "a.bundle", lambda: [(KEPT / "bundle").read_bytes()], lambda path: _all(checked(path)))
+    yield Parser("bundle", "a.bundle", lambda: [(KEPT / "bundle").read_bytes()], lambda path: _all(check_members(path)))
 
 
 def _parameters() -> Iterator[Parser]:
@@ -160,19 +162,19 @@ def _parameters() -> Iterator[Parser]:
 
     aliases = b"a: &a {x: 1e-3, y: [2020-01-01, ~, !!str 1]}\nb:\n  <<: *a\n  z: |\n    text\n"
     whole = (PROJECT / "config/recorded/english.yaml").read_bytes()
-    yield Parser("YAML", "a.yaml", lambda: [aliases, b"a: &a [1, 2.5e3]\nb: *a\n", whole], yamlfile.read)
+    yield Parser("YAML", "a.yaml", lambda: [aliases, b"a: &a [1, 2.5e3]\nb: *a\n", whole], yaml_file.read)
     yield Parser("overlay", "my.yaml", lambda: overlays, overlay)
 
 
 def _results() -> Iterator[Parser]:
     rows = pa.table({"run": ["a-run"] * 9, "n": [*range(9)], "x": [0.5] * 9, "t": [f"w{n}" for n in range(9)]})
-    own = measured.own_file(Measured("a-run", "settings", (1, 2)), rows)
+    own = measurement.file_bytes(Measurement("a-run", "settings", (1, 2)), rows)
     kept = (KEPT / "measurement/a-run-seed0-00000000-r1.parquet").read_bytes()
-    yield Parser("measurement", "a-r1.parquet", lambda: [own, kept], measured.read)
+    yield Parser("measurement", "a-r1.parquet", lambda: [own, kept], measurement.read)
 
     def part(path: Path) -> None:
         content = path.read_bytes()
-        named = path.with_name(f"{store.digest_of(content)}.parquet")
+        named = path.with_name(f"{store.part_digest(content)}.parquet")
         path.rename(named)
         store._rows(named)
         _all(store._split(named))

@@ -11,15 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from allmlp import measured, resolved, store
-from allmlp.artifacts import FORMATS, NewerError, read
-from allmlp.bundles.unpacking import unpack
-from allmlp.corpora import identity
-from allmlp.corpora.pairs.summaries import Kept
-from allmlp.report import claims, render, selection
-from allmlp.report.sets import Sets
+from allmlp.common.formats import FORMATS, NewerError, read
+from allmlp.data.corpora import identity
+from allmlp.data.corpora.pairs.summaries import SummaryCache
+from allmlp.data.tokens import TokenFile
+from allmlp.judging import claims_json, selection
+from allmlp.judging.complete_runs import Sets
+from allmlp.measurements import measurement, store
+from allmlp.pipeline.bundles.unpacking import unpack
+from allmlp.plan import portable
+from allmlp.report import render
 from allmlp.studies.quadrature import certify
-from allmlp.tokens import TokenFile
 from allmlp.training.state import WorkFolder
 from tests.conftest import PROJECT
 from tests.faults.test_hostile_bundles import packed, true_manifest
@@ -44,7 +46,7 @@ def restored(place: Path) -> Any:
 
 
 def of_store(place: Path) -> Any:
-    return store.of("language", "loss_curve").table([("a-run-seed0-00000000", 1)])["loss_nats"].to_pylist()
+    return store.read_measure("language", "loss_curve").table([("a-run-seed0-00000000", 1)])["loss_nats"].to_pylist()
 
 
 def of_corpus(place: Path) -> Any:
@@ -77,26 +79,36 @@ KINDS = [
     ),
     Kind("state", "state/state-1.json", "state/state-1.json", restored, (1, -0.583)),
     Kind(
-        "measurement", f"measurement/{RUN}", RUN, lambda at: measured.read(at)[1]["loss_nats"].to_pylist(), [1.5, 1.25]
+        "measurement",
+        f"measurement/{RUN}",
+        RUN,
+        lambda at: measurement.read(at)[1]["loss_nats"].to_pylist(),
+        [1.5, 1.25],
     ),
     Kind("measurement", f"part/{PART}", f"{STORE}/{PART}", of_store, [1.5, 1.25]),
-    Kind("claims", "claims.json", "results/claims.json", lambda at: claims.read()["claims"][0]["study"], "quadrature"),
+    Kind(
+        "claims",
+        "claims.json",
+        "results/claims.json",
+        lambda at: claims_json.read()["claims"][0]["study"],
+        "quadrature",
+    ),
     Kind(
         "selection", "selected.json", "results/selected.json", lambda at: [*selection.read()["studies"]], ["quadrature"]
     ),
     Kind("sets", "sets.json", "results/sets.json", names_of_sets, ["a-seed0-0", "b-seed1-0"]),
-    Kind("power", "power.json", "results/power.json", lambda at: len(render.kept("power", at)), 1),
-    Kind("exhibits", "index.json", INDEX, lambda at: len(render.kept("exhibits", at)), 1),
+    Kind("power", "power.json", "results/power.json", lambda at: len(render.read_content("power", at)), 1),
+    Kind("exhibits", "index.json", INDEX, lambda at: len(render.read_content("exhibits", at)), 1),
     Kind("corpora", "corpora.lock", "corpora.lock", of_corpus, 40),
-    Kind("summary", "summaries.jsonl", "summaries.jsonl", lambda at: Kept(at)["A long story."], "A story."),
-    Kind("plan", "plan.json", "work/plan.json", lambda at: resolved.from_json(at.read_text()).scale, "smoke"),
+    Kind("summary", "summaries.jsonl", "summaries.jsonl", lambda at: SummaryCache(at)["A long story."], "A story."),
+    Kind("plan", "plan.json", "work/plan.json", lambda at: portable.parse_plan(at.read_text()).scale, "smoke"),
 ]
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    store._loaded.cache_clear()
+    store._load_files.cache_clear()
     store._read.cache_clear()
     return tmp_path
 
@@ -129,7 +141,7 @@ def _renumber_table(path: Path, number: int) -> Path:
     pq.write_table(table.replace_schema_metadata(about), buffer)
     content = buffer.getvalue().to_pybytes()
     path.unlink()
-    other = path if said else path.with_name(f"{store.digest_of(content)}.parquet")
+    other = path if said else path.with_name(f"{store.part_digest(content)}.parquet")
     other.write_bytes(content)
     return other
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
 from tests.strangers.bad import Bad
 from tests.strangers.catalogue import BAD, DOCS, fuzzed, table
 

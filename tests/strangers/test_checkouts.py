@@ -19,7 +19,9 @@ def test_a_system_that_turns_line_ends_gets_the_same_bytes(tmp_path: Path) -> No
     assert not [path for path in texts if b"\r\n" in (clone / path).read_bytes()]
 
 
-@pytest.mark.parametrize("path", ["build/lib/allmlp/run.py", "my.yaml", "my2.yaml", "my-words.yaml", "own/my/results"])
+@pytest.mark.parametrize(
+    "path", ["build/lib/allmlp/spec/run.py", "my.yaml", "my2.yaml", "my-words.yaml", "own/my/results"]
+)
 def test_what_is_a_users_own_is_none_of_gits_business(path: str) -> None:
     assert call(PROJECT, "git", "check-ignore", "--quiet", path, ok=False).returncode == 0
 
@@ -29,6 +31,6 @@ def test_the_version_is_said_wherever_it_is_asked(tmp_path: Path) -> None:
 
 
 def test_a_terminal_without_the_letter_gets_its_number() -> None:
-    says = "from allmlp import cli; cli.app = lambda: print('caf\u00e9'); cli.main()"
+    says = "from allmlp.cli import main; main.app = lambda: print('caf\u00e9'); main.main()"
     said = call(PROJECT, sys.executable, "-c", says, PYTHONIOENCODING="ascii").stdout
     assert said == "caf\\xe9\n"

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.figure import Figure
 
-from allmlp.report import inline, saving
+from allmlp.report import inline, save
 
 STYLE = 'a style="}*{background:url(https://example.org/a)}" b'
 
@@ -18,7 +18,7 @@ STYLE = 'a style="}*{background:url(https://example.org/a)}" b'
 def test_a_label_becomes_no_style_and_no_element(tmp_path: Path, text: str) -> None:
     figure = Figure()
     figure.subplots().set_title(text)
-    saving.save(figure, tmp_path / "a.svg", ["a-run"])
+    save.save(figure, tmp_path / "a.svg", ["a-run"])
     looks: dict[str, str] = {}
     svg = inline.element(tmp_path / "a.svg", "f0", "a", looks)
     assert not re.search(r"<script|<image|<style", svg)
@@ -30,5 +30,5 @@ def test_a_label_becomes_no_style_and_no_element(tmp_path: Path, text: str) -> N
 def test_a_character_that_xml_has_not_leaves_a_file_that_is_read(tmp_path: Path) -> None:
     figure = Figure()
     figure.subplots().set_title("a\x07b\x1b[2J\ufffe")
-    saving.save(figure, tmp_path / "a.svg", ["a-run"])
+    save.save(figure, tmp_path / "a.svg", ["a-run"])
     assert "a\ufffdb\ufffd[2J\ufffd" in "".join(ElementTree.parse(tmp_path / "a.svg").getroot().itertext())

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from allmlp import params, yamlfile
-from allmlp.corpora.local import LocalCorpus
-from allmlp.errors import UserError
+from allmlp.common import yaml_file
+from allmlp.common.errors import UserError
+from allmlp.data.corpora.local import LocalCorpus
+from allmlp.plan import params
 from tests.conftest import PROJECT, lay
 from tests.strangers.parsers import PARSERS, Parser, tried
 
@@ -72,7 +73,7 @@ def test_every_text_comes_back_from_every_kind_of_file(tmp_path: Path, texts: li
 @given(st.text() | st.text("ab:-[]{}&*!|>'\"#%@,?~<=. \n\t0"))
 def test_yaml_is_read_or_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.yaml").write_bytes(text.encode("utf-8", "surrogatepass"))
-    said = refusal(lambda: yamlfile.read(tmp_path / "a.yaml"))
+    said = refusal(lambda: yaml_file.read(tmp_path / "a.yaml"))
     assert said is None or said.startswith(("a.yaml", str(tmp_path)))
 
 

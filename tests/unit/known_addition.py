@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from allmlp import models, studies
+from allmlp import models
+from allmlp.spec import catalogue
 from allmlp.studies.quadrature.circuits import LAYOUT
-from allmlp.studies.quadrature.measures import angle_controls, bound_cost, hand_coded_grids, hand_coded_law
+from allmlp.studies.quadrature.measures import formulas, hand_coded
 from allmlp.studies.quadrature.runs import OF_SEEDS, WITHOUT_TRAINING
 from tests import exhibits
 
@@ -138,16 +139,14 @@ def trained(weights, p=P, seed=0, steps=(0,)):
 OF_NETWORKS = sorted({*OF_SEEDS} - {"scan", "cost", "angle_controls", "certificate"})
 OF_NO_RUN = sorted({*WITHOUT_TRAINING} - {"closed_forms"})
 FEWER = (  # sizes that are quick to measure
-    (bound_cost, {"NEURONS": (64, 128), "LARGE": (4096, 8192), "REPEATS": 1}),
-    (hand_coded_grids, {"P": P, "DRAWS": 2}),
-    (hand_coded_law, {"LARGEST": 130, "OFFSETS": 2}),
-    (angle_controls, {"DRAWS": 40}),
+    (formulas, {"NEURONS": (64, 128), "LARGE": (4096, 8192), "REPEATS": 1}),
+    (hand_coded, {"P": P, "GRID_DRAWS": 2, "CONTROL_DRAWS": 40, "LARGEST": 130, "OFFSETS": 2}),
 )
 
 
 def measure(name, *given):
     """One of the study's measures."""
-    return studies.measure("quadrature", name).measure(*given)
+    return catalogue.measure("quadrature", name)(*given)
 
 
 def of_seeds(name, made, p=P, seeds=SEEDS, steps=(0,)):

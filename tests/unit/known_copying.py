@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from allmlp.studies.copying import convergence
-from allmlp.studies.copying.measures import falls, iterations_to_99, learning_curve, operations
+from allmlp.studies.copying.measures.costs import operations
+from allmlp.studies.copying.measures.strings import falls, iterations_to_99, learning_curve
 from tests import exhibits
 
 SEEDS, STEPS = range(6), 400
@@ -41,10 +42,10 @@ def curves(at: float, width: float = 20.0, noise: float = 0.0) -> list[np.ndarra
     ]
 
 
-def strings(module, models: dict[str, float] = STRINGS, lengths=(16,), done: dict[str, int] | None = None):
+def strings(measure, models: dict[str, float] = STRINGS, lengths=(16,), done: dict[str, int] | None = None):
     """A measure of the comparison. models: name -> when it falls; `done`: rows of a model that diverged."""
     parts = [
-        module.measure(trained(fall(at + seed)[: (done or {}).get(model)])).assign(
+        measure(trained(fall(at + seed)[: (done or {}).get(model)])).assign(
             run=f"{model}-{length}-{seed}", seed=seed, model=model, string_length=length, part="comparison"
         )
         for model, at in models.items()
@@ -54,14 +55,14 @@ def strings(module, models: dict[str, float] = STRINGS, lengths=(16,), done: dic
     return pd.concat(parts, ignore_index=True).assign(variant="published")
 
 
-def ablations(module, losses: dict[str, list[np.ndarray]]) -> pd.DataFrame:
+def ablations(measure, losses: dict[str, list[np.ndarray]]) -> pd.DataFrame:
     """A measure of published CausalRN and its variants, one run per loss."""
     parts = []
     for variant, of_seeds in losses.items():
         for seed, loss in enumerate(of_seeds):
             part = "comparison" if variant == "published" else "ablation"
             labels = {"model": "causal-rn", "variant": variant, "part": part, "string_length": 16, "seed": seed}
-            parts.append(module.measure(trained(loss)).assign(run=f"{variant}-{seed}", **labels))
+            parts.append(measure(trained(loss)).assign(run=f"{variant}-{seed}", **labels))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -206,7 +207,7 @@ def tables() -> dict[str, object]:
         ),
         "heat_maps": both(maps, "digits", "cifar10", of_images),
         "greedy_decoding": greedy.assign(strings_1=0.9, letters_1=0.99, told_strings_1=0.95, told_letters_1=1.0),
-        "operations": operations.measure().assign(run="causal-rn-untrained"),
+        "operations": operations().assign(run="causal-rn-untrained"),
         "parameter_counts": pd.DataFrame({"model": list(STRINGS), "blocks_and_head": 5325504, "total": 6 * 10**6}),
         "paper": exhibits.paper("copying"),
     }

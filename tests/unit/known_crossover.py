@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from allmlp.studies.crossover.fits import TASKS, fits
-from allmlp.studies.crossover.measures import abilities
+from allmlp.studies.crossover.fits import TASKS, misfit_reason
+from allmlp.studies.crossover.measures.score import abilities
 
 SKILLS = {  # family -> task -> mean skill
     "attention": {"copying": 0.9, "stories": 0.50, "multi-recall": 0.8},
@@ -69,8 +69,8 @@ def climbed(seeds: int = 5, **changes: float) -> pd.DataFrame:
 
 def able() -> pd.DataFrame:
     names = ("transformer", "causal-rn", "constant-attention")
-    rows = [(name, task, fits(name, task) or "") for name in names for task in TASKS]
-    return pd.DataFrame(rows, columns=list(abilities.COLUMNS))
+    rows = [(name, task, misfit_reason(name, task) or "") for name in names for task in TASKS]
+    return pd.DataFrame(rows, columns=list(abilities.columns))
 
 
 def searches(resources: pd.DataFrame) -> pd.DataFrame:

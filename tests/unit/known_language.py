@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from allmlp.studies.language import prompts
-from allmlp.studies.language.measures import constructed_neurons, context_parameters, dct_identities
+from allmlp.studies.language.measures.classes import constructed_neurons
+from allmlp.studies.language.measures.formulas import context_parameters, dct_identities
 from tests import exhibits
 from tests.unit.known_neurons import LABELS, OF_NEURONS, SEEDS, as_claimed, ends, mapped, near, trained
 from tests.unit.known_scaling import depth_rows, scaling_rows
@@ -74,10 +75,10 @@ def lengths() -> pd.DataFrame:
 def tables() -> dict[str, object]:
     """Every measurement that figures and tables are made from, and the paper's numbers."""
     found = {
-        module.__name__.rpartition(".")[2]: pd.concat(
-            [module.measure(trained(seed)).assign(run=f"mlp-{seed}", seed=seed, **LABELS) for seed in SEEDS]
+        measure.name: pd.concat(
+            [measure(trained(seed)).assign(run=f"mlp-{seed}", seed=seed, **LABELS) for seed in SEEDS]
         )
-        for module in OF_NEURONS
+        for measure in OF_NEURONS
     }
     varied = ends(as_claimed)
     both = {name: pd.concat([found[name], varied[name]]) for name in ("neuron_classes", "concentration")}
@@ -87,9 +88,9 @@ def tables() -> dict[str, object]:
         "cost": pd.concat([varied["cost"], lengths()]),
         "keywords": near(0.2, 0.1),
         "weight_maps": pd.concat([mapped(seed) for seed in (1, 2)]),
-        "constructed_neurons": constructed_neurons.measure(),
-        "context_parameters": context_parameters.measure(),
-        "dct_identities": dct_identities.measure(),
+        "constructed_neurons": constructed_neurons(),
+        "context_parameters": context_parameters(),
+        "dct_identities": dct_identities(),
         "perplexity": perplexities(),
         "scaling": pd.concat([scaling_rows(), depth_rows(0.01).query("part == 'depth'")]),
         "samples": written(),

@@ -11,19 +11,24 @@ import torch
 
 from allmlp import models
 from allmlp.studies.language import neurons, parts
-from allmlp.studies.language.measures import (
+from allmlp.studies.language.measures.classes import (
+    bag_of_words,
+    initial_weights,
+    n_gram,
+    neuron_classes,
+    thresholds,
+    unit_rows,
+)
+from allmlp.studies.language.measures.energies import (
     class_energies,
     concentration,
-    constructed_neurons,
     energy_map,
-    example_neurons,
     explained_energy,
     l1_l2,
-    loss_curve,
-    neuron_classes,
     row_norms,
-    thresholds,
 )
+from allmlp.studies.language.measures.losses import loss_curve
+from allmlp.studies.language.measures.weights import example_neurons
 from tests import tiny
 
 T, D, SEEDS = 15, 16, range(6)
@@ -44,14 +49,14 @@ BASE = {"weight_decay": 0.5, "embedding_std": 0.02}
 def end_of_training(seed: int) -> np.ndarray:
     """Eight pairs of recent rows, four equal rows, four low waves and four of neither, (20, T, D)."""
     rng = np.random.default_rng(seed)
-    waves = constructed_neurons.unit_rows(rng, 4, 1, D) * neurons.basis(T)[2][None, :, None]
-    kinds = [constructed_neurons.n_gram(rng, 8, D, 2), constructed_neurons.bag_of_words(rng, 4, D, 0.1), waves]
-    return np.concatenate([*kinds, constructed_neurons.unit_rows(rng, 4, T, D)])
+    waves = unit_rows(rng, 4, 1, D) * neurons.basis(T)[2][None, :, None]
+    kinds = [n_gram(rng, 8, D, 2), bag_of_words(rng, 4, D, 0.1), waves]
+    return np.concatenate([*kinds, unit_rows(rng, 4, T, D)])
 
 
 def trained(seed: int = 0) -> SimpleNamespace:
     """A run as measures see it: weights that turn from random into those of the end."""
-    start, end = constructed_neurons.fresh(np.random.default_rng(seed), 20, D), end_of_training(seed)
+    start, end = initial_weights(np.random.default_rng(seed), 20, D), end_of_training(seed)
     reads: list[int] = []
 
     def weights(step: int) -> dict[str, torch.Tensor]:

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from allmlp.studies.triangular.measures import parameter_counts, reach
-from allmlp.studies.triangular.printed import OF_THE_PAPER
+from allmlp.studies.triangular.measures.mixing import parameter_counts, reach
+from allmlp.studies.triangular.paper_numbers import OF_THE_PAPER
 from allmlp.studies.triangular.runs import PUBLISHED
 from tests import exhibits
 
@@ -99,8 +99,8 @@ def tables() -> dict[str, object]:
     """Every measurement that figures and tables are made from, and the paper's numbers."""
     reached = {0: (0.0, 0.0, 0.0, 0.0), 100: (0.05, 0.05, 0.05, 0.1), 1000: (0.5, 0.5, 0.5, 0.1), 2000: (1, 1, 1, 0.2)}
     return {
-        "reach": reach.measure(),
-        "parameter_counts": parameter_counts.measure(),
+        "reach": reach(),
+        "parameter_counts": parameter_counts(),
         "learning": learnt(EARLY),
         "loss_curve": curves(),
         "milestones": milestones(reached),

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from allmlp.judging.rules import NotPlannedError
 from allmlp.studies.copying import convergence
-from allmlp.studies.copying.measures import exact_forms, falls, iterations_to_99, learning_curve, operations, rises
-from allmlp.studies.over_steps import first_below
-from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.copying.measures.costs import operations
+from allmlp.studies.copying.measures.exact_forms import exact_forms
+from allmlp.studies.copying.measures.strings import SHARES, falls, iterations_to_99, learning_curve, rises
+from allmlp.studies.shared.curve_statistics import first_step_below
 from tests import judging
 from tests.unit.known_copying import HEIGHT, STEPS, ablations, curves, fall, grid, sweep, trained
 
@@ -64,11 +66,11 @@ def test_seeds_that_never_learned_are_counted():
 
 def test_a_jump_between_the_rows_that_a_curve_keeps_is_found():
     loss = np.append(fall(150), np.full(6000, 1e-4))
-    thinned = learning_curve.measure(trained(loss, len(loss)))
+    thinned = learning_curve(trained(loss, len(loss)))
     lost = next(step for step in range(2000, 6000) if step not in set(thinned["step"]))
     loss[lost] = 2.0
-    row = rises.measure(trained(loss, len(loss))).iloc[0]
-    assert learning_curve.measure(trained(loss, len(loss)))["loss_nats"].iloc[1000:].max() < 0.01
+    row = rises(trained(loss, len(loss))).iloc[0]
+    assert learning_curve(trained(loss, len(loss)))["loss_nats"].iloc[1000:].max() < 0.01
     assert (row["rise_nats"], row["rise_step"]) == (pytest.approx(2.0, abs=1e-3), lost)
     assert row["learned"]
 
@@ -147,12 +149,12 @@ def test_an_ablation_that_is_not_planned_is_named():
 
 
 def test_falls_are_those_of_the_curve_and_censored_at_the_budget():
-    row = falls.measure(trained(fall(150))).iloc[0]
-    for name, share in falls.SHARES.items():
-        assert row[name] == first_below(np.arange(STEPS), fall(150), share * HEIGHT)
+    row = falls(trained(fall(150))).iloc[0]
+    for name, share in SHARES.items():
+        assert row[name] == first_step_below(np.arange(STEPS), fall(150), share * HEIGHT)
     assert row["fell"]
     assert row["fell_to_half"]
-    never = falls.measure(trained(fall(9999))).iloc[0]
+    never = falls(trained(fall(9999))).iloc[0]
     assert not never[["fell", "fell_to_half", "reached", "perfect"]].any()
     assert never["to_half_steps"] == never["iterations"] == STEPS
 
@@ -198,15 +200,15 @@ def test_the_sweep_finds_the_best_rate_and_number_of_heads():
 
 
 def test_the_exact_forms_are_exact_and_a_wrong_scale_would_show():
-    rows = exact_forms.measure()
+    rows = exact_forms()
     assert (rows["difference_1"] < 1e-10).all()
     assert judged("002-6", {"exact_forms": rows}).verdict == "reproduced"
     assert judged("002-6", {"exact_forms": rows.assign(difference_1=1e-3)}).verdict == "contradicted"
 
 
 def test_linear_relations_cost_in_proportion_to_length_and_quadratic_ones_do_not():
-    rows = operations.measure().assign(run="r")
-    tables = {"exact_forms": exact_forms.measure(), "operations": rows}
+    rows = operations().assign(run="r")
+    tables = {"exact_forms": exact_forms(), "operations": rows}
     assert judged("002-11", tables).verdict == "reproduced"
     quadratic = {**tables, "operations": rows[rows["model"] == "causal-rn"].assign(model="linear-causal-rn")}
     assert [part.verdict for part in judged("002-11", quadratic).parts][1:] == ["contradicted", "contradicted"]

@@ -7,9 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from allmlp import compacting, paths, rules, store
-from allmlp.measured import Measured
-from allmlp.report.ages import History
+from allmlp.common import paths
+from allmlp.judging import rule_digests
+from allmlp.judging.ages import History
+from allmlp.measurements import store
+from allmlp.measurements.measurement import Measurement
+from allmlp.pipeline import prune
 from tests.conftest import git
 
 ONE, OTHER = "1" * 16, "2" * 16  # settings
@@ -36,24 +39,24 @@ def commit(folder: Path, *words: str) -> str:
 
 def rule(folder: Path, digest: str, **words: object) -> None:
     """Write the claim's line in rules.lock, above one that stays as it is."""
-    line = rules.Line(digest, **words)  # type: ignore[arg-type]
-    (folder / rules.LOCK).write_text(f"{line.text(CLAIM)}\n002-2 {'f' * 16}\n")
+    line = rule_digests.Line(digest, **words)  # type: ignore[arg-type]
+    (folder / rule_digests.LOCK).write_text(f"{line.text(CLAIM)}\n002-2 {'f' * 16}\n")
 
 
 def measure(folder: Path, settings: str = ONE, digest: str = "a" * 8, recipe: int = 1) -> str:
     """Measure a run, and store that. Returns the settings."""
     run = f"rn-seed0-{digest}"
     with contextlib.chdir(folder):
-        store.write(*PLACE, [(Measured(run, settings, (1, 1, 1, recipe)), pa.table({"run": [run], "seed": [0]}))])
+        store.write(*PLACE, [(Measurement(run, settings, (1, 1, 1, recipe)), pa.table({"run": [run], "seed": [0]}))])
     return settings
 
 
 def younger(folder: Path, *settings: str, where: str = "workstation") -> bool | None:
-    lines = (folder / rules.LOCK).read_text().splitlines() if (folder / rules.LOCK).is_file() else []
-    line = next((rules._parsed(text)[1] for text in lines if text.startswith(CLAIM)), None)
-    history = History.of(folder)
+    lines = (folder / rule_digests.LOCK).read_text().splitlines() if (folder / rule_digests.LOCK).is_file() else []
+    line = next((rule_digests._parse_line(text)[1] for text in lines if text.startswith(CLAIM)), None)
+    history = History.read(folder)
     with contextlib.chdir(folder):
-        return history.younger(CLAIM, line, where, [history.firsts(*PLACE)[one] for one in settings])
+        return history.is_younger(CLAIM, line, where, [history.first_commits(*PLACE)[one] for one in settings])
 
 
 def test_a_rule_before_its_results_is_older_and_one_after_them_younger(repository: Path) -> None:
@@ -94,8 +97,8 @@ def test_measuring_again_washes_nothing_off(repository: Path, merged: bool, monk
     commit(repository)
     again = measure(repository, digest="b" * 8, recipe=2)
     if merged:
-        compacting.compact({PLACE: [("rn-seed0-aaaaaaaa", 1)]})
-        assert list(store.of(*PLACE).places) == [("rn-seed0-bbbbbbbb", 2)]
+        prune.compact({PLACE: [("rn-seed0-aaaaaaaa", 1)]})
+        assert list(store.read_measure(*PLACE).places) == [("rn-seed0-bbbbbbbb", 2)]
     assert again == old
     assert younger(repository, again) is True, "the same settings, under another recipe and name"
     commit(repository)
@@ -138,7 +141,7 @@ def test_a_line_beside_it_changes_no_age(repository: Path) -> None:
     commit(repository)
     file = measure(repository)
     commit(repository)
-    lock = repository / rules.LOCK
+    lock = repository / rule_digests.LOCK
     lock.write_text(f"002-0 {'0' * 16}\n{lock.read_text()}002-3 {'1' * 16}\n")
     commit(repository)
     assert younger(repository, file) is False
@@ -169,7 +172,7 @@ def test_without_history_nothing_is_guessed(repository: Path, tmp_path: Path) ->
     assert younger(shallow, file) is None
     subprocess.run(["rm", "-rf", str(shallow / ".git")], check=True)
     assert younger(shallow, file) is None, "a tarball"
-    (repository / rules.LOCK).write_text("")
+    (repository / rule_digests.LOCK).write_text("")
     assert younger(repository, file) is None, "no line for the claim"
 
 

@@ -6,9 +6,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from allmlp import studies
-from allmlp.errors import UserError
-from allmlp.report import answer, claims, counting, headlines, render
+from allmlp.common.errors import UserError
+from allmlp.judging import claims_json
+from allmlp.report import first_screen, headlines, render, run_counts
+from allmlp.spec import catalogue
 from tests.conftest import PROJECT
 
 LEVELLED = {"level": 1, "of": 2, "unknown": 0, "steps": [10, 20]}
@@ -20,15 +21,15 @@ def entry(verdict: str = "reproduced", levelled: Any = LEVELLED, **changed: Any)
 
 
 def test_a_verdict_stands_on_trainings_or_on_what_needs_none_or_on_nothing() -> None:
-    assert answer.basis(entry()) == answer.TRAINED
-    assert answer.basis(entry(levelled=None)) == answer.DERIVED
-    assert answer.basis({"verdict": "not run", "scale": None}) == ""
+    assert first_screen.basis(entry()) == first_screen.TRAINED
+    assert first_screen.basis(entry(levelled=None)) == first_screen.DERIVED
+    assert first_screen.basis({"verdict": "not run", "scale": None}) == ""
 
 
 def test_bars_split_what_is_reproduced_and_add_up() -> None:
     entries = [entry(), entry(levelled=None), entry(levelled=None), entry("partly"), entry("undecided", None)]
-    found = answer.bars(entries)
-    assert list(found) == list(answer.BARS)
+    found = first_screen.bars(entries)
+    assert list(found) == list(first_screen.BARS)
     assert {name: count for name, count in found.items() if count} == {
         "reproduced trained": 1,
         "reproduced derived": 2,
@@ -38,14 +39,14 @@ def test_bars_split_what_is_reproduced_and_add_up() -> None:
 
 
 def test_bars_count_one_number_once_and_call_a_corrected_one_so() -> None:
-    found = answer.bars([entry(), entry(same_as="009-1"), entry("contradicted", corrected=True)])
+    found = first_screen.bars([entry(), entry(same_as="009-1"), entry("contradicted", corrected=True)])
     assert {name: count for name, count in found.items() if count} == {"reproduced trained": 1, "corrected": 1}
 
 
 def test_bars_split_off_what_is_decided_at_small_scale() -> None:
     small = {"small_scale": True}
     verdicts = ("reproduced", "partly", "contradicted", "undecided", "not testable at this scale")
-    found = answer.bars([entry(verdict, reach=small) for verdict in verdicts])
+    found = first_screen.bars([entry(verdict, reach=small) for verdict in verdicts])
     assert {name for name, count in found.items() if count} == {
         "reproduced at small scale",
         "partly at small scale",
@@ -66,14 +67,14 @@ def test_bars_split_off_what_is_decided_at_small_scale() -> None:
     ],
 )
 def test_generated_stories_are_called_that(corpora: list[str], said: list[str]) -> None:
-    assert answer.texts(corpora, CORPORA) == said
+    assert first_screen.texts(corpora, CORPORA) == said
 
 
 @pytest.fixture
 def about(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What about.yaml says, to be changed."""
-    found = {"headlines": [], "ran": dict.fromkeys(studies.RAN, "not printed")}
-    monkeypatch.setattr(studies, "about", lambda study: found)
+    found = {"headlines": [], "ran": dict.fromkeys(catalogue.RAN, "not printed")}
+    monkeypatch.setattr(catalogue, "read_about", lambda study: found)
     return found
 
 
@@ -87,27 +88,27 @@ def test_a_headline_has_the_number_and_is_true_on_either_side(about: dict[str, A
     parts = [{"name": "(a) first", "verdict": "reproduced"}, {"name": "(b) second", "verdict": "contradicted"}]
     for mean, text in ((0.735, "It is 0.73 nats ahead, 92 %."), (-0.025, "It is 0.025 nats behind, 92 %.")):
         of_parts = {"(a) first": rests(9.0), "(b) second": rests(mean, 0.922)}
-        found = headlines.of("mine", {"009-1": entry("partly", parts=parts, rests=of_parts)})
+        found = headlines.study_headlines("mine", {"009-1": entry("partly", parts=parts, rests=of_parts)})
         assert found == [{"claim": "009-1", "text": text, "verdict": "contradicted", "budget": "after 10 to 20 steps"}]
 
 
 @pytest.mark.parametrize("of", [{}, {"": rests(None)}, {"": rests()}])
 def test_without_a_number_a_headline_says_that_it_is_open(about: dict[str, Any], of: dict[str, Any]) -> None:
     about["headlines"] = [{"claim": "009-1", "says": "It is {0}.", "open": "Whether it is, is open."}]
-    found = headlines.of("mine", {"009-1": entry("undecided", rests=of)})
+    found = headlines.study_headlines("mine", {"009-1": entry("undecided", rests=of)})
     assert (found[0]["text"], found[0]["verdict"]) == ("Whether it is, is open.", "undecided")
 
 
-@pytest.mark.parametrize("study", studies.STUDIES)
+@pytest.mark.parametrize("study", catalogue.STUDIES)
 def test_every_study_has_sentences_about_its_claims(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
-    said, entries = studies.about(study), {entry["id"]: entry for entry in claims.read()["claims"]}
-    for one, found in zip(said["headlines"], headlines.of(study, entries), strict=True):
+    said, entries = catalogue.read_about(study), {entry["id"]: entry for entry in claims_json.read()["claims"]}
+    for one, found in zip(said["headlines"], headlines.study_headlines(study, entries), strict=True):
         assert entries[one["claim"]]["study"] == study
         measured = entries[one["claim"]]["verdict"] != "not run"
         assert not measured or re.search(r"\d", found["text"]), f"{one['claim']}: the number of its finding"
         assert not any(verdict in one["says"] for verdict in render.VERDICTS)
-    assert set(answer.ran(study)) == (set(studies.RAN) if said["authors"] else set())
+    assert set(first_screen.paper_setup(study)) == (set(catalogue.RAN) if said["authors"] else set())
     assert bool(said.get("says")) == bool(said["authors"])
 
 
@@ -115,14 +116,14 @@ def test_what_the_paper_ran_takes_numbers_from_its_claims_and_from_the_plan(
     about: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = {"id": "004-1", "paper": {"parameters_millions": 36.3}}
-    monkeypatch.setattr(studies, "ledger", lambda study: [row])
+    monkeypatch.setattr(catalogue, "ledger", lambda study: [row])
     about["ran"] |= {"parameters": "{004-1:parameters_millions} million", "steps": "{plan:steps}"}
-    found = answer.ran("triangular")
+    found = first_screen.paper_setup("triangular")
     assert (found["parameters"], found["hours"]) == ("36.3 million", "not printed")
     assert found["steps"] == "10,000"
     about["ran"]["steps"] = "{004-1:weights}"
     with pytest.raises(UserError, match=r"triangular/about.yaml, ran: \{004-1:weights\} is no number of claims.yaml"):
-        answer.ran("triangular")
+        first_screen.paper_setup("triangular")
 
 
 def test_what_was_run_here_is_counted_from_the_runs() -> None:
@@ -139,7 +140,7 @@ def test_what_was_run_here_is_counted_from_the_runs() -> None:
             "run": ["a", "b"],
         }
     )
-    assert answer.here(pd.concat([rows, rows]), CORPORA, {"a", "b", "without-training"}) == {
+    assert first_screen.project_setup(pd.concat([rows, rows]), CORPORA, {"a", "b", "without-training"}) == {
         "parameters": "900 to 1.2 million",
         "steps": "10",
         "texts": "synthetic stories",
@@ -149,8 +150,8 @@ def test_what_was_run_here_is_counted_from_the_runs() -> None:
         "seeds": "1",
     }
     card = rows.assign(device="cuda", hardware="Card")
-    assert answer.here(card, CORPORA, {"a", "b"})["device"] == "one Card"
-    assert answer.here(rows.iloc[:0], CORPORA, {"a"}) == {}
+    assert first_screen.project_setup(card, CORPORA, {"a", "b"})["device"] == "one Card"
+    assert first_screen.project_setup(rows.iloc[:0], CORPORA, {"a"}) == {}
 
 
 def of_runs(*runs: str, planned: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -163,17 +164,17 @@ def test_one_count_of_runs_for_every_page() -> None:
         "other": {"laptop": of_runs("f")},
     }
     rows = pd.DataFrame({"run": ["a", "b", "b", "c", "f"], "seconds": ["3600", "7200", "7200", "", "3600"]})
-    assert answer.scales(selected, rows, ["smoke", "laptop", "long", "english"]) == {
+    assert first_screen.scales(selected, rows, ["smoke", "laptop", "long", "english"]) == {
         "laptop": "3 runs, 4 h",
         "long": "2 runs, 2 h",
         "english": "1 run, 0 h",
     }
-    everything = counting.measured(selected)
+    everything = run_counts.measured_runs(selected)
     assert everything == set("abcef")
-    assert counting.hours(rows, everything) == 4.0
-    assert counting.measured(selected, "laptop", "other") == {"f"}
-    assert counting.missing(selected, "long") == {"d"}
-    assert not counting.missing(selected, "laptop")
+    assert run_counts.hours(rows, everything) == 4.0
+    assert run_counts.measured_runs(selected, "laptop", "other") == {"f"}
+    assert run_counts.missing_runs(selected, "long") == {"d"}
+    assert not run_counts.missing_runs(selected, "laptop")
 
 
 def test_figures_stand_in_the_order_of_the_paper_and_own_ones_last() -> None:
@@ -188,5 +189,5 @@ def test_figures_stand_in_the_order_of_the_paper_and_own_ones_last() -> None:
             ("unclaimed", "Appendix A", []),
         )
     ]
-    names = [item["name"] for item in answer.ordered(figures, ledger)]
+    names = [item["name"] for item in first_screen.order_exhibits(figures, ledger)]
     assert names == ["second", "third", "late", "unclaimed", "own"]

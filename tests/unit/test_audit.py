@@ -10,13 +10,16 @@ import torch
 from torch import nn
 from typer.testing import CliRunner
 
-from allmlp import audit, cli, models, paths
-from allmlp.audit import Finding, Subject, examine
-from allmlp.audit.checks import CHECKS
-from allmlp.audit.subject import differs
-from allmlp.errors import UserError
+from allmlp import models
+from allmlp.cli import main
+from allmlp.common import paths
+from allmlp.common.errors import UserError
+from allmlp.models import audit
+from allmlp.models.audit import Finding, Subject, examine
+from allmlp.models.audit.checks import CHECKS
+from allmlp.models.audit.subject import has_changed
 from allmlp.models.base import SequenceModel
-from allmlp.studies.mixers.measures import audit as measure
+from allmlp.studies.mixers.measures import causality
 from allmlp.training import checkpoint
 from tests import exhibits, tiny
 
@@ -103,7 +106,7 @@ class Blind(Reader):
 
 def found(model, pad=10):
     """Of a model, what fails: check -> finding."""
-    findings = list(examine("model", Subject(audit.loud(model), pad)))
+    findings = list(examine("model", Subject(audit.amplify_weights(model), pad)))
     assert [finding.check for finding in findings] == list(CHECKS)
     return {finding.check: finding for finding in findings if finding.result == "fail"}
 
@@ -131,7 +134,7 @@ def test_each_check_catches_its_leak_where_it_begins(model, check, position, sou
     failed = found(model())
     assert check in failed
     assert (failed[check].position, failed[check].source) == (position, source)
-    assert not failed[check].in_order
+    assert not failed[check].is_expected
 
 
 def test_a_leak_under_padding_is_no_other_leak():
@@ -144,22 +147,22 @@ def test_a_leak_of_gradients_alone_is_no_leak_of_values():
 
 def test_not_a_number_is_not_the_same():
     nan = torch.tensor([[float("nan"), 1.0]])
-    assert differs(nan, nan).all()
-    assert not differs(torch.zeros(1, 2), torch.zeros(1, 2)).any()
+    assert has_changed(nan, nan).all()
+    assert not has_changed(torch.zeros(1, 2), torch.zeros(1, 2)).any()
 
 
 def test_a_declared_leak_must_fail():
     class Declared(Reader):
         LEAKS: ClassVar[dict[str, str]] = {"later tokens": "as published"}
 
-    findings = list(examine("declared", Subject(audit.loud(Declared()), 10)))
-    assert [finding.check for finding in findings if not finding.in_order] == ["later tokens"]
+    findings = list(examine("declared", Subject(audit.amplify_weights(Declared()), 10)))
+    assert [finding.check for finding in findings if not finding.is_expected] == ["later tokens"]
 
     class Misspelt(Reader):
         LEAKS: ClassVar[dict[str, str]] = {"future": "?"}
 
     with pytest.raises(ValueError, match=r"Misspelt\.LEAKS: no check future"):
-        list(examine("misspelt", Subject(audit.loud(Misspelt()), 10)))
+        list(examine("misspelt", Subject(audit.amplify_weights(Misspelt()), 10)))
 
 
 def test_texts_hold_no_padding_and_are_altered_to_another_token():
@@ -168,7 +171,7 @@ def test_texts_hold_no_padding_and_are_altered_to_another_token():
         rows = subject.rows(batch=20)
         assert set(rows.flatten().tolist()) == set(range(11)) - {pad}
         for position in range(12):
-            changed = subject.altered(rows, position)
+            changed = subject.alter_token(rows, position)
             assert changed[0, position] not in (rows[0, position], pad)
             assert (changed != rows).sum() == 1
 
@@ -179,7 +182,7 @@ audited = cache(audit.audit_architecture)
 @pytest.mark.parametrize("name", models.REGISTRY)
 def test_every_architecture_is_in_order(name):
     findings = audited(name)
-    assert all(finding.in_order for finding in findings), [f for f in findings if not f.in_order]
+    assert all(finding.is_expected for finding in findings), [f for f in findings if not f.is_expected]
     assert len(findings) == len(CHECKS) * (1 + len(audit.VARIANTS.get(name, [])))
     causal = models.load(name).causal
     assert all(
@@ -231,16 +234,16 @@ def run_of(name: str, **hyperparameters: object):
 )
 def test_a_trained_run_is_audited_as_it_is(here: Path, name: str, options: dict, leaks: list):
     run = run_of(name, **options)
-    findings = audit.audit_run(checkpoint.Trained(run))
+    findings = audit.audit_weights(run.id, run.architecture, run.hyperparameters, checkpoint.TrainedRun(run).model())
     assert [finding.check for finding in findings if finding.result == "fail"] == leaks
-    assert all(finding.in_order and finding.architecture == run.id for finding in findings)
+    assert all(finding.is_expected and finding.architecture == run.id for finding in findings)
     applies = {finding.check for finding in findings if finding.result != "not applicable"}
     assert ("more padding" in applies) == (name == "llama")
     assert ("left padding" in applies) == (name != "hybrid-as-published" or bool(options))
 
 
 def call(*words: str):
-    return CliRunner().invoke(cli.app, ["audit", *words])
+    return CliRunner().invoke(main.app, ["audit", *words])
 
 
 def test_the_command_ends_with_0_where_only_what_is_declared_leaks():
@@ -277,8 +280,7 @@ def test_measure_and_table(monkeypatch: pytest.MonkeyPatch):
     names = ("llama", "hybrid-as-published", "matcher-transformer-as-published")
     some = [finding for name in names for finding in audited(name)]
     monkeypatch.setattr(audit, "audit", lambda names: some)
-    rows = measure.measure()
-    assert list(rows.columns) == list(measure.COLUMNS)
+    rows = causality.audit()
     assert len(rows) == 4 * len(CHECKS)
     tabled = exhibits.table("mixers", "audit", {"audit": rows.assign(run="one", seed=0)})
     assert list(tabled.columns) == ["architecture", *CHECKS, "found"]
@@ -292,8 +294,8 @@ def test_measure_and_table(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_finding_is_in_order_only_if_it_is_as_declared():
-    assert Finding("a", "later tokens", "pass").in_order
-    assert not Finding("a", "later tokens", "fail").in_order
-    assert Finding("a", "later tokens", "fail", declared="known").in_order
-    assert not Finding("a", "later tokens", "pass", declared="known").in_order
-    assert Finding("a", "later tokens", "not applicable", declared="known").in_order
+    assert Finding("a", "later tokens", "pass").is_expected
+    assert not Finding("a", "later tokens", "fail").is_expected
+    assert Finding("a", "later tokens", "fail", declared="known").is_expected
+    assert not Finding("a", "later tokens", "pass", declared="known").is_expected
+    assert Finding("a", "later tokens", "not applicable", declared="known").is_expected

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from allmlp import layered, params, studies, yamlfile
-from allmlp.errors import LONGEST, UserError
-from allmlp.params import Params
-from allmlp.plan import Plan
-from allmlp.yamlfile import Located, Place
+from allmlp.common import yaml_file
+from allmlp.common.errors import LONGEST, UserError
+from allmlp.common.yaml_file import LocatedYaml, Place
+from allmlp.plan import merge, params
+from allmlp.plan.params import Params
+from allmlp.plan.plan import Plan
+from allmlp.spec import catalogue
 from tests.conftest import PROJECT
 
 BAD = {
@@ -18,7 +20,7 @@ BAD = {
     "long": f"'{'x' * 5000}'", "nothing": "null", "lists": "[[1], 2]", "keys": "{a: {b: 1}}", "true": "true",
     "a number as text": "'1'",
 }  # fmt: skip
-WITH_RUNS = [name for name in studies.STUDIES if studies.has_runs(name)]
+WITH_RUNS = [name for name in catalogue.STUDIES if catalogue.has_runs(name)]
 SCALE = "smoke"
 
 
@@ -36,37 +38,37 @@ def keys(node: Any, place: Place = ()) -> Iterator[Place]:
             yield from keys(value, (*place, key))
 
 
-def settings(study: str) -> Located:
+def settings(study: str) -> LocatedYaml:
     """A study's settings as committed, at the smallest scale."""
-    files = [yamlfile.read(PROJECT / "params.yaml")]
-    return next(found for scale, found in layered.of_study(PROJECT, study, SCALE, files) if scale == SCALE)
+    files = [yaml_file.read(PROJECT / "params.yaml")]
+    return next(found for scale, found in merge.study_scales(PROJECT, study, SCALE, files) if scale == SCALE)
 
 
-def overlay(folder: Path, study: str, place: Place, text: str) -> Located:
+def overlay(folder: Path, study: str, place: Place, text: str) -> LocatedYaml:
     """A user's file with one value, at its line 3 or below."""
     indented = [f"{'  ' * depth}{key}:" for depth, key in enumerate(("studies", study, *place))]
     file = folder / "my.yaml"
     file.write_text("\n".join(["# mine", *indented]) + f" {text}\n")
-    return yamlfile.read(file)
+    return yaml_file.read(file)
 
 
-def plan(base: Params, study: str, located: Located) -> None:
+def plan(base: Params, study: str, located: LocatedYaml) -> None:
     """What `allmlp plan` does with these settings."""
     place = ("studies", study)
-    model = studies.module(study, "runs").Settings
-    checked = params.checked(model, yamlfile.at(located.value, place), located, place)
+    model = catalogue.module(study, "runs").Settings
+    checked = params.validate(model, yaml_file.lookup(located.value, place), located, place)
     params._check_corpora(checked, base.corpora, located, place)
     key = (study, SCALE)
-    Plan(Params(SCALE, None, (), base.corpora, {key: checked}, files={key: located}), PROJECT)._of(study, SCALE)
+    Plan(Params(SCALE, None, (), base.corpora, {key: checked}, files={key: located}), PROJECT)._make_runs(study, SCALE)
 
 
 @pytest.mark.parametrize("study", WITH_RUNS)
 def test_no_bad_value_ends_in_a_traceback_or_a_long_message(study: str, base: Params, tmp_path: Path) -> None:
     committed, refused = settings(study), 0
-    for place in keys(yamlfile.at(committed.value, ("studies", study))):
+    for place in keys(yaml_file.lookup(committed.value, ("studies", study))):
         for name, text in BAD.items():
             try:
-                plan(base, study, yamlfile.merge(committed, overlay(tmp_path, study, place, text)))
+                plan(base, study, yaml_file.merge(committed, overlay(tmp_path, study, place, text)))
             except UserError as error:
                 refused += 1
                 for line in str(error).splitlines():
@@ -77,6 +79,6 @@ def test_no_bad_value_ends_in_a_traceback_or_a_long_message(study: str, base: Pa
 
 def test_a_wrong_hyperparameter_is_found_in_its_file(base: Params, tmp_path: Path) -> None:
     place = ("hyperparameters", "masked-mixer", "n_heads")
-    found = yamlfile.merge(settings("crossover"), overlay(tmp_path, "crossover", place, "0"))
+    found = yaml_file.merge(settings("crossover"), overlay(tmp_path, "crossover", place, "0"))
     with pytest.raises(UserError, match=r"^my\.yaml:6: crossover: n_heads=0: it must be a whole number above 0$"):
         plan(base, "crossover", found)

@@ -5,15 +5,16 @@ import math
 import pytest
 import torch
 
-from allmlp import models, params
-from allmlp.errors import UserError
+from allmlp import models
+from allmlp.common.errors import UserError
 from allmlp.models.attention import SoftmaxAttention
 from allmlp.models.birn import BidirectionalRelation, LinearBidirectionalRelation, linear_relation_sum, relation_sum
 from allmlp.models.causal_rn import CausalRelation
 from allmlp.models.classifiers import BidirectionalLinearAttention
+from allmlp.models.flops import counted_flops, parameters
 from allmlp.models.layers import PlainNorm
 from allmlp.models.patches import PatchClassifier
-from allmlp.training.flops import counted_flops, parameters
+from allmlp.plan import params
 
 CLASSIFIERS = ["birn", "linear-birn", "transformer-classifier", "linear-transformer-classifier"]
 SIZE = {"vocabulary": 5, "context": 6, "features": 4, "d_model": 8, "n_blocks": 2}

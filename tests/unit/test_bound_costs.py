@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from allmlp.studies.quadrature import bounds, moments, operations
-from allmlp.studies.quadrature.measures import bound_cost
+from allmlp.studies.quadrature.measures.formulas import count_operations, draw, run_procedure
 from allmlp.studies.quadrature.operations import BRUTE_FORCE, PAPER_BOUND
 
 TALLY: Counter[str] = Counter()
@@ -162,26 +162,26 @@ def run_counted(procedure, rule, *further):
 @pytest.mark.parametrize("n", [1, 2, 9, 24])
 @pytest.mark.parametrize("p", [3, 31])
 def test_operations_of_brute_force_are_those_counted(n, p):
-    rule = bound_cost.draw(n)
+    rule = draw(n)
     value, count = run_counted(plain_brute_force, rule, p)
-    assert value == pytest.approx(bound_cost.carry_out(BRUTE_FORCE, p, rule), rel=1e-9)
+    assert value == pytest.approx(run_procedure(BRUTE_FORCE, p, rule), rel=1e-9)
     assert count == operations.brute_force(p, n)
-    assert bound_cost.counted(BRUTE_FORCE, p, rule) == count
+    assert count_operations(BRUTE_FORCE, p, rule) == count
     assert count.operations == count.multiplications + count.comparisons
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 24, 33])
 def test_operations_of_the_papers_bound_are_those_counted(n):
-    rule = bound_cost.draw(n)
+    rule = draw(n)
     value, count = run_counted(plain_paper_bound, rule)
-    assert value == pytest.approx(bound_cost.carry_out(PAPER_BOUND, 59, rule), rel=1e-9)
-    assert bound_cost.counted(PAPER_BOUND, 59, rule) == count
+    assert value == pytest.approx(run_procedure(PAPER_BOUND, 59, rule), rel=1e-9)
+    assert count_operations(PAPER_BOUND, 59, rule) == count
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 24])
 @pytest.mark.parametrize("M", [1, 2, 7])
 def test_operations_of_the_moment_bound_are_those_counted(n, M):
-    rule = bound_cost.draw(n)
+    rule = draw(n)
     value, count = run_counted(plain_moment_bound, rule, M)
     assert value == pytest.approx(moments.moment_bound(rule, M), rel=1e-12)
     assert count == operations.moment_bound(n, M)

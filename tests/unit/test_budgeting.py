@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import outlook, overview, params, priorities
-from allmlp.budgeting import buy, hours_of
-from allmlp.errors import UserError
-from allmlp.plan import Plan
-from allmlp.priorities import OpenRun
+from allmlp.common.errors import UserError
+from allmlp.plan import overview, params, priorities, status
+from allmlp.plan.budgeting import buy, parse_hours
+from allmlp.plan.plan import Plan
+from allmlp.plan.priorities import OpenRun
 
 RUNS = {"a": OpenRun(1.0, 0), "b": OpenRun(2.0, 0, ("a",)), "c": OpenRun(4.0, 0), "for nothing": OpenRun(0.5, 0)}
 CLAIMS = {
@@ -42,18 +42,18 @@ def test_enough_hours_decide_everything() -> None:
 
 @pytest.mark.parametrize("text", ["100", "100h", "100.0h"])
 def test_hours_are_read(text: str) -> None:
-    assert hours_of(text) == 100
+    assert parse_hours(text) == 100
 
 
 @pytest.mark.parametrize("text", ["", "h", "100 days", "-1h", "nan", "inf"])
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(UserError, match=r"--budget .*: is not a number of hours"):
-        hours_of(text)
+        parse_hours(text)
 
 
 def test_a_plan_is_shown_on_a_screen(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = Plan(params.load(project / "params.yaml"), project)
-    claims = outlook.resolve(plan).claims
+    claims = status.resolve(plan).claims
     overview.show(plan, False, "table", budget=100)
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("scale smoke, 100 hours of one CPU core (measured on ")

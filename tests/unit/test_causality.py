@@ -3,10 +3,11 @@
 import pytest
 import torch
 
-from allmlp import audit, models
-from allmlp.audit.checks import from_embeddings
-from allmlp.audit.subject import TINY, tiny
-from allmlp.errors import UserError
+from allmlp import models
+from allmlp.common.errors import UserError
+from allmlp.models import audit
+from allmlp.models.audit.checks import predict_from_embeddings
+from allmlp.models.audit.subject import TINY, build_small
 
 CAUSAL = [name for name in models.REGISTRY if models.load(name).causal]
 ABLATIONS = [
@@ -34,7 +35,7 @@ def test_the_four_models_of_002_are_causal():
 
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_no_architecture_sees_the_future(name, options):
-    model, tokens = tiny(name, **options), random_tokens(batch=2, length=12)
+    model, tokens = build_small(name, **options), random_tokens(batch=2, length=12)
     changed = tokens.clone()
     changed[:, 7:] = random_tokens(batch=2, length=5, seed=1)
     assert torch.equal(model(tokens)[:, :7], model(changed)[:, :7])
@@ -43,7 +44,7 @@ def test_no_architecture_sees_the_future(name, options):
 
 @pytest.mark.parametrize("name", CAUSAL)
 def test_every_position_sees_all_of_its_past(name):
-    model, tokens = tiny(name), random_tokens(batch=1, length=12)
+    model, tokens = build_small(name), random_tokens(batch=1, length=12)
     for position in range(12):
         changed = tokens.clone()
         changed[0, position] = (tokens[0, position] + 1) % 11
@@ -53,9 +54,9 @@ def test_every_position_sees_all_of_its_past(name):
 
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_no_gradient_comes_back_from_the_future(name, options):
-    subject = audit.Subject(tiny(name, **options), pad=None)
+    subject = audit.Subject(build_small(name, **options), pad=None)
     audit.later_gradients(subject)
-    embedded, logits = from_embeddings(subject)
+    embedded, logits = predict_from_embeddings(subject)
     logits[0, 6].square().sum().backward()
     assert embedded.grad[0, 7:].eq(0).all()
     assert embedded.grad[0, 6].abs().amin() > 0
@@ -63,7 +64,7 @@ def test_no_gradient_comes_back_from_the_future(name, options):
 
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_generation_step_by_step_is_the_full_pass(name, options):
-    model, tokens = tiny(name, **options), random_tokens(batch=3, length=12)
+    model, tokens = build_small(name, **options), random_tokens(batch=3, length=12)
     full, state = model(tokens), model.start(batch=3)
     for t in range(12):
         logits, state = model.step(tokens[:, t], state)
@@ -87,7 +88,7 @@ def test_generation_in_single_precision_is_the_full_pass_to_1e_5(name):
 
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_right_padded_sequences_of_any_length_are_each_alone(name, options):
-    model, tokens = tiny(name, **options), random_tokens(batch=3, length=12)
+    model, tokens = build_small(name, **options), random_tokens(batch=3, length=12)
     logits = model(tokens)
     for row, length in enumerate((12, 7, 1)):
         alone = model(tokens[row : row + 1, :length])
@@ -96,7 +97,7 @@ def test_right_padded_sequences_of_any_length_are_each_alone(name, options):
 
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_two_continuations_of_one_prompt_do_not_meet(name, options):
-    model = tiny(name, **options)
+    model = build_small(name, **options)
     with torch.no_grad():
         _, prompt = model.step(torch.tensor([3]), model.start(batch=1))
         states, logits = [prompt, prompt], [[], []]
@@ -114,7 +115,7 @@ def test_where_sums_factorise_the_memory_does_not_grow(name, options):
     factorises = options.get("activation", "exp") == "exp" and options.get("pre_norm", "exact") != "exact"
     if not (name.startswith("linear-") or (name == "causal-rn" and factorises)):
         pytest.skip("its memory grows with the past")
-    model = tiny(name, **options)
+    model = build_small(name, **options)
     state, sizes = model.start(batch=2), set()
     for _ in range(12):
         _, state = model.step(torch.tensor([1, 2]), state)
@@ -126,7 +127,7 @@ def test_where_sums_factorise_the_memory_does_not_grow(name, options):
 def test_a_state_can_be_continued_twice():
     """Sampling several continuations of one prompt: a step leaves the state that it is given as it was."""
     for name in CAUSAL:
-        model = tiny(name)
+        model = build_small(name)
         _, state = model.step(torch.tensor([3]), model.start(batch=1))
         first, _ = model.step(torch.tensor([5]), state)
         model.step(torch.tensor([7]), state)
@@ -135,7 +136,7 @@ def test_a_state_can_be_continued_twice():
 
 
 def test_generation_ends_with_the_context():
-    model = tiny("causal-rn")
+    model = build_small("causal-rn")
     state = model.start(batch=1)
     for _ in range(12):
         _, state = model.step(torch.tensor([0]), state)
@@ -145,4 +146,4 @@ def test_generation_ends_with_the_context():
 
 def test_a_model_that_is_not_causal_cannot_generate():
     with pytest.raises(UserError, match="not causal"):
-        tiny("gpt2-last").start(batch=1)
+        build_small("gpt2-last").start(batch=1)

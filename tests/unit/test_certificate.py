@@ -9,7 +9,7 @@ import torch
 from flint import arb, arb_mat
 
 from allmlp import models
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
 from allmlp.studies.quadrature import circuits
 from allmlp.studies.quadrature.certificate import intervals, network
 from allmlp.studies.quadrature.certificate.levels import certify
@@ -92,7 +92,7 @@ def test_no_level_claims_more_than_is_true_while_a_network_is_trained():
     for step in range(200):
         if step % 20 == 19:
             found = certify({name: value.double().numpy() for name, value in model.state_dict().items()}, **FEW)
-            shares.append(found.levels[0].certified)
+            shares.append(found.levels[0].certified_share)
             for level in found.levels:
                 assert (level.lower <= found.upper).all(), (step, level.name, level.terms)
         optimiser.zero_grad()
@@ -107,20 +107,22 @@ def test_no_level_claims_more_than_is_true_while_a_network_is_trained():
 def test_ends_of_balls_and_of_float_operations_enclose_exact_results():
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(4, 6)) * 10.0 ** rng.integers(-9, 9, (4, 6)), rng.normal(size=(6, 3))
-    product = intervals.exact(a) * intervals.exact(b)
-    low, high = intervals.lower(product), intervals.upper(product)
+    product = intervals.exact_matrix(a) * intervals.exact_matrix(b)
+    low, high = intervals.lower_ends(product), intervals.upper_ends(product)
     for i, j in itertools.product(range(4), range(3)):
         true = sum(Fraction(a[i, n]) * Fraction(b[n, j]) for n in range(6))
         assert Fraction(low[i, j]) <= true <= Fraction(high[i, j])
     for u, v in rng.normal(size=(200, 2)) * 10.0 ** rng.integers(-12, 12, (200, 2)):
         for rounded, true in ((u + v, Fraction(u) + Fraction(v)), (u * v, Fraction(u) * Fraction(v))):
-            assert Fraction(float(intervals.down(rounded))) <= true <= Fraction(float(intervals.up(rounded)))
+            assert (
+                Fraction(float(intervals.round_down(rounded))) <= true <= Fraction(float(intervals.round_up(rounded)))
+            )
 
 
 def test_ends_of_balls_beyond_float64_are_still_ends():
     tiny, huge = arb(2) ** -5000, arb(2) ** 5000
     matrix = arb_mat(1, 4, [tiny, -tiny, huge, -huge])
-    low, high = intervals.lower(matrix)[0], intervals.upper(matrix)[0]
+    low, high = intervals.lower_ends(matrix)[0], intervals.upper_ends(matrix)[0]
     assert low[0] <= 0 < high[0]
     assert low[1] < 0 <= high[1]
     assert np.isfinite(low[2])
@@ -265,12 +267,12 @@ def test_the_tables_of_a_network_are_those_of_the_plain_forward_pass():
     net = network.network(weights)
     A, B, W = net.A_float, net.B_float, net.W_float
     for table, ball in ((A, net.A), (B, net.B), (W, net.W)):
-        np.testing.assert_allclose(intervals.lower(ball), table, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(intervals.lower_ends(ball), table, rtol=1e-9, atol=1e-9)
     logits = circuits.logits(weights)  # (x, y, z)
-    S1, S2 = intervals.lower(net.S1), intervals.lower(net.S2)
+    S1, S2 = intervals.lower_ends(net.S1), intervals.lower_ends(net.S2)
     pre = A[:, None] + B[None]
     np.testing.assert_allclose(S1[:, None] + S2[None] + np.maximum(pre, 0) @ W.T, logits, rtol=1e-9, atol=1e-9)
-    L1, L2 = map(intervals.lower, net.linear)
+    L1, L2 = map(intervals.lower_ends, net.linear)
     np.testing.assert_allclose(L1[:, None] + L2[None] + 0.5 * np.abs(pre) @ W.T, logits, rtol=1e-9, atol=1e-9)
     assert (net.p, net.m) == (7, 6)
 
@@ -280,15 +282,17 @@ def test_the_tables_of_a_network_are_those_of_the_plain_forward_pass():
 
 def test_balls_are_arranged_as_asked():
     values = [[1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]]
-    rows = intervals.rows_of(intervals.exact(values))
+    rows = intervals.matrix_rows(intervals.exact_matrix(values))
     assert [[float(ball) for ball in row] for row in rows] == values
     assert [float(ball) for ball in intervals.numbers(np.array([1, 2]))] == [1.0, 2.0]
-    np.testing.assert_array_equal(intervals.upper(intervals.absolute(intervals.exact(values))).round(9), np.abs(values))
+    np.testing.assert_array_equal(
+        intervals.upper_ends(intervals.absolute_values(intervals.exact_matrix(values))).round(9), np.abs(values)
+    )
     picked = intervals.columns(rows, iter([2, 0, 2]))
-    assert intervals.lower(picked).round(9).tolist() == [[3.0, 1.0, 3.0], [-6.0, -4.0, -6.0]]
-    both = intervals.stacked(intervals.exact(values), intervals.exact([[7.0, 8.0, 9.0]]))
-    assert intervals.lower(both).round(9).tolist() == [*values, [7.0, 8.0, 9.0]]
-    assert intervals.spans(intervals.exact(values)) == pytest.approx([5.0, 7.0, 9.0], abs=1e-12)
+    assert intervals.lower_ends(picked).round(9).tolist() == [[3.0, 1.0, 3.0], [-6.0, -4.0, -6.0]]
+    both = intervals.stack_matrices(intervals.exact_matrix(values), intervals.exact_matrix([[7.0, 8.0, 9.0]]))
+    assert intervals.lower_ends(both).round(9).tolist() == [*values, [7.0, 8.0, 9.0]]
+    assert intervals.spans(intervals.exact_matrix(values)) == pytest.approx([5.0, 7.0, 9.0], abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 3, 8])
@@ -297,14 +301,14 @@ def test_waves_are_cosines_and_sines_of_any_integers(n):
     cosine, sine = intervals.waves(indices, n)
     for ball, wave in ((cosine, np.cos), (sine, np.sin)):
         expected = wave(2 * np.pi * indices / n)
-        assert (intervals.lower(ball) <= expected + 1e-14).all()
-        assert (intervals.upper(ball) >= expected - 1e-14).all()
-        np.testing.assert_allclose(intervals.lower(ball), expected, atol=1e-12)
+        assert (intervals.lower_ends(ball) <= expected + 1e-14).all()
+        assert (intervals.upper_ends(ball) >= expected - 1e-14).all()
+        np.testing.assert_allclose(intervals.lower_ends(ball), expected, atol=1e-12)
 
 
 def test_ends_are_the_neighbouring_floats():
-    assert intervals.down(np.array([1.0]))[0] == np.nextafter(1.0, 0)
-    assert intervals.up(np.array([1.0]))[0] == np.nextafter(1.0, 2)
-    third = intervals.exact([[1.0]]) * (arb(1) / 3)
-    assert Fraction(intervals.lower(third)[0, 0]) < Fraction(1, 3) < Fraction(intervals.upper(third)[0, 0])
-    assert intervals.upper(third)[0, 0] - intervals.lower(third)[0, 0] < 1e-15
+    assert intervals.round_down(np.array([1.0]))[0] == np.nextafter(1.0, 0)
+    assert intervals.round_up(np.array([1.0]))[0] == np.nextafter(1.0, 2)
+    third = intervals.exact_matrix([[1.0]]) * (arb(1) / 3)
+    assert Fraction(intervals.lower_ends(third)[0, 0]) < Fraction(1, 3) < Fraction(intervals.upper_ends(third)[0, 0])
+    assert intervals.upper_ends(third)[0, 0] - intervals.lower_ends(third)[0, 0] < 1e-15

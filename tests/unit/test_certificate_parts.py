@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from allmlp.studies.quadrature import circuits
-from allmlp.studies.quadrature.certificate import fourier, in_order, margins, operations
+from allmlp.studies.quadrature.certificate import fourier, margins, operations, order_levels
 from allmlp.studies.quadrature.certificate.levels import certify
-from allmlp.studies.quadrature.certificate.margins import factors, hidden
+from allmlp.studies.quadrature.certificate.margins import factors, hidden_bounds
 from allmlp.studies.quadrature.certificate.network import network
 from allmlp.studies.quadrature.certificate.residual import residual
 from allmlp.studies.quadrature.certificate.structure import angles_for, fit, wave
@@ -45,11 +45,11 @@ def test_without_its_tail_a_bound_of_few_terms_would_be_wrong(monkeypatch):
     truth = circuits.margins(circuits.logits(weights))
     kept = fourier.kept_terms(1, 44)
     assert kept == [2]
-    assert (margins.structured(net, of_keys, left, kept) <= truth).all()
-    tail = fourier.left_out
+    assert (margins.structured_bounds(net, of_keys, left, kept) <= truth).all()
+    tail = fourier.left_out_bound
     for share in (0.0, 0.5):  # half of it would be wrong as well
-        monkeypatch.setattr(fourier, "left_out", lambda *given, share=share, **more: share * tail(*given, **more))
-        assert (margins.structured(net, of_keys, left, kept) > truth + 1e-3).any()
+        monkeypatch.setattr(fourier, "left_out_bound", lambda *given, share=share, **more: share * tail(*given, **more))
+        assert (margins.structured_bounds(net, of_keys, left, kept) > truth + 1e-3).any()
 
 
 def test_without_the_residual_a_bound_would_be_wrong():
@@ -58,7 +58,7 @@ def test_without_the_residual_a_bound_would_be_wrong():
     net, model, left, of_keys = parts(weights)
     truth = circuits.margins(circuits.logits(weights))
     everything = list(range(model.angles // 2 + 1))
-    assert (margins.structured(net, of_keys, left, everything) <= truth).all()
+    assert (margins.structured_bounds(net, of_keys, left, everything) <= truth).all()
     free = type(left)(
         {f: 0 * values for f, values in left.first.items()},
         {f: 0 * values for f, values in left.second.items()},
@@ -66,7 +66,7 @@ def test_without_the_residual_a_bound_would_be_wrong():
         0 * left.rest_second,
         left.rest_range,
     )
-    assert (margins.structured(net, of_keys, free, everything) > truth + 1e-3).any()
+    assert (margins.structured_bounds(net, of_keys, free, everything) > truth + 1e-3).any()
 
 
 def test_without_the_range_of_the_rest_a_compressed_unembedding_would_be_wrong(monkeypatch):
@@ -75,9 +75,9 @@ def test_without_the_range_of_the_rest_a_compressed_unembedding_would_be_wrong(m
     net, truth = network(weights), circuits.margins(circuits.logits(weights))
     F, G = factors(net)
     F, G = F[:, :2], G[:2]
-    assert (hidden(net, F, G) <= truth).all()
+    assert (hidden_bounds(net, F, G) <= truth).all()
     monkeypatch.setattr("allmlp.studies.quadrature.certificate.margins.spans", lambda rest: np.zeros(rest.ncols()))
-    assert (hidden(net, F, G) > truth + 1e-3).any()
+    assert (hidden_bounds(net, F, G) > truth + 1e-3).any()
 
 
 def test_the_range_of_the_rest_is_all_charged_and_no_more():
@@ -85,7 +85,7 @@ def test_the_range_of_the_rest_is_all_charged_and_no_more():
     weights = {name: 0 * values for name, values in random_weights(np.random.default_rng(0), 5, 4).items()}
     weights["b_in"][0], weights["W_out"][0, 0], weights["W_U"][0] = 1.0, 1.0, [3, 1, 4, 1, 5]
     net = network(weights)
-    bounds = hidden(net, np.zeros((5, 1)), np.zeros((1, 4)))
+    bounds = hidden_bounds(net, np.zeros((5, 1)), np.zeros((1, 4)))
     truth = circuits.margins(circuits.logits(weights))
     assert (bounds <= truth).all()
     assert truth.min() == -4
@@ -94,9 +94,9 @@ def test_the_range_of_the_rest_is_all_charged_and_no_more():
 
 def test_of_evenly_spread_angles_the_integral_is_the_sum_s_term():
     net, _, left, of_keys = parts(adding(11, 2, 2 * np.pi * np.arange(11) / 11), angles=44, single=True)
-    ideal = fourier.left_out(net, of_keys, [], left.rest_range, ideal=True)
-    np.testing.assert_allclose(ideal, fourier.left_out(net, of_keys, [2], left.rest_range), atol=1e-9)
-    assert (ideal < fourier.left_out(net, of_keys, [], left.rest_range) - 0.1)[0, 1:].all()
+    ideal = fourier.left_out_bound(net, of_keys, [], left.rest_range, ideal=True)
+    np.testing.assert_allclose(ideal, fourier.left_out_bound(net, of_keys, [2], left.rest_range), atol=1e-9)
+    assert (ideal < fourier.left_out_bound(net, of_keys, [], left.rest_range) - 0.1)[0, 1:].all()
 
 
 # Each identity against its formula, in plain float64
@@ -132,7 +132,7 @@ def by_difference(low_DYZ):
 def test_all_fourier_terms_are_the_sum_over_neurons(p, angles):
     net, model, _, of_keys = parts(noisy(np.random.default_rng(p), p, 10), angles)
     kept = list(range(model.angles // 2 + 1))
-    low, high = fourier.over_pairs(fourier.kept_sum(net, of_keys, kept))
+    low, high = fourier.sum_pairs(fourier.kept_sum(net, of_keys, kept))
     expected, _ = modelled(net, model)
     assert (low <= high).all()
     np.testing.assert_allclose(by_difference(low), expected, atol=1e-10)
@@ -145,8 +145,8 @@ def test_what_is_left_out_covers_all_that_the_kept_terms_miss(terms, ideal):
     net, model, left, of_keys = parts(noisy(np.random.default_rng(terms), 7, 9), single=ideal)
     kept = [] if ideal else fourier.kept_terms(terms, model.angles)
     main = fourier.ideal_sum(net, of_keys) if ideal else fourier.kept_sum(net, of_keys, kept)
-    missed = modelled(net, model)[0] - by_difference(fourier.over_pairs(main)[0])
-    allowed = fourier.left_out(net, of_keys, kept, left.rest_range, ideal=ideal)
+    missed = modelled(net, model)[0] - by_difference(fourier.sum_pairs(main)[0])
+    allowed = fourier.left_out_bound(net, of_keys, kept, left.rest_range, ideal=ideal)
     used = []
     for x, y, z in itertools.product(range(7), repeat=3):
         c = (x + y) % 7
@@ -279,7 +279,7 @@ def test_neurons_without_a_wave_of_their_own_have_a_model_of_none(table):
 
 
 def test_levels_come_in_the_order_of_their_strength():
-    rows = in_order(pd.DataFrame({"level": ["story", "truth", "structured"], "margin": [1, 2, 3]}))
+    rows = order_levels(pd.DataFrame({"level": ["story", "truth", "structured"], "margin": [1, 2, 3]}))
     assert rows.sort_values("level").margin.tolist() == [2, 3, 1]
     assert rows.groupby("level", observed=True).margin.first().index.tolist() == ["truth", "structured", "story"]
 
@@ -290,12 +290,14 @@ def test_levels_come_in_the_order_of_their_strength():
 def test_operations_are_those_counted_by_hand():
     sizes = {"p": 3, "d": 2, "h": 1, "k": 1, "m": 4}
     # 4 for V O; 12 + 24 + 12 residual streams; 48 + 12 for A and B; 36 for S1 and S2; 24 for W
-    assert operations.tables(sizes) == 172
+    assert operations.count_tables(sizes) == 172
     # 2 of 9 pairs x 4 neurons; 27 x 4 products; residual stream and comparison
-    assert operations.brute(sizes) == 172 + 72 + 108 + 54 + 27
-    assert operations.hidden(sizes, 1) == 172 + (72 + 18) + (24 + 243 + 12) + (12 + 8) + 9 * 4 * 4 + 27 * 3 + 9
+    assert operations.count_brute_force(sizes) == 172 + 72 + 108 + 54 + 27
+    assert operations.count_hidden(sizes, 1) == 172 + (72 + 18) + (24 + 243 + 12) + (12 + 8) + 9 * 4 * 4 + 27 * 3 + 9
     # reading 344, residuals 180, charged 120, moments 110, profiles 378, left out 48; kept 72, pairs 63, margins 216
-    assert operations.structured(sizes, 1, 9, 1) == 172 + 90 + (344 + 180 + 120 + 110 + 378 + 48) + (72 + 63 + 216)
+    assert operations.count_structured(sizes, 1, 9, 1) == 172 + 90 + (344 + 180 + 120 + 110 + 378 + 48) + (
+        72 + 63 + 216
+    )
 
 
 def test_the_counted_transform_is_one():
@@ -308,7 +310,7 @@ def test_the_counted_transform_is_one():
         real, imag = values[0] + np.cos(angles) @ even, -np.sin(angles[1:]) @ odd
         done += (half + 1) * (half + 1) + half * half
         np.testing.assert_allclose(real + 1j * np.append(0, imag), np.fft.rfft(values), atol=1e-12)
-        assert operations.transform(p) == done
+        assert operations.count_transform(p) == done
 
 
 def test_costs_grow_as_they_should():
@@ -317,9 +319,9 @@ def test_costs_grow_as_they_should():
 
     many = 10**7  # neurons: what does not grow with them is nothing
     for p in (31, 113):
-        assert operations.brute(at(p, many)) / many == pytest.approx(
+        assert operations.count_brute_force(at(p, many)) / many == pytest.approx(
             p**3 + 2 * p**2 + (2 * 128 + 1) * p + 128 * p, rel=1e-3
         )
-    small, large = (operations.hidden(at(p, many), 8) for p in (101, 202))
+    small, large = (operations.count_hidden(at(p, many), 8) for p in (101, 202))
     assert large / small < 4.1  # p^2
-    assert operations.structured(at(59, 512), 4, 295, 81) < 0.5 * operations.brute(at(59, 512))
+    assert operations.count_structured(at(59, 512), 4, 295, 81) < 0.5 * operations.count_brute_force(at(59, 512))

@@ -8,9 +8,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from allmlp import paths
 from allmlp.cli import look
-from allmlp.errors import UserError
+from allmlp.common import paths
+from allmlp.common.errors import UserError
 from allmlp.studies.quadrature import certify
 from tests.unit.known_addition import adding, random_weights
 

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import checking, paths, recipes, rules
-from allmlp.checking import PARTS, files
-from allmlp.checking.files import corpora, drawn, known_answers, words
-from allmlp.checking.found import Decisions, Found
-from allmlp.checking.locks import recipe_lock, rule_lock
-from allmlp.errors import UserError
+from allmlp.common import paths, recipes
+from allmlp.common.errors import UserError
+from allmlp.judging import rule_digests
+from allmlp.pipeline import checking, json_schema
+from allmlp.pipeline.checking import PARTS, files
+from allmlp.pipeline.checking.files import corpora, drawn_studies, known_answers, parameters, words
+from allmlp.pipeline.checking.findings import Decisions, Discrepancy
+from allmlp.pipeline.checking.locks import recipe_lock, rule_lock
 from tests.conftest import PROJECT, call, edit, git
 
 
@@ -33,7 +35,7 @@ def test_changed_sources_ask_for_a_decision(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(paths, "project", lambda: tmp_path)
     monkeypatch.setattr(recipes, "modules", lambda: list(sources))
     monkeypatch.setattr(recipes, "fingerprint", lambda module: sources[module])
-    monkeypatch.setattr(recipes, "of", lambda module: numbers[module])
+    monkeypatch.setattr(recipes, "recipe_number", lambda module: numbers[module])
     assert of_recipes() == {"json html": False}
     assert of_recipes() == {}
     sources |= {"json": "c", "html": "d", "csv": "e"}
@@ -53,7 +55,7 @@ def test_a_module_that_does_not_import_is_named_and_nothing_is_written(
     monkeypatch.setattr(paths, "project", lambda: tmp_path)
     monkeypatch.setattr(recipes, "modules", lambda: ["json", "allmlp.nowhere"])
     monkeypatch.setattr(recipes, "fingerprint", lambda _: "a")
-    monkeypatch.setattr(recipes, "of", lambda _: 1)
+    monkeypatch.setattr(recipes, "recipe_number", lambda _: 1)
     (found,) = recipe_lock(True, Decisions())
     assert found.open
     assert found.what == "cannot be imported"
@@ -76,27 +78,39 @@ def test_a_raised_recipe_brings_all_that_rests_on_it_in_line(clone: Path) -> Non
 
 def test_a_name_that_nothing_has_is_refused_with_the_nearest() -> None:
     with pytest.raises(UserError, match=r"'allmlp.models.lama' is no claim and no module with a RECIPE. Did you mean"):
-        checking.look(True, ["allmlp.models.lama"])
+        checking.find_discrepancies(True, ["allmlp.models.lama"])
     with pytest.raises(UserError, match="'all' is no claim"):
-        checking.look(True, new_rule=["all"])
+        checking.find_discrepancies(True, new_rule=["all"])
 
 
 def test_many_names_stand_on_lines_of_their_own() -> None:
-    assert Found("a.lock", "differs", ("b", "c")).text() == "a.lock: differs: b, c"
-    assert Found("a.lock", "differs", ("b" * 50, "c" * 50)).text() == f"a.lock: differs:\n  {'b' * 50}\n  {'c' * 50}"
+    assert Discrepancy("a.lock", "differs", ("b", "c")).text() == "a.lock: differs: b, c"
+    assert (
+        Discrepancy("a.lock", "differs", ("b" * 50, "c" * 50)).text() == f"a.lock: differs:\n  {'b' * 50}\n  {'c' * 50}"
+    )
+
+
+def test_the_schema_of_the_parameters_is_written_again_where_it_is_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "project", lambda: tmp_path)
+    monkeypatch.setattr(json_schema, "text", lambda: "of today")
+    assert [found.open for fix in (False, True) for found in parameters(fix, Decisions())] == [True, False]
+    assert (tmp_path / json_schema.FILE).read_text() == "of today"
+    assert list(parameters(False, Decisions())) == []
 
 
 @pytest.fixture
 def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The current digests of rules, in the test's hand, of a project that is a git repository."""
     now = {"002-1": "a" * 16, "002-2": "b" * 16}
-    monkeypatch.setattr(rules, "current", lambda: now)
+    monkeypatch.setattr(rule_digests, "current_rules", lambda: now)
     monkeypatch.setattr(paths, "project", lambda: tmp_path)
     git(tmp_path, "init", "--quiet", "--initial-branch=main")
     return now
 
 
-def of_rules(*same: str, new: tuple[str, ...] = ()) -> list[Found]:
+def of_rules(*same: str, new: tuple[str, ...] = ()) -> list[Discrepancy]:
     return list(rule_lock(True, Decisions(frozenset(same), frozenset(new))))
 
 
@@ -104,17 +118,17 @@ def test_dvc_draws_the_studies_that_there_are(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(paths, "project", lambda: tmp_path)
     file, right = tmp_path / "dvc.yaml", (PROJECT / "dvc.yaml").read_text()
     file.write_text(right.replace("[language, mixers, ", "[mixers, "))
-    assert [one.open for one in drawn(False, Decisions())] == [True]
-    assert [one.open for one in drawn(True, Decisions())] == [False]
+    assert [one.open for one in drawn_studies(False, Decisions())] == [True]
+    assert [one.open for one in drawn_studies(True, Decisions())] == [False]
     assert file.read_text() == right
     file.write_text("stages: {}\n")
     with pytest.raises(UserError, match=r"^dvc.yaml: the stage `draw` has no line `foreach: \[...\]`"):
-        list(drawn(True, Decisions()))
+        list(drawn_studies(True, Decisions()))
 
 
 def test_a_changed_rule_asks_for_a_decision(ledger: dict[str, str], tmp_path: Path) -> None:
     assert [one.open for one in of_rules()] == [False]
-    lock = tmp_path / rules.LOCK
+    lock = tmp_path / rule_digests.LOCK
     lock.write_text(lock.read_text().replace("a" * 16, f"{'a' * 16} older=laptop,english"))
     assert of_rules() == []
     ledger["002-1"], ledger["002-3"] = "c" * 16, "d" * 16
@@ -124,7 +138,7 @@ def test_a_changed_rule_asks_for_a_decision(ledger: dict[str, str], tmp_path: Pa
         (("002-1",), True),
         (("002-2",), False),
     ]
-    assert rules.read_lock()["002-1"].older == ("laptop", "english"), "as it was"
+    assert rule_digests.read_lock()["002-1"].older == ("laptop", "english"), "as it was"
     assert [one.open for one in of_rules(new=("002-1",))] == [False]
     assert lock.read_text() == f"002-1 {'c' * 16}\n002-3 {'d' * 16}\n"
 
@@ -141,7 +155,7 @@ def test_a_rule_that_judges_the_same_by_other_code_keeps_its_age(ledger: dict[st
         ledger["002-1"] = digest_now
         of_rules("002-1")
         git(tmp_path, "commit", "--quiet", "--all", "--message=other code")
-        assert rules.read_lock()["002-1"] == rules.Line(digest_now, since=first)
+        assert rule_digests.read_lock()["002-1"] == rule_digests.Line(digest_now, since=first)
 
 
 def test_a_corpus_that_is_gone_or_of_other_parameters_leaves_the_lock(
@@ -170,10 +184,10 @@ def test_a_word_to_avoid_may_only_become_rarer(tmp_path: Path, monkeypatch: pyte
     assert json.loads(listed.read_text()) == {"anew": 1, "told": 0}
 
 
-def test_answers_that_plans_do_not_ask_leave_known_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    file = tmp_path / "known.json"
+def test_answers_that_plans_do_not_ask_leave_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "model_facts.json"
     file.write_text('{"a: x": 1, "b: x": 2}')
-    monkeypatch.setattr(files.known, "FILE", file)
+    monkeypatch.setattr(files.model_facts, "FILE", file)
     monkeypatch.setattr(files, "answers", lambda: {"b: x": 3, "c: x": 4})
     assert [one.names for one in known_answers(True, Decisions())] == [("c",), ("b",), ("a",)]
     assert json.loads(file.read_text()) == {"b: x": 3, "c: x": 4}

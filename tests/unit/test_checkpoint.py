@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,27 +10,23 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from allmlp import artifacts, origins, paths, recipes, tasks
-from allmlp.errors import UserError
-from allmlp.locks import hold
-from allmlp.run import Run
-from allmlp.tasks.copying import Copying
+from allmlp.common import formats, paths, recipes
+from allmlp.common.errors import UserError
+from allmlp.common.locks import hold
+from allmlp.data import tasks
+from allmlp.data.tasks.copying import Copying
+from allmlp.measurements import origins
+from allmlp.spec.run import Run
 from allmlp.training import checkpoint
 from allmlp.training.loop import Training
+from allmlp.training.published import TIMINGS, TrainedRun
 from allmlp.training.state import WorkFolder
 from allmlp.training.storage import read_manifest, write_json
-from allmlp.training.trained import TIMINGS, Trained
-from allmlp.training.twins import STATE
 from tests import tiny
 
+pytestmark = pytest.mark.usefixtures("here")
+
 CONSTANT = {**tiny.OPTIMISER, "schedule": "constant", "warmup_steps": 0}
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(paths.DIRECTORY, str(tmp_path))
-    return tmp_path
 
 
 def small(**changes: object) -> Run:
@@ -75,7 +70,7 @@ def test_a_published_run_is_described_and_every_file_has_its_digest() -> None:
 
 def made_by(run: Run) -> list[str]:
     """The sources in the record of a training."""
-    return origins.made_by(json.loads((TIMINGS / f"{run.id}.json").read_text())["versions"])
+    return origins.parse_sources(json.loads((TIMINGS / f"{run.id}.json").read_text())["versions"])
 
 
 @pytest.fixture
@@ -83,8 +78,8 @@ def sources(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
     """Lets the processes from now on have other sources."""
 
     def use(letter: str) -> str:
-        monkeypatch.setattr(origins, "here", lambda: f"src {letter * 40} clean")
-        return origins.here()
+        monkeypatch.setattr(origins, "process_sources", lambda: f"src {letter * 40} clean")
+        return origins.process_sources()
 
     return use
 
@@ -199,7 +194,7 @@ def test_a_folder_that_lists_no_last_weights_is_not_whole() -> None:
 def test_what_a_newer_release_published_is_left_alone() -> None:
     run = small()
     write_json(run.folder / "manifest.json", {"format": 99})
-    with pytest.raises(artifacts.NewerError):
+    with pytest.raises(formats.NewerError):
         checkpoint.produce(run)
     assert list(contents(run.folder)) == ["manifest.json"]
 
@@ -218,37 +213,6 @@ def test_a_run_under_work_is_refused_and_forgotten_only_when_it_is_not() -> None
     assert (run.folder / "final.safetensors").is_file()
 
 
-def test_only_a_run_that_keeps_its_state_publishes_the_optimiser() -> None:
-    run = small(keeps_state=True, keep=())
-    checkpoint.produce(run)
-    assert STATE in read_manifest(run.folder)
-    assert paths.file_sha256(run.folder / STATE) == read_manifest(run.folder)[STATE]
-    wild = {**CONSTANT, "learning_rate": 1e30, "clip": None}
-    broken = replace(small(keeps_state=True, keep=(), optimiser=wild), steps=20)
-    checkpoint.produce(broken)
-    assert Trained(broken).diverged
-    assert set(read_manifest(broken.folder)) == {"final.safetensors", "run.json", "log.parquet"}
-
-
-def test_a_longer_twin_goes_on_from_the_shorter_one_to_the_same_bits(
-    capsys: pytest.CaptureFixture[str], sources: Callable[[str], str]
-) -> None:
-    shorter = small(keeps_state=True, keep=(1,))
-    long = replace(shorter, steps=7, keeps_state=False)
-    checkpoint.produce(long)
-    alone = contents(long.folder)
-    long.folder.rename("alone")
-    checkpoint.forget(long)
-    first = sources("a")
-    checkpoint.produce(shorter)
-    second = sources("b")
-    capsys.readouterr()
-    checkpoint.produce(replace(long, shorter=shorter.id))
-    assert capsys.readouterr().out.startswith(f"{long.id}: going on at step 4 of 7\n")
-    assert contents(long.folder) == alone
-    assert made_by(long) == [first, second]
-
-
 def test_a_search_s_choice_is_trained_with_and_described() -> None:
     tried = [small(optimiser={**CONSTANT, "learning_rate": rate}) for rate in (1e-2, 1e-9)]
     for run in tried:
@@ -259,7 +223,7 @@ def test_a_search_s_choice_is_trained_with_and_described() -> None:
     checkpoint.produce(found)
     described = json.loads((found.folder / "run.json").read_text())
     assert (described["learning_rate"], described["chosen"]) == (1e-2, {"string_length": 4})
-    assert Trained(found).log.learning_rate.tolist() == [1e-2] * 4
+    assert TrainedRun(found).log.learning_rate.tolist() == [1e-2] * 4
 
 
 class Reading(Copying):
@@ -267,20 +231,20 @@ class Reading(Copying):
 
     reads_parent = True
 
-    def __init__(self, parent: Trained, **parameters: int) -> None:
+    def __init__(self, parent: TrainedRun, **parameters: int) -> None:
         super().__init__(**parameters)
         parent.weights()
 
 
 def test_a_task_that_reads_the_parent_is_given_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recipes, "of", lambda module: 1)
+    monkeypatch.setattr(recipes, "recipe_number", lambda module: 1)
     monkeypatch.setattr(recipes, "fingerprint", str)
     parent = small()
     checkpoint.produce(parent)
     monkeypatch.setitem(tasks.REGISTRY, "copying", f"{__name__}:Reading")
     child = small(seed=2, parent=parent.id, relatives={parent.id: parent})
     checkpoint.produce(child)
-    assert Trained(child).ending["steps_done"] == 4
+    assert TrainedRun(child).ending["steps_done"] == 4
 
 
 def test_a_run_that_continues_begins_with_its_parent_s_last_weights() -> None:
@@ -288,6 +252,6 @@ def test_a_run_that_continues_begins_with_its_parent_s_last_weights() -> None:
     checkpoint.produce(parent)
     child = small(seed=2, parent=parent.id, continues=True, relatives={parent.id: parent})
     checkpoint.produce(child)
-    last, first = Trained(parent).weights(), Trained(child).weights(0)
+    last, first = TrainedRun(parent).weights(), TrainedRun(child).weights(0)
     assert all(torch.equal(value, last[name]) for name, value in first.items())
-    assert not all(torch.equal(value, Trained(parent).weights(0)[name]) for name, value in first.items())
+    assert not all(torch.equal(value, TrainedRun(parent).weights(0)[name]) for name, value in first.items())

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allmlp import outcomes
+from allmlp.judging.rules import NotPlannedError
+from allmlp.measurements import search_losses
 from allmlp.studies.copying import convergence
-from allmlp.studies.copying.measures import iterations_to_99, learning_curve
-from allmlp.studies.over_steps import first_below
-from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.copying.measures.strings import MOST_ROWS, iterations_to_99, learning_curve
+from allmlp.studies.shared.curve_statistics import first_step_below
 from tests import exhibits, judging
 from tests.unit.known_copying import STEPS, STRINGS, fall, strings, tables, trained
 
@@ -22,21 +22,20 @@ def judged(claim: str, rows: pd.DataFrame, planned: Iterable[str] = STRINGS) -> 
     return judging.parts(judging.judged(claim, models=list(planned), learning_curve=rows, iterations_to_99=rows))
 
 
-@pytest.mark.parametrize("module", [learning_curve, iterations_to_99])
-def test_a_measure_gives_the_columns_that_it_declares_and_the_same_twice(module):
-    rows = module.measure(trained(fall(100)))
-    assert list(rows.columns) == list(module.COLUMNS)
-    pd.testing.assert_frame_equal(rows, module.measure(trained(fall(100))))
+@pytest.mark.parametrize("measure", [learning_curve, iterations_to_99])
+def test_a_measure_gives_the_same_twice(measure):
+    rows = measure(trained(fall(100)))
+    pd.testing.assert_frame_equal(rows, measure(trained(fall(100))))
 
 
 def test_the_first_batch_at_99_percent_counts_and_none_is_none():
     accuracy = np.array([0.1, 0.5, 0.98999, 0.99, 0.4, 1.0])
-    assert outcomes.first_reached(np.arange(10, 16), accuracy) == 13
-    assert outcomes.first_reached(np.arange(3), np.array([0.1, np.nan, 0.98])) is None
+    assert search_losses.first_step_at_level(np.arange(10, 16), accuracy) == 13
+    assert search_losses.first_step_at_level(np.arange(3), np.array([0.1, np.nan, 0.98])) is None
 
 
 def test_a_run_that_never_arrives_is_censored_at_its_budget():
-    arrived, censored = (iterations_to_99.measure(trained(fall(at))).iloc[0] for at in (100, 9999))
+    arrived, censored = (iterations_to_99(trained(fall(at))).iloc[0] for at in (100, 9999))
     assert arrived["reached"]
     assert arrived["iterations"] == np.flatnonzero(trained(fall(100)).log["token_accuracy"] >= 0.99)[0]
     assert not censored["reached"]
@@ -45,16 +44,16 @@ def test_a_run_that_never_arrives_is_censored_at_its_budget():
 
 @pytest.mark.parametrize("done", [0, 1, 30])
 def test_a_diverged_run_is_censored_too_even_if_it_has_no_log(done):
-    row = iterations_to_99.measure(trained(fall(100)[:done])).iloc[0]
+    row = iterations_to_99(trained(fall(100)[:done])).iloc[0]
     assert row["diverged"]
     assert not row["reached"]
     assert row["iterations"] == STEPS
-    assert len(learning_curve.measure(trained(fall(100)[:done]))) == done
+    assert len(learning_curve(trained(fall(100)[:done]))) == done
 
 
 def test_a_long_curve_is_thinned_the_same_way_each_time():
-    rows = learning_curve.measure(trained(fall(100, steps=9000), 9000))
-    assert len(rows) <= learning_curve.MOST_ROWS
+    rows = learning_curve(trained(fall(100, steps=9000), 9000))
+    assert len(rows) <= MOST_ROWS
     assert rows["step"].iloc[[0, -1]].tolist() == [0, 8999]
     assert rows["step"].is_monotonic_increasing
     assert (rows["step"].diff().dropna() > 0).all()
@@ -95,14 +94,14 @@ def test_a_curve_that_does_not_fall_is_never_sharp():
     steps = np.arange(STEPS)
     assert convergence.sharpness(steps, np.full(STEPS, 3.0), 3.0, STEPS) == 1.0
     assert convergence.sharpness(steps, np.linspace(3, 1, STEPS), 3.0, STEPS) > 5
-    assert first_below(steps[:4], np.zeros(4), 1.0) is None
+    assert first_step_below(steps[:4], np.zeros(4), 1.0) is None
 
 
 def test_the_gap_is_relative_to_the_plateau_and_ends_after_the_fall():
     steps, height = np.arange(STEPS), convergence.plateau(16)
     later = np.where(steps > 330, 5.0, 0.0)  # beyond twice the later fall, so not seen
     assert convergence.gap(steps, fall(150), fall(150) + later, height) == 0
-    until = 2 * first_below(steps, fall(150), 0.1 * height)
+    until = 2 * first_step_below(steps, fall(150), 0.1 * height)
     expected = np.abs(fall(100) - fall(150))[: until + 1].mean() / height
     assert convergence.gap(steps, fall(100), fall(150), height) == pytest.approx(expected)
 
@@ -133,17 +132,17 @@ def test_a_seed_that_diverged_before_its_first_row_counts_with_the_plateau_too()
 
 
 @pytest.mark.parametrize(
-    ("claim", "module", "missing"),
+    ("claim", "measure", "missing"),
     [
         ("002-4", learning_curve, "transformer"),
         ("002-5", iterations_to_99, "linear-causal-rn"),
         ("002-5", iterations_to_99, "transformer"),
     ],
 )
-def test_a_model_that_the_plan_leaves_out_is_named(claim, module, missing):
+def test_a_model_that_the_plan_leaves_out_is_named(claim, measure, missing):
     models = {model: at for model, at in STRINGS.items() if model != missing}
     with pytest.raises(NotPlannedError, match=f"^needs runs of {missing}, which are not planned$"):
-        judged(claim, strings(module, models), planned=models)
+        judged(claim, strings(measure, models), planned=models)
 
 
 def test_the_order_of_models_is_judged_part_by_part():

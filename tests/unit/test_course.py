@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from allmlp.report.course import course, flipped
 from allmlp.report.render import templates
+from allmlp.report.verdict_by_scale import all_flips, course
 
 
 def at(scale: str, operations: float, verdict: str, *parts: tuple[str, str]) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def test_scales_stand_in_the_order_of_their_budget() -> None:
 
 
 def test_only_a_decided_verdict_that_becomes_another_is_a_flip() -> None:
-    assert flipped([FLIPS, PARTS, STAYS, UNTESTED]) == [
+    assert all_flips([FLIPS, PARTS, STAYS, UNTESTED]) == [
         {"id": "009-1", "part": "", "verdicts": {"workstation": "reproduced", "gpu": "contradicted"}},
         {"id": "009-2", "part": "(b) fast", "verdicts": {"workstation": "contradicted", "long": "below margin"}},
     ]
@@ -45,5 +45,5 @@ def test_the_page_names_each_budget_and_each_flip() -> None:
     for piece in ("1.00e+10", "1.00e+12", "(b) fast: below margin", 'class="deciding"'):
         assert piece in strip
     assert "0.1 [0.05, 0.15] nats, n = 5" in module.strip(FLIPS)
-    assert "2 answers changed" in module.flip_list(flipped([FLIPS, PARTS]))
+    assert "2 answers changed" in module.flip_list(all_flips([FLIPS, PARTS]))
     assert module.flip_list([]).strip() == ""

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from allmlp.studies.crossing import Course, Curve, Curves, compare
-from allmlp.studies.crossing_rule import changes_hands
+from allmlp.studies.shared.crossing import Course, Curve, Curves, compare
+from allmlp.studies.shared.crossing_rule import judge_lead_change
 
 DECADES = np.linspace(11.0, 13.0, 9)  # log10 of the operations after which losses are known
 
@@ -52,7 +52,9 @@ def test_how_densely_a_curve_is_logged_changes_nothing() -> None:
 
 def test_between_points_a_curve_is_read_over_the_logarithm_and_beyond_its_ends_not() -> None:
     curve = Curve(np.array([1e10, 1e12]), np.array([4.0, 3.0]))
-    assert curve.at([1e9, 1e10, 1e11, 1e12, 1e13]) == pytest.approx([math.nan, 4.0, 3.5, 3.0, math.nan], nan_ok=True)
+    assert curve.loss_at([1e9, 1e10, 1e11, 1e12, 1e13]) == pytest.approx(
+        [math.nan, 4.0, 3.5, 3.0, math.nan], nan_ok=True
+    )
     short = {seed: Curve(10 ** DECADES[2:6], np.arange(4.0, 0.0, -1)) for seed in range(5)}
     found = compare(curves(lines(AROUND)), short)
     assert (found.operations[0], found.operations[-1]) == pytest.approx((10 ** DECADES[2], 10 ** DECADES[5]))
@@ -65,16 +67,16 @@ def test_between_points_a_curve_is_read_over_the_logarithm_and_beyond_its_ends_n
 
 def test_a_seed_that_crosses_beyond_the_range_is_counted_and_not_dropped() -> None:
     found = course(lines([11.9, 11.95, 12.0, 12.05, 13.1]))
-    assert found.of_seeds == pytest.approx({0: 10**11.9, 1: 10**11.95, 2: 1e12, 3: 10**12.05, 4: math.inf})
+    assert found.seed_crossings == pytest.approx({0: 10**11.9, 1: 10**11.95, 2: 1e12, 3: 10**12.05, 4: math.inf})
     (crossing,) = found.crossings
     assert math.log10(crossing.at) == pytest.approx(np.mean([11.9, 11.95, 12.0, 12.05, 13.1])), "the mean of all five"
-    assert course(lines([10.95, 11.9, 12.0, 12.05, 12.1])).of_seeds[0] == 0.0
+    assert course(lines([10.95, 11.9, 12.0, 12.05, 12.1])).seed_crossings[0] == 0.0
 
 
 def test_no_crossing_where_one_leads_everywhere_or_none_is_shown_to_lead() -> None:
     one_side = course(lines([13.5, 13.6, 13.7, 13.8, 13.9]))
     assert one_side.crossings == ()
-    assert set(one_side.of_seeds.values()) == {math.inf}
+    assert set(one_side.seed_crossings.values()) == {math.inf}
     assert course(np.array([1.0, -1.0, 0.5, -0.5, 0.0])[:, None] + lines(AROUND, 0.01)).crossings == ()
     assert course(lines([11.9])).crossings == (), "one seed shows nothing"
 
@@ -92,7 +94,7 @@ def test_a_diverged_seed_decides_nothing() -> None:
     differences = lines(AROUND)
     differences[2] = np.nan
     assert course(differences).crossings == ()
-    assert math.isnan(course(differences).of_seeds[2])
+    assert math.isnan(course(differences).seed_crossings[2])
 
 
 @pytest.mark.parametrize("place", [12.0, 12.9])  # in the middle, and so near the end that many seeds do not cross
@@ -113,7 +115,7 @@ RULE = {"margin": 0.02, "factor": 4.0}
 
 
 def test_the_rule_is_about_both_ends_and_the_place() -> None:
-    found = changes_hands(course(lines(AROUND)), "the mixer", "the Llama", **RULE)
+    found = judge_lead_change(course(lines(AROUND)), "the mixer", "the Llama", **RULE)
     assert found.verdict == "reproduced"
     assert found.value == pytest.approx(1000.0)
     assert found.unit == "billion operations"
@@ -121,12 +123,12 @@ def test_the_rule_is_about_both_ends_and_the_place() -> None:
     assert "5 of 5 seeds cross within the measured range" in found.text
     assert found.p is not None
     assert found.p < 0.01
-    other_way = changes_hands(course(-lines(AROUND)), "the mixer", "the Llama", **RULE)
+    other_way = judge_lead_change(course(-lines(AROUND)), "the mixer", "the Llama", **RULE)
     assert (other_way.verdict, other_way.text[:9]) == ("contradicted", "the mixer")
 
 
 def test_the_rule_is_refuted_where_one_leads_at_both_ends() -> None:
-    found = changes_hands(course(lines([13.5, 13.6, 13.7, 13.8, 13.9])), "the mixer", "the Llama", **RULE)
+    found = judge_lead_change(course(lines([13.5, 13.6, 13.7, 13.8, 13.9])), "the mixer", "the Llama", **RULE)
     assert found.verdict == "contradicted"
     assert math.isnan(found.value), "no place"
     assert found.p_against is not None
@@ -135,11 +137,11 @@ def test_the_rule_is_refuted_where_one_leads_at_both_ends() -> None:
 
 def test_the_rule_needs_one_crossing_at_a_place() -> None:
     wide = [11.5, 11.7, 12.0, 12.3, 12.5]
-    found = changes_hands(course(lines(wide, slope=5)), "the mixer", "the Llama", **RULE)
+    found = judge_lead_change(course(lines(wide, slope=5)), "the mixer", "the Llama", **RULE)
     assert (found.verdict, "a factor 4 apart" in found.text) == ("undecided", True)
     waves = np.cos((DECADES - 11) * 1.5 * np.pi) + 0.01 * np.arange(5)[:, None] - 0.2
-    found = changes_hands(course(waves), "the mixer", "the Llama", **RULE)
+    found = judge_lead_change(course(waves), "the mixer", "the Llama", **RULE)
     assert "change" in found.text
     assert found.verdict != "reproduced"
-    seeds = changes_hands(course(lines([*AROUND[:4], 13.1])), "the mixer", "the Llama", **RULE)
+    seeds = judge_lead_change(course(lines([*AROUND[:4], 13.1])), "the mixer", "the Llama", **RULE)
     assert "4 of 5 seeds cross within the measured range, 1 beyond it" in seeds.text

@@ -13,20 +13,24 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from allmlp import known, models, studies, tasks
-from allmlp.errors import UserError
+from allmlp import models
+from allmlp.common.errors import UserError
+from allmlp.data import tasks
+from allmlp.data.tasks.task import Batch
+from allmlp.models import flops
 from allmlp.models.attention import SoftmaxAttention, Transformer
-from allmlp.plan import Context, load_plan
+from allmlp.plan import model_facts
+from allmlp.plan.plan import Context, load_plan
+from allmlp.spec import catalogue
 from allmlp.studies.crossover import retrieval
 from allmlp.studies.crossover import runs as planned
 from allmlp.studies.crossover.figures import LINE
-from allmlp.studies.crossover.fits import TASKS, fits
-from allmlp.studies.crossover.measures import abilities, resources, score
+from allmlp.studies.crossover.fits import TASKS, misfit_reason
+from allmlp.studies.crossover.measures.resources import resources
+from allmlp.studies.crossover.measures.score import _score_batches, _skill, abilities, score
 from allmlp.studies.crossover.settings import COPYING_TYPES, FILLERS
-from allmlp.tasks.task import Batch
-from allmlp.training import flops
 from allmlp.training.checkpoint import produce
-from allmlp.training.trained import Trained
+from allmlp.training.published import TrainedRun
 from tests.conftest import PROJECT
 
 
@@ -58,13 +62,13 @@ def planning(published: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     ],
 )
 def test_who_can_do_what_and_why_not(architecture: str, task: str, reason: str | None) -> None:
-    assert fits(architecture, task) == reason
+    assert misfit_reason(architecture, task) == reason
 
 
-def made_up(**changed: Any) -> known.Known:
+def made_up(**changed: Any) -> model_facts.Declarations:
     """What an ordinary class says of itself, with changes."""
     takes = ("vocabulary", "context", "d_model", "n_blocks")
-    return known.Known("mine", True, "all", takes, takes, None)._replace(**changed)
+    return model_facts.Declarations("mine", True, "all", takes, takes, None)._replace(**changed)
 
 
 OF_PATCHES = ("features", "context", "d_model", "n_blocks")
@@ -78,14 +82,16 @@ OF_PATCHES = ("features", "context", "d_model", "n_blocks")
     ],
 )
 def test_why_an_architecture_of_ones_own_cannot(
-    about: known.Known, task: str, reason: str, monkeypatch: pytest.MonkeyPatch
+    about: model_facts.Declarations, task: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known, "of", lambda name: about)
-    assert fits("mine", task) == reason
+    monkeypatch.setattr(model_facts, "declarations", lambda name: about)
+    assert misfit_reason("mine", task) == reason
 
 
 def test_every_reason_is_a_sentence() -> None:
-    reasons = {reason for name in models.REGISTRY for task in TASKS if (reason := fits(name, task)) is not None}
+    reasons = {
+        reason for name in models.REGISTRY for task in TASKS if (reason := misfit_reason(name, task)) is not None
+    }
     assert len(reasons) > 4
     for reason in reasons:
         assert re.fullmatch(r"[A-Z][^.]+ [^.]+\.", reason), reason
@@ -105,7 +111,7 @@ def test_the_run_of_abilities_is_named_after_its_result(planning: Any, monkeypat
         patch.setitem(models.REGISTRY, "mine", "allmlp.models.attention:Transformer")
         found.append(named(settings))
     with monkeypatch.context() as patch:
-        patch.setattr(known, "of", lambda name: made_up())
+        patch.setattr(model_facts, "declarations", lambda name: made_up())
         found.append(named(settings))
     with monkeypatch.context() as patch:  # the same answers, to a task of another name
         renamed = {"reversing" if task == "copying" else task: asks for task, asks in TASKS.items()}
@@ -168,9 +174,9 @@ def test_a_ladder_has_every_architecture_at_every_width_and_budget(ladders: Any)
 
 def test_a_step_of_a_ladder_is_a_finished_training_of_its_budget(planning: Any) -> None:
     settings, context = planning("long")
-    for cell in planned.steps_of(settings, context, settings.ladders["text"]):
-        of_step = known.counts(cell.architecture, cell.hyperparameters, cell.row.batch_size).flops
-        for run in (run for run in planned.of_cell(settings, context, cell, "text") if run.labels["part"] == "text"):
+    for cell in planned.ladder_cells(settings, context, settings.ladders["text"]):
+        of_step = model_facts.counts(cell.architecture, cell.hyperparameters, cell.row.batch_size).flops
+        for run in (run for run in planned.cell_runs(settings, context, cell, "text") if run.labels["part"] == "text"):
             assert 0 <= cell.budget - run.steps * of_step < of_step
             assert run.optimiser["schedule"] == "cosine"
             assert run.optimiser["warmup_steps"] == round(0.1 * run.steps)
@@ -197,7 +203,7 @@ def test_a_ladder_costs_what_the_plan_may_spend(ladders: Any) -> None:
     spent = dict.fromkeys(settings.ladders, 0)
     for run in runs.values():
         name = "text" if run.labels["task"] == "stories" else "keys"
-        sizes = known.counts(run.architecture, run.hyperparameters, run.task_parameters["batch_size"])
+        sizes = model_facts.counts(run.architecture, run.hyperparameters, run.task_parameters["batch_size"])
         spent[name] += run.steps * sizes.flops
     assert spent["text"] < 8 * 3600 * 3e10
     assert spent["keys"] < 4 * 3600 * 3e10
@@ -218,7 +224,7 @@ def test_one_architecture_stands_for_a_family_and_every_one_at_gpu(planning: Any
         places = [(cell.column, cell.row.name) for cell in cells]
         assert len(set(places)) == len(places)
         assert {cell.column for cell in cells} <= set(models.REGISTRY if every else settings.families)
-    able = {(name, task) for name in models.REGISTRY for task in TASKS if fits(name, task) is None}
+    able = {(name, task) for name in models.REGISTRY for task in TASKS if misfit_reason(name, task) is None}
     assert {(cell.architecture, cell.row.name) for cell in cells} == {pair for pair in able if pair[1] != "retrieval"}
 
 
@@ -237,8 +243,8 @@ class Leaky(Transformer):
 def test_an_architecture_that_leaks_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(models.REGISTRY, "leaky", "tests.unit.test_crossover:Leaky")
     with pytest.raises(UserError, match=r"leaky: says that it is causal, and position 0 changes with token \d+"):
-        known._refuse_leak("leaky")
-    known._refuse_leak("transformer")
+        model_facts._refuse_leak("leaky")
+    model_facts._refuse_leak("transformer")
 
 
 def test_rows_state_the_vocabularies_of_their_tasks() -> None:
@@ -298,24 +304,24 @@ def test_skill_is_zero_for_the_best_constant_answer_and_one_without_error() -> N
     batch = Batch(torch.zeros(2, 4, dtype=torch.int64), targets)
     shares = torch.tensor([1, 4, 1]) / 6
     best = [*shares.log().tolist(), -100.0]
-    value, guess = score._judged(Answers(torch.tensor(best).expand(2, 4, 4)), [batch], by_loss=True)  # type: ignore[arg-type]
+    value, guess = _score_batches(Answers(torch.tensor(best).expand(2, 4, 4)), [batch], by_loss=True)  # type: ignore[arg-type]
     assert value == pytest.approx(guess, abs=1e-9)
-    assert score._skill(value, guess, by_loss=True) == pytest.approx(0, abs=1e-9)
+    assert _skill(value, guess, by_loss=True) == pytest.approx(0, abs=1e-9)
     right = 50.0 * torch.nn.functional.one_hot(targets.clamp(min=0), 4)
-    assert score._judged(Answers(right), [batch], by_loss=False) == (1.0, pytest.approx(4 / 6))  # type: ignore[arg-type]
-    assert score._skill(1.0, 4 / 6, by_loss=False) == 1.0
-    assert score._skill(float("nan"), 0.5, by_loss=False) == 0.0
+    assert _score_batches(Answers(right), [batch], by_loss=False) == (1.0, pytest.approx(4 / 6))  # type: ignore[arg-type]
+    assert _skill(1.0, 4 / 6, by_loss=False) == 1.0
+    assert _skill(float("nan"), 0.5, by_loss=False) == 0.0
     lost = right.clone()
     lost[0, 0] = float("nan")  # `argmax` of which is 0, the right answer there
-    value, guess = score._judged(Answers(lost), [batch, batch], by_loss=False)  # type: ignore[arg-type]
-    assert (np.isnan(value), score._skill(value, guess, by_loss=False)) == (True, 0.0)
+    value, guess = _score_batches(Answers(lost), [batch, batch], by_loss=False)  # type: ignore[arg-type]
+    assert (np.isnan(value), _skill(value, guess, by_loss=False)) == (True, 0.0)
 
 
 def test_retrieval_finds_what_a_linear_map_relates_and_nothing_in_noise() -> None:
     rng = np.random.default_rng(0)
     queries, mixing = rng.normal(size=(512 + 256, 16)), rng.normal(size=(16, 16))
-    assert retrieval.found(queries, queries @ mixing + 3, fitted=512) == 1.0
-    assert retrieval.found(queries, rng.normal(size=queries.shape), fitted=512) < 4 / retrieval.CANDIDATES
+    assert retrieval.retrieval_accuracy(queries, queries @ mixing + 3, fitted=512) == 1.0
+    assert retrieval.retrieval_accuracy(queries, rng.normal(size=queries.shape), fitted=512) < 4 / retrieval.CANDIDATES
 
 
 def test_an_embedding_is_the_mean_of_a_text_alone() -> None:
@@ -340,14 +346,13 @@ def test_retrieval_says_how_many_texts_it_cut(planning: Any, tmp_path: Any, monk
     monkeypatch.setattr(retrieval.tokenizers, "load", lambda folder: tokenizer)
     torch.manual_seed(0)
     model = models.build("causal-rn", vocabulary=11, context=6, d_model=8, n_blocks=1).eval()
-    found = retrieval.retrieved(model, run)
+    found = retrieval.score_retrieval(model, run)
     assert found == (1 / retrieval.CANDIDATES, 1.0, 0.0)
     task = SimpleNamespace(
         validation=lambda: [tasks.task.Batch(torch.zeros(2, 6).long(), torch.tensor([[1, 2] * 3] * 2))]
     )
     trained = SimpleNamespace(run=run, model=lambda: model, task=lambda: task, learning_rate=0.01)
-    table = score.measure(trained)  # type: ignore[arg-type]
-    assert list(table.columns) == list(score.COLUMNS)
+    table = score(trained)  # type: ignore[arg-type]
     assert table[["cut_stories", "cut_summaries"]].isna().all(axis=1).tolist() == [True, False]
     assert table.iloc[1][["task", "cut_stories", "cut_summaries"]].tolist() == ["retrieval", 1.0, 0.0]
 
@@ -361,21 +366,19 @@ def test_measures_of_a_run(planning: Any, tmp_path: Any, monkeypatch: pytest.Mon
     run = replace(run, relatives={one: by_id[one] for one in run.search})
     for one in (*run.relatives.values(), run):
         produce(one)
-    trained = Trained(run)
-    (row,) = score.measure(trained).to_dict("records")
+    trained = TrainedRun(run)
+    (row,) = score(trained).to_dict("records")
     assert (row["task"], row["metric"], row["learning_rate_1"]) == ("recall", "accuracy", 0.003)
     assert row["skill_1"] == pytest.approx((row["value"] - row["guess"]) / (1 - row["guess"]))
-    (cost,) = resources.measure(trained).to_dict("records")
+    (cost,) = resources(trained).to_dict("records")
     assert cost["flops_per_token"] > 6 * 16 * 16
     assert cost["kept_bytes_per_token"] > 0
     assert cost["training_tokens_per_s"] > 0
     assert (cost["learning_rate_1"], cost["largest_rate_1"]) == (0.003, 0.003)
-    table = abilities.measure()
+    table = abilities()
     assert len(table) == len(models.REGISTRY) * len(TASKS)
-    for module, rows in ((score, score.measure(trained)), (abilities, table), (resources, resources.measure(trained))):
-        assert list(rows.columns) == list(module.COLUMNS)
 
 
 def test_every_name_of_the_matrix_is_explained(planning: Any) -> None:
     families = planning("workstation")[0].families
-    assert list(studies.about("crossover")["terms"]) == ["1.00", *TASKS, *families]
+    assert list(catalogue.read_about("crossover")["terms"]) == ["1.00", *TASKS, *families]

@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from allmlp import studies
+from allmlp.judging.rules import NotPlannedError
 from allmlp.report import render
+from allmlp.spec import catalogue
 from allmlp.studies.crossover import families, tables, verdicts
 from allmlp.studies.crossover.figures import _cells, matrix
-from allmlp.studies.rules import NotPlannedError
 from tests import judging
 from tests.conftest import PROJECT
-from tests.exhibits import shown
+from tests.exhibits import make_exhibit
 from tests.unit.known_crossover import PLACE, SKILLS, able, climbed, scores, spent
 
 
@@ -42,7 +42,7 @@ def test_the_distance_to_attention_has_the_sign_and_the_level_of_the_rule() -> N
     assert found.low < found.value < found.high < 0, "less than not behind: ahead"
     assert found.text.startswith("least behind of 2 families: causal relation, behind attention by mean -0.05")
     assert "97.5 % t interval" in found.text
-    (claim,) = [row for row in studies.ledger("crossover") if row["id"] == "all-own-1"]
+    (claim,) = [row for row in catalogue.ledger("crossover") if row["id"] == "all-own-1"]
     assert "Bonferroni level" in claim["statistic"]
     assert "1 - 0.05 / k" in claim["statistic"]
     assert all("at that level" in claim[rule] for rule in ("reproduced_if", "contradicted_if"))
@@ -168,7 +168,7 @@ def test_the_table_of_retrieval_says_what_was_read() -> None:
 
 
 def test_the_matrix_says_who_cannot_and_why() -> None:
-    figure = shown(matrix, {"score": scores(), "abilities": able()})
+    figure = make_exhibit(matrix, {"score": scores(), "abilities": able()})
     texts = [text.get_text().replace("\n", " ") for text in figure.axes[0].texts]
     assert sum(text.startswith("cannot: It gives one answer per sequence, not one per token.") for text in texts) == 3
     assert sum(text == "not planned" for text in texts) == 4  # who could do addition and was not asked to
@@ -179,7 +179,7 @@ def test_the_matrix_says_who_cannot_and_why() -> None:
 
 def test_worse_than_blind_is_no_share_of_the_best() -> None:
     rows = scores({"attention": {"recall": -0.4}, "masked mixing": {"recall": 0.3}})
-    figure = shown(matrix, {"score": rows, "abilities": able()})
+    figure = make_exhibit(matrix, {"score": rows, "abilities": able()})
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert [text.split(" ±")[0] for text in texts if text.startswith("not surely")] == ["not surely\nlearnt:\n-0.40"]
     assert [text for text in texts if text.startswith("1.00")]
@@ -293,15 +293,15 @@ def test_the_findings_say_how_short_the_trainings_were() -> None:
 
 
 def test_it_is_said_that_the_sizes_of_recall_favour_attention() -> None:
-    (claim,) = [row for row in studies.ledger("crossover") if row["id"] == "all-own-2"]
+    (claim,) = [row for row in catalogue.ledger("crossover") if row["id"] == "all-own-2"]
     for text in (claim["reason"], matrix.caption):
         assert "chosen by trials of attention alone" in text
 
 
 def test_its_claims_are_this_projects_own() -> None:
-    claims = [row["id"] for row in studies.ledger("crossover")]
-    assert all(studies.is_own(claim) for claim in claims)
-    assert studies.ledger("crossover", "errata") == []
+    claims = [row["id"] for row in catalogue.ledger("crossover")]
+    assert all(catalogue.is_project_claim(claim) for claim in claims)
+    assert catalogue.ledger("crossover", "errata") == []
 
 
 def on_ladder(claim: str, rows: pd.DataFrame) -> Any:

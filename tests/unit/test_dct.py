@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allmlp import models
-from allmlp.errors import UserError
-from allmlp.models import sliding_dct
+from allmlp.common.errors import UserError
+from allmlp.models import flops, sliding_dct
 from allmlp.models.dct import DCTHeads, DCTNeuron
 from allmlp.models.sliding_dct import SlidingDCT, coefficients, log_windows
-from allmlp.training import flops
 
 CASES = [(1, 1, [1]), (2, 2, [2, 9]), (3, 3, [5, 70]), (2, 4, [4, 12]), (2, 4, [40, 200]), (4, 5, [5, 17, 64, 65])]
 

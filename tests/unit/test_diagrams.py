@@ -10,7 +10,9 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from allmlp import models, recipes, studies
+from allmlp import models
+from allmlp.common import recipes
+from allmlp.judging import evidence
 from allmlp.models.backbone import Block
 from allmlp.models.causal_rn import CausalRelation
 from allmlp.models.constant_attention import ConstantAttention
@@ -20,7 +22,7 @@ from allmlp.models.masked_mixing import Mixing
 from allmlp.models.mlp import LastTokenMLP
 from allmlp.models.sliding_dct import SlidingDCT
 from allmlp.models.triangular import Triangular, TriangularBlock, TriangularMixing, averaging_mask
-from allmlp.report import answer, evidence, exhibits
+from allmlp.report import first_screen
 from allmlp.report.diagrams.board import Squares
 from allmlp.report.diagrams.column import Column, jumps
 from allmlp.report.diagrams.folding import Rows
@@ -28,6 +30,7 @@ from allmlp.report.diagrams.reach import reach
 from allmlp.report.diagrams.sizes import Letter, Sizes
 from allmlp.report.diagrams.subject import Subject, subject, tokens
 from allmlp.report.diagrams.tracing import INPUT, Step, trace
+from allmlp.spec import catalogue, exhibits
 
 LETTERS = {
     "B": Letter("sequences", 17),
@@ -49,8 +52,8 @@ SMALL: dict[str, dict[str, Any]] = {
 WIDEST = 466  # points: wider, and the smallest letters would be below 9 pixels in a column of the page
 DIAGRAMS = [
     (study, name)
-    for study in studies.STUDIES
-    for name, exhibit in exhibits.of(study, "figures").items()
+    for study in catalogue.STUDIES
+    for name, exhibit in exhibits.study_exhibits(study, "figures").items()
     if not exhibit.measures
 ]
 
@@ -103,7 +106,7 @@ def test_its_steps_are_the_modules_that_ran_in_their_order_with_their_shapes(nam
 def test_the_weights_of_its_steps_are_all_weights_of_the_model_at_the_papers_sizes(name: str) -> None:
     found = drawn(name)
     real = {"vocabulary": 29, "context": 34, "d_model": 192, **SMALL[name]}
-    assert found.unused() == []
+    assert found.unused_parameters() == []
     assert sum(map(found.count, found.step.leaves())) == sum(w.numel() for w in models.build(name, **real).parameters())
 
 
@@ -117,7 +120,7 @@ def test_weights_that_two_boxes_share_have_their_number_at_the_first() -> None:
     column = Column(subject(ConstantAttention, named, letters, tokens, run=logits), "constant-attention", "x and y")
     assert column.counts.count("the same") == 1
     numbers = [int(count.replace(",", "")) for count in column.counts if count not in ("", "the same")]
-    unused = sum(column.subject.weights[name] for name in column.subject.unused())
+    unused = sum(column.subject.weights[name] for name in column.subject.unused_parameters())
     assert sum(numbers) + unused == sum(column.subject.weights.values())
 
 
@@ -140,7 +143,7 @@ def test_a_residual_connection_reads_the_block_and_its_branch() -> None:
     first, second = (leaf for leaf in traced.leaves() if leaf.title == "add")
     assert [maker for maker, _ in first.reads] == [INPUT, 1]
     assert [maker for maker, _ in second.reads] == [2, 6]
-    rows = Rows.of(traced)
+    rows = Rows.from_model(traced)
     assert {(jump.start, jump.end) for jump in jumps(rows)} == {(INPUT, 2), (2, 7)}
 
 
@@ -156,9 +159,9 @@ def test_equal_blocks_are_folded_and_others_are_not() -> None:
     assert isinstance(second, TriangularBlock)
     second.activation = torch.relu
     traced = trace(model, torch.zeros(1, 5, dtype=torch.int64))
-    blocks = [frame.times for frame in Rows.of(traced).frames if frame.step.title == "TriangularBlock"]
+    blocks = [frame.times for frame in Rows.from_model(traced).frames if frame.step.title == "TriangularBlock"]
     assert blocks == [1, 1, 1]
-    last = Rows.of(drawn("triangular").step)
+    last = Rows.from_model(drawn("triangular").step)
     assert last.steps[last.row[last.steps[-2].reads[0][0]]].title == "add", "the final norm reads the last drawn step"
 
 
@@ -171,7 +174,7 @@ class Doubled(LastTokenMLP):
 
 def test_a_changed_model_changes_its_diagram() -> None:
     def said(found: Subject) -> str:
-        return Column(found, "", "tokens").said()
+        return Column(found, "", "tokens").description()
 
     named = {**NAMED, **SMALL["mlp"]}
     assert said(subject(Doubled, named, LETTERS, tokens)) == said(drawn("mlp"))[:-1] + "; × 2 (B, V)."
@@ -217,20 +220,20 @@ def test_the_averaging_mask_is_shown_in_fractions() -> None:
 
 def test_squares_are_said_row_by_row() -> None:
     found = Squares(np.array([[True, False, True], [True, True, True]]), "seen\nby two")
-    assert found.said() == "seen by two, output t ↓  input s →: 1: 1, 3; 2: 1 to 3."
+    assert found.description() == "seen by two, output t ↓  input s →: 1: 1, 3; 2: 1 to 3."
 
 
 def test_a_size_that_may_be_two_things_is_refused() -> None:
     sizes = Sizes({"A": Letter("a", 2), "B": Letter("b", 6), "C": Letter("c", 7)})
-    assert sizes.named((2, 6, 7, 42, 1, 100)) == "(A, B, C, B C, 1, 100)"
+    assert sizes.name_shape((2, 6, 7, 42, 1, 100)) == "(A, B, C, B C, 1, 100)"
     with pytest.raises(ValueError, match="may be 2 C or A C"):
-        sizes.named((14,))
+        sizes.name_shape((14,))
     with pytest.raises(ValueError, match="the same number"):
         Sizes({"A": Letter("a", 2), "B": Letter("b", 2)})
 
 
 def figure(study: str, name: str) -> Figure:
-    made: Figure = exhibits.of(study, "figures")[name]()
+    made: Figure = exhibits.study_exhibits(study, "figures")[name]()
     return made
 
 
@@ -252,7 +255,7 @@ def test_a_diagram_is_readable_and_needs_no_run(study: str, name: str) -> None:
     for box in (text.get_window_extent() for text in axes.texts):
         assert 0 <= box.x0 <= box.x1 <= found.bbox.width
         assert 0 <= box.y0 <= box.y1 <= found.bbox.height
-    exhibit = exhibits.of(study, "figures")[name]
+    exhibit = exhibits.study_exhibits(study, "figures")[name]
     assert list(evidence.sources(study, exhibit, {"studies": {}})) == [""]
     assert exhibit.where, "it is a figure of the paper"
 
@@ -262,5 +265,5 @@ def test_diagrams_come_first_in_the_order_of_the_paper() -> None:
     second = {"runs": 0, "paper": "Figure 2", "claims": ["000-14"], "name": "c"}
     eighth = {"runs": 0, "paper": "Figure 8", "claims": ["000-13"], "name": "b"}
     unnumbered = {"runs": 0, "paper": "Drawing", "claims": ["000-1"], "name": "d"}
-    found = answer.ordered([measured, unnumbered, eighth, second], ["000-1", "000-13", "000-14"])
+    found = first_screen.order_exhibits([measured, unnumbered, eighth, second], ["000-1", "000-13", "000-14"])
     assert found == [second, eighth, unnumbered, measured]

@@ -11,8 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from allmlp import doctor, locks
-from allmlp.errors import UserError
+from allmlp.common import locks
+from allmlp.common.errors import UserError
+from allmlp.pipeline import doctor
 from tests.conftest import PROJECT
 
 
@@ -42,6 +43,23 @@ def test_the_first_fault_is_the_next_step(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr(doctor, "CHECKS", (lambda: [doctor.Line("python", "3.11")],))
     assert doctor.show() == 0
     assert capsys.readouterr().out.splitlines()[-1] == "nothing is wrong; `allmlp` says what is next"
+
+
+def test_each_kind_of_weights_says_where_it_comes_from(here: Path) -> None:
+    assert not found(doctor._weights), "no pointer and no measured run"
+    for name, remote in (("a-1", "  remote: models\n"), ("b-2", "  remote: models\n"), ("c-3", "")):
+        pointer = here / f"results/checkpoints/{name}.dvc"
+        pointer.parent.mkdir(parents=True, exist_ok=True)
+        pointer.write_text(f"outs:\n- md5: 0.dir\n  size: 1\n{remote}  path: {name}\n")
+    (here / "results/checkpoints/a-1").mkdir()
+    (here / "results/tables").mkdir()
+    rows = ("laptop,one,AMD EPYC", "laptop,two,AMD EPYC", "laptop,three,Xeon", "laptop,untrained,", "long,four,H100")
+    (here / "results/tables/runs.csv").write_text("\n".join(["scale,run,hardware", *rows]) + "\n")
+    lines = found(doctor._weights)
+    assert lines["models"].found.startswith("2 folders published in git, results/models, 1 not here: `dvc pull`")
+    assert lines["kept"].found.startswith("1 folder kept in a remote of your own, 1 not here")
+    assert lines["other runs"].found.endswith("git has AMD EPYC (2 runs) and Xeon (1 run)")
+    assert not any(line.mend for line in lines.values())
 
 
 def test_packages_as_locked_are_fine_and_further_ones_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,11 +119,11 @@ def test_calls_at_work_and_begun_runs_are_listed(here: Path) -> None:
         (here / "work/runs" / name).mkdir(parents=True)
         (here / "work/runs" / name / f"state-{step}.json").write_text("{}")
     (here / "results/checkpoints/ended").mkdir(parents=True)
-    assert found(doctor._unfinished)["unfinished"].found.startswith("1 runs: begun at step 300;")
+    assert found(doctor._unfinished_runs)["unfinished"].found.startswith("1 runs: begun at step 300;")
     mine = {"pid": os.getpid(), "host": socket.gethostname(), "since": "2026-01-01T00:00:00+00:00"}
     (here / "work/runs/begun/lock").write_text(json.dumps(mine))
     (here / "work/advance.lock").write_text(json.dumps({**mine, "pid": 2**22 + 1}))
-    assert [line.found for line in doctor._at_work()] == [
+    assert [line.found for line in doctor._active_jobs()] == [
         f"begun: pid {mine['pid']} on {mine['host']} since {mine['since']}"
     ], "the other holder is dead"
 

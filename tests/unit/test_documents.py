@@ -9,12 +9,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp import tasks, tokenizers
-from allmlp.errors import UserError
-from allmlp.tasks.documents import cut, shifted
-from allmlp.tasks.task import IGNORED
-from allmlp.tokenizers.specs import Bytes
-from allmlp.tokens import TokenFile, write_tokens
+from allmlp.common.errors import UserError
+from allmlp.data import tasks, tokenizers
+from allmlp.data.tasks.documents import cut_pieces, shift_pieces
+from allmlp.data.tasks.task import IGNORED
+from allmlp.data.tokenizers.specs import Bytes
+from allmlp.data.tokens import TokenFile, write_tokens
 
 END = 256
 documents = st.lists(st.integers(0, 255), max_size=40).map(lambda ids: np.array([*ids, END], np.uint16))
@@ -30,9 +30,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_worked_example_of_the_docstring() -> None:
     a, b, c, d, e, f = range(6)
-    pieces = cut(np.array([a, b, c, d, e, f, END]), 4)
+    pieces = cut_pieces(np.array([a, b, c, d, e, f, END]), 4)
     assert [piece.tolist() for piece in pieces] == [[a, b, c, d, e], [e, f, END]]
-    right, left = (shifted(pieces, 4, END, side) for side in ("right", "left"))
+    right, left = (shift_pieces(pieces, 4, END, side) for side in ("right", "left"))
     assert right.tokens.tolist() == [[a, b, c, d], [e, f, END, END]]
     assert right.targets.tolist() == [[b, c, d, e], [f, END, IGNORED, IGNORED]]
     assert left.tokens.tolist() == [[a, b, c, d], [END, END, e, f]]
@@ -41,10 +41,10 @@ def test_the_worked_example_of_the_docstring() -> None:
 
 @given(documents, st.integers(1, 12))
 def test_each_token_after_the_first_is_a_target_once_after_the_one_before_it(ids: np.ndarray, context: int) -> None:
-    pieces = cut(ids, context)
+    pieces = cut_pieces(ids, context)
     assert all(2 <= len(piece) <= context + 1 for piece in pieces)
     for side in ("left", "right"):
-        batch = shifted(pieces, context, END, side)
+        batch = shift_pieces(pieces, context, END, side)
         chosen = batch.targets != IGNORED
         assert batch.targets[chosen].tolist() == ids[1:].tolist()
         assert batch.tokens[chosen].tolist() == ids[:-1].tolist()
@@ -60,7 +60,7 @@ def test_an_epoch_visits_each_piece_once_and_no_batch_depends_on_another(folder:
     every = Counter(
         tuple(row)
         for document in TokenFile(folder).documents("train")
-        for row in torch.cat(shifted(cut(document, 16), 16, END, "right"), 1).tolist()
+        for row in torch.cat(shift_pieces(cut_pieces(document, 16), 16, END, "right"), 1).tolist()
     )
     assert not seen - every
     assert sum((every - seen).values()) < 4, "only what does not fill a batch is left out"

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from allmlp import models
-from allmlp.errors import UserError
-from allmlp.tasks.embeddings import as_read, embed, laid_out, normalised
+from allmlp.common.errors import UserError
+from allmlp.data.tasks.embeddings import embed, lay_out_texts, normalise, truncate_texts
 
 END, CONTEXT = 256, 24
 
@@ -32,33 +32,33 @@ TEXTS = [np.arange(1, 4), np.arange(1, 30), np.array([9])]
     ],
 )
 def test_texts_are_laid_out_as_training_lays_them(padding, position, rows, at):
-    tokens, found, lengths = laid_out(TEXTS, 5, padding, position, end=0)
+    tokens, found, lengths = lay_out_texts(TEXTS, 5, padding, position, end=0)
     assert (tokens.tolist(), found.tolist()) == (rows, at)
     assert lengths.tolist() == [min(5, len(text) + (position == "last")) for text in TEXTS]
 
 
 @pytest.mark.parametrize(("position", "read"), [("before_last", 5), ("mean", 5), ("last", 4)])
 def test_what_is_read_of_a_text_is_what_is_laid_out_but_its_end(position, read):
-    found = as_read(TEXTS, 5, position)
+    found = truncate_texts(TEXTS, 5, position)
     assert [ids.tolist() for ids in found] == [[1, 2, 3], list(range(30 - read, 30)), [9]]
-    for ids, row in zip(found, laid_out(TEXTS, 5, "right", position, end=0)[0], strict=True):
+    for ids, row in zip(found, lay_out_texts(TEXTS, 5, "right", position, end=0)[0], strict=True):
         assert row[: len(ids)].tolist() == ids.tolist()
 
 
 def test_a_text_of_nothing_is_refused():
     with pytest.raises(UserError, match="text without tokens"):
-        laid_out([np.array([], np.int64)], 5, "right", "before_last", end=0)
+        lay_out_texts([np.array([], np.int64)], 5, "right", "before_last", end=0)
 
 
 def test_the_position_before_the_last_is_supervised_and_the_last_is_not(tmp_path):
     """In the rows that training reads, the token that is embedded has the end for its target, the end has none."""
-    from allmlp.tasks.documents import shifted
-    from allmlp.tasks.task import IGNORED
+    from allmlp.data.tasks.documents import shift_pieces
+    from allmlp.data.tasks.task import IGNORED
 
     text = np.array([5, 6, 7])
     for padding in ("left", "right"):
-        batch = shifted([np.array([*text, END])], CONTEXT, END, padding)
-        tokens, (at,), _ = laid_out([text], CONTEXT, padding, "before_last", END)
+        batch = shift_pieces([np.array([*text, END])], CONTEXT, END, padding)
+        tokens, (at,), _ = lay_out_texts([text], CONTEXT, padding, "before_last", END)
         assert batch.tokens.tolist() == tokens.tolist()
         assert batch.targets[0, at] == END
         assert (batch.targets[batch.tokens == END] == IGNORED).all()
@@ -70,7 +70,7 @@ def test_embeddings_are_the_hidden_layer_at_that_position_one_text_at_a_time(pad
     model, texts = mixer(), [text % 256 for text in TEXTS]
     found = embed(model, texts, padding, position, END)
     for text, row in zip(texts, found, strict=True):
-        tokens, (at,), _ = laid_out([text], CONTEXT, padding, position, END)
+        tokens, (at,), _ = lay_out_texts([text], CONTEXT, padding, position, END)
         with torch.no_grad():
             torch.testing.assert_close(row, model.hidden(torch.from_numpy(tokens))[0, at])
 
@@ -79,7 +79,7 @@ def test_embeddings_are_the_hidden_layer_at_that_position_one_text_at_a_time(pad
 def test_the_mean_is_over_the_texts_own_tokens(padding):
     model, texts = mixer(), [text % 256 for text in TEXTS]
     for text, row in zip(texts, embed(model, texts, padding, "mean", END), strict=True):
-        tokens, (at,), (length,) = laid_out([text], CONTEXT, padding, "mean", END)
+        tokens, (at,), (length,) = lay_out_texts([text], CONTEXT, padding, "mean", END)
         with torch.no_grad():
             hidden = model.hidden(torch.from_numpy(tokens))[0, at + 1 - length : at + 1]
         torch.testing.assert_close(row, hidden.mean(0))
@@ -88,7 +88,7 @@ def test_the_mean_is_over_the_texts_own_tokens(padding):
 def test_an_autoencoder_embeds_by_its_code():
     torch.manual_seed(0)
     model = models.build("mixer-autoencoder", vocabulary=257, context=CONTEXT, d_model=8, n_blocks=1).eval()
-    tokens, _, _ = laid_out(TEXTS, CONTEXT, "right", "before_last", END)
+    tokens, _, _ = lay_out_texts(TEXTS, CONTEXT, "right", "before_last", END)
     torch.testing.assert_close(
         embed(model, TEXTS, "right", "before_last", END), model.embedding(torch.from_numpy(tokens)).detach()
     )
@@ -96,9 +96,9 @@ def test_an_autoencoder_embeds_by_its_code():
 
 def test_normalisations():
     x = torch.randn(50, 4, generator=torch.Generator().manual_seed(0)) * torch.tensor([1, 10, 0.1, 0])
-    assert normalised(x, "none") is x
-    torch.testing.assert_close(normalised(x, "unit").norm(dim=1), torch.ones(50))
-    found = normalised(x[:10], "standardised", like_ND=x)
+    assert normalise(x, "none") is x
+    torch.testing.assert_close(normalise(x, "unit").norm(dim=1), torch.ones(50))
+    found = normalise(x[:10], "standardised", like_ND=x)
     expected = (x[:10, :3] - x[:, :3].mean(0)) / x[:, :3].std(0, correction=0)
     torch.testing.assert_close(found[:, :3], expected)
     assert (found[:, 3] == 0).all()  # a feature that says nothing stays silent

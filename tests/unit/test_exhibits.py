@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from allmlp.errors import UserError
-from allmlp.report.exhibits import Exhibit, Kind, of, table
+from allmlp.common.errors import UserError
+from allmlp.spec.exhibits import Exhibit, Kind, study_exhibits, table
 from tests import exhibits
 from tests.unit import known_addition, known_copying, known_crossover, known_language, known_triangular
 
@@ -27,7 +27,7 @@ def tables(study: str) -> Mapping[str, Any]:
 
 def each(kind: Kind) -> pytest.MarkDecorator:
     """The figures or tables of all studies whose measurements are known."""
-    found = [(study, exhibit) for study in KNOWN for exhibit in of(study, kind).values()]
+    found = [(study, exhibit) for study in KNOWN for exhibit in study_exhibits(study, kind).values()]
     return pytest.mark.parametrize(("study", "exhibit"), found, ids=lambda one: getattr(one, "name", one))
 
 
@@ -50,9 +50,9 @@ def test_a_figure_has_the_same_bytes_each_time_is_small_and_can_be_of_one_seed(s
 
 @each("tables")
 def test_a_table_has_rows_of_many_seeds_and_of_one(study: str, exhibit: Exhibit) -> None:
-    assert len(exhibits.shown(exhibit, tables(study)))
+    assert len(exhibits.make_exhibit(exhibit, tables(study)))
     if any("seed" in tables(study)[measure] for measure in exhibit.measures):
-        assert len(exhibits.shown(exhibit, of_one_seed(exhibit, tables(study))))
+        assert len(exhibits.make_exhibit(exhibit, of_one_seed(exhibit, tables(study))))
 
 
 def test_a_table_is_named_by_its_function_described_by_its_docstring_and_made_of_what_it_asks_for() -> None:
@@ -68,11 +68,11 @@ def test_a_table_is_named_by_its_function_described_by_its_docstring_and_made_of
 
 
 def test_two_of_one_name_are_refused(tmp_path, monkeypatch) -> None:
-    text = 'from allmlp.report.exhibits import table\n\n@table(\'T\')\ndef same(cost):\n    """C."""\n'
+    text = 'from allmlp.spec.exhibits import table\n\n@table(\'T\')\ndef same(cost):\n    """C."""\n'
     for name in ("one", "two"):
         (tmp_path / f"exhibited_{name}.py").write_text(text)
     files = {f"exhibited_{name}": tmp_path / f"exhibited_{name}.py" for name in ("one", "two")}
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("allmlp.studies.files", lambda study, kind: files)
+    monkeypatch.setattr("allmlp.spec.catalogue.files", lambda study, kind: files)
     with pytest.raises(UserError, match=r"exhibited_two\.py: another of the tables of copying is called 'same'"):
-        of("copying", "tables")
+        study_exhibits("copying", "tables")

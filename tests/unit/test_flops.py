@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from allmlp import models
+from allmlp.models.flops import counted_flops, parameters, six_nd
 from allmlp.models.relation import FLOPS_PER_PAIR_AND_FEATURE
-from allmlp.training.flops import counted_flops, parameters, six_nd
 
 
 def on_meta(name, **hyperparameters):

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from allmlp import gpu_check
-from allmlp.errors import UserError
-from allmlp.gpu_check import exact, surviving, training
-from allmlp.gpu_check.outcome import Check, Checks, outcome
+from allmlp.common.errors import UserError
 from allmlp.models import causal_rn, relation
+from allmlp.pipeline import gpu_check
+from allmlp.pipeline.gpu_check import exact, survival, training
+from allmlp.pipeline.gpu_check.outcome import Check, Checks, outcome
 from tests.conftest import PROJECT
 
 
 def test_every_architecture_and_kernel_is_exact() -> None:
-    groups = (exact.of_architectures, exact.of_relations, exact.of_the_loss, exact.of_padding)
+    groups = (exact.check_architectures, exact.check_relations, exact.check_loss, exact.check_padding)
     outcomes = [outcome(one) for group in groups for one in group("cpu")]
     assert len(outcomes) > 50
     assert [one for one in outcomes if not one.passed] == []
@@ -41,7 +41,7 @@ def test_a_wrong_sum_over_pairs_is_found(monkeypatch: pytest.MonkeyPatch, wrong:
 
     monkeypatch.setattr(causal_rn, "causal_relation_sum", in_single_precision)
     monkeypatch.setattr(exact, "causal_relation_sum", in_single_precision)
-    found = passed(exact.of_architectures) | passed(exact.of_relations)
+    found = passed(exact.check_architectures) | passed(exact.check_relations)
     assert not found["causal-rn"]
     assert not any(passed for name, passed in found.items() if name.startswith("relation"))
     assert found["masked-mixer"]
@@ -51,18 +51,18 @@ def test_losses_that_drift_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     true_losses = training.losses
     monkeypatch.setattr(training, "ARCHITECTURES", {"linear-causal-rn": {}})
     monkeypatch.setattr(training, "MOST", {"float32": 1e-4})
-    assert list(passed(training.of_modes).values()) == [True]
+    assert list(passed(training.check_modes).values()) == [True]
     drifts = iter((0.0, 2e-4))
     monkeypatch.setattr(training, "losses", lambda run: true_losses(run) + next(drifts))
-    assert list(passed(training.of_modes).values()) == [False]
+    assert list(passed(training.check_modes).values()) == [False]
 
 
 def test_stacks_that_drift_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     true_losses = training.losses
     monkeypatch.setattr(training, "ARCHITECTURES", {"linear-causal-rn": {}})
-    assert list(passed(training.of_stacks).values()) == [True]
+    assert list(passed(training.check_stacks).values()) == [True]
     monkeypatch.setattr(training, "losses", lambda run: true_losses(run) + 2e-4 * (run.seed == 1))
-    assert list(passed(training.of_stacks).values()) == [False]
+    assert list(passed(training.check_stacks).values()) == [False]
 
 
 def test_an_error_is_a_failed_check_and_the_others_go_on(
@@ -80,15 +80,15 @@ def test_an_error_is_a_failed_check_and_the_others_go_on(
 
     monkeypatch.chdir(tmp_path)
     for module, names in (
-        (exact, ("of_architectures", "of_relations", "of_padding")),
-        (surviving, ("of_a_kill", "of_a_lease")),
+        (exact, ("check_architectures", "check_relations", "check_padding")),
+        (survival, ("check_kill", "check_lease")),
     ):
         for name in names:
             monkeypatch.setattr(module, name, fine)
-    monkeypatch.setattr(training, "of_modes", fine)
-    monkeypatch.setattr(training, "of_stacks", fine)
-    monkeypatch.setattr(surviving, "of_too_large_a_batch", fine)
-    monkeypatch.setattr(exact, "of_the_loss", failing)
+    monkeypatch.setattr(training, "check_modes", fine)
+    monkeypatch.setattr(training, "check_stacks", fine)
+    monkeypatch.setattr(survival, "check_large_batch", fine)
+    monkeypatch.setattr(exact, "check_loss", failing)
     assert gpu_check.show() == 1
     assert "no kernel image is available" in capsys.readouterr().out
     kept = json.loads(gpu_check.FOUND.read_text(encoding="utf-8"))
@@ -98,7 +98,7 @@ def test_an_error_is_a_failed_check_and_the_others_go_on(
 @pytest.mark.parametrize("chosen", ["ALLMLP_RUNS_PER_GPU=4", "SLURM_JOB_GPUS=0", "CUDA_VISIBLE_DEVICES="])
 def test_the_lease_is_tried_whatever_the_user_has_chosen(monkeypatch: pytest.MonkeyPatch, chosen: str) -> None:
     monkeypatch.setenv(*chosen.split("="))
-    assert passed(surviving.of_a_lease) == {"a leased device": True}
+    assert passed(survival.check_lease) == {"a leased device": True}
 
 
 def test_a_gpu_that_torch_cannot_use_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import params
-from allmlp.corpora import gutenberg
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
+from allmlp.data.corpora import gutenberg
+from allmlp.plan import params
 from tests.conftest import PROJECT
 
 

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allmlp.models.angles import GRIDS, fill, place
-from allmlp.primes import odd_primes
+from allmlp.models.primes import odd_primes
 from allmlp.studies.quadrature import bounds, circuits, errors
-from allmlp.studies.quadrature.frequencies import angles, normalised, two_phi
+from allmlp.studies.quadrature.frequencies import angles, normalise_widths, two_phi
 from allmlp.studies.quadrature.hand_coded import forward_scores, regular_wobble, scores, wobble
-from allmlp.studies.quadrature.measures.angle_controls import CONTROLS, controls, drawn_errors
+from allmlp.studies.quadrature.measures.hand_coded import CONTROLS, controls, drawn_errors
 from tests.unit.known_addition import written_out
 
 
@@ -118,7 +118,7 @@ def test_the_regular_control_has_the_error_of_its_aliases():
 
 def test_controls_keep_the_widths_and_the_boxes():
     rng = np.random.default_rng(1)
-    rule = two_phi(rng.uniform(-3, 3, 12), normalised(rng.uniform(0.1, 2, 12)))
+    rule = two_phi(rng.uniform(-3, 3, 12), normalise_widths(rng.uniform(0.1, 2, 12)))
     drawn = {name: draw(rng) for name, draw in controls(rule).items()}
     assert tuple(drawn) == tuple(CONTROLS)
     for name in ("random", "own_box"):

@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-from allmlp import measuring, models, paths, studies
-from allmlp.errors import UserError
-from allmlp.measured import read
+from allmlp import models
+from allmlp.common import paths
+from allmlp.common.errors import UserError
+from allmlp.measurements.measurement import read
 from allmlp.models.angles import GRIDS, fill, place
+from allmlp.spec import catalogue
 from allmlp.studies.quadrature import circuits
 from allmlp.studies.quadrature.frequencies import wrap
-from allmlp.training import checkpoint
-from allmlp.training.trained import Trained
+from allmlp.training import checkpoint, measuring
+from allmlp.training.published import TrainedRun
 from tests import tiny
 from tests.unit.known_addition import trained, written_out
 
@@ -127,14 +129,14 @@ def test_a_run_of_no_steps_goes_from_weights_to_a_comparison(tmp_path, monkeypat
     run = replace(run, task_parameters={"p": 31, "train_share": 0.8})
     checkpoint.produce(run)
     checkpoint.forget(run)
-    found = Trained(run)
+    found = TrainedRun(run)
     assert (found.steps, found.diverged, len(found.log)) == ([0], False, 0)
     untouched = build(**parameters).state_dict()
     assert all(torch.equal(found.weights()[name], weight) for name, weight in untouched.items())
     for measure in measures:
         rows = read(measuring.take(run, measure))[1].to_pandas()
         again = read(measuring.take(run, measure))[1].to_pandas()
-        assert measuring.compare(again, rows, studies.measure(run.study, measure).COLUMNS).outcome == "identical"
+        assert measuring.compare(again, rows, catalogue.measure(run.study, measure).columns).outcome == "identical"
         if measure == "accuracy":
             assert rows["accuracy_1"].tolist() == [1.0]
         if measure == "cost":

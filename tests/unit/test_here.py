@@ -9,14 +9,17 @@ from types import SimpleNamespace
 import pytest
 import typer
 
-from allmlp import cli, here, params
-from allmlp.plan import Plan
+from allmlp.cli import main
+from allmlp.cli.app import STEPS
+from allmlp.pipeline import next_step
+from allmlp.plan import params
+from allmlp.plan.plan import Plan
 from tests.conftest import PROJECT, environment
 
 
 def said(project: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     """The lines by their first word."""
-    here.show(Plan(params.load(project / "params.yaml"), project))
+    next_step.show(Plan(params.load(project / "params.yaml"), project))
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 8
     return {line.split()[0]: line[10:] for line in lines}
@@ -52,12 +55,12 @@ def test_the_next_thing_follows_from_what_is_there(project: Path, capsys: pytest
 
 
 def test_the_committed_results_are_all_measured(committed_last_mile: None, published: Path) -> None:
-    found = here.standing(Plan(params.load(published, committed=True), PROJECT, committed=True))
-    assert (found.measured, found.stale, found.open, found.new) == (found.runs, 0, 0, 0)
+    found = next_step.scale_status(Plan(params.load(published, committed=True), PROJECT, committed=True))
+    assert (found.measured, found.stale, found.open_count, found.new) == (found.runs, 0, 0, 0)
 
 
 def test_it_imports_none_of_the_slow_libraries() -> None:
-    asked = "import sys; from allmlp.cli import main; main(); sys.exit()"
+    asked = "import sys; from allmlp.cli.main import main; main(); sys.exit()"
     program = f"import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); {asked}"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=PROJECT, env=environment(PROJECT), capture_output=True, text=True
@@ -67,10 +70,10 @@ def test_it_imports_none_of_the_slow_libraries() -> None:
     assert not {"torch", "pandas", "scipy", "matplotlib"} & set(done.stderr.split())
 
 
-COMMANDS = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+COMMANDS = typer.main.get_command(main.app).commands  # type: ignore[attr-defined]
 
 
-def test_help_lists_the_groups_in_their_order() -> None:
+def test_help_lists_the_groups_in_their_order_and_names_the_single_steps() -> None:
     help = subprocess.run(
         [sys.executable, "-m", "allmlp", "--help"],
         cwd=PROJECT,
@@ -78,14 +81,19 @@ def test_help_lists_the_groups_in_their_order() -> None:
         capture_output=True,
         text=True,
     ).stdout
-    places = [help.index(f" {group} ─") for group in cli.GROUPS]
+    shown = [group for group in main.GROUPS if group != STEPS]
+    places = [help.index(f" {group} ─") for group in shown]
     assert places == sorted(places)
+    words = help[help.index("Single steps") :].replace(",", " ").replace(".", " ").split()
+    steps = {name for name, command in COMMANDS.items() if command.rich_help_panel == STEPS}
+    assert steps <= set(words)
+    assert {name for name, command in COMMANDS.items() if command.hidden} == steps
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_group_and_an_example_that_can_be_typed(name: str) -> None:
     command = COMMANDS[name]
-    assert command.rich_help_panel in cli.GROUPS
+    assert command.rich_help_panel in main.GROUPS
     program, verb, *words = shlex.split(command.epilog.removeprefix("Example: "))
     assert (program, verb) == ("allmlp", name)
     command.make_context(name, words)
@@ -93,13 +101,16 @@ def test_every_command_has_a_group_and_an_example_that_can_be_typed(name: str) -
 
 def test_it_says_what_larger_scales_lack(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
-    done, gpu = here.Standing(3, 3, 0, 0), {"planned": {"cost": ["a", "b"]}, "measurements": {"cost": {"a": None}}}
-    monkeypatch.setattr(here, "_selected", lambda: {"mine": {"gpu": gpu}})
+    done, gpu = (
+        next_step.ScaleStatus(3, 3, 0, 0),
+        {"planned": {"cost": ["a", "b"]}, "measurements": {"cost": {"a": None}}},
+    )
+    monkeypatch.setattr(next_step, "_selected_measurements", lambda: {"mine": {"gpu": gpu}})
     plan = SimpleNamespace(scale="long")
-    assert here.following(plan, done, edited=False) == (  # type: ignore[arg-type]
+    assert next_step.next_command(plan, done, edited=False) == (  # type: ignore[arg-type]
         "allmlp try my_mixer.py",
         "every run that needs no GPU is measured; of gpu 1 are open. A mixer of your own goes beside them",
     )
-    monkeypatch.setattr(here, "_selected", lambda: {"mine": {"long": gpu}})
-    command, why = here.following(SimpleNamespace(scale="laptop"), done, edited=False)  # type: ignore[arg-type]
+    monkeypatch.setattr(next_step, "_selected_measurements", lambda: {"mine": {"long": gpu}})
+    command, why = next_step.next_command(SimpleNamespace(scale="laptop"), done, edited=False)  # type: ignore[arg-type]
     assert (command, why) == ("allmlp advance --minutes 60", "all of scale laptop is measured; of long 1 are open")

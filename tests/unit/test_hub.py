@@ -8,8 +8,8 @@ import datasets
 import pytest
 from pydantic import ValidationError
 
-from allmlp.corpora.hub import HubCorpus
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
+from allmlp.data.corpora.hub import HubCorpus
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 ROOT = Path()

@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from allmlp import audit, models, tasks
-from allmlp.audit.subject import differs
-from allmlp.errors import UserError
-from allmlp.models.hybrid import packed
+from allmlp import models
+from allmlp.common.errors import UserError
+from allmlp.data import tasks
+from allmlp.data.tasks.task import IGNORED
+from allmlp.models import audit
+from allmlp.models.audit.subject import has_changed
+from allmlp.models.hybrid import repack_rows
 from allmlp.models.llama import left_padding
-from allmlp.tasks.task import IGNORED
 from tests import tiny
 from tests.unit.test_llama import PAD, attention, drawn, rms_norm
 
@@ -24,7 +26,7 @@ def triangle(mixing, x_TD):
 
 @pytest.mark.parametrize("order", ["before", "beside", "after"])
 def test_hybrid_is_its_formula(order):
-    model, tokens = audit.tiny("hybrid", order=order, context=9), drawn(9)
+    model, tokens = audit.build_small("hybrid", order=order, context=9), drawn(9)
     x = model.wte.weight[tokens]
     for block in model.blocks:
         attend = lambda x, block=block: attention(block.mixer, rms_norm(x, block.norm), n_heads=2)  # noqa: E731
@@ -50,14 +52,14 @@ def test_hybrid_embeddings_are_not_drowned():
 
 def test_packed_rows_begin_with_their_text():
     tokens = torch.tensor([[PAD, PAD, 3, 4], [5, 6, 7, 8], [PAD, 9, PAD, 1]])
-    turned = packed(tokens[..., None], left_padding(tokens, PAD))[..., 0]
+    turned = repack_rows(tokens[..., None], left_padding(tokens, PAD))[..., 0]
     assert turned.tolist() == [[3, 4, PAD, PAD], [5, 6, 7, 8], [9, PAD, 1, PAD]]
 
 
 def both(**options):
     """The published hybrid and the mended one, of equal weights."""
-    published = audit.tiny("hybrid-as-published", **options)
-    mended = audit.tiny("hybrid", order="after", **options)
+    published = audit.build_small("hybrid-as-published", **options)
+    mended = audit.build_small("hybrid", order="after", **options)
     mended.load_state_dict(published.state_dict())
     return published, mended
 
@@ -80,9 +82,9 @@ def test_the_published_hybrid_sees_as_many_tokens_ahead_as_there_is_padding(befo
     for source in range(before + 1, 12):
         changed = row.clone()
         changed[0, source] = (row[0, source] + 1) % PAD
-        seen = differs(published(row)[0], published(changed)[0]).tolist()
+        seen = has_changed(published(row)[0], published(changed)[0]).tolist()
         assert seen == [position >= source - before for position in range(12)]
-        assert differs(mended(row)[0], mended(changed)[0]).tolist() == [p >= source for p in range(12)]
+        assert has_changed(mended(row)[0], mended(changed)[0]).tolist() == [p >= source for p in range(12)]
 
 
 def test_the_published_hybrid_learns_from_tokens_that_it_must_not_see():
@@ -107,12 +109,12 @@ def test_the_published_hybrid_learns_from_tokens_that_it_must_not_see():
 
 def test_the_published_hybrid_does_not_generate_below_padding():
     with pytest.raises(UserError, match="cannot generate: below left padding it reads tokens"):
-        audit.tiny("hybrid-as-published", pad=PAD).start(batch=1)
+        audit.build_small("hybrid-as-published", pad=PAD).start(batch=1)
 
 
 @pytest.mark.parametrize("order", ["before", "beside", "after"])
 def test_hybrid_generates_after_padding(order):
-    model, tokens = audit.tiny("hybrid", order=order, pad=PAD), drawn(2, 12)
+    model, tokens = audit.build_small("hybrid", order=order, pad=PAD), drawn(2, 12)
     tokens[0, :4] = PAD
     full, state = model(tokens), model.start(batch=2)
     for t in range(12):
@@ -126,7 +128,7 @@ def test_an_unknown_order_is_refused():
 
 
 def test_the_autoencoder_says_all_it_says_through_one_vector():
-    model, tokens = audit.tiny("mixer-autoencoder"), drawn(2, 12)
+    model, tokens = audit.build_small("mixer-autoencoder"), drawn(2, 12)
     x = model.wte(tokens)
     for block in model.encoder:
         x = x + torch.stack([triangle(block.mixer, row) for row in block.norm(x)])

@@ -18,15 +18,15 @@ import torch
 from PIL import Image
 from pydantic import ValidationError
 
-from allmlp import tasks
-from allmlp.corpora import identity
-from allmlp.corpora.images import fetching
-from allmlp.corpora.images.npz import NpzCorpus
-from allmlp.corpora.spec import CorpusSpec, image_source
-from allmlp.errors import UserError
-from allmlp.images import ImageFile, Images, patches_of, write_images
-from allmlp.params import load
-from allmlp.plan import Plan
+from allmlp.common.errors import UserError
+from allmlp.data import tasks
+from allmlp.data.corpora import identity
+from allmlp.data.corpora.images import fetching
+from allmlp.data.corpora.images.npz import NpzCorpus
+from allmlp.data.corpora.spec import CorpusSpec, image_source
+from allmlp.data.images import ImageFile, Images, patch_layout, write_images
+from allmlp.plan.params import load
+from allmlp.plan.plan import Plan
 from tests.conftest import PARAMETERS, PROJECT
 
 SIZE = [4, 6, 3]
@@ -51,7 +51,7 @@ def prepared(root: Path, **keys: object) -> ImageFile:
     found = spec(**keys)
     source = image_source("mine", found)
     folder = root / "results/tokens/mine-00000000"
-    write_images(source.pieces(root), source, folder, describe=identity.described(found))
+    write_images(source.pieces(root), source, folder, describe=identity.describe_corpus(found))
     return ImageFile(folder)
 
 
@@ -258,7 +258,7 @@ def test_images_that_cannot_be_trained_on_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is not here, or not whole\. `allmlp tokenize none` makes it"):
         ImageFile(tmp_path / "none-00000000")
     with pytest.raises(UserError, match="images of 7 x 8 cannot be cut"):
-        patches_of([7, 8, 1], 2)
+        patch_layout([7, 8, 1], 2)
 
 
 # archives by URL
@@ -313,7 +313,7 @@ def archive(folder: Path, name: str, pixels: np.ndarray, labels: np.ndarray, com
 def test_archives_are_fetched_once_resumed_and_streamed(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("allmlp.corpora.images.npz.ROWS", 7)  # a part holds no whole number of pieces
+    monkeypatch.setattr("allmlp.data.corpora.images.npz.ROWS", 7)  # a part holds no whole number of pieces
     pixels, labels = pictures(50)
     parts = [
         {"url": f"{server}/a.npz", "sha256": archive(tmp_path, "a.npz", pixels[:30], labels[:30])},

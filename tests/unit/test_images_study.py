@@ -10,23 +10,23 @@ import pytest
 import torch
 
 from allmlp import models
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
+from allmlp.judging.rules import NotPlannedError
 from allmlp.report import style
 from allmlp.studies.copying.figures import trainings as image_figures
-from allmlp.studies.copying.measures import heat_maps, heat_shares, image_curve
-from allmlp.studies.copying.parts import central
+from allmlp.studies.copying.measures.images import DRAWN, heat, heat_maps, heat_shares, image_curve
+from allmlp.studies.copying.parts import central_patches
 from allmlp.studies.copying.runs.trainings import OF_EVERY_IMAGE_RUN, OF_RELATIONS, RELATIONS
 from allmlp.studies.copying.tables import image_ends
-from allmlp.studies.rules import NotPlannedError
 from allmlp.training.checkpoint import produce
-from allmlp.training.trained import Trained
+from allmlp.training.published import TrainedRun
 from tests import judging, tiny
 from tests.unit.known_copying import OF_IMAGES, images
 from tests.unit.known_copying import heat as heat_of
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterable[dict[str, Trained]]:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterable[dict[str, TrainedRun]]:
     """Tiny runs of two networks, trained."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("images"))
@@ -34,16 +34,16 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterable[dict[str, Trai
         runs = [tiny.run(name, labels={"model": name, "corpus": "tiny"}) for name in ("birn", "linear-birn")]
         for run in runs:
             produce(run)
-        yield {run.architecture: Trained(run) for run in runs}
+        yield {run.architecture: TrainedRun(run) for run in runs}
 
 
 def labelled(rows: pd.DataFrame, model: str, seed: int = 0) -> pd.DataFrame:
     return rows.assign(run=f"{model}-{seed}", seed=seed, model=model, corpus="digits")
 
 
-def test_the_curve_has_a_test_loss_where_weights_were_kept(trained: dict[str, Trained]) -> None:
+def test_the_curve_has_a_test_loss_where_weights_were_kept(trained: dict[str, TrainedRun]) -> None:
     run = trained["birn"]
-    rows = image_curve.measure(run)
+    rows = image_curve(run)
     assert rows["step"].tolist() == list(range(13))
     assert rows.loc[rows["test_nats"].notna(), "step"].tolist() == [0, 6, 12]
     assert rows["loss_nats"].iloc[:-1].tolist() == run.log["loss"].tolist()
@@ -56,11 +56,11 @@ def test_the_curve_has_a_test_loss_where_weights_were_kept(trained: dict[str, Tr
     assert rows["test_accuracy_1"].iloc[-1] == pytest.approx(right.item())
 
 
-def test_a_diverged_run_ends_its_curve(trained: dict[str, Trained]) -> None:
+def test_a_diverged_run_ends_its_curve(trained: dict[str, TrainedRun]) -> None:
     run = trained["birn"]
     log = run.log.head(6)
     cut = SimpleNamespace(log=log, steps=[0, 6], ending={"steps_done": 6}, task=run.task, run=run.run, model=run.model)
-    rows = image_curve.measure(cut)  # type: ignore[arg-type]
+    rows = image_curve(cut)  # type: ignore[arg-type]
     assert rows["step"].tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert rows["loss_nats"].isna().tolist() == [False] * 6 + [True]
 
@@ -76,7 +76,7 @@ def test_heat_is_what_the_layer_forms_with_all_its_norms(name: str) -> None:
     for weight in model.parameters():
         torch.nn.init.normal_(weight, std=weight.shape[-1] ** -0.5)
     patches = torch.randn(2, 6, 4, dtype=torch.float64)
-    found, layer = heat_maps.heat(model, patches, rows=2)
+    found, layer = heat(model, patches, rows=2)
     assert (found.shape, layer) == ((2, 2, 3), 6)
     x = model.residual(patches, 5)
     mixer = model.blocks[5].mixer
@@ -97,36 +97,36 @@ def test_the_terms_of_heat_add_up_to_what_the_mixer_reads() -> None:
     model = models.build("birn", vocabulary=5, context=6, features=4, d_model=8, n_blocks=1).double()
     x = torch.randn(2, 7, 8, dtype=torch.float64)
     mixer = model.blocks[0].mixer
-    mean = mixer.pairs_with(x, 3).mean(1)
+    mean = mixer.pair_values(x, 3).mean(1)
     torch.testing.assert_close(mixer.out(mixer.norm(mean)), mixer(x)[:, 3], rtol=0, atol=1e-12)
 
 
 def test_networks_without_relations_have_no_heat() -> None:
     model = models.build("transformer-classifier", vocabulary=5, context=4, features=4, d_model=8, n_blocks=1)
     with pytest.raises(UserError, match="no heat map"):
-        heat_maps.heat(model, torch.zeros(1, 4, 4), rows=2)
+        heat(model, torch.zeros(1, 4, 4), rows=2)
     assert set(OF_RELATIONS) - set(OF_EVERY_IMAGE_RUN) == {"heat_maps", "heat_shares"}
 
 
 @pytest.mark.parametrize(("shape", "side"), [((16, 16), 12), ((4, 4), 2), ((2, 2), 2), ((1, 1), 1), ((8, 8), 6)])
 def test_the_middle_is_the_rectangle_nearest_to_half_the_area(shape: tuple[int, int], side: int) -> None:
-    inside = central(*shape)
+    inside = central_patches(*shape)
     assert inside.sum() == side**2
     assert np.array_equal(inside, inside[::-1, ::-1])
 
 
-def test_maps_hold_the_pixels_of_their_patches(trained: dict[str, Trained]) -> None:
+def test_maps_hold_the_pixels_of_their_patches(trained: dict[str, TrainedRun]) -> None:
     run = trained["linear-birn"]
-    rows = heat_maps.measure(run)
-    assert rows.groupby("image")["heat_1"].sum().tolist() == pytest.approx([1] * heat_maps.IMAGES)
-    file, chosen = run.task().file, run.task().drawn_rows(heat_maps.IMAGES)  # type: ignore[attr-defined]
+    rows = heat_maps(run)
+    assert rows.groupby("image")["heat_1"].sum().tolist() == pytest.approx([1] * DRAWN)
+    file, chosen = run.task().file, run.task().drawn_rows(DRAWN)  # type: ignore[attr-defined]
     for image, row in enumerate(chosen):
         of_image = rows[rows["image"] == image]
         assert np.array_equal(image_figures._image(of_image), file.test[0][row])
         assert of_image["label"].unique().tolist() == [file.test[1][row]]
-    shares = heat_shares.measure(run)
+    shares = heat_shares(run)
     middle = rows[rows["patch_row"].isin([0, 1]) & rows["patch_column"].isin([0, 1])].groupby("image")["heat_1"].sum()
-    assert shares["centre_share_1"].head(heat_maps.IMAGES).tolist() == pytest.approx(middle.tolist())
+    assert shares["centre_share_1"].head(DRAWN).tolist() == pytest.approx(middle.tolist())
 
 
 def judged(claim: str, rows: pd.DataFrame) -> list[str]:
@@ -179,11 +179,11 @@ def test_heat_in_the_centre_is_judged_over_seeds() -> None:
 # figures and table
 
 
-def test_figures_and_table_are_made_from_measurements(trained: dict[str, Trained]) -> None:
+def test_figures_and_table_are_made_from_measurements(trained: dict[str, TrainedRun]) -> None:
     tables = {
-        "image_curve": pd.concat([labelled(image_curve.measure(run), name) for name, run in trained.items()]),
-        "heat_maps": pd.concat([labelled(heat_maps.measure(run), name) for name, run in trained.items()]),
-        "heat_shares": pd.concat([labelled(heat_shares.measure(run), name) for name, run in trained.items()]),
+        "image_curve": pd.concat([labelled(image_curve(run), name) for name, run in trained.items()]),
+        "heat_maps": pd.concat([labelled(heat_maps(run), name) for name, run in trained.items()]),
+        "heat_shares": pd.concat([labelled(heat_shares(run), name) for name, run in trained.items()]),
     }
     costs = [
         {"run": f"{name}-0", "non_embedding_parameters": 7, "steps_done": 12, "counted_flops": 9} for name in trained
@@ -194,5 +194,5 @@ def test_figures_and_table_are_made_from_measurements(trained: dict[str, Trained
     lines = image_figures.image_curves(**tables).axes[0].get_legend_handles_labels()[1]
     assert lines == ["BiRN", "Linear BiRN"]
     shown = image_figures.heat_maps(**tables).axes
-    assert len(shown) == 3 * heat_maps.IMAGES
+    assert len(shown) == 3 * DRAWN
     assert style.COLOURS["birn"] != style.COLOURS["linear-birn"]

@@ -10,18 +10,17 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from allmlp import rules, store, studies
-from allmlp.errors import UserError
-from allmlp.report import claims, evidence, judge, select, selection
-from allmlp.report.evidence import Evidence
-from allmlp.report.multiplicity import whole
-from allmlp.report.selection import Held
-from allmlp.report.statistics import VERDICTS, Finding, better
-from allmlp.run import Run
-from allmlp.studies.rules import NotPlannedError, above, premise, undecided
+from allmlp.common.errors import UserError
+from allmlp.judging import claims_json, correction, evidence, judge, rule_digests, select, selection
+from allmlp.judging.evidence import Evidence
+from allmlp.judging.multiplicity import require_all_parts
+from allmlp.judging.rules import NotPlannedError, judge_above, premise
+from allmlp.judging.selection import SelectedMeasurement
+from allmlp.judging.statistics import Finding, judge_better
+from allmlp.measurements import store
+from allmlp.spec import catalogue
+from allmlp.spec.run import Run
 from tests import stored, tiny
 from tests.conftest import PROJECT
 
@@ -59,11 +58,11 @@ def _a_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
     def t(found: Evidence) -> Finding:
-        return better(found.table("m")["value"].to_numpy(), found.margin["nats"], unit="nats")
+        return judge_better(found.table("m")["value"].to_numpy(), found.margin["nats"], unit="nats")
 
-    monkeypatch.setattr(studies, "verdict", lambda study, test: t)
-    monkeypatch.setattr(rules, "rule", lambda study, claim: "digest")
-    monkeypatch.setattr(studies, "paper_sizes", lambda study: {})
+    monkeypatch.setattr(catalogue, "verdict", lambda study, test: t)
+    monkeypatch.setattr(rule_digests, "rule", lambda study, claim: "digest")
+    monkeypatch.setattr(catalogue, "paper_sizes", lambda study: {})
 
 
 def judged(*found: Evidence, **changes: Any) -> dict[str, Any]:
@@ -84,7 +83,7 @@ def test_the_scale_of_the_largest_budget_decides_whatever_its_name(monkeypatch: 
     assert (entry["scale"], entry["operations"]) == ("long", 2e12)
     content = {"studies": {"copying": {found.scale: found.content for found in scales}}}
     figure: Any = SimpleNamespace(measures=("m",), parts=(), also=())
-    drawn = evidence.largest("copying", figure, content)
+    drawn = evidence.largest_evidence("copying", figure, content)
     assert drawn is not None
     assert drawn.scale == "long"
     budgets["gpu"] = 2e12
@@ -128,12 +127,14 @@ def test_too_few_seeds_are_not_testable() -> None:
 def of_three(found: Evidence) -> Finding:
     """(a) and (b) are reproduced, (c) contradicted."""
     values = found.table("m")["value"].to_numpy()
-    return whole({name: above(values, limit) for name, limit in (("(a) one", 0), ("(b) two", 0.5), ("(c) no", 2))})
+    return require_all_parts(
+        {name: judge_above(values, limit) for name, limit in (("(a) one", 0), ("(b) two", 0.5), ("(c) no", 2))}
+    )
 
 
 @pytest.fixture
 def three(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "verdict", lambda study, test: of_three)
+    monkeypatch.setattr(catalogue, "verdict", lambda study, test: of_three)
 
 
 def needing(**parts: dict[str, Any]) -> dict[str, Any]:
@@ -148,7 +149,7 @@ def test_a_part_that_needs_more_is_not_testable_and_the_others_are_judged() -> N
     assert (parts["(b) two"]["indication"], parts["(c) no"]["indication"]) == ("reproduced", "contradicted")
     assert (found["verdict"], found["value"]) == ("partly", 1.0), "for the claim needs all its parts"
     assert "indication" not in found
-    assert {part for _, part, _ in judge._tested(found)} == {"(a) one"}
+    assert {part for _, part, _ in correction._test_p_values(found)} == {"(a) one"}
 
 
 @pytest.mark.usefixtures("three")
@@ -215,7 +216,7 @@ def test_whether_a_rule_is_younger_than_its_results_is_what_was_selected(younger
 def test_the_last_complete_set_is_judged_while_a_larger_plan_is_under_way() -> None:
     found = at("workstation", 8, measured=7)
     assert judged(found)["verdict"] == "not run"
-    found.content["standing"] = {"m": {"m": found.planned("m")[:5]}}
+    found.content["standing"] = {"m": {"m": found.planned_runs("m")[:5]}}
     entry = judged(found)
     assert (entry["verdict"], entry["n"], len(entry["runs"])) == ("reproduced", 5, 5)
     assert entry["extension"] == {"measured": 7, "planned": 8}
@@ -233,9 +234,9 @@ def test_a_figure_is_drawn_from_the_last_complete_set(monkeypatch: pytest.Monkey
     found = at("workstation", 8, measured=7)
     content = {"studies": {"copying": {"workstation": found.content}}}
     figure: Any = SimpleNamespace(measures=("m",), parts=(), also=())
-    assert evidence.largest("copying", figure, content) is None
-    found.content["standing"] = {"m": {"m": found.planned("m")[:5]}}
-    drawn = evidence.largest("copying", figure, content)
+    assert evidence.largest_evidence("copying", figure, content) is None
+    found.content["standing"] = {"m": {"m": found.planned_runs("m")[:5]}}
+    drawn = evidence.largest_evidence("copying", figure, content)
     assert drawn is not None
     assert len(drawn.table("m")) == 5
     assert evidence.extension(drawn) == {"extension": {"measured": 7, "planned": 8}}
@@ -254,116 +255,10 @@ def test_a_margin_inside_the_interval_is_undecided_and_beyond_it_contradicted() 
     assert judged(at("workstation", 5, value=0.1))["verdict"] == "below margin"
 
 
-P = tuple[str, float | None, float | None]  # verdict, p, p_against
-
-
-def entry(name: str, verdict: str, p: float | None = 0.5, p_against: float | None = None, **parts: P) -> dict[str, Any]:
-    """A claim as judged at workstation; `parts`: name -> verdict and p values."""
-    listed = [
-        {"name": part, "verdict": said, "text": "t", "p": value, "p_against": against}
-        for part, (said, value, against) in parts.items()
-    ]
-    held = sum(part["verdict"] == "reproduced" for part in listed)
-    result = {"verdict": verdict, "value": float(held), "text": "t", "p": p, "p_against": p_against, "parts": listed}
-    return {"id": name, "scale": "workstation", "at": {"workstation": dict(result)}, **result}
-
-
-def test_holm_takes_back_what_does_not_survive_among_many() -> None:
-    entries = [entry(str(i), "undecided") for i in range(9)]
-    entries += [entry("good", "reproduced", 1e-4), entry("lucky", "reproduced", 0.02)]
-    judge._correct(entries)
-    assert [found["verdict"] for found in entries[-2:]] == ["reproduced", "undecided"]
-    assert [found["holm"] for found in entries[-2:]] == [True, False]
-    assert "does not survive Holm" in entries[-1]["text"]
-    assert entries[-1]["at"]["workstation"]["verdict"] == "undecided"
-
-
-def test_holm_takes_back_what_is_contradicted_by_chance_too() -> None:
-    entries = [entry(str(i), "undecided", 0.5, 0.5) for i in range(9)]
-    entries += [entry("wrong", "contradicted", 1.0, 1e-4), entry("unlucky", "contradicted", 0.98, 0.02)]
-    entries += [entry("exact", "contradicted", None, None)]
-    judge._correct(entries)
-    assert [found["verdict"] for found in entries[-3:]] == ["contradicted", "undecided", "contradicted"]
-    assert "does not survive Holm" in entries[-2]["text"]
-
-
-def test_both_tests_of_a_part_count() -> None:
-    """Two parts of two tests each are a family of four: 0.02 is too much for the smallest of them."""
-    alone, both = entry("alone", "reproduced", 0.02), entry("both", "reproduced", 0.02, 0.98)
-    for found in (alone, both):
-        judge._correct([found, entry("other", "undecided", 0.5, None if found is alone else 0.5)])
-    assert (alone["verdict"], both["verdict"]) == ("reproduced", "undecided")
-
-
-def test_a_test_that_no_verdict_rests_on_decides_nothing() -> None:
-    """A rule that withholds a verdict keeps the p of it: it may not make room for others by being small."""
-    entries = [entry("withheld", "undecided", 1e-9), entry("lucky", "reproduced", 0.03)]
-    judge._correct(entries)
-    assert entries[1]["verdict"] == "undecided"
-
-
-@given(st.lists(st.tuples(st.sampled_from(VERDICTS), st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8))
-def test_holm_only_takes_verdicts_back(tests: list[P]) -> None:
-    entries = [entry(str(i), verdict, p, against) for i, (verdict, p, against) in enumerate(tests)]
-    judge._correct(entries)
-    for found, (verdict, p, against) in zip(entries, tests, strict=True):
-        assert found["verdict"] in (verdict, "undecided")
-        rests_on = {"reproduced": p, "contradicted": against, "below margin": against}.get(verdict)
-        if rests_on is not None and rests_on > 0.05:
-            assert found["verdict"] == "undecided"
-        if rests_on is not None and rests_on * 2 * len(tests) <= 0.05:
-            assert found["verdict"] == verdict
-
-
-def test_holm_counts_parts_and_recombines_the_claims_that_lose_one() -> None:
-    parts: dict[str, P] = {"a": ("reproduced", 1e-6, None), "b": ("reproduced", 0.02, None)}
-    both = entry("both", "reproduced", None, **parts, c=("reproduced", None, None))
-    parts = {"a": ("reproduced", 0.02, None), "b": ("contradicted", 0.99, None)}
-    one = entry("one", "partly", None, **parts, c=("undecided", None, None))
-    judge._correct([both, one])  # of four tests
-    assert (both["verdict"], one["verdict"]) == ("partly", "contradicted")
-    assert [part["verdict"] for part in both["parts"]] == ["reproduced", "undecided", "reproduced"]
-    assert [part["p"] for part in both["parts"]] == [1e-6, 0.02, None]
-    assert "does not survive Holm" in both["parts"][1]["text"]
-    assert (both["value"], both["text"]) == (2.0, "a: reproduced; b: undecided; c: reproduced")
-    assert both["at"]["workstation"]["parts"] == both["parts"]
-    assert (both["holm"], one["holm"]) == (False, False)
-
-
-def test_own_claims_and_the_papers_are_two_families() -> None:
-    """0.02 survives beside one test, not beside two; it makes no difference how many of the other kind there are."""
-    own = [entry(f"004-own-{number}", "undecided") for number in range(9)]
-    paper, lucky = entry("004-1", "reproduced", 0.02), entry("004-own-9", "reproduced", 0.02)
-    judge._correct([paper, *own, lucky])
-    assert (paper["verdict"], lucky["verdict"]) == ("reproduced", "undecided")
-    judge._correct([paper, entry("004-2", "undecided"), entry("004-3", "undecided")])
-    assert paper["verdict"] == "undecided"
-
-
-def test_a_test_that_the_results_prevent_counts_and_one_that_the_plan_leaves_out_does_not() -> None:
-    """Otherwise results would choose how many tests there are."""
-    found = better([0.1, 0.2, 0.3, 0.4, 0.5], 0.0)
-    prevented = premise(found, "no neuron is of this class", holds=False)
-    assert (prevented.verdict, prevented.p, prevented.p_against) == ("undecided", 1.0, 1.0)
-    for beside, survives in ((prevented, False), (undecided("needs runs, which are not planned"), True)):
-        lucky = entry("004-1", "reproduced", 0.02)
-        judge._correct([lucky, entry("004-2", "undecided", beside.p, beside.p_against)])
-        assert (lucky["verdict"] == "reproduced") == survives
-
-
-def test_holm_leaves_out_what_is_not_judged_at_its_needs() -> None:
-    entries = [{**entry(str(i), judge.NOT_TESTABLE), "indication": "reproduced"} for i in range(9)]
-    entries += [{"id": "none", "verdict": "not run", "scale": None, "at": {}, "text": "t"}]
-    entries += [entry("good", "reproduced", 0.02)]
-    judge._correct(entries)
-    assert entries[-1]["verdict"] == "reproduced"
-    assert not any("holm" in found for found in entries[:-1])
-
-
 def test_parts_carry_their_p(monkeypatch: pytest.MonkeyPatch) -> None:
-    finding = better([1.0, 1.1, 0.9, 1.0, 1.05], 0.5)
-    both = whole({"a": finding, "b": replace(finding, p=None)})
-    monkeypatch.setattr(studies, "verdict", lambda study, test: lambda found: both)
+    finding = judge_better([1.0, 1.1, 0.9, 1.0, 1.05], 0.5)
+    both = require_all_parts({"a": finding, "b": replace(finding, p=None)})
+    monkeypatch.setattr(catalogue, "verdict", lambda study, test: lambda found: both)
     parts = judged(at("workstation", 5))["parts"]
     assert [part["p"] for part in parts] == [pytest.approx(finding.p, rel=1e-5), None]
 
@@ -372,13 +267,13 @@ def _unplanned_at(scale: str) -> Callable[[Evidence], Finding]:
     def t(found: Evidence) -> Finding:
         if found.scale == scale:
             raise NotPlannedError("needs runs of y, which are not planned")
-        return better(found.table("m")["value"].to_numpy(), 0.5)
+        return judge_better(found.table("m")["value"].to_numpy(), 0.5)
 
     return t
 
 
 def test_a_claim_whose_runs_are_not_planned_is_not_run_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "verdict", lambda study, test: _unplanned_at("workstation"))
+    monkeypatch.setattr(catalogue, "verdict", lambda study, test: _unplanned_at("workstation"))
     found = judged(at("workstation", 5))
     text = "needs runs of y, which are not planned at workstation"
     assert (found["verdict"], found["scale"], found["text"]) == ("not run", None, text)
@@ -387,7 +282,7 @@ def test_a_claim_whose_runs_are_not_planned_is_not_run_and_says_so(monkeypatch: 
 
 
 def test_a_scale_that_plans_all_runs_is_judged_beside_one_that_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "verdict", lambda study, test: _unplanned_at("gpu"))
+    monkeypatch.setattr(catalogue, "verdict", lambda study, test: _unplanned_at("gpu"))
     found = judged(at("workstation", 5), at("gpu", 5))
     assert (found["verdict"], found["scale"], set(found["at"])) == ("reproduced", "workstation", {"workstation"})
 
@@ -414,24 +309,24 @@ def taken(run: Run, columns: list[str], recipe: int = 1) -> None:
     stored.put("copying", "cost", rows, run.settings_digest, recipe)
 
 
-def held(run: Run) -> Held | None:
-    return select._held(store.of("copying", "cost"), run, "cost")
+def held(run: Run) -> SelectedMeasurement | None:
+    return select._find_measurement(store.read_measure("copying", "cost"), run, "cost")
 
 
 def test_an_older_measurement_of_the_same_settings_stands_in() -> None:
-    run, columns = tiny.run("transformer"), list(studies.measure("copying", "cost").COLUMNS)
+    run, columns = tiny.run("transformer"), list(catalogue.measure("copying", "cost").columns)
     taken(run, columns[1:])
     assert held(run) is None, "figures and verdicts of today need a column that it lacks"
     taken(run, columns)
-    assert held(run) == Held(f"{run.name}-1", 1, older=True)
+    assert held(run) == SelectedMeasurement(f"{run.name}-1", 1, older=True)
     assert held(replace(run, steps=99)) is None
 
 
 def test_of_several_older_measurements_the_one_by_the_newest_recipes_is_judged() -> None:
     run = tiny.run("transformer")
     for recipe in (2, 10, 1):
-        taken(run, list(studies.measure("copying", "cost").COLUMNS), recipe)
-    assert held(run) == Held(f"{run.name}-10", 10, older=True)
+        taken(run, list(catalogue.measure("copying", "cost").columns), recipe)
+    assert held(run) == SelectedMeasurement(f"{run.name}-10", 10, older=True)
 
 
 def test_rows_that_stand_in_are_of_the_planned_run() -> None:
@@ -440,15 +335,15 @@ def test_rows_that_stand_in_are_of_the_planned_run() -> None:
     found.content["measurements"]["m"] = {f"new-{run}": one._replace(older=True) for run, one in held.items()}
     found.content["planned"] = {"m": list(found.content["measurements"]["m"])}
     found.content["runs"] = {f"new-{run}": about for run, about in found.content["runs"].items()}
-    assert found.table("m")["run"].tolist() == found.planned("m")
+    assert found.table("m")["run"].tolist() == found.planned_runs("m")
 
 
 def test_an_unmet_premise_is_undecided_by_a_field_and_its_tests_count(monkeypatch: pytest.MonkeyPatch) -> None:
     def one_unmet(found: Evidence) -> Finding:
-        finding = better(found.table("m")["value"].to_numpy(), 0.5)
-        return whole({"(a) one": finding, "(b) two": premise(finding, "it learnt nothing", holds=False)})
+        finding = judge_better(found.table("m")["value"].to_numpy(), 0.5)
+        return require_all_parts({"(a) one": finding, "(b) two": premise(finding, "it learnt nothing", holds=False)})
 
-    monkeypatch.setattr(studies, "verdict", lambda study, test: one_unmet)
+    monkeypatch.setattr(catalogue, "verdict", lambda study, test: one_unmet)
     with pytest.raises(UserError, match=r"claims.yaml, 002-4: its test has a premise \(it learnt nothing\). Name it"):
         judged(at("workstation", 5))
     entry = judged(at("workstation", 5), premise="it learnt")
@@ -459,31 +354,31 @@ def test_an_unmet_premise_is_undecided_by_a_field_and_its_tests_count(monkeypatc
         "partly",
         "(a) one: reproduced; (b) two: undecided (premise not met: it learnt nothing)",
     )
-    assert {p for (_, part, _), p in judge._tested(entry).items() if part == "(b) two"} == {1.0}
+    assert {p for (_, part, _), p in correction._test_p_values(entry).items() if part == "(b) two"} == {1.0}
 
 
 def test_one_number_in_two_claims_is_tested_once_and_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     second = {**CLAIM, "id": "002-9", "claim": "the same", "same_as": "002-4"}
-    monkeypatch.setattr(studies, "ledger", lambda study: [CLAIM, second])
+    monkeypatch.setattr(catalogue, "ledger", lambda study: [CLAIM, second])
     corrected: list[int] = []
-    monkeypatch.setattr(judge, "_correct", lambda entries: corrected.append(len(entries)))
-    first, other = judge._judged("copying", {"workstation": at("workstation", 5)})
+    monkeypatch.setattr(judge, "correct", lambda entries: corrected.append(len(entries)))
+    first, other = judge._judge_claims("copying", {"workstation": at("workstation", 5)})
     assert corrected == [1]
     assert (other["id"], other["claim"], other["same_as"]) == ("002-9", "the same", "002-4")
     assert all(other[key] == first[key] for key in ("verdict", "text", "p"))
-    assert claims.counts([first, other]) == {"reproduced": 1}
+    assert claims_json.counts([first, other]) == {"reproduced": 1}
 
 
 def test_a_corrected_number_is_contradicted_and_called_corrected() -> None:
     entry = {"id": "a", "verdict": "contradicted", "corrected": True}
-    assert claims.label(entry) == "corrected"
-    assert claims.label({**entry, "verdict": "undecided"}) == "undecided"
-    assert claims.counts([entry, {"id": "b", "verdict": "contradicted"}]) == {"corrected": 1, "contradicted": 1}
+    assert claims_json.label(entry) == "corrected"
+    assert claims_json.label({**entry, "verdict": "undecided"}) == "undecided"
+    assert claims_json.counts([entry, {"id": "b", "verdict": "contradicted"}]) == {"corrected": 1, "contradicted": 1}
 
 
-@pytest.mark.parametrize("study", studies.STUDIES)
+@pytest.mark.parametrize("study", catalogue.STUDIES)
 def test_a_claim_that_is_corrected_somewhere_names_an_erratum(study: str) -> None:
-    ledger = {row["id"]: row for row in studies.ledger(study)}
+    ledger = {row["id"]: row for row in catalogue.ledger(study)}
     for entry in json.loads((PROJECT / "results/claims.json").read_text(encoding="utf-8"))["claims"]:
         if entry["id"] in ledger and any(one.get("corrected") for one in (entry, *entry.get("parts", ()))):
             assert ledger[entry["id"]]["errata"], entry["id"]

@@ -12,4 +12,4 @@ def test_a_coherence_that_is_undefined_is_said_so(coherence: float, said: str) -
     classes = (words.BAG_OF_WORDS, words.N_GRAM)
     rows = pd.DataFrame([(seed, kind, "l2", coherence) for seed in (0, 1) for kind in classes])
     rows.columns = pd.Index(["seed", "class", "nearness", "coherence_1"])
-    assert words._beside(rows, words.N_GRAM, "l2") == said
+    assert words._nearness_text(rows, words.N_GRAM, "l2") == said

@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 import torch
 
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
 from allmlp.studies.language import profiles
-from allmlp.studies.language.measures import concentration, l1_l2, loss_curve, neuron_classes
+from allmlp.studies.language.measures.classes import neuron_classes
+from allmlp.studies.language.measures.energies import concentration, l1_l2
+from allmlp.studies.language.measures.losses import MOST_ROWS, loss_curve
 from tests import exhibits, judging
 
 T, D, SEEDS = 15, 16, range(6)
@@ -45,21 +47,20 @@ def run(seed: int = 0, steps: int = 200, weight_decay: float = 0.5) -> SimpleNam
 def tables() -> dict[str, pd.DataFrame]:
     measures = {"neuron_classes": neuron_classes, "l1_l2": l1_l2, "loss_curve": loss_curve}
     of_runs = {
-        name: [module.measure(run(seed)).assign(run=f"mlp-{seed}", seed=seed, **LABELS) for seed in SEEDS]
-        for name, module in measures.items()
+        name: [measure(run(seed)).assign(run=f"mlp-{seed}", seed=seed, **LABELS) for seed in SEEDS]
+        for name, measure in measures.items()
     }
     return {name: pd.concat(parts, ignore_index=True) for name, parts in of_runs.items()}
 
 
-@pytest.mark.parametrize("module", [neuron_classes, l1_l2, concentration, loss_curve])
-def test_a_measure_gives_the_columns_that_it_declares_and_the_same_twice(module):
-    rows = module.measure(run())
-    assert list(rows.columns) == list(module.COLUMNS)
-    pd.testing.assert_frame_equal(rows, module.measure(run()))
+@pytest.mark.parametrize("measure", [neuron_classes, l1_l2, concentration, loss_curve])
+def test_a_measure_gives_the_same_twice(measure):
+    rows = measure(run())
+    pd.testing.assert_frame_equal(rows, measure(run()))
 
 
 def test_classes_are_measured_at_every_kept_step_under_both_readings():
-    rows = neuron_classes.measure(run())
+    rows = neuron_classes(run())
     assert sorted(set(rows["step"])) == [*KEPT, 200]
     assert list(rows.loc[rows["step"] == 3, "reading"]) == ["paper", "relative"]
     last = rows[(rows["step"] == 200) & (rows["reading"] == "relative")].iloc[0]
@@ -68,14 +69,14 @@ def test_classes_are_measured_at_every_kept_step_under_both_readings():
 
 
 def test_wear_counts_the_updates_that_were_done():
-    rows = neuron_classes.measure(run(weight_decay=0.5)).drop_duplicates("step").set_index("step")
+    rows = neuron_classes(run(weight_decay=0.5)).drop_duplicates("step").set_index("step")
     assert rows["wear_1"].loc[[0, 1, 200]].tolist() == [0.0, 0.125, 25.0]
 
 
 def test_half_of_training_is_the_kept_step_nearest_to_it():
     assert profiles.moments(run()) == {"start": 0, "half": 95, "end": 200}
     assert profiles.moments(SimpleNamespace(steps=[0, 90, 110, 200], run=run().run))["half"] == 90
-    rows = l1_l2.measure(run())
+    rows = l1_l2(run())
     assert rows["bound_1"].unique() == pytest.approx([np.sqrt(T)])
     assert rows.groupby("moment", sort=False)["step"].unique().explode().to_dict() == {
         "start": 0,
@@ -85,8 +86,8 @@ def test_half_of_training_is_the_kept_step_nearest_to_it():
 
 
 def test_a_long_log_is_thinned_but_keeps_its_ends_and_its_validation_losses():
-    rows = loss_curve.measure(run(steps=5000))
-    assert loss_curve.MOST_ROWS / 2 < len(rows) <= loss_curve.MOST_ROWS + len(KEPT) + 1
+    rows = loss_curve(run(steps=5000))
+    assert MOST_ROWS / 2 < len(rows) <= MOST_ROWS + len(KEPT) + 1
     assert set(rows.dropna(subset=["loss_nats", "validation_nats"])["step"]) == set(KEPT)
     assert rows["step"].iloc[[0, -1]].tolist() == [0, 5000]
     assert rows["validation_nats"].iloc[-1] == 2.5
@@ -96,7 +97,7 @@ def test_an_architecture_without_a_first_layer_is_named():
     other = run()
     other.weights = lambda step: {"embedding.weight": torch.zeros(2, 2)}
     with pytest.raises(UserError, match=r"no weight 'first\.weight' but embedding\.weight"):
-        neuron_classes.measure(other)
+        neuron_classes(other)
 
 
 def shares(n_gram: list[float], words: list[float], wear: float = 30.0, reading: str = "relative") -> pd.DataFrame:

@@ -6,18 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from allmlp.plan import Plan, load_plan
-from allmlp.report import last_mile, select
+from allmlp.judging import select
+from allmlp.plan.plan import Plan, load_plan
+from allmlp.report import last_mile
 from tests.conftest import PROJECT
 
 LOADS_ALL = """
 import sys
-from allmlp import studies
-from allmlp.report import draw, exhibits, judge, render, select, tabulate
-for study in studies.STUDIES:
-    exhibits.of(study, "figures"), exhibits.of(study, "tables")
-    for claim in studies.ledger(study):
-        claim["test"] and studies.verdict(study, claim["test"])
+from allmlp.judging import judge, select
+from allmlp.report import draw, render, tabulate
+from allmlp.spec import catalogue, exhibits
+for study in catalogue.STUDIES:
+    exhibits.study_exhibits(study, "figures"), exhibits.study_exhibits(study, "tables"), catalogue.Page(study)
+    for claim in catalogue.ledger(study):
+        claim["test"] and catalogue.verdict(study, claim["test"])
 print("torch" in sys.modules)
 """
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import costs, device_types, launching, outlook, overview, params, priorities
-from allmlp.errors import UserError
-from allmlp.launching import Launch
-from allmlp.plan import Plan
+from allmlp.common.errors import UserError
+from allmlp.plan import costs, device_types, forecast, overview, params, priorities, status
+from allmlp.plan.forecast import Launch
+from allmlp.plan.plan import Plan
 
 
 def plan(project: Path, **changes: str) -> Plan:
@@ -19,9 +19,9 @@ def plan(project: Path, **changes: str) -> Plan:
 
 
 def launches(plan: Plan, on: str | None = None, devices: tuple[int, ...] = (1, 2)) -> list[Launch]:
-    kind = launching.chosen(plan, on)
+    kind = forecast.choose_device_type(plan, on)
     records = {one["run"]: one for one in costs.costs(plan, kind)}
-    return launching.launches(plan, records, outlook.resolve(plan).order, devices, kind)
+    return forecast.launches(plan, records, status.resolve(plan).order, devices, kind)
 
 
 def done(plan: Plan) -> None:
@@ -34,10 +34,11 @@ def done(plan: Plan) -> None:
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_hours_are_those_of_the_trainings_and_the_starts_of_a_batch(project: Path, device: str) -> None:
     current = plan(project, device=device)
-    assert len(current.unmeasured) == sum(batch.gpus > 0 for batch in current.untrained), "no GPU waits for measures"
+    apart = [batch for batch in current.batches_to_measure if not current.is_measured_in_training(batch)]
+    assert len(apart) == sum(batch.gpus > 0 for batch in current.batches_to_train), "no GPU waits for measures"
     found, *_ = launches(current)
     trained = sum(one["estimated_s"] for one in costs.costs(current) if one["state"] == "to do")
-    starts = (len(current.untrained) + len(current.unmeasured)) * device_types.start_s()
+    starts = (len(current.batches_to_train) + len(apart)) * device_types.start_s()
     assert found.on.said.startswith("measured on ")
     assert found.hours == pytest.approx((trained + starts) / 3600, abs=1e-4)  # costs are rounded to 0.1 s
     assert found.until_done[1] == pytest.approx(found.hours)
@@ -49,11 +50,11 @@ def test_without_an_order_of_advance_what_most_hours_wait_for_comes_first(
 ) -> None:
     current = plan(project)
     hours = costs.hours(current.runs)
-    place = {run: number for number, run in enumerate(launching.order(current))}
-    assert place.keys() == {run.id for batch in current.untrained for run in batch.runs}
+    place = {run: number for number, run in enumerate(forecast.order(current))}
+    assert place.keys() == {run.id for batch in current.batches_to_train for run in batch.runs}
     for run in current.runs:
         assert all(place[one] < place[run.id] for one in run.needs if one in place)
-    alone = [batch for batch in current.untrained if not any(run.needs or run.search for run in batch.runs)]
+    alone = [batch for batch in current.batches_to_train if not any(run.needs or run.search for run in batch.runs)]
     needed = {one for run in current.runs for one in run.needs}
     free = [batch for batch in alone if needed.isdisjoint(run.id for run in batch.runs)]
     assert len(free) > 1
@@ -62,9 +63,9 @@ def test_without_an_order_of_advance_what_most_hours_wait_for_comes_first(
         batch.name for batch in sorted(free, key=lambda batch: place[batch.runs[0].id])
     ]
     priorities.write(["of advance"])
-    assert launching.order(current) == list(place)
+    assert forecast.order(current) == list(place)
     monkeypatch.setenv(priorities.VARIABLE, str(priorities.ORDER))
-    assert launching.order(current) == ["of advance"]
+    assert forecast.order(current) == ["of advance"]
 
 
 def test_released_weights_take_less_room_than_kept_ones(project: Path) -> None:
@@ -82,9 +83,9 @@ def test_a_batch_takes_its_earlier_runs_twice_and_the_states_of_one(project: Pat
         run.id: {"disk_bytes": size, "parameters": size / 4, "counted_flops": 1.0}
         for run, size in zip(runs, (10, 100), strict=True)
     }
-    opened = launching._open("batch", runs, records, (), 1)
+    opened = forecast._make_open_batch("batch", runs, records, (), 1)
     assert (opened.batch.working_bytes, opened.batch.kept_bytes) == (20 + 100 + 600, 110)
-    assert launching._open("batch", runs[:1], records, (), 1).batch.working_bytes == 70
+    assert forecast._make_open_batch("batch", runs[:1], records, (), 1).batch.working_bytes == 70
 
 
 Measured = Callable[[dict[str, object] | None], None]
@@ -99,10 +100,10 @@ def measured_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Me
         found = {**table, "cuda": gpu} if gpu else {name: of for name, of in table.items() if name != "cuda"}
         (tmp_path / "rates.json").write_text(json.dumps(found))
         monkeypatch.setattr(device_types, "RATES", tmp_path / "rates.json")
-        device_types.of.cache_clear()
+        device_types.list_types.cache_clear()
 
     yield measured
-    device_types.of.cache_clear()
+    device_types.list_types.cache_clear()
 
 
 def test_gpus_of_which_none_was_measured_say_so(project: Path, measured_gpu: Measured) -> None:
@@ -119,7 +120,7 @@ def test_a_measured_gpu_comes_first_and_slower_ones_take_its_seconds_and_more(
     measured_gpu: Measured,
 ) -> None:
     measured_gpu({"hardware": "NVIDIA A100-SXM4-80GB", "seconds_per_flop": {"transformer": 1e-14}})
-    first, second, _, third, _ = device_types.of("cuda")
+    first, second, _, third, _ = device_types.list_types("cuda")
     assert (first.name, first.said) == ("A100", "measured on NVIDIA A100-SXM4-80GB")
     assert first.seconds("transformer", 1e14) == pytest.approx(1)
     assert first.seconds("of no rate", 312e12) == pytest.approx(20)
@@ -131,9 +132,9 @@ def test_a_measured_gpu_comes_first_and_slower_ones_take_its_seconds_and_more(
 
 def test_an_unknown_type_is_refused_with_the_known_ones(project: Path) -> None:
     with pytest.raises(UserError, match=r"--on H1000: no such type .* There are: H100, H200, A100, V100, RTX 3060"):
-        launching.chosen(plan(project, device="cuda"), "H1000")
+        forecast.choose_device_type(plan(project, device="cuda"), "H1000")
     with pytest.raises(UserError, match="There are: CPU core"):
-        launching.chosen(plan(project), "H100")
+        forecast.choose_device_type(plan(project), "H100")
 
 
 def test_the_plan_shows_devices_price_and_disk(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,13 +152,13 @@ def test_the_plan_shows_devices_price_and_disk(project: Path, capsys: pytest.Cap
 
 def test_models_that_a_device_cannot_hold_are_counted(project: Path) -> None:
     current = plan(project, device="cuda")
-    trained = sum(run.device == "cuda" for batch in current.untrained for run in batch.runs)
-    small = launching.chosen(current, None)._replace(memory_bytes=1.0)
-    (first, *_) = launching.launches(
-        current, {one["run"]: one for one in costs.costs(current)}, outlook.resolve(current).order, (1,), small
+    trained = sum(run.device == "cuda" for batch in current.batches_to_train for run in batch.runs)
+    small = forecast.choose_device_type(current, None)._replace(memory_bytes=1.0)
+    (first, *_) = forecast.launches(
+        current, {one["run"]: one for one in costs.costs(current)}, status.resolve(current).order, (1,), small
     )
     assert first.too_large == trained
-    assert any("too little memory" in line for line in launching.lines([first], releases=True))
+    assert any("too little memory" in line for line in forecast.lines([first], releases=True))
 
 
 def with_teams(project: Path, processes: int) -> Plan:
@@ -170,7 +171,9 @@ def with_teams(project: Path, processes: int) -> Plan:
 def test_a_team_takes_its_devices_at_once(project: Path) -> None:
     alone, (team, *_) = launches(plan(project, device="cuda"))[0], launches(with_teams(project, 4), devices=(2, 4, 8))
     more = team.hours - alone.hours
-    assert 0 < more <= 2 * 3 * device_types.start_s() * len(plan(project).untrained) / 3600, "starts, of each process"
+    assert 0 < more <= 2 * 3 * device_types.start_s() * len(plan(project).batches_to_train) / 3600, (
+        "starts, of each process"
+    )
     assert (alone.team, team.team) == (1, 4)
     assert team.until_done[2] is None
     assert team.peaks.keys() == {4, 8}

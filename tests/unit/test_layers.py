@@ -1,4 +1,4 @@
-"""The imports of src/allmlp lead downwards: a floor uses those below it, and no imports run in a circle.
+"""The rooms of src/allmlp: a room uses those below it, and no imports run in a circle.
 
 An import counts wherever it stands: at the top, in a function, or for types alone.
 """
@@ -9,43 +9,17 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import allmlp
+from tests.conftest import PROJECT
 
 PACKAGE = Path(allmlp.__file__).parent
 
-# From the ground up. A name stands for a module or a whole package, unless a module of it is named on another floor.
-# Names on one floor do not import one another.
-FLOORS = [
-    "errors columns primes processors orphans aligning scheduling busy searches",
-    "whole yamlfile stale artifacts bounded git",
-    "paths",
-    "strict device_types",
-    "ledgers labels",
-    "recipes locks studies.__init__",
-    "reached origins tokenizers models layered",
-    "tokens sampling",
-    "images studies.settings",
-    "corpora tasks",
-    "run params measured",
-    "store",
-    "outcomes",
-    "context batches priorities uncommitted references",
-    "plan protocols resolved",
-    "training audit own tokenizing releasing",
-    "generating known measuring in_turn report.deciding report.names",
-    "report.statistics report.style report.exhibits report.powers",
-    "costs report.multiplicity report.plots report.diagrams",
-    "studies",
-    "outlook rules keeping jobs",
-    "report.ages launching budgeting pipeline",
-    "compacting workflow",
-    "report",
-    "notebook",
-    "__init__ advancing bundles reproducing overview showing differing checking doctor gpu_check here trying",
-    "exporting",
-    "states",
-    "bare cli",
-    "__main__",
-]
+# From the ground up, a floor each. Rooms of one floor do not use one another.
+FLOORS = (
+    *("common", "models", "data", "spec", "measurements", "plan training", "judging", "report", "studies"),
+    *("pipeline", "cli"),
+)
+FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms.split()}
+DOORS = ("__init__", "__main__")  # of the house: they lead to any room, and no room leads to them
 
 
 def name_of(file: Path) -> str:
@@ -54,7 +28,6 @@ def name_of(file: Path) -> str:
 
 
 MODULES = {name_of(file): file for file in sorted(PACKAGE.rglob("*.py"))}
-FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names.split()}
 
 
 def module_of(dotted: str) -> str | None:
@@ -86,24 +59,45 @@ def imports(module: str) -> Iterator[str]:
 ARROWS = sorted({(module, target) for module in MODULES for target in imports(module)})
 
 
-def unit(module: str) -> str:
-    """The name in FLOORS that a module belongs to: the longest."""
-    parts = module.split(".")
-    names = [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
-    return next((name for name in names if name in FLOOR_OF), f"{module} has no floor")
+def room(module: str) -> str:
+    """training.loop -> training."""
+    return module.split(".")[0]
 
 
-def test_every_module_has_a_floor():
-    assert [module for module in MODULES if unit(module) not in FLOOR_OF] == []
+def test_every_module_is_in_a_room() -> None:
+    assert [module for module in MODULES if room(module) not in FLOOR_OF and module not in DOORS] == []
 
 
-def test_arrows_lead_down():
-    between = [(a, b) for a, b in ARROWS if unit(a) != unit(b)]
-    assert [f"{a} -> {b}" for a, b in between if FLOOR_OF[unit(a)] <= FLOOR_OF[unit(b)]] == []
+def test_arrows_lead_down() -> None:
+    between = [(a, b) for a, b in ARROWS if a not in DOORS and room(a) != room(b)]
+    assert [f"{a} -> {b}" for a, b in between if FLOOR_OF[room(a)] <= FLOOR_OF[room(b)]] == []
 
 
-def test_no_circle():
+def test_no_circle() -> None:
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
     for a, b in ARROWS:
         graph[a].add(b)
     assert {*TopologicalSorter(graph).static_order()} == {*MODULES}  # CycleError names a circle
+
+
+def picture() -> str:
+    """Each room over those that it stands on: its arrows, without those that another path implies."""
+    uses = {a: {room(b) for m, b in ARROWS if room(m) == a} - {a} for a in FLOOR_OF}
+
+    def reach(start: str) -> set[str]:
+        return uses[start].union(*(reach(one) for one in uses[start]))
+
+    lines = [
+        f"    {a} --> {b}"
+        for a in reversed(FLOOR_OF)
+        for b in sorted(uses[a], key=lambda one: (-FLOOR_OF[one], one))
+        if not any(b in reach(other) for other in uses[a] - {b})
+    ]
+    return "\n".join(["```mermaid", "flowchart TB", *lines, "```"])
+
+
+def test_the_documentation_has_the_picture() -> None:
+    page = (PROJECT / "docs/development.md").read_text(encoding="utf-8")
+    assert f"<!-- rooms -->\n{picture()}\n<!-- /rooms -->" in page, f"the page's picture:\n{picture()}"
+    table = page.split("<!-- /rooms -->")[1].split("###")[0]
+    assert [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")] == [*FLOOR_OF]

@@ -5,8 +5,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from allmlp.report import leading
 from allmlp.report.render import templates
+from allmlp.studies.crossover import nearest
 from tests.conftest import PROJECT
 
 SKILLS = {  # task -> family -> skill, and whether it was surely learnt
@@ -38,7 +38,7 @@ def distances(common: str = "copying, recall") -> pd.DataFrame:
 
 
 def test_another_family_may_lead_where_attention_learnt() -> None:
-    found = leading.on_learnt(skills(), distances())
+    found = nearest.lead_on_learnt_tasks(skills(), distances())
     assert (found["learnt"], found["missed"]) == (["copying"], ["recall"])
     assert {family: round(float(one["behind"]), 6) for family, one in found["nearest"].items()} == {
         "flat": 0.1,
@@ -54,9 +54,9 @@ def test_another_family_may_lead_where_attention_learnt() -> None:
 
 
 def test_few_seeds_give_no_interval_and_no_common_task_no_lead() -> None:
-    assert leading.on_learnt(skills(seeds=2), distances())["nearest"]["flat"]["low"] == "nan"
-    assert leading.on_learnt(skills(), distances("recall"))["nearest"] == {}
-    assert leading.on_learnt(skills(), distances("").head(0))["learnt"] == []
+    assert nearest.lead_on_learnt_tasks(skills(seeds=2), distances())["nearest"]["flat"]["low"] == "nan"
+    assert nearest.lead_on_learnt_tasks(skills(), distances("recall"))["nearest"] == {}
+    assert nearest.lead_on_learnt_tasks(skills(), distances("").head(0))["learnt"] == []
 
 
 @pytest.mark.parametrize("changed", [{"name": "other"}, {"scale": "laptop"}, {"rows": distances().head(0)}])
@@ -65,8 +65,8 @@ def test_without_both_tables_of_one_scale_nothing_is_said(changed: dict[str, Any
         {"name": name, "scale": "long", "rows": rows}
         for name, rows in (("skills", skills()), ("distances", distances()))
     ]
-    assert leading.of(tables)["learnt"] == ["copying"]
-    assert leading.of([tables[0], {**tables[1], **changed}]) == {}
+    assert nearest.find_lead(tables)["learnt"] == ["copying"]
+    assert nearest.find_lead([tables[0], {**tables[1], **changed}]) == {}
 
 
 def test_of_all_common_tasks_it_gives_what_the_table_of_distances_says() -> None:
@@ -74,7 +74,7 @@ def test_of_all_common_tasks_it_gives_what_the_table_of_distances_says() -> None
         return pd.read_csv(PROJECT / f"results/tables/crossover/{name}.csv", dtype=str, keep_default_na=False)
 
     table = read("distances")
-    everything = leading.on_learnt(read("skills").assign(learnt="True"), table)
+    everything = nearest.lead_on_learnt_tasks(read("skills").assign(learnt="True"), table)
     for row in table[table["common"] != ""].to_dict("records"):
         found = everything["nearest"][row["family"]]
         assert [float(found[key]) for key in ("behind", "low", "high")] == pytest.approx(

@@ -7,13 +7,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from allmlp import ledgers, studies
-from allmlp.columns import exact, numeric
-from allmlp.errors import UserError
-from allmlp.protocols import Context, Trained
-from allmlp.report.deciding import FEWEST_SEEDS
-from allmlp.run import Run
-from allmlp.studies import settings
+from allmlp.common.errors import UserError
+from allmlp.judging.evidence_summary import FEWEST_SEEDS
+from allmlp.spec import catalogue, claims_yaml, settings
+from allmlp.spec.columns import exact, numeric
+from allmlp.spec.protocols import Context, TrainedRun
+from allmlp.spec.run import Run
 from tests.conftest import PROJECT, call, edit
 
 CLAIM = """\
@@ -32,12 +31,12 @@ CLAIM = """\
   test: mean_is_enough
   errata: [E006-1]
 """
-KNOWN = ledgers.Known("006", ("falls", "cost"), ("mean_is_enough",), ("E006-1",))
+KNOWN = claims_yaml.KnownNames("006", ("falls", "cost"), ("mean_is_enough",), ("E006-1",))
 ERRATUM = "- {id: E006-1, printed: a, right: b, how: c}\n"
 
 
 def read(text: str, kind: str = "claims") -> list[dict]:
-    return ledgers.read(kind, text, f"{kind}.yaml", KNOWN)
+    return claims_yaml.read(kind, text, f"{kind}.yaml", KNOWN)
 
 
 def test_a_right_claim_is_read_as_it_stands() -> None:
@@ -48,10 +47,10 @@ def test_a_right_claim_is_read_as_it_stands() -> None:
     assert read("[]", "errata") == []
 
 
-@pytest.mark.parametrize("study", studies.STUDIES)
+@pytest.mark.parametrize("study", catalogue.STUDIES)
 def test_the_ledgers_of_the_project_have_their_form(study: str) -> None:
-    assert all(row["id"] for kind in ("claims", "errata") for row in studies.ledger(study, kind))
-    assert all(row["of"] for row in studies.inventory(study))
+    assert all(row["id"] for kind in ("claims", "errata") for row in catalogue.ledger(study, kind))
+    assert all(row["of"] for row in catalogue.inventory(study))
 
 
 PER_PART = "must be a number per part, such as {a: 0.25, b: 0.8}, or {all: 0.25} for a claim without parts"
@@ -129,14 +128,14 @@ def test_the_number_of_seeds_in_the_message_is_that_of_the_rules() -> None:
 
 
 def test_what_a_paper_lacks_of_its_texts_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "FOLDER", tmp_path / "src/allmlp/studies")
+    monkeypatch.setattr(catalogue, "FOLDER", tmp_path / "src/allmlp/studies")
     file = tmp_path / "src/allmlp/studies/copying/about.yaml"
     with pytest.raises(UserError, match=r"^src/allmlp/studies/copying/about.yaml: lacks paper, authors, question, sl"):
-        studies.about("copying")
+        catalogue.read_about("copying")
     file.parent.mkdir(parents=True)
     file.write_text("paper: Averages\nauthors: we\n")
     with pytest.raises(UserError, match=r"lacks question, slice, headlines. It holds a text for each of paper"):
-        studies.about("copying")
+        catalogue.read_about("copying")
 
 
 ABOUT = """paper: P
@@ -167,47 +166,52 @@ headlines:
 def test_a_wrong_sentence_of_a_study_is_one_message(
     text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(studies, "FOLDER", tmp_path / "src/allmlp/studies")
+    monkeypatch.setattr(catalogue, "FOLDER", tmp_path / "src/allmlp/studies")
     file = tmp_path / "src/allmlp/studies/copying/about.yaml"
     file.parent.mkdir(parents=True)
     file.write_text(ABOUT)
-    assert studies.about("copying")["paper"] == "P"
+    assert catalogue.read_about("copying")["paper"] == "P"
     file.write_text(text)
     with pytest.raises(UserError, match=f"^src/allmlp/studies/copying/about.yaml: {said}"):
-        studies.about("copying")
+        catalogue.read_about("copying")
 
 
 def test_a_missing_ledger_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "FOLDER", tmp_path / "src/allmlp/studies")
+    monkeypatch.setattr(catalogue, "FOLDER", tmp_path / "src/allmlp/studies")
     with pytest.raises(
         UserError, match=r"^src/allmlp/studies/copying/errata.yaml: is missing. It holds a list, `\[\]`"
     ):
-        studies.ledger("copying", "errata")
+        catalogue.ledger("copying", "errata")
 
 
 def test_the_example_of_the_documentation_is_a_right_claim() -> None:
     text = (PROJECT / "docs/paper.md").read_text(encoding="utf-8")
     example = text.split("```yaml\n")[1].split("```")[0]
-    (row,) = ledgers.read("claims", example, "docs/paper.md", ledgers.Known("005", ("learning",), ("averaging_helps",)))
-    assert set(row) == {name for name, field in ledgers.Claim.model_fields.items() if field.is_required()} | {"effect"}
+    (row,) = claims_yaml.read(
+        "claims", example, "docs/paper.md", claims_yaml.KnownNames("005", ("learning",), ("mixer_learns_earlier",))
+    )
+    assert set(row) == {name for name, field in claims_yaml.Claim.model_fields.items() if field.is_required()} | {
+        "effect"
+    }
 
 
 def test_the_code_of_the_documentation_plans_and_measures() -> None:
     text = (PROJECT / "docs/paper.md").read_text(encoding="utf-8").split("## A run and a measure")[1]
     of_runs, of_measure = (block.split("```")[0] for block in text.split("```python\n")[1:3])
-    names: dict[str, Any] = {**vars(settings), "Run": Run, "SHARED": studies.SHARED, "Context": Context}
+    names: dict[str, Any] = {**vars(settings), "Run": Run, "SHARED": catalogue.SHARED, "Context": Context}
     exec(of_runs, names)
     optimiser = {"learning_rate": 0.1}
-    found = names["Settings"].model_validate({"seeds": [0, 1], "steps": 8, "optimiser": optimiser})
+    found = names["Settings"].model_validate(
+        {"models": ["masked-mixer"], "d_model": 8, "seeds": [0, 1], "steps": 8, "optimiser": optimiser}
+    )
     runs = names["runs"](found, SimpleNamespace(device="cpu"))
     assert [run.seed for run in runs] == [0, 1]
     assert runs[0].id != runs[1].id
-    names |= {"pd": pd, "Trained": Trained, "exact": exact, "numeric": numeric}
+    names |= {"pd": pd, "Trained": TrainedRun, "exact": exact, "numeric": numeric}
     exec(of_measure, names)
     log = pd.DataFrame({"step": range(1, 9), "loss": range(1, 9)})
-    rows = names["measure"](SimpleNamespace(run=runs[0], log=log, diverged=False))
+    rows = names["learning"](SimpleNamespace(run=runs[0], log=log, diverged=False))
     assert rows.to_dict("records") == [{"diverged": False, "early_nats": 1.5}]
-    assert list(rows) == list(names["COLUMNS"])
 
 
 def test_nothing_runs_with_a_wrong_ledger(clone: Path) -> None:

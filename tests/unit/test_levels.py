@@ -9,22 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp import studies
-from allmlp.plan import load_plan
-from allmlp.report import levels
-from allmlp.report.evidence import Evidence
+from allmlp.judging import training_levels
+from allmlp.judging.evidence import Evidence
+from allmlp.plan.plan import load_plan
 from allmlp.report.render import templates
-from allmlp.studies.shared import levelled as measure
-from allmlp.training.building import build_task
+from allmlp.spec import catalogue
+from allmlp.studies.shared.measures import levelled
+from allmlp.training.task import build_task
 from tests import stored, tiny
 from tests.conftest import PROJECT
 
+pytestmark = pytest.mark.usefixtures("here")
+
 STEPS = np.arange(400)
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def curve(slope: float, noise: float = 0.001, seed: int = 0, every: int = 1) -> pd.DataFrame:
@@ -48,37 +45,37 @@ def found(**measures: dict[str, pd.DataFrame]) -> Evidence:
 
 def row(level: float, slope: float = 0.0) -> pd.DataFrame:
     values = (400, float("nan"), "training", 100, 2.0, slope, 0.01, float("nan"), level)
-    return pd.DataFrame([dict(zip(measure.COLUMNS, values, strict=True))])
+    return pd.DataFrame([dict(zip(levelled.columns, values, strict=True))])
 
 
 def test_runs_are_counted_by_their_curves() -> None:
     curves = {"a-seed0": curve(0.0), "a-seed1": curve(-0.4), "b-seed0": curve(0.0, noise=5.0)}
     there = found(loss_curve=curves, end=dict.fromkeys([*curves, "c-seed0", "untrained-seed0"], row(1.0)))
     expected = {"level": 1, "of": 4, "unknown": 2, "steps": [400, 400]}
-    assert levels.of_measures(there, ["end"]) == expected
-    assert levels.of_measures(there, ["loss_curve"]) == {**expected, "of": 3, "unknown": 1}
+    assert training_levels.measure_levels(there, ["end"]) == expected
+    assert training_levels.measure_levels(there, ["loss_curve"]) == {**expected, "of": 3, "unknown": 1}
 
 
 def test_the_measure_comes_before_the_curve() -> None:
     there = found(loss_curve={"a-seed0": curve(-0.4)}, levelled={"a-seed0": row(1.0)})
-    assert levels.of_runs(there)["a-seed0"].level is True
+    assert training_levels.run_levels(there)["a-seed0"].level is True
 
 
 def test_every_measure_with_a_curve_is_understood() -> None:
-    known = {(study, name) for study in studies.STUDIES for name in studies.measures(study)}
+    known = {(study, name) for study in catalogue.STUDIES for name in catalogue.measures(study)}
     for study, name in sorted(known):
-        if name in levels.CURVES:
-            columns = studies.measure(study, name).COLUMNS
+        if name in training_levels.CURVES:
+            columns = catalogue.measure(study, name).columns
             assert "step" in columns
-            assert set(columns) & set(levels.TRAINING), name
-    assert {name for _, name in known} >= set(levels.CURVES)
+            assert set(columns) & set(training_levels.TRAINING), name
+    assert {name for _, name in known} >= set(training_levels.CURVES)
 
 
 def test_seeds_decide_together_if_a_run_alone_cannot() -> None:
     coarse = {f"a-seed{seed}": curve(-0.4, seed=seed, every=60) for seed in range(3)}
     two = {f"b-seed{seed}": curve(-0.4, seed=seed, every=60) for seed in range(2)}
     noisy = {f"c-seed{seed}": curve(0.0, noise=8.0, seed=seed) for seed in range(5)}
-    ended = levels.of_runs(found(loss_curve={**coarse, **two, **noisy}))
+    ended = training_levels.run_levels(found(loss_curve={**coarse, **two, **noisy}))
     assert [ended[run].level for run in coarse] == [False] * 3
     assert [ended[run].level for run in [*two, *noisy]] == [None] * 7
 
@@ -86,7 +83,7 @@ def test_seeds_decide_together_if_a_run_alone_cannot() -> None:
 def test_runs_that_only_choose_a_rate_are_not_compared() -> None:
     there = found(cost={"a-seed0": row(1.0), "search-seed9": row(1.0)}, end={"a-seed0": row(1.0)})
     assert there.trainings(["cost"]) == ["a-seed0"]
-    assert levels.of_measures(found(exact={"untrained-seed0": row(1.0)}), ["exact"]) is None
+    assert training_levels.measure_levels(found(exact={"untrained-seed0": row(1.0)}), ["exact"]) is None
 
 
 def test_the_page_says_how_many_and_after_how_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,8 +108,8 @@ def test_the_page_says_how_many_and_after_how_many_steps(monkeypatch: pytest.Mon
 def test_every_training_from_long_on_is_measured_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
     plan = load_plan()
-    for name, of_study in plan.by_scale.items():
-        scale = plan.recorded[name].scale if name in plan.recorded else name
+    for name, of_study in plan.runs_by_scale.items():
+        scale = plan.recorded_plans[name].scale if name in plan.recorded_plans else name
         for run in (run for runs in of_study.values() for run in runs):
             assert ("levelled" in run.measures) == (run.steps > 0 and scale in ("long", "gpu", "paper")), run.id
 
@@ -127,17 +124,16 @@ def test_the_measure_counts_readings_and_slopes_by_both(tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     tiny.write_tokens(tmp_path)
     log = curve(-0.4).rename(columns={"loss_nats": "loss"})
-    text = measure.measure(trained("mlp", log, corpus="tiny"))  # type: ignore[arg-type]
-    assert list(text.columns) == list(measure.COLUMNS)
+    text = levelled(trained("mlp", log, corpus="tiny"))  # type: ignore[arg-type]
     batches = build_task(tiny.run("mlp")).batches_per_epoch  # type: ignore[attr-defined]
     one = text.iloc[0]
     assert one.readings_1 == pytest.approx(400 / batches)
     assert one.slope_nats_per_doubling == pytest.approx(-0.4, abs=0.02)
     assert one.slope_nats_per_reading == pytest.approx(-0.4 / np.log(2) / 350 * batches, rel=0.05)
     assert one.level_1 == 0
-    pairs = measure.measure(trained("constant-attention", log)).iloc[0]  # type: ignore[arg-type]
+    pairs = levelled(trained("constant-attention", log)).iloc[0]  # type: ignore[arg-type]
     assert pairs.readings_1 == 400
-    endless = measure.measure(trained("causal-rn", log)).iloc[0]  # type: ignore[arg-type]
+    endless = levelled(trained("causal-rn", log)).iloc[0]  # type: ignore[arg-type]
     assert np.isnan(endless.readings_1)
     assert np.isnan(endless.slope_nats_per_reading)
     assert json.loads(text.to_json())["source"] == {"0": "training"}

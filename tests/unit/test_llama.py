@@ -6,10 +6,11 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from allmlp import audit, models
-from allmlp.errors import UserError
+from allmlp import models
+from allmlp.common.errors import UserError
+from allmlp.models import audit
+from allmlp.models.flops import parameters
 from allmlp.models.llama import RopeAttention, left_padding
-from allmlp.training.flops import parameters
 
 TINY = {"vocabulary": 11, "context": 9, "d_model": 8, "n_blocks": 2, "n_heads": 2}
 PAD = 10
@@ -45,7 +46,7 @@ def rms_norm(x, norm):
 
 @pytest.mark.parametrize("fused", [True, False])
 def test_llama_is_its_formula(fused):
-    model, tokens = audit.tiny("llama", fused=fused, context=9), drawn(9)
+    model, tokens = audit.build_small("llama", fused=fused, context=9), drawn(9)
     x = model.wte.weight[tokens]
     for block in model.blocks:
         x = x + attention(block.mixer, rms_norm(x, block.norm), n_heads=2)
@@ -102,7 +103,7 @@ def test_left_padding_ends_with_the_first_other_token():
 def test_padding_alters_no_prediction_of_llama_with_pad(before):
     text = drawn(1, 3)
     padded = torch.cat([torch.full((1, before), PAD), text], dim=1)
-    told, untold = audit.tiny("llama", pad=PAD), audit.tiny("llama")
+    told, untold = audit.build_small("llama", pad=PAD), audit.build_small("llama")
     torch.testing.assert_close(told(padded)[:, before:], told(text), rtol=0, atol=1e-11)
     assert torch.equal(told(text), untold(text))
     assert before == 0 or not torch.allclose(untold(padded)[:, before:], told(text), rtol=0, atol=1e-3)
@@ -111,7 +112,7 @@ def test_padding_alters_no_prediction_of_llama_with_pad(before):
 
 @pytest.mark.parametrize("fused", [True, False])
 def test_generation_after_padding_is_the_full_pass(fused):
-    model = audit.tiny("llama", pad=PAD, fused=fused)
+    model = audit.build_small("llama", pad=PAD, fused=fused)
     tokens = drawn(3, 9)
     tokens[0, :4], tokens[1, 5] = PAD, PAD
     tokens[2] = PAD
@@ -122,7 +123,7 @@ def test_generation_after_padding_is_the_full_pass(fused):
 
 
 def test_early_gpt_is_its_formula():
-    model, tokens = audit.tiny("openai-gpt", context=9), drawn(9)
+    model, tokens = audit.build_small("openai-gpt", context=9), drawn(9)
     x = model.wte.weight[tokens] + model.wpe.weight
     norm = lambda x, norm: F.layer_norm(x, (8,), norm.weight, norm.bias)  # noqa: E731
     for block in model.blocks:
@@ -146,7 +147,7 @@ def test_early_gpt_has_the_weights_of_gpt_1():
 
 
 def test_dropout_acts_in_training_only_and_follows_the_generator():
-    model, tokens = audit.tiny("openai-gpt", dropout=0.5), drawn(2, 9)
+    model, tokens = audit.build_small("openai-gpt", dropout=0.5), drawn(2, 9)
     assert torch.equal(model(tokens), model(tokens))
     model.train()
     outputs = []
@@ -156,7 +157,7 @@ def test_dropout_acts_in_training_only_and_follows_the_generator():
     assert torch.equal(outputs[0], outputs[1])
     assert not torch.allclose(outputs[0], outputs[2])
     torch.manual_seed(1)
-    calm = audit.tiny("openai-gpt", dropout=0.0)
+    calm = audit.build_small("openai-gpt", dropout=0.0)
     assert torch.equal(calm.train()(tokens), calm.eval()(tokens))
 
 

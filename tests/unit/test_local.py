@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from allmlp.corpora import reading
-from allmlp.corpora.local import LocalCorpus
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
+from allmlp.data.corpora import reading
+from allmlp.data.corpora.local import LocalCorpus
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -103,6 +103,9 @@ def test_faults_of_files_name_the_place(tmp_path: Path, monkeypatch: pytest.Monk
     assert "byte 0xe9 at offset 18" in message(tmp_path, files="latin.jsonl", field="t")
     (tmp_path / "a.txt").write_text("one; two")
     assert "no separator '--'" in message(tmp_path, files="a.txt", separator="--")
+    (tmp_path / "windows.txt").write_bytes(b"one\r\n--\r\ntwo")
+    assert "lines end in \\r\\n, which is kept" in message(tmp_path, files="windows.txt", separator="\n--\n")
+    assert read(tmp_path, files="windows.txt", separator="\r\n--\r\n") == ["one", "two"]
 
 
 @pytest.mark.parametrize(
@@ -142,17 +145,55 @@ def test_corrupt_parquet_and_nulls(tmp_path: Path) -> None:
 def test_missing_empty_and_idle_settings(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     (tmp_path / "a.jsonl").write_text('{"t": "x"}\n')
-    (tmp_path / "a.csv").touch()
+    (tmp_path / "a.doc").touch()
     assert "nothing matches 'no*.txt'" in message(tmp_path, files="no*.txt")
     assert "no text in" in message(tmp_path, files="empty.txt")
     assert "the list is empty" in message(tmp_path, files=[])
     assert "set `field:`" in message(tmp_path, files="a.jsonl")
     assert "no .txt file" in message(tmp_path, files="a.jsonl", field="t", separator="--")
-    assert "no .parquet file" in message(tmp_path, files="a.jsonl", field="t", column="t")
+    assert "no .parquet or .csv or .tsv file" in message(tmp_path, files="a.jsonl", field="t", column="t")
     assert "needs `separator:`" in message(tmp_path, files="empty.txt", drop_last=True)
-    assert "cannot tell what this is" in message(tmp_path, files="a.csv")
+    assert "cannot tell what this is" in message(tmp_path, files="a.doc")
     with pytest.raises(ValidationError, match="Did you mean 'separator'"):
         LocalCorpus(files="a.txt", seperator="--")
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_tables_and_markdown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    monkeypatch.setattr(reading, "CHUNK", 7)
+    table = '\ufeffid,text\r\n1,"a, ""b""\r\nc"\r\n\r\n2,\u2028d\r\n'
+    (tmp_path / f"a.csv{suffix}").write_bytes(PACK[suffix](table.encode()))
+    (tmp_path / f"a.tsv{suffix}").write_bytes(PACK[suffix](b"text\tid\none, two\t1"))
+    (tmp_path / f"a.md{suffix}").write_bytes(PACK[suffix](b"# One\n"))
+    assert read(tmp_path, files=f"a.csv{suffix}", column="text") == ['a, "b"\r\nc', "\u2028d"]
+    assert read(tmp_path, files=f"a.tsv{suffix}", column="text") == ["one, two"]
+    assert read(tmp_path, files=f"a.md{suffix}") == ["# One\n"]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("id,words\n1,a\n", r"a.csv:1: no column 'text'; the first line names \"'id', 'words'\". Correct `column:`"),
+        ("text,text\na,b\n", "a.csv:1: 2 columns 'text'"),
+        ("id,text\n1,a\n2,b,c\n", "a.csv:3: 3 values, and the first line names 2 columns"),
+        ('id,text\n1,"a\n', "a.csv:2: not a table (unexpected end of data)"),
+    ],
+)
+def test_a_bad_table_is_named_by_its_line(tmp_path: Path, table: str, said: str) -> None:
+    (tmp_path / "a.csv").write_text(table)
+    assert said.replace("\\", "") in message(tmp_path, files="a.csv", column="text")
+
+
+def test_a_folder_is_read_by_known_endings_also_below_brackets(tmp_path: Path) -> None:
+    root = tmp_path / "a [b] 'c' *d"
+    (root / "texts/more").mkdir(parents=True)
+    for name in ("texts/b.txt", "texts/more/a.txt", "texts/notes.doc"):
+        (root / name).write_text(name)
+    assert read(root, files="texts") == ["texts/b.txt", "texts/more/a.txt"]
+    assert read(root, files="texts/*.txt") == ["texts/b.txt"]
+    assert "has b.txt, more, notes.doc; a folder is searched for .txt, .md" in message(root, files="texts/*.md")
+    (root / "none").mkdir()
+    assert "is empty" in message(root, files="none")
 
 
 def test_digest_is_of_content_and_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +205,7 @@ def test_digest_is_of_content_and_remembered(tmp_path: Path, monkeypatch: pytest
     assert LocalCorpus(files=["a.txt", "c.txt"]).sha256(tmp_path) != LocalCorpus(files=["c.txt", "a.txt"]).sha256(
         tmp_path
     )
-    monkeypatch.setattr("allmlp.paths.file_sha256", lambda path: pytest.fail(f"{path} is read again"))
+    monkeypatch.setattr("allmlp.common.paths.file_sha256", lambda path: pytest.fail(f"{path} is read again"))
     assert LocalCorpus(files="a.txt").sha256(tmp_path) == digest["a"]
     monkeypatch.undo()
     (tmp_path / "a.txt").write_text("two!")

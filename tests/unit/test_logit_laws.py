@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allmlp.studies.quadrature import circuits, laws, printed, spectrum
+from allmlp.studies.quadrature import circuits, laws, paper_numbers, spectrum
 from tests.unit.known_addition import P, trained, untrained
 
 
@@ -35,7 +35,7 @@ def by_matrix(logits_XYZ, keys, law):
 def test_the_regression_is_that_of_the_whole_matrix_of_regressors(law, p):
     rng = np.random.default_rng(p)
     keys = [1, 3, 5][: (p - 1) // 3] or [1]
-    logits = 1.5 + rng.normal(size=(p, p, p)) + laws.synthesised(p, {keys[0]: (2.0, -1.0)})
+    logits = 1.5 + rng.normal(size=(p, p, p)) + laws.synthesise_logits(p, {keys[0]: (2.0, -1.0)})
     r2, found = by_matrix(logits, keys, law)
     profile = laws.profiles(logits, keys)
     assert laws.r2(logits, keys, law) == pytest.approx(r2, abs=1e-12)
@@ -48,7 +48,7 @@ def test_logits_of_one_law_have_r2_1_on_it_and_the_analytic_value_on_the_other()
     c = np.abs(np.cos(np.pi * np.arange(P) / P))  # the same values at every k
     between = c.sum() ** 2 / (P * (c @ c))  # squared cosine of the angle between |cos| and 1
     assert between == pytest.approx(8 / np.pi**2, abs=2e-3)
-    absolute = laws.synthesised(P, dict.fromkeys(keys, (3.0, 0.0)))
+    absolute = laws.synthesise_logits(P, dict.fromkeys(keys, (3.0, 0.0)))
     assert laws.r2(absolute, keys, "abs") == pytest.approx(1)
     assert laws.r2(absolute, keys, "cosine") == pytest.approx(between)
     s, z = np.indices((P, P))
@@ -57,7 +57,7 @@ def test_logits_of_one_law_have_r2_1_on_it_and_the_analytic_value_on_the_other()
     assert laws.r2(cosine, keys, "cosine") == pytest.approx(1)
     assert laws.r2(cosine, keys, "abs") == pytest.approx(between)
     assert laws.r2(cosine, keys, "double") == pytest.approx(0, abs=1e-12)
-    both = laws.synthesised(P, {2: (3.0, -0.8), 7: (1.0, 0.5)})
+    both = laws.synthesise_logits(P, {2: (3.0, -0.8), 7: (1.0, 0.5)})
     assert laws.r2(both, keys, "both") == pytest.approx(1)
     for k, profile, expected in zip(keys, laws.profiles(both, keys), [(3.0, -0.8), (1.0, 0.5)], strict=True):
         np.testing.assert_allclose(laws.coefficients(profile, "both", k), expected)
@@ -102,7 +102,7 @@ def test_a_spectrum_gives_back_the_cosines_and_sines_it_was_made_of():
     z, x = 2 * np.pi * np.indices((P, P)) / P
     matrix = 7.0 + sum(D[k] * np.cos(k * z - 2 * k * x) + E[k] * np.sin(k * z - 2 * k * x) for k in D)
     a = spectrum.spectrum(matrix)
-    at = spectrum.at_keys(a, [3, 9])
+    at = spectrum.key_coefficients(a, [3, 9])
     np.testing.assert_allclose(2 * at.real, [-2.0, 0.5])
     np.testing.assert_allclose(-2 * at.imag, [0.25, 0.0], atol=1e-12)
     assert spectrum.energy_share(a, [3, 9]) == pytest.approx(1)
@@ -112,14 +112,14 @@ def test_a_spectrum_gives_back_the_cosines_and_sines_it_was_made_of():
     assert spectrum.imaginary_share(a, [3, 9]) == pytest.approx(0.25 / sum(size.values()))
     assert spectrum.constant_share(a) == pytest.approx(0, abs=1e-12)
     assert spectrum.constant_share(spectrum.spectrum(np.cos(z))) == pytest.approx(1)
-    found = spectrum.largest(a, 2)
+    found = spectrum.largest_coefficients(a, 2)
     assert found[["z_frequency", "x_frequency"]].to_numpy().tolist() == [[3, -6], [9, 13]]  # -18 = 13 modulo 31
     np.testing.assert_allclose(2 * found["real"], [-2.0, 0.5])
 
 
 def test_one_of_each_mirrored_pair_is_listed_and_they_hold_all_energy():
     a = spectrum.spectrum(np.random.default_rng(0).normal(size=(7, 7)))
-    found = spectrum.largest(a, 100)
+    found = spectrum.largest_coefficients(a, 100)
     assert len(found) == (49 - 1) / 2
     energy = np.abs(a) ** 2
     assert 2 * (found["real"] ** 2 + found["imaginary"] ** 2).sum() == pytest.approx(energy.sum() - energy[0, 0])
@@ -140,14 +140,14 @@ def test_a_bad_matrix_has_no_spectrum():
 
 
 def value(item, quantity):
-    found = [check for check in printed.checks() if check.item == item and quantity in check.quantity]
+    found = [check for check in paper_numbers.checks() if check.item == item and quantity in check.quantity]
     assert len(found) == 1, [check.quantity for check in found]
     return found[0].value
 
 
 def test_printed_numbers_come_out_as_the_errata_say():
     assert value("003-13", "coefficients") == 0.5
-    made = {law: [printed.implied(law, factor) for factor in (1.0, 0.0)] for law in ("abs", "cosine")}
+    made = {law: [paper_numbers.implied_r2(law, factor) for factor in (1.0, 0.0)] for law in ("abs", "cosine")}
     assert [round(r2, 2) for r2 in made["abs"]] == [0.93, 1.0]
     assert [round(r2, 2) for r2 in made["cosine"]] == [0.96, 0.81]
     assert value("E003-7", "as defined") == pytest.approx(8 / (3 * np.pi))
@@ -169,4 +169,4 @@ def test_printed_numbers_come_out_as_the_errata_say():
 def test_the_factor_on_d_gives_the_r2_it_was_sought_for():
     factor = value("E003-8", "factor on D_k")
     assert 1 < factor < 2
-    assert printed.implied("abs", factor) == pytest.approx(0.86, abs=1e-5)
+    assert paper_numbers.implied_r2("abs", factor) == pytest.approx(0.86, abs=1e-5)

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allmlp import models
+from allmlp.data.tasks.copying import Copying
+from allmlp.data.tasks.last_token import LastToken
+from allmlp.data.tasks.task import Batch
 from allmlp.models.base import LinearHead
-from allmlp.tasks.copying import Copying
-from allmlp.tasks.last_token import LastToken
-from allmlp.tasks.task import Batch
 from allmlp.training import loss
 from allmlp.training.loss import Loss, cross_entropy, linear_cross_entropy
 

@@ -12,10 +12,9 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
 from allmlp import models
-from allmlp.errors import UserError
-from allmlp.models import triangles
+from allmlp.common.errors import UserError
+from allmlp.models import flops, triangles
 from allmlp.models.masked_mixing import Mixing
-from allmlp.training import flops
 
 CONTEXT, WIDTH = 11, 6
 VARIANTS = [

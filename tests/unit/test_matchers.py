@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from allmlp import models
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
 
 SIZE = {"features": 8, "context": 5, "n_blocks": 2}
 ATTENDING = ("matcher-transformer", "matcher-transformer-as-published")
@@ -71,7 +71,9 @@ def test_the_mended_transformer_is_the_same_along_the_candidates():
     published.load_state_dict({key: value for key, value in mended.state_dict().items() if key != "query"})
     x = embeddings()
     marked = torch.cat([x[:, :1] + mended.query, x[:, 1:]], dim=1)
-    torch.testing.assert_close(mended.mixed(x), published.mixed(marked.transpose(0, 1)).transpose(0, 1))
+    torch.testing.assert_close(
+        mended.mix_embeddings(x), published.mix_embeddings(marked.transpose(0, 1)).transpose(0, 1)
+    )
 
 
 def test_replacing_a_query_alters_its_scores_by_exactly_nothing_as_published():

@@ -1,5 +1,6 @@
 """A measurement is taken, written, read, and compared with the committed one by the kind of each column."""
 
+import functools
 import json
 import math
 import struct
@@ -13,14 +14,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from allmlp import measured, paths, store, studies
-from allmlp.columns import exact, numeric, timing
-from allmlp.errors import UserError
-from allmlp.measured import Measured, own_file, parquet
-from allmlp.measuring import compare, is_fact, take
-from allmlp.outcomes import held_out_loss, read_by
+from allmlp.common import paths
+from allmlp.common.errors import UserError
+from allmlp.measurements import measurement, store
+from allmlp.measurements.measurement import Measurement, file_bytes, parquet
+from allmlp.measurements.search_losses import held_out_loss, runs_it_reads
+from allmlp.spec import catalogue
+from allmlp.spec.columns import exact, numeric, timing
+from allmlp.spec.measures import measure
 from allmlp.training import checkpoint
-from allmlp.training.trained import Trained
+from allmlp.training.measuring import compare, take
+from allmlp.training.published import TrainedRun
 from tests import tiny
 
 COLUMNS = {"step": exact(""), "loss": numeric("", rtol=1e-2), "seconds": timing("")}
@@ -101,24 +105,24 @@ RUN = tiny.run("transformer", steps=2, keep=(), measures=("cost",))
 
 
 @pytest.fixture
-def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trained:
+def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrainedRun:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(paths.DIRECTORY, str(tmp_path))
     checkpoint.produce(RUN)
-    return Trained(RUN)
+    return TrainedRun(RUN)
 
 
-def test_a_measurement_names_its_run_its_seed_and_what_it_was_made_by(trained: Trained) -> None:
+def test_a_measurement_names_its_run_its_seed_and_what_it_was_made_by(trained: TrainedRun) -> None:
     file = take(RUN, "cost")
     assert file == Path(RUN.measurements["cost"])
-    about, table = measured.read(file)
-    module = studies.measure("copying", "cost")
-    assert about == (RUN.id, RUN.settings_digest, (*RUN.identity["recipes"], module.RECIPE), "")
-    assert about.key == (RUN.id, module.RECIPE)
+    about, table = measurement.read(file)
+    module = catalogue.measure("copying", "cost")
+    assert about == (RUN.id, RUN.settings_digest, (*RUN.identity["recipes"], module.recipe), "")
+    assert about.key == (RUN.id, module.recipe)
     rows = table.to_pandas()
-    assert list(rows) == ["run", "seed", *module.COLUMNS]
+    assert list(rows) == ["run", "seed", *module.columns]
     assert (rows.run[0], rows.seed[0], rows.steps_done[0], len(rows)) == (RUN.id, RUN.seed, 2, 1)
-    pd.testing.assert_frame_equal(rows[list(module.COLUMNS)], module.measure(trained))
+    pd.testing.assert_frame_equal(rows[list(module.columns)], module(trained))
     content = file.read_bytes()
     take(RUN, "cost", trained)
     assert file.read_bytes() == content
@@ -127,30 +131,42 @@ def test_a_measurement_names_its_run_its_seed_and_what_it_was_made_by(trained: T
 def test_a_fact_is_measured_without_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = replace(RUN, study="mixers", measures=("masking",))
-    assert (is_fact(run, "masking"), is_fact(RUN, "cost")) == (True, False)
-    rows, module = measured.read(take(run, "masking"))[1].to_pandas(), studies.measure("mixers", "masking")
+    rows, module = measurement.read(take(run, "masking"))[1].to_pandas(), catalogue.measure("mixers", "masking")
+    assert (module.is_fact, catalogue.measure("copying", "cost").is_fact) == (True, False)
     assert set(rows.run) == {run.id}
-    pd.testing.assert_frame_equal(rows[list(module.COLUMNS)], module.measure())
+    pd.testing.assert_frame_equal(rows[list(module.columns)], module())
 
 
-def test_a_measure_that_returns_other_columns_or_no_row_is_refused(
-    trained: Trained, monkeypatch: pytest.MonkeyPatch
+def test_a_measure_that_lacks_a_column_or_every_row_is_refused(
+    trained: TrainedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = studies.measure("copying", "cost")
-    rows, names = module.measure(trained), list(module.COLUMNS)
-    monkeypatch.setattr(module, "measure", lambda trained: rows[names[1:]])
-    with pytest.raises(ValueError, match="returns") as refused:
-        take(RUN, "cost")
-    assert str(refused.value) == f"{module.__file__}: returns {names[1:]}, declares {names}"
-    monkeypatch.setattr(module, "measure", lambda trained: rows[:0])
-    with pytest.raises(ValueError, match="returns") as refused:
-        take(RUN, "cost")
-    assert str(refused.value) == f"{module.__file__}: returns no row, so there is no record that it was taken"
+    cost = catalogue.measure("copying", "cost")
+    rows, names, source = cost(trained), list(cost.columns), "allmlp.studies.shared.measures:cost"
+    rows["further"] = 1
+    for returned, wrong in (
+        (rows[[*names[1:], "further"]], f"{[*names[1:], 'further']}, declares {names}"),
+        (rows[:0], "no row, so there is no record that it was taken"),
+    ):
+        make = functools.wraps(cost.make)(lambda trained, returned=returned: returned)
+        monkeypatch.setattr(catalogue, "measure", lambda *_, make=make: replace(cost, make=make))
+        with pytest.raises(ValueError, match="returns") as refused:
+            take(RUN, "cost")
+        assert str(refused.value) == f"{source}: returns {wrong}"
     assert not Path(RUN.measurements["cost"]).exists()
 
 
+def test_a_measure_s_rows_are_tuples_dictionaries_or_a_table_with_the_declared_columns_in_their_order() -> None:
+    rows = [{"class": "a", "further": 0, "value": 0.5}, {"class": "b", "further": 0, "value": 1.5}]
+    wanted = pd.DataFrame({"value": [0.5, 1.5], "class": ["a", "b"]})
+    for returned in (rows, iter(rows), pd.DataFrame(rows), [(0.5, "a"), (1.5, "b")]):
+        made = measure(recipe=1, value=numeric("a number"), class_=exact("a letter"))(
+            lambda returned=returned: returned
+        )
+        pd.testing.assert_frame_equal(made(), wanted)
+
+
 ROWS = pa.table({"word": ["a", "b", "a"], "number": [1.5, 2.5, 3.5], "step": [1, 2, 3]})
-ABOUT = Measured("r", "s", (1, 2, 3))
+ABOUT = Measurement("r", "s", (1, 2, 3))
 
 
 def described(file: Path) -> dict[str, Any]:
@@ -159,8 +175,8 @@ def described(file: Path) -> dict[str, Any]:
 
 def test_a_run_s_own_file_holds_its_description_and_a_digest_of_both(tmp_path: Path) -> None:
     file = tmp_path / "m.parquet"
-    file.write_bytes(own_file(ABOUT, ROWS))
-    assert measured.read(file) == (ABOUT, ROWS)
+    file.write_bytes(file_bytes(ABOUT, ROWS))
+    assert measurement.read(file) == (ABOUT, ROWS)
     about = {"run": "r", "settings": "s", "recipes": [1, 2, 3]}
     digest = sha256(json.dumps(about).encode() + b"word\0a\0b\0anumber\0" + struct.pack("<3d", 1.5, 2.5, 3.5))
     digest.update(b"step\0" + struct.pack("<3q", 1, 2, 3))
@@ -188,12 +204,12 @@ def test_parquet_is_small_and_the_same_for_the_same_rows(tmp_path: Path) -> None
 
 
 def test_a_damaged_measurement_names_the_way_out(tmp_path: Path) -> None:
-    file, content = tmp_path / "m.parquet", own_file(ABOUT, ROWS)
+    file, content = tmp_path / "m.parquet", file_bytes(ABOUT, ROWS)
 
     def message(written: bytes) -> str:
         file.write_bytes(written)
         with pytest.raises(UserError) as refused:
-            measured.read(file)
+            measurement.read(file)
         return str(refused.value)
 
     end = "). Delete it, and measure the run again."
@@ -215,9 +231,9 @@ def test_a_damaged_measurement_names_the_way_out(tmp_path: Path) -> None:
             assert said.startswith(f"{file}: is of format 2, this code reads measurement up to 1.")
     old = {key: value for key, value in about.items() if key != "digest"}
     file.write_bytes(parquet(ROWS, {"allmlp": json.dumps(old)}))
-    assert measured.read(file)[0] == ABOUT, "an earlier release wrote no digest"
+    assert measurement.read(file)[0] == ABOUT, "an earlier release wrote no digest"
     with pytest.raises(UserError, match=r"cannot be read as a measurement \(FileNotFoundError"):
-        measured.read(tmp_path / "none.parquet")
+        measurement.read(tmp_path / "none.parquet")
 
 
 # --- the loss that a search reads
@@ -227,7 +243,7 @@ def with_cost(loss: float | None, diverged: bool) -> None:
     table = pa.table({"diverged": [diverged], "validation_nats": pa.array([loss], pa.float64())})
     file = Path(RUN.measurements["cost"])
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(own_file(Measured(RUN.id, "s", (1, 1, 1, RUN.recipe("cost"))), table))
+    file.write_bytes(file_bytes(Measurement(RUN.id, "s", (1, 1, 1, RUN.recipe("cost"))), table))
 
 
 @pytest.mark.parametrize("stored", [False, True])
@@ -247,7 +263,7 @@ def test_the_held_out_loss_is_that_of_the_measured_cost(
     assert held_out_loss(RUN) is None
     with_cost(loss, diverged)
     if stored:
-        store.take_in([RUN])
+        store.add_measurements([RUN])
         Path(RUN.measurements["cost"]).unlink(missing_ok=True)
     assert held_out_loss(RUN) == expected
     assert held_out_loss(replace(RUN, measures=("parameter_counts",))) is None
@@ -261,7 +277,7 @@ def test_a_training_reads_its_parent_and_searched_runs_without_a_loss(
     relatives = {RUN.id: RUN, other.id: other}
     child = replace(RUN, seed=9, parent=RUN.id, search=(RUN.id, other.id), relatives=relatives)
     searching = replace(child, parent=None)
-    assert read_by(searching) == (RUN.id, other.id)
+    assert runs_it_reads(searching) == (RUN.id, other.id)
     with_cost(1.5, False)
-    assert read_by(searching) == (other.id,)
-    assert read_by(child) == (RUN.id, RUN.id, other.id)
+    assert runs_it_reads(searching) == (other.id,)
+    assert runs_it_reads(child) == (RUN.id, RUN.id, other.id)

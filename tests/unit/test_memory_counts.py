@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from allmlp import models
-from allmlp.studies.mixers.measures import memory as measure
-from allmlp.studies.mixers.measures.memory import Bytes, count, counted, of_depths
+from allmlp.studies.mixers.measures.costs import CONTEXTS, LAYERS, Bytes, bytes_by_depth, count, count_bytes, memory
 from allmlp.studies.mixers.verdicts import formulae
 from tests import exhibits, judging
 
@@ -23,7 +22,7 @@ KINDS = [
 def test_what_is_counted_without_values_is_what_real_tensors_keep(architecture, own):
     sizes = {**SIZES, **own, "context": 96, "n_blocks": 2}
     torch.manual_seed(0)
-    real = counted(models.build(architecture, **sizes), torch.zeros(1, 96, dtype=torch.int64))
+    real = count_bytes(models.build(architecture, **sizes), torch.zeros(1, 96, dtype=torch.int64))
     assert count(architecture, **sizes) == real
     assert real.kept > 0
 
@@ -32,7 +31,7 @@ def test_what_is_counted_without_values_is_what_real_tensors_keep(architecture, 
 def test_each_further_layer_adds_the_same(architecture, own):
     sizes = {**SIZES, **own, "context": 64}
     direct = {n: count(architecture, n_blocks=n, **sizes) for n in (1, 3, 5)}
-    assert of_depths(architecture, [1, 3, 5], **sizes) == direct
+    assert bytes_by_depth(architecture, [1, 3, 5], **sizes) == direct
 
 
 def test_a_mixer_keeps_what_its_formula_says():
@@ -53,7 +52,8 @@ def test_a_mixer_keeps_what_its_formula_says():
 def test_fused_attention_keeps_nothing_of_the_size_of_the_context_squared():
     def growth(fused: bool) -> float:
         short, double = (
-            of_depths("llama", [4], context=context, n_heads=4, fused=fused, **SIZES)[4].kept for context in (128, 256)
+            bytes_by_depth("llama", [4], context=context, n_heads=4, fused=fused, **SIZES)[4].kept
+            for context in (128, 256)
         )
         return double / short
 
@@ -73,11 +73,11 @@ def rows(**changed: float) -> pd.DataFrame:
     paper, found = exhibits.paper("mixers"), []
     for model, claim in {formulae.MIXER: "001-13", formulae.TRANSFORMER: "001-14", formulae.FUSED: "001-13"}.items():
         printed = formulae.printed_table(paper[claim])
-        for n in measure.LAYERS:
-            for context in measure.CONTEXTS:
+        for n in LAYERS:
+            for context in CONTEXTS:
                 total = printed.get((n, context), 2000.0 * n + context) * changed.get(model, 1.0) * formulae.MIB
                 found.append((model, n, context, 0, 0, 0, total, float("nan")))
-    return pd.DataFrame(found, columns=list(measure.COLUMNS)).assign(run="r", seed=0)
+    return pd.DataFrame(found, columns=list(memory.columns)).assign(run="r", seed=0)
 
 
 def judged(claim: str, found: pd.DataFrame) -> list[str]:
@@ -123,7 +123,7 @@ def test_the_table_and_the_figure_hold_every_printed_number():
     assert len(made) == len(rows())
     assert made["paper_mb"].notna().sum() == 14 + 8
     assert made.loc[made["model"].eq(formulae.MIXER), "over_flat_mixer"].eq(1).all()
-    assert len(exhibits.shown(exhibits.figure("mixers", "memory"), tables).axes) == len(measure.LAYERS)
+    assert len(exhibits.make_exhibit(exhibits.figure("mixers", "memory"), tables).axes) == len(LAYERS)
 
 
 def test_totals_are_weights_twice_buffers_and_what_is_kept():

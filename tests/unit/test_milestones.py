@@ -11,14 +11,24 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allmlp import models, tokenizers, tokens
-from allmlp.studies.rules import NotPlannedError
+from allmlp import models
+from allmlp.data import tokenizers, tokens
+from allmlp.data.tokenizers.specs import Chunks
+from allmlp.judging.rules import NotPlannedError
 from allmlp.studies.triangular import tables
-from allmlp.studies.triangular.known import WORD, Run, Words, text_of
-from allmlp.studies.triangular.measures import milestones, samples
-from allmlp.studies.triangular.measures.milestones import context_gain
-from allmlp.studies.triangular.printed import OF_THE_PAPER, SAMPLE
-from allmlp.tokenizers.specs import Chunks
+from allmlp.studies.triangular.measures import samples as sampling
+from allmlp.studies.triangular.measures.samples import (
+    COPIED,
+    SAMPLES,
+    WORDS,
+    _text,
+    context_gain,
+    count_samples,
+    milestones,
+    samples,
+)
+from allmlp.studies.triangular.paper_numbers import OF_THE_PAPER, SAMPLE
+from allmlp.studies.triangular.text_overlap import WORD, WordRun, Words, corpus_words
 from tests import judging
 from tests.unit.known_triangular import milestones as known
 
@@ -29,8 +39,8 @@ TEXTS = [f"Tale {n}: the cat sat on the mat. The dog of {n} ran, and the cat sle
 def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Tokens of short tales as chunks of two characters, in a folder of the test's own; samples are short."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(milestones, "CHARACTERS", 600)
-    monkeypatch.setattr(samples, "WORDS", 30)
+    monkeypatch.setattr(sampling, "CHARACTERS", 600)
+    monkeypatch.setattr(sampling, "WORDS", 30)
     folder = tmp_path / "results/tokens/tales-00000000"
     fitted = tokenizers.fit(Chunks(length=2, vocabulary=300), TEXTS, tmp_path)
     tokens.write_tokens(TEXTS, fitted, folder, describe={})
@@ -54,7 +64,7 @@ words = st.lists(st.sampled_from("abc"), max_size=8)
 @settings(max_examples=150, deadline=None)
 @given(words, words, st.integers(1, 4))
 def test_shares_and_runs_are_those_of_a_search_over_all_parts(text: list[str], sample: list[str], length: int) -> None:
-    known, written = Words.of([" ".join(text)]), " ".join(sample)
+    known, written = Words.from_documents([" ".join(text)]), " ".join(sample)
     parts = [tuple(text[i:j]) for i in range(len(text) + 1) for j in range(i + 1, len(text) + 1)]
     ours = [tuple(sample[i : i + length]) for i in range(len(sample) - length + 1)]
     share = known.share(written, length)
@@ -66,35 +76,34 @@ def test_shares_and_runs_are_those_of_a_search_over_all_parts(text: list[str], s
 
 
 def test_no_sequence_crosses_two_documents_and_case_and_points_do_not_matter() -> None:
-    known = Words.of(["The cat sat.", "On the mat"])
+    known = Words.from_documents(["The cat sat.", "On the mat"])
     assert known.share("sat on", 2) == 0
-    assert known.longest_run("THE, cat; sat on") == Run(3, 0, 13)
-    assert tables.marked("x THE, cat; y", *known.longest_run("x THE, cat; y")[1:]) == "x ⟦THE, cat⟧; y"
+    assert known.longest_run("THE, cat; sat on") == WordRun(3, 0, 13)
+    assert tables.mark_copy("x THE, cat; y", *known.longest_run("x THE, cat; y")[1:]) == "x ⟦THE, cat⟧; y"
 
 
 def test_counts_leave_cut_words_out_and_nothing_written_counts_as_nothing_known() -> None:
-    known = Words.of(TEXTS)
-    found = milestones.counted(["e cat sat on the mat. Th", "xq zz qq"], known)
+    known = Words.from_documents(TEXTS)
+    found = count_samples(["e cat sat on the mat. Th", "xq zz qq"], known)
     assert found["words"] == 6
     assert found["word_share_1"] == pytest.approx(5 / 6)
     assert found["pair_share_1"] == pytest.approx(1.0)
     assert found["four_word_share_1"] == pytest.approx(1.0)
     assert found["known_word_characters"] == pytest.approx(np.mean([3, 3, 2, 3, 3]))
-    assert milestones.counted(["", "?"], known)["word_share_1"] == 0
+    assert count_samples(["", "?"], known)["word_share_1"] == 0
 
 
-@pytest.mark.parametrize("module", [milestones, samples])
-def test_a_measure_gives_the_columns_that_it_declares_and_the_same_twice(module, corpus: Path) -> None:
-    rows = module.measure(trained())
-    assert list(rows.columns) == list(module.COLUMNS)
-    pd.testing.assert_frame_equal(rows, module.measure(trained()))
+@pytest.mark.parametrize("measure", [milestones, samples])
+def test_a_measure_gives_the_same_twice(measure, corpus: Path) -> None:
+    rows = measure(trained())
+    pd.testing.assert_frame_equal(rows, measure(trained()))
 
 
 def test_samples_hold_so_many_words_and_the_papers_own_stands_beside_them(corpus: Path) -> None:
-    rows = samples.measure(trained()).set_index("sample")
-    assert sorted(rows.index) == [OF_THE_PAPER, *range(samples.SAMPLES)]
+    rows = samples(trained()).set_index("sample")
+    assert sorted(rows.index) == [OF_THE_PAPER, *range(SAMPLES)]
     assert SAMPLE.startswith(rows.loc[OF_THE_PAPER, "text"])
-    assert all(len(WORD.findall(text)) <= samples.WORDS for text in rows["text"])
+    assert all(len(WORD.findall(text)) <= WORDS for text in rows["text"])
     for text, count, start, stop in rows[["text", "copied_words", "copied_from", "copied_to"]].itertuples(index=False):
         assert len(WORD.findall(text[start:stop])) == count
 
@@ -102,14 +111,13 @@ def test_samples_hold_so_many_words_and_the_papers_own_stands_beside_them(corpus
 def test_a_run_that_diverged_has_rows_and_no_numbers_in_them(corpus: Path) -> None:
     lost = trained()
     lost.diverged = True
-    rows = milestones.measure(lost)
-    assert list(rows.columns) == list(milestones.COLUMNS)
+    rows = milestones(lost)
     assert rows["step"].tolist() == [0, 4]
     assert rows.loc[0, ["words", "context_nats"]].notna().all()
     assert rows.drop(columns="step").loc[1].isna().all()
     lost.steps = [4]
-    assert milestones.measure(lost).equals(rows[1:].reset_index(drop=True))
-    samples_of = samples.measure(lost).set_index("sample")
+    assert milestones(lost).equals(rows[1:].reset_index(drop=True))
+    samples_of = samples(lost).set_index("sample")
     assert samples_of.drop(OF_THE_PAPER)["copied_words"].isna().all()
     assert samples_of.loc[OF_THE_PAPER, "copied_words"] >= 1
     shown = samples_of.reset_index().assign(run="r", seed=0, part="alone", corpus="x")
@@ -118,16 +126,18 @@ def test_a_run_that_diverged_has_rows_and_no_numbers_in_them(corpus: Path) -> No
 
 
 def test_copies_are_looked_for_in_the_whole_of_a_text_like_shakespeares(corpus: Path, monkeypatch) -> None:
-    assert samples.COPIED > 5_700_000, "characters of the complete works"
-    whole = samples._text(corpus, "train")
-    monkeypatch.setattr(samples, "COPIED", 10)
-    assert len(whole.ids) > 20 * len(samples._text(corpus, "train").ids)
-    assert whole.ids.tolist() == text_of(corpus, "train").ids.tolist(), "a text shorter than what is read is read whole"
+    assert COPIED > 5_700_000, "characters of the complete works"
+    whole = _text(corpus, "train")
+    monkeypatch.setattr(sampling, "COPIED", 10)
+    assert len(whole.ids) > 20 * len(_text(corpus, "train").ids)
+    assert whole.ids.tolist() == corpus_words(corpus, "train").ids.tolist(), (
+        "a text shorter than what is read is read whole"
+    )
 
 
 def test_the_papers_sample_is_found_where_its_text_is() -> None:
     whole = " ".join(WORD.findall(SAMPLE))
-    assert Words.of([whole]).longest_run(SAMPLE).words == len(WORD.findall(SAMPLE))
+    assert Words.from_documents([whole]).longest_run(SAMPLE).words == len(WORD.findall(SAMPLE))
 
 
 class Recaller(torch.nn.Module):

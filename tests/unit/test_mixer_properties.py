@@ -8,13 +8,35 @@ import pandas as pd
 import pytest
 import torch
 
-from allmlp import models, tasks
-from allmlp.errors import UserError
-from allmlp.sampling import greedy
-from allmlp.studies.mixers.measures import completions, dimensions, generation_speed, hidden_units, masking
+from allmlp import models
+from allmlp.common.errors import UserError
+from allmlp.data import tasks
+from allmlp.models.sampling import decode_greedily
+from allmlp.studies.mixers.measures import causality, costs
+from allmlp.studies.mixers.measures import completions as mixers_completions
+from allmlp.studies.mixers.measures.causality import (
+    EXPANSIONS,
+    FORMS,
+    UsedUnits,
+    count_used,
+    example,
+    future,
+    hidden_units,
+    masked_gradients,
+    masking,
+)
+from allmlp.studies.mixers.measures.completions import (
+    STORIES,
+    count_kept_names,
+    names,
+    repeated_share,
+    stories,
+)
+from allmlp.studies.mixers.measures.costs import generation_speed
+from allmlp.studies.mixers.measures.embeddings import dimensions
 from allmlp.studies.mixers.runs import Settings, representation
 from allmlp.studies.mixers.runs import formulae as formulae_runs
-from allmlp.studies.mixers.runs.retrieval import united
+from allmlp.studies.mixers.runs.retrieval import merge_runs
 from allmlp.studies.mixers.verdicts import representation as completions_verdict
 from tests import exhibits, judging
 
@@ -25,19 +47,19 @@ def judged(claim: str, **tables: pd.DataFrame) -> list[str]:
 
 def test_the_worked_example_is_the_papers_and_a_mask_with_a_slip_is_not(monkeypatch):
     """x_0 gets 2 x_0; x_1 gets x_0 + x_1; x_2 gets x_0 + 4 x_1 + x_2."""
-    assert masking.example() == {"masked weights": 0, "output": 0}
-    monkeypatch.setattr(masking, "PRINTED_OUTPUT", ((2, 1, 1), (0, 1, 4), (0, 0, 1)))  # transposed
-    assert masking.example()["output"] > 0
+    assert example() == {"masked weights": 0, "output": 0}
+    monkeypatch.setattr(causality, "PRINTED_OUTPUT", ((2, 1, 1), (0, 1, 4), (0, 0, 1)))  # transposed
+    assert example()["output"] > 0
 
 
-@pytest.mark.parametrize("form", masking.FORMS)
+@pytest.mark.parametrize("form", FORMS)
 def test_no_form_of_mixing_reads_the_future_or_learns_masked_weights(form):
-    assert masking.future(masking.FORMS[form]) == 0
-    assert masking.masked_gradients(masking.FORMS[form]) == 0
+    assert future(FORMS[form]) == 0
+    assert masked_gradients(FORMS[form]) == 0
 
 
 def test_a_mixing_without_the_mask_is_found_out():
-    assert masking.future({"causal": False}) > 0
+    assert future({"causal": False}) > 0
 
 
 @pytest.mark.parametrize("expansion", [0.25, 0.5, 0.75, 1.5, 2.0, 4.0])
@@ -49,37 +71,33 @@ def test_hidden_units_that_act_are_those_of_the_masks_product(expansion):
     acting = (second.sum(0) > 0) & (first.sum(1) > 0)
     heard = (second @ first).sum(0) > 0
     weights = int(first[acting].sum() + second[:, acting].sum())
-    expected = hidden_units.Used(H, int(acting.sum()), T, int((~heard).sum()), 2 * H * T, weights)
-    assert hidden_units.used(expansion) == expected
+    expected = UsedUnits(H, int(acting.sum()), T, int((~heard).sum()), 2 * H * T, weights)
+    assert count_used(expansion) == expected
 
 
 def test_an_expansion_of_two_leaves_528_of_2048_weights_a_layer():
-    found = hidden_units.used(2.0)
+    found = count_used(2.0)
     assert (found.hidden_used, found.hidden, found.weights_used) == (32, 64, 2 * 528)
 
 
 def test_measures_of_the_formulae_give_their_columns_and_the_verdicts_follow():
     tables = {"masking": masking, "hidden_units": hidden_units, "dimensions": dimensions}
-    rows = {name: module.measure() for name, module in tables.items()}
-    for name, module in tables.items():
-        assert list(rows[name].columns) == list(module.COLUMNS)
+    rows = {name: measure() for name, measure in tables.items()}
     assert judged("001-1", masking=rows["masking"]) == ["reproduced"] * 3
     assert judged("001-9", hidden_units=rows["hidden_units"]) == ["reproduced"] * 2
     assert judged("001-2", dimensions=rows["dimensions"]) == ["contradicted"] + ["reproduced"] * 3
     leaking = rows["masking"].assign(difference_1=lambda r: r["difference_1"].where(r["property"].ne("future"), 1e-9))
     assert judged("001-1", masking=leaking) == ["reproduced", "contradicted", "reproduced"]
-    assert len(exhibits.table("mixers", "hidden_units", rows)) == len(hidden_units.EXPANSIONS)
-    assert len(exhibits.table("mixers", "masking", rows)) == 1 + len(masking.FORMS)
+    assert len(exhibits.table("mixers", "hidden_units", rows)) == len(EXPANSIONS)
+    assert len(exhibits.table("mixers", "masking", rows)) == 1 + len(FORMS)
 
 
 def test_the_slip_is_shown():
     """1,312 is ln(10^570); 8 of them are 10,500 (E001-1)."""
-    rows = dimensions.measure().set_index("key")
+    rows = dimensions().set_index("key")
     assert rows.loc["sentences_dimensions", "dimensions"] == pytest.approx(8 * 570 * math.log(10))
     assert round(rows.loc["sentences_dimensions", "logarithm_nats"]) == 1312
-    made = exhibits.table(
-        "mixers", "dimensions", {"dimensions": dimensions.measure(), "paper": exhibits.paper("mixers")}
-    )
+    made = exhibits.table("mixers", "dimensions", {"dimensions": dimensions(), "paper": exhibits.paper("mixers")})
     assert made["paper_over_logarithm"].iloc[0] == 1
     assert made["paper_over_8_logarithm"].iloc[1:].between(0.98, 1.02).all()
 
@@ -88,23 +106,23 @@ NAMES = frozenset({"Tim", "Sue", "Sam"})
 
 
 def test_names_kept_are_counted_with_their_number():
-    assert completions.kept("Tim met Sue.", "Sue smiled. Tim and Sam left with Sue.", NAMES) == (3, 4)
-    assert completions.kept("A dog ran.", "The dog sat.", NAMES) == (0, 0)
+    assert count_kept_names("Tim met Sue.", "Sue smiled. Tim and Sam left with Sue.", NAMES) == (3, 4)
+    assert count_kept_names("A dog ran.", "The dog sat.", NAMES) == (0, 0)
 
 
 def test_names_are_words_capitalised_inside_sentences(monkeypatch):
     text = b'Once a boy met Lily. The boy said, "The dog ran." Then Lily saw May in may, and may it be.'
-    monkeypatch.setattr(completions, "training_text", lambda tokens: text)
-    completions.names.cache_clear()
-    assert completions.names(None) == {"Lily"}
-    completions.names.cache_clear()
+    monkeypatch.setattr(mixers_completions, "training_text", lambda tokens: text)
+    names.cache_clear()
+    assert names(None) == {"Lily"}
+    names.cache_clear()
 
 
 def test_repeated_sequences_are_those_that_occur_earlier():
-    assert completions.repeated("one two three four five six seven") == 0
-    assert completions.repeated("a b c d a b c d") == pytest.approx(1 / 5)
-    assert completions.repeated("a a a a a a a a") == pytest.approx(4 / 5)
-    assert completions.repeated("too short") == 0
+    assert repeated_share("one two three four five six seven") == 0
+    assert repeated_share("a b c d a b c d") == pytest.approx(1 / 5)
+    assert repeated_share("a a a a a a a a") == pytest.approx(4 / 5)
+    assert repeated_share("too short") == 0
 
 
 @pytest.mark.parametrize(("architecture", "own"), [("masked-mixer", {}), ("llama", {"n_heads": 2})])
@@ -116,16 +134,16 @@ def test_greedy_completions_are_those_of_full_passes(architecture, own):
     with torch.no_grad():
         for _ in range(12):
             tokens = torch.cat([tokens, model(tokens)[:, -1].argmax(-1, keepdim=True)], 1)
-    assert torch.equal(greedy(model, prompts, 12), tokens[:, 8:])
+    assert torch.equal(decode_greedily(model, prompts, 12), tokens[:, 8:])
 
 
 def test_stories_too_short_for_a_prompt_are_refused_with_a_way_out():
     file = SimpleNamespace(folder="results/tokens/x", documents=lambda split: [np.arange(40)] * 9)
     with pytest.raises(UserError, match="Leave `completions` out"):
-        completions.stories(file, 128)
+        stories(file, 128)
     longer = SimpleNamespace(folder="x", documents=lambda split: [np.arange(n) for n in range(60, 300)])
-    made = completions.stories(longer, 128)
-    assert made.shape == (completions.STORIES, 119)
+    made = stories(longer, 128)
+    assert made.shape == (STORIES, 119)
     assert made.dtype == np.int64
 
 
@@ -154,11 +172,13 @@ def test_completions_are_judged_after_the_same_time():
     alike = spent({"flat": 20.0, "llama-4": 20.0}, {"flat": 800, "llama-4": 600})
     assert judged("001-29", completions=rows, cost=alike) == ["reproduced"] * 2
     slow = spent({"flat": 40.0, "llama-4": 20.0}, {"flat": 800, "llama-4": 600})  # the mixer's half-way weights count
-    taken = completions_verdict.at_equal_time(rows, slow, 1.1)
+    taken = completions_verdict.equal_time_rows(rows, slow, 1.1)
     assert taken.groupby("variant")["step"].unique().map(list).to_dict() == {"flat": [400], "llama-4": [600]}
     assert judged("001-29", completions=rows, cost=slow)[0] == "contradicted"
+    more = written({"flat": 1.2, "llama-4": 1.0}, {"flat": 0.05, "llama-4": 0.2}, steps)
+    assert judged("001-29", completions=more, cost=alike)[0] == "contradicted", "more names than the stories keep"
     unknown = alike.assign(seconds=float("nan"))
-    assert completions_verdict.at_equal_time(rows, unknown, 1.1)["step"].isin([600, 800]).all()
+    assert completions_verdict.equal_time_rows(rows, unknown, 1.1)["step"].isin([600, 800]).all()
     assert judged("001-29", completions=rows, cost=unknown) == ["undecided"] * 2
 
 
@@ -212,7 +232,7 @@ def context(device: str) -> SimpleNamespace:
 
 
 def test_a_trained_run_has_all_its_measures_and_other_sizes_are_not_trained():
-    runs = united(representation.runs(PLANNED.representation, PLANNED.generation, PLANNED, context("cpu")))
+    runs = merge_runs(representation.runs(PLANNED.representation, PLANNED.generation, PLANNED, context("cpu")))
     trained = [run for run in runs if run.steps == 8 and run.labels["variant"] == "flat"]
     assert [run.measures for run in trained] == [("recovery", "completion_samples", "completions")]
     assert trained[0].search == tuple(run.id for run in runs if run.steps == 2 and run.labels["variant"] == "flat")
@@ -235,12 +255,14 @@ def test_formulae_are_the_same_run_on_every_device_and_memory_is_of_the_device()
 
 @pytest.mark.parametrize("architecture", ["masked-mixer", "llama"])
 def test_speed_is_timed_at_doubling_lengths_up_to_the_context(architecture, monkeypatch):
-    monkeypatch.setattr(generation_speed, "SECONDS", 0.0)
+    monkeypatch.setattr(costs, "SECONDS", 0.0)
     model = models.build(architecture, vocabulary=5, context=100, d_model=8, n_blocks=1).eval()
     trained = SimpleNamespace(run=SimpleNamespace(device="cpu"), model=lambda: model)
-    rows = generation_speed.measure(trained)
-    assert list(rows.columns) == list(generation_speed.COLUMNS)
+    rows = generation_speed(trained)
     assert rows["length"].tolist() == [32, 64, 100]
     assert (rows[["step_tokens_per_s", "pass_tokens_per_s"]] > 0).all(axis=None)
     labelled = rows.assign(model=architecture, d_model=8, n_blocks=1)
-    assert len(exhibits.shown(exhibits.figure("mixers", "generation_speed"), {"generation_speed": labelled}).axes) == 1
+    assert (
+        len(exhibits.make_exhibit(exhibits.figure("mixers", "generation_speed"), {"generation_speed": labelled}).axes)
+        == 1
+    )

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp import studies
-from allmlp.report.exhibits import of
+from allmlp.judging.rules import NotPlannedError
+from allmlp.spec import catalogue
+from allmlp.spec.exhibits import study_exhibits
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.figures.trainings import FIRST, LAST, MARGIN
-from allmlp.studies.mixers.parts import searched
-from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.mixers.parts import search_rows
 from tests import exhibits
 from tests.unit.made_up_curves import curve, leaks, table
 
@@ -51,7 +51,9 @@ def test_a_figure_has_the_same_bytes_each_time_is_small_and_can_be_of_one_seed(n
 
 def test_the_figures_margin_is_the_claims():
     figure = exhibits.figure("mixers", "against_flat")
-    assert MARGIN in {row["margin"].get("loss_nats") for row in studies.ledger("mixers") if row["id"] in figure.claims}
+    assert MARGIN in {
+        row["margin"].get("loss_nats") for row in catalogue.ledger("mixers") if row["id"] in figure.claims
+    }
     assert f"{MARGIN:g} nats" in figure.caption
 
 
@@ -59,7 +61,7 @@ def test_a_mean_beyond_the_axis_is_an_arrow_with_its_number(tables):
     """On both sides: an empty row would say that the runs are not comparable."""
     losses = {"llama-2": 2.0 + 2 * FIRST, "llama-4": 2.0 + LAST / 2, "gpt-4": 2.0 + 3 * LAST}
     curves = table(curve("flat", 2.0), *(curve(*one) for one in losses.items()))
-    shown = exhibits.shown(exhibits.figure("mixers", "against_flat"), {"learning_curve": curves})
+    shown = exhibits.make_exhibit(exhibits.figure("mixers", "against_flat"), {"learning_curve": curves})
     at_equal_steps = shown.axes[0]
     arrows = {text.get_text(): text.get_position() for text in at_equal_steps.texts}
     assert arrows == {f"← −{-2 * FIRST:.2f}": (FIRST, 0), f"{3 * LAST:.2f} →": (LAST, 2)}
@@ -116,7 +118,7 @@ def test_differences_are_of_models_that_a_flat_mixer_stands_beside(tables):
 
 
 def test_a_rate_at_the_end_of_the_grid_is_flagged_and_a_diverged_one_never_chosen():
-    rows = searched(cost())
+    rows = search_rows(cost())
     chosen = rows[rows["chosen"]].set_index("variant")
     assert chosen["rate"].to_dict() == {"flat": 0.012, "llama-4": 0.0015}
     assert chosen["at_edge"].to_dict() == {"flat": False, "llama-4": True}
@@ -128,7 +130,7 @@ def test_a_rate_at_the_end_of_the_grid_is_flagged_and_a_diverged_one_never_chose
 def test_the_rate_of_several_searched_seeds_is_chosen_by_their_mean():
     other = cost().assign(seed=101, run=lambda rows: rows["run"] + "-other")
     other["validation_nats"] += 2.0 * other["learning_rate"].eq(0.012)
-    rows = searched(pd.concat([cost(), other], ignore_index=True))
+    rows = search_rows(pd.concat([cost(), other], ignore_index=True))
     flat = rows[rows["variant"].eq("flat")].set_index("rate")
     assert len(flat) == 5
     assert flat.index[flat["chosen"]].tolist() == [0.006]
@@ -143,15 +145,15 @@ def test_small_tables(tables):
 
 @pytest.mark.parametrize("erratum", ["E001-1", "E001-10", "E001-13"])
 def test_the_report_says_where_a_conclusion_does_not_follow(erratum):
-    row = next(row for row in studies.ledger("mixers", "errata") if row["id"] == erratum)
+    row = next(row for row in catalogue.ledger("mixers", "errata") if row["id"] == erratum)
     assert "does not follow" in " ".join(row["right"].split())
-    assert erratum in studies.about("mixers")["notes"]
+    assert erratum in catalogue.read_about("mixers")["notes"]
 
 
 def test_what_is_known_to_be_no_merit_is_said_and_no_result_before_it_is_measured():
-    tables = of("mixers", "tables")
+    tables = study_exhibits("mixers", "tables")
     for exhibit in (exhibits.figure("mixers", "against_flat"), tables["budgets"], tables["query_effect"]):
         assert "as published, if it was run," in exhibit.caption
         assert "is ahead because" not in exhibit.caption
-    reason = " ".join(next(row for row in studies.ledger("mixers") if row["id"] == "001-19")["reason"].split())
+    reason = " ".join(next(row for row in catalogue.ledger("mixers") if row["id"] == "001-19")["reason"].split())
     assert "not only the mixing" in reason

@@ -6,13 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from allmlp import params, studies
+from allmlp.judging.rules import NotComparableError
+from allmlp.plan import params
+from allmlp.spec import catalogue
 from allmlp.studies.mixers import budgets, step_times
-from allmlp.studies.mixers.named import TRAINING
-from allmlp.studies.mixers.parts import of_model
+from allmlp.studies.mixers.names import TRAINING
+from allmlp.studies.mixers.parts import model_rows
 from allmlp.studies.mixers.runs import training
-from allmlp.studies.mixers.verdicts import representation, sides, sizes
-from allmlp.studies.rules import NotComparableError
+from allmlp.studies.mixers.verdicts import padding_sides, representation, sizes
 from tests.judging import judged, parts
 from tests.unit.made_up_curves import SEEDS, curve, table
 
@@ -79,7 +80,7 @@ def test_a_search_in_proportion_takes_the_same_share_of_a_shorter_training(plann
 
 def test_every_training_has_the_seeds_that_its_claims_need(planned):
     _, runs = planned
-    for claim in studies.ledger("mixers"):
+    for claim in catalogue.ledger("mixers"):
         if claim["needs"]["scale"] == "long" and claim["needs"]["seeds"] == 8:
             names = {"001-17": ("kernel-4-linear", "llama-4"), "001-18": ("kernel-4", "heads-2")}[claim["id"]]
             for name in names:
@@ -89,14 +90,14 @@ def test_every_training_has_the_seeds_that_its_claims_need(planned):
 
 def test_pairs_are_compared_on_the_seeds_that_both_were_given():
     rows = budgets.curves(table(curve("flat", 2.0), curve("kernel-4", 1.9, seeds=FURTHER)))
-    found = budgets.compared(of_model(rows, "flat"), of_model(rows, "kernel-4"), "steps")
+    found = budgets.loss_differences(model_rows(rows, "flat"), model_rows(rows, "kernel-4"), "steps")
     assert len(found) == len(SEEDS)
     assert np.isfinite(found).all()
 
 
 def test_a_diverged_seed_is_no_seed_that_a_model_lacks():
     rows = budgets.curves(table(curve("flat", 2.0, diverged=(2,)), curve("kernel-4", 1.9, seeds=FURTHER)))
-    found = budgets.compared(of_model(rows, "flat"), of_model(rows, "kernel-4"), "steps")
+    found = budgets.loss_differences(model_rows(rows, "flat"), model_rows(rows, "kernel-4"), "steps")
     assert len(found) == len(SEEDS)
     assert np.isnan(found).sum() == 1
 
@@ -126,11 +127,13 @@ def test_at_long_nothing_is_equal_time_without_the_benchmark(timed):
     timed({})
     of_long = sizes.trainings(evidence("long", rows))
     with pytest.raises(NotComparableError, match="step_times --write"):
-        budgets.compared(of_model(of_long, "flat"), of_model(of_long, "llama-4"), "seconds")
-    assert np.isfinite(budgets.compared(of_model(of_long, "flat"), of_model(of_long, "llama-4"), "steps")).all()
+        budgets.loss_differences(model_rows(of_long, "flat"), model_rows(of_long, "llama-4"), "seconds")
+    assert np.isfinite(
+        budgets.loss_differences(model_rows(of_long, "flat"), model_rows(of_long, "llama-4"), "steps")
+    ).all()
     of_workstation = sizes.trainings(evidence("workstation", rows))
     assert np.isfinite(
-        budgets.compared(of_model(of_workstation, "flat"), of_model(of_workstation, "llama-4"), "seconds")
+        budgets.loss_differences(model_rows(of_workstation, "flat"), model_rows(of_workstation, "llama-4"), "seconds")
     ).all()
 
 
@@ -168,7 +171,7 @@ def test_the_unit_of_long_ends_before_the_trainings_do(timed):
     timed({**times, "llama-16-d64-n2-b16": (1000, [0.02])})
     found = evidence("long", rows, long_unit_steps=100)
     of_long = sizes.trainings(found)
-    flat = of_model(of_long, "flat")
+    flat = model_rows(of_long, "flat")
     assert sizes.unit_of_time(found, of_long, [flat]) == pytest.approx(2.0)
     assert sizes.unit_of_time(evidence("gpu", rows), of_long, [flat]) == pytest.approx(4.0)
 
@@ -203,17 +206,17 @@ def test_completions_take_the_benchmarks_seconds(timed):
     rows = cost.assign(step=400)
     cost = cost.assign(steps_done=400, counted_flops=400_000, seconds=np.where(cost["variant"].eq("flat"), 1.0, 9.0))
     timed({"flat-d64-n2-b16": (1000, [0.01]), "llama-4-d64-n2-b16": (1000, [0.0105])})
-    found = representation.at_equal_time(rows, cost, 1.1, "long")
+    found = representation.equal_time_rows(rows, cost, 1.1, "long")
     assert found["clock"].unique().tolist() == ["a benchmark on a made-up CPU"]
     assert found.groupby("variant")["seconds"].first().to_dict() == pytest.approx({"flat": 4.0, "llama-4": 4.2})
     timed({})
-    assert representation.at_equal_time(rows, cost, 1.1, "long")["seconds"].isna().all()
-    assert representation.at_equal_time(rows, cost, 1.1, "workstation")["seconds"].notna().all()
+    assert representation.equal_time_rows(rows, cost, 1.1, "long")["seconds"].isna().all()
+    assert representation.equal_time_rows(rows, cost, 1.1, "workstation")["seconds"].notna().all()
 
 
 def test_at_long_every_embedder_is_read_by_its_mean():
     for scale, position in (("long", "mean"), ("gpu", "before_last"), ("paper", "before_last")):
-        found = sides.of_scale(SimpleNamespace(scale=scale), sides.MIXER, sides.UNTRAINED)
+        found = padding_sides.scale_settings(SimpleNamespace(scale=scale), padding_sides.MIXER, padding_sides.UNTRAINED)
         assert [setting.position for setting in found] == [position, position]
 
 
@@ -221,7 +224,7 @@ def test_long_plans_what_the_rules_on_retrieval_read(planned):
     settings, _ = planned
     asked = {
         (embedder, context, position, pairs)
-        for one in settings.retrieval.compared
+        for one in settings.retrieval.active_comparisons
         for embedder in one.embedders
         for context in one.contexts
         for position in one.positions

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 import torch
 
-from allmlp.studies.mixers.measures import leak, learning_curve
-from allmlp.tasks.documents import Documents
+from allmlp.data.tasks.documents import Documents
+from allmlp.studies.mixers.measures import causality
+from allmlp.studies.mixers.measures.causality import ROWS, largest_changes, leak
+from allmlp.studies.mixers.measures.learning import WINDOW, held_out_losses
 from tests import tiny
 
 
@@ -18,16 +20,16 @@ def log(steps: int, tested: tuple[int, ...]) -> pd.DataFrame:
 
 
 def test_a_curve_has_a_row_for_each_held_out_loss_and_one_for_the_end():
-    rows = learning_curve.held_out(log(60, (0, 30)), 60, 2.5)
+    rows = held_out_losses(log(60, (0, 30)), 60, 2.5)
     assert rows["step"].tolist() == [0, 30, 60]
     assert rows["validation_nats"].tolist() == [3.0, 3.0, 2.5]
     assert np.isnan(rows["train_nats"].iloc[0])
-    assert rows["train_nats"].iloc[2] == pytest.approx(log(60, ())["loss"].iloc[-learning_curve.WINDOW :].mean())
+    assert rows["train_nats"].iloc[2] == pytest.approx(log(60, ())["loss"].iloc[-WINDOW:].mean())
 
 
 @pytest.mark.parametrize("done", [0, 1, 30])
 def test_a_diverged_run_has_its_end(done):
-    rows = learning_curve.held_out(log(40, (0, 20))[:done], done, None)
+    rows = held_out_losses(log(40, (0, 20))[:done], done, None)
     assert rows["step"].iloc[-1] == done
     assert np.isnan(rows["validation_nats"].iloc[-1])
 
@@ -49,8 +51,8 @@ class Peeks(torch.nn.Module):
 def test_a_leak_is_found_in_the_rows_that_have_it_and_causality_is_exactly_0(end):
     tokens = torch.tensor([[end, end, 5, 3, 9, 2], [4, 4, 5, 3, 9, 2]])
     text = tokens != end
-    assert (leak.largest_changes(Peeks(16, True, end), tokens, text, 16, end) > 0).tolist() == [True, False]
-    assert leak.largest_changes(Peeks(16, False, end), tokens, text, 16, end).tolist() == [0, 0]
+    assert (largest_changes(Peeks(16, True, end), tokens, text, 16, end) > 0).tolist() == [True, False]
+    assert largest_changes(Peeks(16, False, end), tokens, text, 16, end).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("end", [0, 7, 15])
@@ -63,7 +65,7 @@ def test_tokens_that_replace_others_are_never_the_end(end):
 
     tokens = (torch.arange(60) % 16)[None]
     text = tokens != end
-    leak.largest_changes(model, tokens, text, 16, end)
+    largest_changes(model, tokens, text, 16, end)
     replaced = [(changed != tokens) for changed in seen[1:]]
     assert all((changed[moved] != end).all() for changed, moved in zip(seen[1:], replaced, strict=True))
     assert sum(int(moved.sum()) for moved in replaced) > 60
@@ -76,8 +78,8 @@ def test_the_leak_is_looked_for_with_the_end_of_the_tasks_tokens(monkeypatch, tm
     task = Documents(tmp_path / "results/tokens/tiny-00000000", 16, 4, "left", 4)
     assert task.eod == 256
     given = []
-    monkeypatch.setattr(leak, "largest_changes", lambda *args: given.append(args[-1]) or torch.zeros(16))
-    leak.measure(SimpleNamespace(task=lambda: task, model=lambda: Peeks(257, False)))
+    monkeypatch.setattr(causality, "largest_changes", lambda *args: given.append(args[-1]) or torch.zeros(16))
+    leak(SimpleNamespace(task=lambda: task, model=lambda: Peeks(257, False)))
     assert given == [256]
 
 
@@ -87,6 +89,6 @@ def test_the_leak_is_looked_for_in_the_rows_with_the_most_padding_of_all(monkeyp
     lengths = sorted(int((row != -1).sum()) for batch in task.validation() for row in batch.targets)
     assert len(task.validation()) > 1
     given = []
-    monkeypatch.setattr(leak, "largest_changes", lambda *args: given.append(args[2]) or torch.zeros(16))
-    leak.measure(SimpleNamespace(task=lambda: task, model=lambda: Peeks(257, False)))
-    assert sorted(given[0].sum(1).tolist()) == lengths[: leak.ROWS]
+    monkeypatch.setattr(causality, "largest_changes", lambda *args: given.append(args[2]) or torch.zeros(16))
+    leak(SimpleNamespace(task=lambda: task, model=lambda: Peeks(257, False)))
+    assert sorted(given[0].sum(1).tolist()) == lengths[:ROWS]

@@ -5,14 +5,14 @@ from types import SimpleNamespace
 import pytest
 from pydantic import ValidationError
 
-from allmlp import params
-from allmlp.errors import UserError
-from allmlp.plan import Context
-from allmlp.studies.mixers.named import EMBEDDER
+from allmlp.common.errors import UserError
+from allmlp.plan import params
+from allmlp.plan.plan import Context
+from allmlp.spec.settings import refuse_searched_seeds
+from allmlp.studies.mixers.names import EMBEDDER
 from allmlp.studies.mixers.runs import training
-from allmlp.studies.mixers.runs.retrieval import united
+from allmlp.studies.mixers.runs.retrieval import merge_runs
 from allmlp.studies.mixers.runs.training import end_token
-from allmlp.studies.settings import refuse_searched_seeds
 from tests.conftest import PARAMETERS
 
 
@@ -109,7 +109,7 @@ def test_runs_of_one_id_become_one_with_the_measures_of_all(settings):
     runs, context = runs_of(settings, "laptop")
     embedder = training.embedder("flat", settings["mixers", "laptop"], context)
     again = embedder.run(0, part=EMBEDDER, measures=("recovery", "cost"))
-    found = next(run for run in united([*runs, again]) if run.id == again.id)
+    found = next(run for run in merge_runs([*runs, again]) if run.id == again.id)
     assert found.labels["part"] == "training"
     assert found.measures[-1] == "recovery"
     assert len(set(found.measures)) == len(found.measures)

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp.report.statistics import Finding
+from allmlp.judging.rules import NotComparableError, NotPlannedError
+from allmlp.judging.statistics import Finding
 from allmlp.studies.mixers.verdicts import common, expansion
-from allmlp.studies.rules import NotComparableError, NotPlannedError
 from tests import judging
 from tests.unit.made_up_curves import curve, leaks, table
 
@@ -59,9 +59,11 @@ def test_one_machine_decides_nothing_of_a_speed_and_five_do(monkeypatch):
     assert all("timed on 1 machine, 5 are needed: 6 on" in part.premise_not_met for part in found.parts)
     assert all(part.p is None and part.p_against is None for part in found.parts)
     ratios = {f"machine {number}": 6 + 0.1 * number for number in range(5)}
-    monkeypatch.setattr(expansion, "_of_planned_size", lambda evidence: ratios)
+    monkeypatch.setattr(expansion, "_planned_size_ratios", lambda evidence: ratios)
     assert parts("001-31", rows) == ["contradicted", "reproduced"]
-    monkeypatch.setattr(expansion, "_of_planned_size", lambda evidence: {name: 2.5 * of for name, of in ratios.items()})
+    monkeypatch.setattr(
+        expansion, "_planned_size_ratios", lambda evidence: {name: 2.5 * of for name, of in ratios.items()}
+    )
     assert parts("001-31", rows) == ["reproduced", "contradicted"]
 
 

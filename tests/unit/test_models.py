@@ -7,8 +7,9 @@ import sys
 import pytest
 import torch
 
-from allmlp import models, recipes
-from allmlp.errors import UserError
+from allmlp import models
+from allmlp.common import recipes
+from allmlp.common.errors import UserError
 from allmlp.models.base import SequenceModel
 from allmlp.models.matchers import Matcher
 
@@ -40,7 +41,7 @@ def test_registry_imports_without_torch():
 def test_every_architecture_keeps_the_contract(name):
     model = tiny(name)
     assert isinstance(model, SequenceModel)
-    assert recipes.of(type(model).__module__) == sys.modules[type(model).__module__].RECIPE >= 1
+    assert recipes.recipe_number(type(model).__module__) == sys.modules[type(model).__module__].RECIPE >= 1
     assert model.family
     tokens = inputs_for(model)
     shape = (3, model.context) if model.predicts == "all" else (3,)

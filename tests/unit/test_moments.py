@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from allmlp.studies.quadrature import bounds, moments
-from allmlp.studies.quadrature.frequencies import Rule, normalised, two_phi
+from allmlp.studies.quadrature.frequencies import Rule, normalise_widths, two_phi
 
 PI = np.pi
 THETA = np.linspace(-PI / 2, PI / 2, 721)
@@ -58,7 +58,7 @@ def adversarial(seed):
         case 8:
             phi = rng.integers(0, 4, n) * PI / 4  # few angles, many of each
             psi = 2 * phi
-    return Rule(phi, psi, normalised(weight))
+    return Rule(phi, psi, normalise_widths(weight))
 
 
 # The series
@@ -143,7 +143,7 @@ def test_a_peak_between_two_points_of_the_grid_is_not_missed(M):
 def test_the_peak_bound_is_the_true_error_and_little_more():
     rng = np.random.default_rng(3)
     for n in (40, 150):
-        width = normalised(rng.uniform(0.5, 1.5, n))
+        width = normalise_widths(rng.uniform(0.5, 1.5, n))
         phi = np.cumsum(width) - width * rng.uniform(size=n)
         rule = Rule(phi, 2 * phi + 0.02 * rng.normal(size=n), width)
         assert moments.peak_bound(rule) <= 1.01 * true_error(rule) + 2 * moments.tail()

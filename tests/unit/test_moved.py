@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from allmlp.report.moved import State, moved
+from allmlp.judging.state_comparison import State, moved_verdicts
 from allmlp.report.render import templates
 
 ROW: dict[str, Any] = {
@@ -31,7 +31,7 @@ ENTRY: dict[str, Any] = {
 
 def table(row: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
     after = State({"009-1": {**ROW, **row}}, {"009-1": {**ENTRY, "verdict": "reproduced", **entry}})
-    return moved(State({"009-1": ROW}, {"009-1": ENTRY}), after)
+    return moved_verdicts(State({"009-1": ROW}, {"009-1": ENTRY}), after)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_claims_and_parts_that_moved_are_listed_and_new_claims_counted() -> None
     now = {**ENTRY, "parts": [part("(a) at 32", "reproduced"), part("(b) at 64", "below margin")]}
     entries = {"009-1": ENTRY, "009-2": then, "009-3": {**ENTRY, "verdict": "reproduced"}}
     after = {"009-1": ENTRY, "009-2": now, "009-3": ENTRY, "009-4": ENTRY}
-    found = moved(State({}, entries), State({}, after))
+    found = moved_verdicts(State({}, entries), State({}, after))
     assert [(row["id"], row["part"]) for row in found["rows"]] == [("009-2", "b"), ("009-3", "")]
     assert (found["of"], found["new"]) == (3, 1)
     page = templates().get_template("parts.html.j2").module.moved_table({"since": "efa22195aa", **found})

@@ -9,9 +9,12 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from allmlp import models, studies, yamlfile
-from allmlp.report import evidence, exhibits, names, style
-from allmlp.report.headings import shown
+from allmlp import models
+from allmlp.common import yaml_file
+from allmlp.judging import evidence
+from allmlp.report import names, style
+from allmlp.report.headings import format_table
+from allmlp.spec import catalogue, exhibits
 from tests.conftest import PROJECT
 
 IDS = re.compile(r"\b(?:gpt|llama)-\d+\b")  # read as the names of other models
@@ -20,7 +23,9 @@ IDS = re.compile(r"\b(?:gpt|llama)-\d+\b")  # read as the names of other models
 def test_every_architecture_and_every_model_of_the_mixers_has_a_name() -> None:
     assert not doctest.testmod(names).failed
     assert set(models.REGISTRY) == set(names.ARCHITECTURES)
-    config = yamlfile.plain((PROJECT / "config/mixers/study.yaml").read_text(encoding="utf-8"))["studies"]["mixers"]
+    config = yaml_file.parse_plain((PROJECT / "config/mixers/study.yaml").read_text(encoding="utf-8"))["studies"][
+        "mixers"
+    ]
     for name, about in config["models"].items():
         assert names.display(name) not in (name, about["architecture"])
         assert names.architecture(name) == about["architecture"]
@@ -29,7 +34,7 @@ def test_every_architecture_and_every_model_of_the_mixers_has_a_name() -> None:
 
 def test_a_table_of_the_page_shows_names_and_no_ids() -> None:
     table = pd.DataFrame({"model": ["llama-4", "flat mixer, left"], "variant": ["gpt-16", "x"], "note": ["a", "b"]})
-    assert shown(table).to_dict("list") == {
+    assert format_table(table).to_dict("list") == {
         "model": ["Llama, 4 heads", "flat mixer, left"],
         "variant": ["early GPT, 16 heads", "x"],
         "note": ["a", "b"],
@@ -58,16 +63,16 @@ def texts(figure: Figure) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("study", studies.STUDIES)
+@pytest.mark.parametrize("study", catalogue.STUDIES)
 def test_a_name_has_one_colour_in_all_figures(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
     named = set()
-    for name, exhibit in exhibits.of(study, "figures").items():
-        found = evidence.largest(study, exhibit) if exhibit.measures else None
+    for name, exhibit in exhibits.study_exhibits(study, "figures").items():
+        found = evidence.largest_evidence(study, exhibit) if exhibit.measures else None
         if found is None:
             continue
         with matplotlib.rc_context(style.rc()):
-            figure = found.shown(exhibit)
+            figure = found.make_exhibit(exhibit)
         assert not IDS.search(texts(figure)), name
         architectures = {run["architecture"] for run in found.content["runs"].values()}
         for model, colours in drawn(figure, architectures).items():
@@ -78,8 +83,8 @@ def test_a_name_has_one_colour_in_all_figures(study: str, monkeypatch: pytest.Mo
 
 def test_no_page_names_a_model_by_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
-    for study in studies.STUDIES:
-        about = studies.about(study)
+    for study in catalogue.STUDIES:
+        about = catalogue.read_about(study)
         assert not IDS.search(str([about["headlines"], about["slice"], about.get("notes"), about.get("says")]))
     for page in ("README.md", *(path.name for path in (PROJECT / "paper").glob("*.j2"))):
         path = PROJECT / page if page == "README.md" else PROJECT / "paper" / page

@@ -9,8 +9,9 @@ from scipy import fft
 
 from allmlp.studies.language import classification, neurons, profiles
 from allmlp.studies.language.classification import CLASSES, DCT_SPARSE, PAPER, RELATIVE, Reading
-from allmlp.studies.language.keywords import CoOccurrence, nearest
-from allmlp.studies.language.measures import class_energies, constructed_neurons
+from allmlp.studies.language.keywords import CoOccurrence, nearest_tokens
+from allmlp.studies.language.measures.classes import bag_of_words, kinds, n_gram, unit_rows
+from allmlp.studies.language.measures.energies import class_shares
 
 T = 15
 weights = arrays(np.float64, (3, 7, 4), elements=st.floats(-9, 9).filter(lambda x: x == 0 or abs(x) > 1e-6))
@@ -36,13 +37,13 @@ def test_a_basis_needs_a_position():
 
 def test_frequencies_are_taken_over_time():
     w = random_neurons()
-    np.testing.assert_allclose(neurons.to_frequencies(w), fft.dct(w, type=2, norm="ortho", axis=1), atol=1e-13)
+    np.testing.assert_allclose(neurons.transform_neurons(w), fft.dct(w, type=2, norm="ortho", axis=1), atol=1e-13)
 
 
 @settings(max_examples=60, deadline=None)
 @given(weights)
 def test_energies_are_those_of_the_weights_themselves(w):
-    found = neurons.of_neurons(w)
+    found = neurons.neuron_energies(w)
     largest = (w**2).sum() + 1e-300
     np.testing.assert_allclose(found.rows, (w**2).sum(axis=2), rtol=1e-12)
     of_waves = (fft.dct(w, type=2, norm="ortho", axis=1) ** 2).sum(axis=2)
@@ -63,7 +64,7 @@ def test_a_window_and_a_constant_explain_what_least_squares_leave(window):
     flat = w.transpose(1, 0, 2).reshape(7, -1)
     fit = (design @ np.linalg.lstsq(design, flat, rcond=None)[0]).reshape(7, len(w), -1).transpose(1, 0, 2)
     expected = 1 - ((w - fit) ** 2).sum(axis=(1, 2)) / (w**2).sum(axis=(1, 2))
-    np.testing.assert_allclose(neurons.of_neurons(w).explained(window), expected, rtol=1e-12)
+    np.testing.assert_allclose(neurons.neuron_energies(w).explained_share(window), expected, rtol=1e-12)
     np.testing.assert_allclose(profiles.window_share(w, window), expected, rtol=1e-12)
 
 
@@ -97,7 +98,7 @@ def test_a_profile_does_not_depend_on_how_many_neurons_are_taken_at_once(monkeyp
     exact = w.astype(np.float64)
     np.testing.assert_array_equal(found.energies.gram, neurons.gram(exact))
     np.testing.assert_array_equal(found.time_ratio, profiles.l1_l2(exact))
-    np.testing.assert_array_equal(found.frequency_ratio, profiles.l1_l2(neurons.to_frequencies(exact)))
+    np.testing.assert_array_equal(found.frequency_ratio, profiles.l1_l2(neurons.transform_neurons(exact)))
 
 
 def test_a_profile_refuses_weights_that_are_not_finite():
@@ -110,7 +111,7 @@ def test_a_profile_refuses_weights_that_are_not_finite():
 @pytest.mark.parametrize("reading", [PAPER, RELATIVE])
 def test_a_low_cosine_wave_is_dct_sparse(reading):
     """Section 4.3: few large frequencies, and neither an n-gram nor a bag-of-words neuron."""
-    directions = constructed_neurons.unit_rows(np.random.default_rng(0), 20, 1, 512)
+    directions = unit_rows(np.random.default_rng(0), 20, 1, 512)
     wave = directions * neurons.basis(T)[2][None, :, None]
     assert (classification.classify(wave, reading) == DCT_SPARSE).all()
     assert classification.is_dct_sparse(wave, reading, reading.strict).all()
@@ -119,8 +120,8 @@ def test_a_low_cosine_wave_is_dct_sparse(reading):
 
 def test_l1_l2_over_frequencies_is_the_inverse_picture():
     rng = np.random.default_rng(1)
-    words = profiles.profile(constructed_neurons.bag_of_words(rng, 5, 64, noise=0.0))
-    unigrams = profiles.profile(constructed_neurons.n_gram(rng, 5, 64, positions=1))
+    words = profiles.profile(bag_of_words(rng, 5, 64, noise=0.0))
+    unigrams = profiles.profile(n_gram(rng, 5, 64, positions=1))
     np.testing.assert_allclose(words.frequency_ratio, 1.0, atol=1e-6)
     np.testing.assert_allclose(words.time_ratio, np.sqrt(T))
     np.testing.assert_allclose(unigrams.time_ratio, 1.0)
@@ -128,44 +129,42 @@ def test_l1_l2_over_frequencies_is_the_inverse_picture():
 
 
 def test_constructed_neurons_are_what_they_are_called():
-    kinds = constructed_neurons.kinds(np.random.default_rng(0), 4, 64)
-    assert {name for name, _ in kinds.values()} < set(CLASSES)
-    for kind, (_, w) in kinds.items():
+    made = kinds(np.random.default_rng(0), 4, 64)
+    assert {name for name, _ in made.values()} < set(CLASSES)
+    for kind, (_, w) in made.items():
         assert w.shape == (4, T, 64), kind
     for n in (1, 4):
-        w = kinds[f"{n} recent"][1]
+        w = made[f"{n} recent"][1]
         assert not w[:, :-n].any()
         np.testing.assert_allclose(np.linalg.norm(w[:, -n:], axis=2), 1.0)
-    noisy = kinds["equal rows, 30 % noise"][1]
+    noisy = made["equal rows, 30 % noise"][1]
     apart = np.linalg.norm(noisy - noisy.mean(axis=1, keepdims=True), axis=2)
     assert apart.mean() == pytest.approx(0.3 * np.sqrt(1 - 1 / T), rel=0.02)
 
 
 def test_energy_shares_of_clear_neurons():
     rng = np.random.default_rng(2)
-    pair = class_energies.shares(neurons.of_neurons(constructed_neurons.n_gram(rng, 3, 16, positions=2)))
+    pair = class_shares(neurons.neuron_energies(n_gram(rng, 3, 16, positions=2)))
     assert (pair[["window_energy_1", "recent_energy_1"]] > 1 - 1e-12).all(axis=None)
-    early = np.roll(
-        constructed_neurons.n_gram(rng, 3, 16, positions=4), -5, axis=1
-    )  # a window need not be the last rows
-    assert (class_energies.shares(neurons.of_neurons(early))["window_energy_1"] > 1 - 1e-12).all()
-    words = class_energies.shares(neurons.of_neurons(constructed_neurons.bag_of_words(rng, 3, 16, noise=0.0)))
+    early = np.roll(n_gram(rng, 3, 16, positions=4), -5, axis=1)  # a window need not be the last rows
+    assert (class_shares(neurons.neuron_energies(early))["window_energy_1"] > 1 - 1e-12).all()
+    words = class_shares(neurons.neuron_energies(bag_of_words(rng, 3, 16, noise=0.0)))
     np.testing.assert_allclose(words["constant_energy_1"], 1.0)
     np.testing.assert_allclose(words["window_energy_1"], 4 / T)
-    dead = class_energies.shares(neurons.of_neurons(np.zeros((1, T, 4))))
+    dead = class_shares(neurons.neuron_energies(np.zeros((1, T, 4))))
     assert dead.isna().all(axis=None)
 
 
 def test_nearest_tokens_by_each_nearness():
     embedding = np.array([[3.0, 0.0], [0.9, 0.1], [0.0, 2.0], [-1.0, 0.0]])
     vector = np.array([[1.0, 0.05]])
-    assert nearest(vector, embedding, "dot", 2).tolist() == [[0, 1]]
-    assert nearest(vector, embedding, "cosine", 4).tolist() == [[0, 1, 2, 3]]
-    assert nearest(np.array([[1.0, 0.2]]), embedding, "cosine", 1).tolist() == [[1]]
+    assert nearest_tokens(vector, embedding, "dot", 2).tolist() == [[0, 1]]
+    assert nearest_tokens(vector, embedding, "cosine", 4).tolist() == [[0, 1, 2, 3]]
+    assert nearest_tokens(np.array([[1.0, 0.2]]), embedding, "cosine", 1).tolist() == [[1]]
     distances = np.linalg.norm(embedding - vector, axis=1)
-    assert nearest(vector, embedding, "l2", 4)[0].tolist() == np.argsort(distances).tolist()
+    assert nearest_tokens(vector, embedding, "l2", 4)[0].tolist() == np.argsort(distances).tolist()
     with pytest.raises(ValueError, match="none of dot, cosine, l2"):
-        nearest(vector, embedding, "angle", 1)
+        nearest_tokens(vector, embedding, "angle", 1)
 
 
 def test_npmi_of_counted_documents():

@@ -18,8 +18,8 @@ def measured():
 def test_a_class_without_a_neuron_has_no_panel_and_is_named(name, measured):
     figure, column = exhibits.figure("language", name), share_column(BAG_OF_WORDS)
     rows = measured["neuron_classes"]
-    some = exhibits.shown(figure, {**measured, "neuron_classes": rows.assign(**{column: 0.1})})
-    none = exhibits.shown(figure, {**measured, "neuron_classes": rows.assign(**{column: 0.0})})
+    some = exhibits.make_exhibit(figure, {**measured, "neuron_classes": rows.assign(**{column: 0.1})})
+    none = exhibits.make_exhibit(figure, {**measured, "neuron_classes": rows.assign(**{column: 0.0})})
     assert [axis.get_title(loc="left") for axis in some.axes if axis not in none.axes][1] == "bag-of-words neurons"
     assert len(none.axes) == len(some.axes) - 1
     assert (some.get_suptitle(), none.get_suptitle()) == ("", "Nowhere any: bag-of-words neurons.")
@@ -30,7 +30,7 @@ def test_a_threshold_that_no_neuron_meets_has_no_panel_and_is_named(measured):
     n_gram, bag = share_column(N_GRAM), share_column(BAG_OF_WORDS)
     changed = rows.assign(**{n_gram: 0.5, bag: 0.5})
     changed.loc[changed["reading"].eq("paper") & changed["threshold"].eq("low"), n_gram] = 0.0
-    shown = exhibits.shown(figure, {"thresholds": changed})
+    shown = exhibits.make_exhibit(figure, {"thresholds": changed})
     panels = [axis for axis in shown.axes if axis.has_data()]
     assert len(panels) == 7
     assert shown.get_suptitle() == "No neuron at any value: norm of a low row (paper)."
@@ -38,7 +38,7 @@ def test_a_threshold_that_no_neuron_meets_has_no_panel_and_is_named(measured):
 
 
 def test_neurons_with_keywords_are_pictured_over_their_words(measured):
-    shown = exhibits.shown(exhibits.figure("language", "keyword_neurons"), measured)
+    shown = exhibits.make_exhibit(exhibits.figure("language", "keyword_neurons"), measured)
     rows = measured["weight_maps"]
     first = rows[(rows["seed"] == rows["seed"].min()) & (rows["moment"] == "end")]
     assert len(shown.axes) == 18

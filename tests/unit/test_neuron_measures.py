@@ -9,47 +9,52 @@ import pytest
 import torch
 
 from allmlp.studies.language import classification
-from allmlp.studies.language.measures import (
+from allmlp.studies.language.measures import energies
+from allmlp.studies.language.measures.classes import VARIED, constructed_neurons, neuron_classes, thresholds
+from allmlp.studies.language.measures.energies import (
+    Energies,
     class_energies,
-    constructed_neurons,
     energy_map,
-    example_neurons,
     explained_energy,
-    keywords,
     l1_l2,
-    neuron_classes,
     row_norms,
-    thresholds,
+)
+from allmlp.studies.language.measures.weights import (
+    CLEAREST,
+    TokenFile,
+    clearest_neurons,
+    example_neurons,
+    format_tokens,
+    keywords,
 )
 from tests.judging import judged
 from tests.unit.known_neurons import KEPT, OF_NEURONS, STEPS, TOKENS, T, end_of_training, small, trained
 
 
-@pytest.mark.parametrize("module", OF_NEURONS, ids=lambda module: module.__name__.rpartition(".")[2])
-def test_a_measure_gives_the_columns_that_it_declares_and_the_same_twice(module) -> None:
-    rows = module.measure(trained())
-    assert list(rows.columns) == list(module.COLUMNS)
-    pd.testing.assert_frame_equal(rows, module.measure(trained()))
+@pytest.mark.parametrize("measure", OF_NEURONS, ids=lambda measure: measure.name)
+def test_a_measure_gives_the_same_twice(measure) -> None:
+    rows = measure(trained())
+    pd.testing.assert_frame_equal(rows, measure(trained()))
 
 
 def test_all_measures_of_a_run_read_each_checkpoint_once_for_classes() -> None:
     run = trained()
-    for module in OF_NEURONS:
-        module.measure(run)
+    for measure in OF_NEURONS:
+        measure(run)
     assert sorted(run.reads) == sorted([*KEPT, STEPS, STEPS])  # the examples show weights: read again
 
 
 def test_another_run_is_not_taken_for_the_last_one() -> None:
-    first, second = (l1_l2.measure(trained(seed)) for seed in (0, 1))
+    first, second = (l1_l2(trained(seed)) for seed in (0, 1))
     assert not first["ratio_1"].equals(second["ratio_1"])
-    assert first["ratio_1"].equals(l1_l2.measure(trained(0))["ratio_1"])
+    assert first["ratio_1"].equals(l1_l2(trained(0))["ratio_1"])
 
 
 def test_classes_and_energies_of_neurons_that_are_known() -> None:
-    rows = neuron_classes.measure(trained())
+    rows = neuron_classes(trained())
     last = rows[(rows["step"] == STEPS) & (rows["reading"] == "relative")].iloc[0]
     assert last[["n_gram_share_1", "bag_of_words_share_1", "dct_sparse_share_1"]].tolist() == [0.4, 0.2, 0.2]
-    of_class = class_energies.measure(trained())
+    of_class = class_energies(trained())
     of_class = of_class[(of_class["moment"] == "end") & (of_class["reading"] == "relative")].set_index("class")
     assert of_class["neurons"].to_dict() == {"n-gram": 8, "bag-of-words": 4, "hybrid": 0, "dct-sparse": 4, "other": 4}
     assert of_class.loc["n-gram", "recent_energy_1"] == pytest.approx(1.0)
@@ -59,24 +64,24 @@ def test_classes_and_energies_of_neurons_that_are_known() -> None:
 
 
 def test_the_map_puts_neurons_where_their_energy_is() -> None:
-    rows = energy_map.measure(trained())
+    rows = energy_map(trained())
     end = rows[rows["moment"] == "end"]
     assert (end["recent_energy_1"].iloc[:8] == 1).all()
     assert (end["large_rows"].iloc[:8] == 2).all()
     np.testing.assert_allclose(end[["recent_energy_1", "constant_energy_1"]].iloc[8:12].sum(axis=1), 1, atol=0.02)
     start = rows[rows["moment"] == "start"]
     assert start["recent_energy_1"].mean() == pytest.approx(3 / T, abs=0.03)
-    curves = explained_energy.measure(trained())
+    curves = explained_energy(trained())
     assert (curves[curves["window_rows"] == T - 1]["explained_1"] > 1 - 1e-12).all()
     medians = curves[(curves["moment"] == "start") & (curves["quantile_1"] == 0.5)]
     np.testing.assert_allclose(medians["explained_1"], medians["by_chance_1"], atol=0.05)
 
 
 def test_the_curves_of_thresholds_go_through_the_printed_values() -> None:
-    rows, classes = thresholds.measure(trained()), neuron_classes.measure(trained())
+    rows, classes = thresholds(trained()), neuron_classes(trained())
     last = classes[classes["step"] == STEPS].set_index("reading")
     printed = rows[np.isclose(rows["value_1"], rows["printed_1"])]
-    assert set(printed["threshold"]) == set(thresholds.VARIED)
+    assert set(printed["threshold"]) == set(VARIED)
     for reading in ("paper", "relative"):
         at = printed[printed["reading"] == reading]
         assert (at["n_gram_share_1"] == last.loc[reading, "n_gram_share_1"]).all()
@@ -86,7 +91,7 @@ def test_the_curves_of_thresholds_go_through_the_printed_values() -> None:
 
 
 def test_row_norms_are_sorted_by_the_number_of_large_rows_and_keep_their_energy() -> None:
-    rows = row_norms.measure(trained())
+    rows = row_norms(trained())
     assert rows["step"].unique().tolist() == [0, 1, 10, 95, 200]
     end = rows[rows["step"] == STEPS]
     large = end[(end["basis"] == "time") & (end["row"] == 0)].sort_values("column")["large_rows"]
@@ -97,12 +102,12 @@ def test_row_norms_are_sorted_by_the_number_of_large_rows_and_keep_their_energy(
 
 
 def test_many_neurons_share_the_places_of_the_picture(monkeypatch) -> None:
-    monkeypatch.setattr(row_norms, "COLUMNS_DRAWN", 4)
-    assert row_norms.measure(trained())["column"].max() == 3
+    monkeypatch.setattr(energies, "COLUMNS_DRAWN", 4)
+    assert row_norms(trained())["column"].max() == 3
 
 
 def test_examples_are_of_their_class_and_as_many_as_there_are() -> None:
-    rows, end = example_neurons.measure(trained()), end_of_training(0).astype(np.float32)
+    rows, end = example_neurons(trained()), end_of_training(0).astype(np.float32)
     classes = classification.classify(end, classification.RELATIVE)
     assert set(rows["class"]) == {"n-gram", "bag-of-words", "dct-sparse", "other"}
     for (name, neuron), of_neuron in rows.groupby(["class", "neuron"]):
@@ -115,9 +120,8 @@ def test_examples_are_of_their_class_and_as_many_as_there_are() -> None:
 def test_keywords_are_near_their_neuron_and_completions_are_the_models(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     model_run = small(tmp_path)
-    rows = keywords.measure(model_run)
-    assert list(rows.columns) == list(keywords.COLUMNS)
-    assert len(rows) == 3 * 3 * keywords.CLEAREST
+    rows = keywords(model_run)
+    assert len(rows) == 3 * 3 * CLEAREST
     assert rows["coherence_1"].dropna().between(-1, 1).all()
     model, row = model_run.model(), rows[(rows["class"] == "n-gram") & (rows["nearness"] == "dot")].iloc[0]
     w = model.first.weight.detach().double().numpy().reshape(8, 7, 8)[row["neuron"]]
@@ -127,15 +131,13 @@ def test_keywords_are_near_their_neuron_and_completions_are_the_models(tmp_path,
         x = torch.zeros(1, 7, 8)
         x[0, -1] = model.embedding.weight[first]
         after = int(model.from_embeddings(x).argmax())
-    shown = {
-        token: keywords.shown(keywords.TokenFile(Path("results/tokens") / TOKENS), [token]) for token in (first, after)
-    }
+    shown = {token: format_tokens(TokenFile(Path("results/tokens") / TOKENS), [token]) for token in (first, after)}
     assert row["keywords"].split(" ")[0] == shown[first]
     assert row["completions"].split(" ")[0] == shown[after]
 
 
 def test_the_clearest_neurons_are_of_the_class_first() -> None:
-    found = keywords.clearest(class_energies.Energies(*_gram(end_of_training(0))), classification.RELATIVE)
+    found = clearest_neurons(Energies(*_gram(end_of_training(0))), classification.RELATIVE)
     assert set(found["n-gram"]) <= set(range(8))
     assert set(found["bag-of-words"][:4]) == {8, 9, 10, 11}
 
@@ -145,8 +147,7 @@ def _gram(w: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def test_one_reading_sorts_constructed_neurons_at_every_width() -> None:
-    rows = constructed_neurons.measure()
-    assert list(rows.columns) == list(constructed_neurons.COLUMNS)
+    rows = constructed_neurons()
     relative = rows[(rows["rows"] == "max-row") & (rows["slices"] == "rms-row") & (rows["variance"] == "scaled")]
     assert (relative["right_share_1"] >= 0.95).all()
     assert judged("000-19", constructed_neurons=rows).verdict == "reproduced"
@@ -155,11 +156,11 @@ def test_one_reading_sorts_constructed_neurons_at_every_width() -> None:
 
 
 def columns(modules: Iterable) -> set[str]:
-    return {name for module in modules for name in module.COLUMNS}
+    return {name for measure in modules for name in measure.columns}
 
 
 def test_no_measure_keeps_weights_of_all_neurons() -> None:
     """Results are in git: a picture needs thousands of numbers, not the layer's millions."""
-    for module in OF_NEURONS:
-        assert len(module.measure(trained())) < 5000, module.__name__
+    for measure in OF_NEURONS:
+        assert len(measure(trained())) < 5000, measure.name
     assert not any("weight" in name for name in columns(set(OF_NEURONS) - {example_neurons}))

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from allmlp.judging.rules import NotPlannedError
 from allmlp.studies.language import classification
-from allmlp.studies.rules import NotPlannedError
 from tests.judging import judged, parts
 from tests.unit.known_neurons import SEEDS, as_claimed, ends, jitter, near
 
@@ -66,21 +66,30 @@ def test_rank_correlations_over_neurons() -> None:
     assert parts(judged("000-16", l1_l2=fresh)) == ["undecided", "reproduced"]
 
 
-def sparse(share: float, wear: float = 30.0, start: float = 0.0) -> pd.DataFrame:
+Energies = tuple[float, float, float]  # low, recent, constant
+WAVE, HYBRID, N_GRAMS = (0.95, 0.3, 0.1), (0.9, 0.4, 0.5), (0.3, 0.9, 0.05)
+
+
+def with_waves(share: float, wear: float = 30.0, start: float = 0.0, like: Energies = WAVE) -> pd.DataFrame:
+    """Of a hundred neurons, so many that are `like` a wave at the start and at the end; the others are n-grams."""
     rows = [
-        {"run": f"r{seed}", "seed": seed, "step": step, "reading": reading, "part": "neurons", "d_model": 64,
-         "wear_1": wear * step / 100, "dct_sparse_share_1": (share if step else start) * jitter(seed)}
-        for seed, step, reading in product(SEEDS, (0, 100), ("paper", "relative"))
+        {"run": f"r{seed}", "seed": seed, "moment": moment, "part": "neurons", "wear_1": wear * (moment == "end"),
+         "neuron": neuron}
+        | dict(zip(("low_energy_1", "recent_energy_1", "constant_energy_1"),
+                   like if neuron < round(100 * of) + (seed % 2 if of else 0) else N_GRAMS, strict=True))
+        for seed, (moment, of) in product(SEEDS, (("start", start), ("end", share)))
+        for neuron in range(100)
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
 
-def test_dct_sparse_neurons_must_be_there_and_must_have_emerged() -> None:
-    assert [judged(c, neuron_classes=sparse(0.1)).verdict for c in ("000-10", "000-12")] == ["reproduced"] * 2
-    assert [judged(c, neuron_classes=sparse(0.0)).verdict for c in ("000-10", "000-12")] == ["contradicted"] * 2
-    assert [judged(c, neuron_classes=sparse(0.0, wear=1)).verdict for c in ("000-10", "000-12")] == ["undecided"] * 2
-    already = sparse(0.1, start=0.1)
-    assert judged("000-10", neuron_classes=already).verdict == "contradicted"
+@pytest.mark.parametrize("claim", ["000-10", "000-12"])
+def test_low_waves_must_be_there_must_have_emerged_and_must_be_no_other_class(claim: str) -> None:
+    assert judged(claim, energy_map=with_waves(0.1)).verdict == "reproduced"
+    assert judged(claim, energy_map=with_waves(0.1, like=HYBRID)).value == 0, "low, but a constant and the last rows"
+    assert judged(claim, energy_map=with_waves(0.1, like=(0.3, 0.1, 0.1))).value == 0, "in high frequencies"
+    assert judged(claim, energy_map=with_waves(0.0, wear=1)).verdict == "undecided"
+    assert judged(claim, energy_map=with_waves(0.1, start=0.1)).value == 0, "there before training"
 
 
 def test_keywords_must_be_more_coherent_than_both_others() -> None:

@@ -23,7 +23,7 @@ from allmlp.studies.language.classification import (
     shares,
     time_variance,
 )
-from allmlp.studies.language.neurons import as_neurons, row_norms
+from allmlp.studies.language.neurons import row_norms, split_neurons
 
 T, COUNT = 15, 48
 WIDTH = {PAPER: 512, RELATIVE: 64}  # the width at which a reading decides
@@ -57,13 +57,15 @@ weights = arrays(np.float64, (3, 7, 4), elements=st.floats(-9, 9).filter(lambda 
 
 def test_a_weight_is_cut_in_the_order_in_which_it_reads_the_flattened_embeddings():
     weight, x_TD = np.random.default_rng(0).normal(size=(5, 6 * 4)), np.arange(24.0).reshape(6, 4)
-    neurons = as_neurons(weight, context=6)
+    neurons = split_neurons(weight, context=6)
     assert neurons.shape == (5, 6, 4)
     np.testing.assert_allclose((neurons * x_TD).sum(axis=(1, 2)), weight @ x_TD.reshape(-1))
     np.testing.assert_allclose(row_norms(neurons)[2, 5], np.linalg.norm(weight[2, 20:]))
 
 
-@pytest.mark.parametrize("cut", [lambda: as_neurons(np.ones((5, 22)), 6), lambda: as_neurons(np.ones((2, 6, 4)), 6)])
+@pytest.mark.parametrize(
+    "cut", [lambda: split_neurons(np.ones((5, 22)), 6), lambda: split_neurons(np.ones((2, 6, 4)), 6)]
+)
 def test_a_weight_that_is_no_first_layer_is_refused(cut):
     with pytest.raises(ValueError, match="cannot be cut into 6 time rows"):
         cut()

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from allmlp import tasks
-from allmlp.errors import UserError
-from allmlp.tasks.next_token import NextToken
-from allmlp.tasks.shuffle import shuffled
-from allmlp.tokens import Sequences, TokenFile
+from allmlp.common.errors import UserError
+from allmlp.data import tasks
+from allmlp.data.tasks.next_token import NextToken
+from allmlp.data.tasks.shuffle import shuffle_positions
+from allmlp.data.tokens import Sequences, TokenFile
 from tests import tiny
 
 
@@ -24,26 +24,26 @@ def tokens(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("n", [1, 2, 3, 16, 17, 1000, 4097])
 def test_shuffled_is_a_permutation_for_every_length_and_key(n: int) -> None:
     for key in [(0, 0), (0, 1), (5, 0)]:
-        assert sorted(shuffled(np.arange(n), n, *key).tolist()) == list(range(n))
+        assert sorted(shuffle_positions(np.arange(n), n, *key).tolist()) == list(range(n))
 
 
 def test_shuffled_depends_on_seed_and_epoch_and_not_on_what_else_is_asked() -> None:
     n, at = 1000, np.array([3, 999, 0])
-    whole = shuffled(np.arange(n), n, 7, 2)
-    assert np.array_equal(shuffled(at, n, 7, 2), whole[at])
-    assert (shuffled(np.arange(n), n, 8, 2) == whole).mean() < 0.02
-    assert (shuffled(np.arange(n), n, 7, 3) == whole).mean() < 0.02
+    whole = shuffle_positions(np.arange(n), n, 7, 2)
+    assert np.array_equal(shuffle_positions(at, n, 7, 2), whole[at])
+    assert (shuffle_positions(np.arange(n), n, 8, 2) == whole).mean() < 0.02
+    assert (shuffle_positions(np.arange(n), n, 7, 3) == whole).mean() < 0.02
 
 
 def test_shuffled_looks_random() -> None:
     """Over 4,000 keys each place is equally likely, and neighbours do not stay together: chi squared, correlation."""
     n, keys = 23, 4000
-    orders = np.stack([shuffled(np.arange(n), n, key, 0) for key in range(keys)])
+    orders = np.stack([shuffle_positions(np.arange(n), n, key, 0) for key in range(keys)])
     expected = keys / n
     for position in (0, 11, 22):
         chi = ((np.bincount(orders[:, position], minlength=n) - expected) ** 2 / expected).sum()
         assert chi < 60  # 22 degrees of freedom: above 60 once in 50,000
-    large = shuffled(np.arange(100_000), 100_000, 0, 0)
+    large = shuffle_positions(np.arange(100_000), 100_000, 0, 0)
     assert abs(np.corrcoef(large[:-1], large[1:])[0, 1]) < 0.02
     assert abs(np.corrcoef(np.arange(100_000), large)[0, 1]) < 0.02
     assert (np.abs(np.diff(large)) < 10).mean() < 1e-3
@@ -52,7 +52,7 @@ def test_shuffled_looks_random() -> None:
 def test_the_order_of_a_corpus_of_half_a_billion_bytes_takes_no_memory() -> None:
     n = 522_243_436 // 257
     tracemalloc.start()
-    rows = shuffled(np.arange(320), n, 3, 1)
+    rows = shuffle_positions(np.arange(320), n, 3, 1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(set(rows.tolist())) == 320

@@ -5,19 +5,16 @@ from pathlib import Path
 import pytest
 
 import allmlp
-from allmlp.errors import UserError
-from allmlp.plan import load_plan
-from allmlp.report import selection
+from allmlp.common.errors import UserError
+from allmlp.judging import selection
+from allmlp.plan.plan import load_plan
 from tests.conftest import PROJECT
 
-
-@pytest.fixture(autouse=True)
-def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(PROJECT)
+pytestmark = pytest.mark.usefixtures("in_project")
 
 
 def test_measurements_are_the_selected_rows_of_every_scale_and_overlay_with_labels() -> None:
-    rows = allmlp.measurements("language", "loss_curve")
+    rows = allmlp.table("language", "loss_curve")
     selected = selection.read()["studies"]["language"]
     expected = {(name, run) for name, at in selected.items() for run in at["measurements"].get("loss_curve", {})}
     named = rows.recorded.where(rows.recorded != "", rows.scale)
@@ -30,9 +27,9 @@ def test_measurements_are_the_selected_rows_of_every_scale_and_overlay_with_labe
 
 def test_a_study_or_measure_that_is_not_there_names_those_that_are() -> None:
     with pytest.raises(UserError, match=r"no study 'langage'\. There are: .*language"):
-        allmlp.measurements("langage", "loss_curve")
+        allmlp.table("langage", "loss_curve")
     with pytest.raises(UserError, match=r"language: no measurements 'losses'\. There are: .*loss_curve"):
-        allmlp.measurements("language", "losses")
+        allmlp.table("language", "losses")
 
 
 def test_a_run_is_found_by_the_end_of_its_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +45,7 @@ def test_a_run_is_found_by_the_end_of_its_id(tmp_path: Path, monkeypatch: pytest
 def test_elsewhere_it_says_where_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLMLP_PROJECT", str(PROJECT))
     monkeypatch.chdir(tmp_path)
-    for asked in (lambda: allmlp.load("any"), lambda: allmlp.measurements("language", "loss_curve")):
+    for asked in (lambda: allmlp.load("any"), lambda: allmlp.table("language", "loss_curve")):
         with pytest.raises(UserError, match=r"is not the folder of the results\. First `os\.chdir\("):
             asked()
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import origins, recipes
-from allmlp.origins import Made, Repository, read
+from allmlp.common import recipes
+from allmlp.measurements import origins
+from allmlp.measurements.origins import ProcessSources, Repository, read
 from tests import tiny
 from tests.conftest import PROJECT, git
 from tests.unit.test_ages import commit
@@ -22,15 +23,15 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     git(sources.parent, "init", "--quiet", "--initial-branch=main")
     commit(sources.parent)
     monkeypatch.setattr(origins, "SOURCES", sources)
-    origins.here.cache_clear()
+    origins.process_sources.cache_clear()
     yield sources.parent
-    origins.here.cache_clear()
+    origins.process_sources.cache_clear()
 
 
-def now() -> Made:
+def now() -> ProcessSources:
     """The sources of a process that starts now."""
-    origins.here.cache_clear()
-    return read(origins.here()).made[0]
+    origins.process_sources.cache_clear()
+    return read(origins.process_sources()).made[0]
 
 
 def test_the_tree_is_the_one_of_git(repository: Path) -> None:
@@ -51,7 +52,7 @@ def test_the_tree_is_the_one_of_git(repository: Path) -> None:
 
 
 def test_the_tree_of_this_project_is_the_one_of_git(committed_last_mile: None) -> None:
-    assert origins.tree(PROJECT / "src") == origins.of_head(PROJECT)
+    assert origins.tree(PROJECT / "src") == origins.head_tree(PROJECT)
 
 
 def test_a_rewritten_history_that_has_the_content_still_has_the_origin(repository: Path) -> None:
@@ -61,28 +62,30 @@ def test_a_rewritten_history_that_has_the_content_still_has_the_origin(repositor
     later = commit(repository)
     git(repository, "commit", "--amend", "--quiet", "--message=another name")
     first = git(repository, "rev-list", "--max-parents=0", "HEAD").strip()
-    found = Repository.of(repository)
+    found = Repository.read(repository)
     assert found
-    assert found.holding(made) == [first]
-    assert found.holding(now()) == [git(repository, "rev-parse", "HEAD").strip()]
-    assert found.holding(Made(commit=first[:9], state=origins.CLEAN)) == [first]
-    assert not found.holding(Made(commit=later, state=origins.CLEAN)), "that commit is in git, and in no history"
+    assert found.commits_with(made) == [first]
+    assert found.commits_with(now()) == [git(repository, "rev-parse", "HEAD").strip()]
+    assert found.commits_with(ProcessSources(commit=first[:9], state=origins.CLEAN)) == [first]
+    assert not found.commits_with(ProcessSources(commit=later, state=origins.CLEAN)), (
+        "that commit is in git, and in no history"
+    )
 
 
 def test_changed_sources_are_unknown_until_a_commit_has_them(repository: Path) -> None:
     (repository / "src/allmlp/new.py").write_text("")
     made = now()
     assert made.state == origins.CHANGED
-    assert not Repository.of(repository).knows(read(f"src {made.tree} {made.state}"))  # type: ignore[union-attr]
+    assert not Repository.read(repository).has_sources(read(f"src {made.tree} {made.state}"))  # type: ignore[union-attr]
     held = commit(repository)
-    assert Repository.of(repository).holding(made) == [held]  # type: ignore[union-attr]
+    assert Repository.read(repository).commits_with(made) == [held]  # type: ignore[union-attr]
 
 
 def test_without_a_repository_the_tree_is_still_recorded(repository: Path) -> None:
     there = now()
     (repository / ".git").rename(repository.parent / "away")
-    assert now() == Made(tree=there.tree, state=origins.NO_REPOSITORY)
-    assert Repository.of(repository) is None
+    assert now() == ProcessSources(tree=there.tree, state=origins.NO_REPOSITORY)
+    assert Repository.read(repository) is None
     git(repository.parent, "init", "--quiet")  # a repository around it that is not this project's
     assert now().state == origins.NO_REPOSITORY
 
@@ -90,18 +93,18 @@ def test_without_a_repository_the_tree_is_still_recorded(repository: Path) -> No
 def test_a_history_that_is_cut_off_is_none(repository: Path) -> None:
     commit(repository)
     git(repository.parent, "clone", "--quiet", "--depth=1", f"file://{repository}", "shallow")
-    assert Repository.of(repository.parent / "shallow") is None
+    assert Repository.read(repository.parent / "shallow") is None
 
 
 def test_all_processes_of_a_training_must_be_known(repository: Path) -> None:
-    found, (tree, *_) = Repository.of(repository), now()
+    found, (tree, *_) = Repository.read(repository), now()
     assert found
     known, other = f"src {tree} clean", f"src {'0' * 40} clean"
-    assert found.knows(read(f"Python 3.11, torch 2.13, {known}, recipes {'a' * 16}"))
-    assert not found.knows(read(f"{known}, {other}"))
-    assert not found.knows(read(f"{known}, {origins.NO_RECORD}"))
-    assert not found.knows(read("Python 3.11, torch 2.13, commit unknown"))
-    assert not found.knows(read(""))
+    assert found.has_sources(read(f"Python 3.11, torch 2.13, {known}, recipes {'a' * 16}"))
+    assert not found.has_sources(read(f"{known}, {other}"))
+    assert not found.has_sources(read(f"{known}, {origins.NO_RECORD}"))
+    assert not found.has_sources(read("Python 3.11, torch 2.13, commit unknown"))
+    assert not found.has_sources(read(""))
 
 
 def test_a_record_holds_the_sources_in_turn_and_the_digests_of_recipes() -> None:
@@ -111,6 +114,6 @@ def test_a_record_holds_the_sources_in_turn_and_the_digests_of_recipes() -> None
     found = read(said)
     assert [one.state for one in found.made] == ["clean", "no repository"]
     assert found.recipes == tuple(map(recipes.fingerprint, run.modules))
-    assert origins.made_by(said) == made
+    assert origins.parse_sources(said) == made
     assert origins.software(said) == "Python 3.11, torch 2.13"
-    assert origins.made_by("Python 3.11") == [origins.NO_RECORD]
+    assert origins.parse_sources("Python 3.11") == [origins.NO_RECORD]

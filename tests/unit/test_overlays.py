@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from allmlp.plan import load_plan
+from allmlp.plan.plan import load_plan
 
 PROJECT = Path(__file__).parents[2]
 STUDIES = {

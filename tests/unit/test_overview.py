@@ -5,14 +5,17 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import reduce
 from pathlib import Path
 
 import pytest
 
-from allmlp import differing, overview, params, showing
-from allmlp.errors import UserError
-from allmlp.layered import SCALES
-from allmlp.plan import Plan
+from allmlp.common.errors import UserError
+from allmlp.pipeline import show_run
+from allmlp.plan import differences, overview, params
+from allmlp.plan.merge import SCALES, Scale
+from allmlp.plan.plan import Plan
+from allmlp.spec import catalogue
 from tests.conftest import PROJECT, git
 
 STUDY, SMOKE = "config/quadrature/study.yaml", "config/quadrature/smoke.yaml"
@@ -27,7 +30,7 @@ def plan(project: Path, overlay: str = "") -> Plan:
 
 def measured(plan: Plan, study: str) -> None:
     """Pretend that a study is done."""
-    for run in plan.chosen[study]:
+    for run in plan.chosen_runs[study]:
         for file in run.measurements.values():
             Path(file).parent.mkdir(parents=True, exist_ok=True)
             Path(file).touch()
@@ -58,14 +61,14 @@ def test_runs_are_listed_for_people_and_for_machines(project: Path, capsys: pyte
 
 
 def shown(plan: Plan, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    differing.show(plan)
+    differences.show(plan)
     return capsys.readouterr().out.splitlines()
 
 
 def test_a_changed_rate_is_compared_with_gits_parameters(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(plan(project), capsys) == ["no parameter changes a run, against git's HEAD; code is not compared"]
     measured(plan(project), "quadrature")
-    files = sum(len(run.measurements) for run in plan(project).chosen["quadrature"] if run.steps)
+    files = sum(len(run.measurements) for run in plan(project).chosen_runs["quadrature"] if run.steps)
     (project / STUDY).write_text((project / STUDY).read_text().replace("1e-3", "1.5e-3"))
     first, now, _, row, last = shown(plan(project), capsys)
     assert [first, now] == ["against git's HEAD", "at smoke, to run now: 1 run changes, 0 min"]
@@ -87,6 +90,25 @@ def test_a_users_file_is_compared_with_the_plan_without_it(project: Path, capsys
     assert [line.split()[:3] for line in found[3:]] == [["copying", "smoke", "4"]]
 
 
+@pytest.mark.parametrize(
+    ("overlay", "studies"),
+    [
+        ("studies: {}", set()),
+        ("studies: {copying: {images: {steps: 13}}}", {"copying"}),
+        ("corpora: {stories: {documents: 80}}", {"language", "mixers", "crossover"}),
+    ],
+)
+def test_a_study_with_the_same_inputs_is_not_planned_and_differs_in_nothing(
+    project: Path, overlay: str, studies: set[str]
+) -> None:
+    measured(plan(project), "copying")
+    changed = plan(project, overlay)
+    found, _ = differences.compare(changed)
+    assert {study for study, _ in changed._made} == studies
+    assert found == differences.differences(plan(project).runs_by_scale, plan(project, overlay).runs_by_scale)
+    assert {one.study for one in found} == studies
+
+
 @pytest.mark.parametrize(("chosen", "other"), [("smoke", "laptop"), ("laptop", "smoke")])
 def test_the_chosen_scale_is_summed_and_the_others_stand_apart(
     project: Path, capsys: pytest.CaptureFixture[str], chosen: str, other: str
@@ -95,11 +117,63 @@ def test_the_chosen_scale_is_summed_and_the_others_stand_apart(
     measured(plan(project, f"scale: {chosen}"), "quadrature")
     overlay = f"scale: {chosen}\nstudies: {{quadrature: {{optimiser: {{learning_rate: 2e-3}}}}}}"
     _, now, _, row, apart, another, last = shown(plan(project, overlay), capsys)
-    changes = {"smoke": "1 run changes", "laptop": "3 runs change"}
-    assert now == f"at {chosen}, to run now: {changes[chosen]}, 0 min"
+    changes = {"smoke": "1 run changes, 0 min", "laptop": "3 runs change, 1 min"}
+    assert now == f"at {chosen}, to run now: {changes[chosen]}"
     assert (row.split()[:2], another.split()[:2]) == (["quadrature", chosen], ["quadrature", other])
     assert apart == "would change too if you ran them:"
     assert last.endswith("the committed ones stay")
+
+
+MIXERS = "config/mixers/study.yaml"
+
+
+def test_a_rate_that_a_search_replaces_is_refused_in_a_users_file(project: Path) -> None:
+    overlay = "studies:\n  mixers:\n    optimiser: {learning_rate: 1e-3}\n"
+    advice = r"Change studies\.mixers\.search\.learning_rates, or set studies\.mixers\.search: null\."
+    with pytest.raises(UserError, match=rf"^my\.yaml:3: the search of rates beside it replaces .*{advice}$"):
+        plan(project, overlay)
+    retrieval = overlay.replace("optimiser:", "retrieval:\n      optimiser:")
+    with pytest.raises(UserError, match=r"^my\.yaml:4: .*Change studies\.mixers\.retrieval\.search\.learning_rates"):
+        plan(project, retrieval)
+    assert plan(project, f"{overlay}    search: null\n").runs, "nothing replaces it there"
+
+
+def test_a_rate_that_a_search_replaces_is_named_where_it_is_changed_for_all(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (project / MIXERS).read_text()
+    (project / MIXERS).write_text(text.replace("optimiser: {learning_rate: 6e-3", "optimiser: {learning_rate: 7e-3"))
+    shown_lines = shown(plan(project), capsys)
+    changed = int(shown_lines[3].split()[2])
+    assert shown_lines[4].startswith(f"{changed} of these runs change in a learning rate that their search replaces")
+    (project / MIXERS).write_text(text.replace("clip: 1.0, warmup_steps: 20", "clip: 2.0, warmup_steps: 20"))
+    assert not any("their search replaces" in line for line in shown(plan(project), capsys))
+
+
+@pytest.mark.parametrize("scale", ["workstation", "long"])
+def test_a_rate_beside_a_search_alters_no_result(published: Path, scale: Scale) -> None:
+    """Of every study of the project: the runs under another one are the same by the name of their result."""
+    current, blocks = params.load(published), 0
+    old, new = (Plan(params.load(published), PROJECT) for _ in range(2))
+    for (study, at), setting in current.settings.items():
+        for place in params.searching_blocks(setting) if at == scale else ():
+            changed = setting.model_dump()
+            block = reduce(lambda values, key: values[key], place, changed)
+            block["optimiser"]["learning_rate"] *= 1.5
+            new.parameters.settings[study, at] = type(setting).model_validate(changed)
+            blocks += 1
+    known: dict[str, str] = {}
+    names = [
+        {
+            differences.result_name(run, known)
+            for study in catalogue.STUDIES
+            for run in of._make_runs(study, scale)
+            if run.steps
+        }
+        for of in (old, new)
+    ]
+    assert blocks > 2
+    assert names[0] == names[1]
 
 
 def test_parameters_that_git_does_not_have_or_cannot_be_read_are_named(project: Path) -> None:
@@ -107,16 +181,17 @@ def test_parameters_that_git_does_not_have_or_cannot_be_read_are_named(project: 
     git(project, "commit", "--quiet", "--all", "--message=wrong")
     git(project, "revert", "--no-edit", "--no-commit", "HEAD")
     with pytest.raises(UserError, match=r"git's HEAD has parameters that this code cannot read: .*study.yaml:1: "):
-        differing.show(plan(project))
+        differences.show(plan(project))
     shutil.rmtree(project / ".git")
     with pytest.raises(UserError, match="git has no parameters to compare with"):
-        differing.show(plan(project))
+        differences.show(plan(project))
 
 
 @pytest.mark.usefixtures("published")
 def test_the_plan_of_every_scale_is_shown_without_torch() -> None:
     code = (
-        "import sys; from allmlp import overview; from allmlp.params import SCALES; from allmlp.plan import load_plan\n"
+        "import sys; from allmlp.plan import overview; from allmlp.plan.params import SCALES\n"
+        "from allmlp.plan.plan import load_plan\n"
         "for scale in SCALES: overview.show(load_plan(changes={'scale': scale}), False, 'table')\n"
         "assert 'torch' not in sys.modules, 'run `allmlp check --fix`'"
     )
@@ -129,12 +204,12 @@ def test_the_plan_of_every_scale_is_shown_without_torch() -> None:
 
 def test_a_run_is_shown_from_its_settings_to_its_files(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     current = plan(project)
-    run = current.chosen["copying"][0]
+    run = current.chosen_runs["copying"][0]
     Path("logs/train").mkdir(parents=True)
     Path("logs/train/copying_1.log").write_text(f"{run.id}: 20 steps\n")
     Path(next(iter(run.measurements.values()))).parent.mkdir(parents=True)
     Path(next(iter(run.measurements.values()))).touch()
-    showing.show(current, run.id[-8:])
+    show_run.show(current, run.id[-8:])
     shown = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
     assert ["run", run.id] in shown
     assert ["log", "logs/train/copying_1.log"] in shown

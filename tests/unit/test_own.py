@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import own, paths
-from allmlp.corpora import identity
-from allmlp.corpora.identity import LOCAL_LOCK, LOCK
-from allmlp.errors import UserError
-from allmlp.params import LOCAL
-from allmlp.plan import Plan, load_plan
-from allmlp.tokenizing import tokenize_corpus
+from allmlp.common import paths
+from allmlp.common.errors import UserError
+from allmlp.data.corpora import identity
+from allmlp.data.corpora.identity import LOCAL_LOCK, LOCK
+from allmlp.pipeline.tokenize import tokenize_corpus
+from allmlp.plan import results_folder
+from allmlp.plan.params import LOCAL
+from allmlp.plan.plan import Plan, load_plan
 from tests.conftest import PROJECT, lay
 
 OVERLAY = "scale: smoke\nstudies: {language: {corpus: stories-few}, mixers: {corpus: stories-few}}\n"
@@ -32,7 +33,7 @@ def project(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def recorded(plan: Plan) -> dict[str, list[str]]:
     """overlay -> the runs that it owns."""
-    return {name: [run.id for runs in plan.by_scale[name].values() for run in runs] for name in RECORDED}
+    return {name: [run.id for runs in plan.runs_by_scale[name].values() for run in runs] for name in RECORDED}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_a_recorded_overlay_owns_the_same_whatever_a_user_lays_over_the_paramete
 ) -> None:
     (project / "my.yaml").write_text(OVERLAY)
     plan = load_plan(["my.yaml"])
-    replaced = {run.corpus for run in plan.by_scale["workstation"]["language"]}
+    replaced = {run.corpus for run in plan.runs_by_scale["workstation"]["language"]}
     assert "stories-few" in replaced
     assert "stories" not in replaced
     assert recorded(plan) == before
@@ -75,13 +76,15 @@ def test_a_recorded_overlay_owns_the_same_whatever_text_lies_here(project: Path,
 def test_recorded_overlays_are_the_project_s_and_all_others_the_user_s(project: Path) -> None:
     (project / "my.yaml").write_text(OVERLAY)
     english = "config/recorded/english.yaml"
-    assert own.folder(load_plan(changes={"scale": "workstation"})) is None, "another scale is no other project"
-    assert own.folder(load_plan(["my.yaml"])) == project / "own/my"
-    assert own.folder(load_plan([english])) is None
-    assert own.reported(load_plan([english])).overlays == []
-    assert own.folder(load_plan([english, "my.yaml"])) == project / "own/english-my"
+    assert results_folder.folder(load_plan(changes={"scale": "workstation"})) is None, (
+        "another scale is no other project"
+    )
+    assert results_folder.folder(load_plan(["my.yaml"])) == project / "own/my"
+    assert results_folder.folder(load_plan([english])) is None
+    assert results_folder.report_plan(load_plan([english])).overlays == []
+    assert results_folder.folder(load_plan([english, "my.yaml"])) == project / "own/english-my"
     say(project, "english", "not the novels")
-    assert own.folder(load_plan([english])) == project / "own/english", "of another text"
+    assert results_folder.folder(load_plan([english])) == project / "own/english", "of another text"
 
 
 def test_a_folder_of_one_s_own_has_all_that_is_measured_and_keeps_what_it_makes(project: Path) -> None:
@@ -90,11 +93,11 @@ def test_a_folder_of_one_s_own_has_all_that_is_measured_and_keeps_what_it_makes(
     there.parent.mkdir(parents=True)
     there.write_bytes(b"measured")
     for _ in range(2):
-        own.prepare(load_plan(["my.yaml"]), project / "own/my")
+        results_folder.prepare(load_plan(["my.yaml"]), project / "own/my")
     place = project / "own/my/results"
     assert (place / there.relative_to(project / "results")).read_bytes() == b"measured"
-    paths.write_whole(place / "measurements/language/cost" / there.name, b"again")
-    paths.write_whole(place / "measurements/language/cost/bbbbbbbbbbbbbbbb.parquet", b"mine")
+    paths.write_atomically(place / "measurements/language/cost" / there.name, b"again")
+    paths.write_atomically(place / "measurements/language/cost/bbbbbbbbbbbbbbbb.parquet", b"mine")
     assert there.read_bytes() == b"measured"
     assert list(there.parent.iterdir()) == [there]
     (place / "tokens/mine").mkdir()
@@ -147,8 +150,8 @@ def test_a_text_of_too_few_documents_for_validation_is_refused_with_the_way_out(
 
 
 def test_a_trial_leaves_the_committed_results_as_they_are(project: Path) -> None:
-    assert own.folder(load_plan(changes={"scale": "smoke"})) == project / "own/smoke"
-    assert own.folder(load_plan()) is None
+    assert results_folder.folder(load_plan(changes={"scale": "smoke"})) == project / "own/smoke"
+    assert results_folder.folder(load_plan()) is None
     params = project / "params.yaml"
     params.write_text(params.read_text().replace("scale: laptop", "scale: smoke"))
-    assert own.folder(load_plan()) is None, "the project's own scale"
+    assert results_folder.folder(load_plan()) is None, "the project's own scale"

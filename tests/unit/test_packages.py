@@ -31,12 +31,14 @@ def test_training_alone_brings_nothing_of_the_workflow() -> None:
 
 BARE = """
 import sys
-from allmlp import bare, doctor, gpu_check, in_turn, jobs, studies
-from allmlp.bundles import packing, unpacking
-from allmlp.gpu_check import exact, surviving, training
-for study in studies.STUDIES:
-    for name in studies.measures(study):
-        studies.measure(study, name)
+from allmlp.cli import minimal
+from allmlp.pipeline import doctor, gpu_check, jobs, sequential
+from allmlp.pipeline.bundles import packing, unpacking
+from allmlp.pipeline.gpu_check import exact, survival, training
+from allmlp.spec import catalogue
+for study in catalogue.STUDIES:
+    for name in catalogue.measures(study):
+        catalogue.measure(study, name)
 print(*(module.__file__ for name, module in sys.modules.items() if name.startswith("allmlp.") and module.__file__))
 """
 PROVIDED_BY = {"flint": "python-flint", "yaml": "pyyaml"}

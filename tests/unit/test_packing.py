@@ -4,20 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import outlook, paths
-from allmlp.advancing import snakemake_words
-from allmlp.bundles.packing import gather
-from allmlp.plan import load_plan
-from allmlp.resolved import PLAN, from_json
+from allmlp.common import paths
+from allmlp.pipeline.advancing import snakemake_words
+from allmlp.pipeline.bundles.packing import gather
+from allmlp.plan import status
+from allmlp.plan.plan import load_plan
+from allmlp.plan.portable import PLAN, parse_plan
 from tests.conftest import PROJECT
 
 
 def test_a_bundle_of_one_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(paths.PROJECT, str(PROJECT))
-    members = gather(outlook.resolve(load_plan(changes={"scale": "smoke", "study": "quadrature"})))
+    members = gather(status.resolve(load_plan(changes={"scale": "smoke", "study": "quadrature"})))
     (plan,) = (member for member in members if member.name == str(PLAN))
-    brought = from_json(plan.read().decode())
+    brought = parse_plan(plan.read().decode())
     assert {run.study for run in brought.known} == {"quadrature"}
     assert brought.order
 

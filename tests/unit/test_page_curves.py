@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp.report import evidence, selection
-from allmlp.report.interactive import curves
+from allmlp.judging import evidence, selection
+from allmlp.report import learning_curves
 from allmlp.report.names import display
+from allmlp.spec import catalogue
+from allmlp.studies.mixers import page
 from tests.conftest import PROJECT
 
 
@@ -22,8 +24,8 @@ def rows(variant: str, seed: int, losses: dict[int, float], seconds: float = 2.0
     )  # fmt: skip
 
 
-def one(name: str, *runs: pd.DataFrame, scale: str = "workstation") -> curves.Series:
-    found = curves.series(curves.OF_STUDY["mixers"], pd.concat(runs, ignore_index=True), scale)
+def one(name: str, *runs: pd.DataFrame, scale: str = "workstation") -> learning_curves.Series:
+    found = learning_curves.series(page.CURVES, pd.concat(runs, ignore_index=True), scale)
     return next(series for series in found if series["name"] == display(name))
 
 
@@ -41,13 +43,13 @@ def test_seconds_of_shared_machines_are_not_offered() -> None:
 
 def test_a_long_curve_keeps_its_ends_and_few_points() -> None:
     points = one("flat", rows("flat", 0, {step: 1 / step for step in range(1, 5001)}))["losses"]["held-out"]
-    assert len(points["steps"]) <= curves.MOST
+    assert len(points["steps"]) <= learning_curves.MOST
     assert (points["steps"][0], points["steps"][-1]) == (1, 5000)
 
 
 def test_models_differ_in_colour_or_dash_and_headlines_come_first() -> None:
-    found = curves.series(
-        curves.OF_STUDY["mixers"],
+    found = learning_curves.series(
+        page.CURVES,
         pd.concat([rows(name, 0, {5: 1.0, 10: 1.0}) for name in [*(f"heads-{n}" for n in range(19, 1, -1)), "flat"]]),
         "workstation",
     )
@@ -55,15 +57,17 @@ def test_models_differ_in_colour_or_dash_and_headlines_come_first() -> None:
     assert len({(series["colour"], series["dash"]) for series in found}) == len(found)
 
 
-@pytest.mark.parametrize("study", curves.OF_STUDY)
+@pytest.mark.parametrize("study", ["language", "mixers"])
 def test_the_ends_of_the_committed_curves_are_as_measured(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
-    of_study = curves.OF_STUDY[study]
-    texts = curves.of(study, selection.read()["corpora"])
+    of_study = catalogue.module(study, "page").CURVES
+    texts = learning_curves.texts(study, of_study, selection.read()["corpora"])
     assert len(texts) > 1
-    measured = evidence.by_overlay(study).values(), evidence.by_scale(study).values()
-    tables = [at.table(of_study.measure) for sources in measured for at in sources if at.measured(of_study.measure)]
-    known = set(pd.concat(tables)["validation_nats"].dropna().round(curves.DECIMALS))
+    measured = evidence.evidence_by_overlay(study).values(), evidence.evidence_by_scale(study).values()
+    tables = [
+        at.table(of_study.measure) for sources in measured for at in sources if at.measured_runs(of_study.measure)
+    ]
+    known = set(pd.concat(tables)["validation_nats"].dropna().round(learning_curves.DECIMALS))
     for text in texts:
         for series in text["series"]:
             for losses in series["losses"]["held-out"]["seeds"].values():

@@ -6,24 +6,22 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from allmlp.report import evidence, exhibits, selection
-from allmlp.report.interactive import memory, neurons
-from tests.conftest import PROJECT
+from allmlp.judging import evidence, selection
+from allmlp.spec import exhibits
+from allmlp.studies.language import neuron_explorer
+from allmlp.studies.mixers import memory_chart
 from tests.unit.known_neurons import T, mapped
+
+pytestmark = pytest.mark.usefixtures("in_project")
 
 
 def approx(values: list[float]) -> Any:
-    return pytest.approx(values, rel=0, abs=10**-neurons.DECIMALS)
-
-
-@pytest.fixture(autouse=True)
-def _in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(PROJECT)
+    return pytest.approx(values, rel=0, abs=10**-neuron_explorer.DECIMALS)
 
 
 def test_every_neuron_of_every_seed_has_its_measured_course() -> None:
-    found = neurons.of("language", "energy_map", selection.read()["corpora"])
-    sources = evidence.sources("language", exhibits.of("language", "figures")["energy_map"])
+    found = neuron_explorer.neurons(selection.read()["corpora"])
+    sources = evidence.sources("language", exhibits.study_exhibits("language", "figures")["energy_map"])
     texts = [text for text in found["texts"] if not text["text"].endswith("over training")]
     assert [len(text["runs"]) for text in texts] == [
         at.table("energy_map")["seed"].nunique() for at in sources.values()
@@ -44,21 +42,21 @@ def test_maps_and_keywords_are_by_neuron_and_random_vectors_are_left_out() -> No
     rows = pd.DataFrame({"neuron": [7, 7], "position": [1, 0], "weights": ["3 4", "1 -2"]})
     rows = rows.assign(moment="end", own_class="n-gram", largest_1=float("nan"))
     nothing = [None, None]
-    assert neurons.maps(rows) == {
+    assert neuron_explorer.maps(rows) == {
         "7": {"class": "n-gram", "weights": [*nothing, [[1, -2], [3, 4]]], "largest": [*nothing, None]}
     }
     said = {"nearness": "dot", "keywords": "a b", "completions": "", "coherence_1": [0.12345, float("nan")]}
-    words = neurons.words(pd.DataFrame({"neuron": [7, -1], "class": ["n-gram", "random"], **said}))
+    words = neuron_explorer.words(pd.DataFrame({"neuron": [7, -1], "class": ["n-gram", "random"], **said}))
     assert words == {
         "7": [{"class": "n-gram", "nearness": "dot", "keywords": "a b", "completions": "", "coherence": 0.123}]
     }
-    assert neurons.maps(pd.DataFrame()) == neurons.words(pd.DataFrame()) == {}
+    assert neuron_explorer.maps(pd.DataFrame()) == neuron_explorer.words(pd.DataFrame()) == {}
 
 
 def test_a_text_over_training_has_the_neurons_of_weight_maps_alone_with_maps_of_all_moments() -> None:
     rows = mapped()
     at: Any = SimpleNamespace(table=lambda measure: rows, corpora=lambda measures: [], scale="laptop")
-    text = neurons.over_training(at, {})
+    text = neuron_explorer.training_maps(at, {})
     (run,) = text["runs"]
     shown = [*range(6), *range(8, 20)]
     assert text["text"].endswith("laptop, over training")
@@ -76,9 +74,8 @@ def test_a_text_over_training_has_the_neurons_of_weight_maps_alone_with_maps_of_
     assert run["keywords"]["8"][0]["coherence"] is None
 
 
-def test_memory_is_of_the_figure_and_other_figures_have_none() -> None:
-    found = memory.of("mixers", "memory")
-    table = evidence.largest("mixers", exhibits.of("mixers", "figures")["memory"])
+def test_memory_is_that_of_the_figure() -> None:
+    found = memory_chart.memory()
+    table = evidence.largest_evidence("mixers", exhibits.study_exhibits("mixers", "figures")["memory"])
     assert table is not None
     assert {row["total_bytes"] for row in found["rows"]} == set(table.table("memory")["total_bytes"])
-    assert memory.of("mixers", "recovery") == neurons.of("language", "loss", {}) == {}

@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
-from allmlp.report import evidence, exhibits
-from allmlp.report.interactive import playground
+from allmlp.judging import evidence
+from allmlp.spec import catalogue, exhibits
+from allmlp.studies.quadrature import playground
 from tests.conftest import PROJECT
 
 
 def test_networks_are_key_frequencies_of_the_figures_run_and_fill_the_period(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
-    networks = playground.of("quadrature", "sums")
+    networks = playground.networks()
     assert 1 < len(networks) <= playground.MOST
-    found = evidence.largest("quadrature", exhibits.of("quadrature", "figures")["sums"])
+    found = evidence.largest_evidence("quadrature", exhibits.study_exhibits("quadrature", "figures")["sums"])
     assert found is not None
     measured = set(found.table("neurons")["phi_rad"].round(playground.DECIMALS))
     for network in networks:
@@ -22,5 +23,5 @@ def test_networks_are_key_frequencies_of_the_figures_run_and_fill_the_period(mon
 
 
 def test_another_figure_has_no_playground() -> None:
-    assert playground.of("quadrature", "phases") == []
-    assert playground.of("mixers", "sums") == []
+    assert catalogue.Page("quadrature").enlarge("phases", {}) == {}
+    assert catalogue.Page("mixers").enlarge("sums", {}) == catalogue.Page("copying").enlarge("sums", {}) == {}

@@ -7,22 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import tokenizers
-from allmlp.corpora import identity
-from allmlp.corpora.spec import CorpusSpec, taught
-from allmlp.errors import UserError
-from allmlp.params import load
-from allmlp.plan import Context, Plan
-from allmlp.tokenizing import tokenize_corpus
-from allmlp.tokens import TokenFile
-from allmlp.tokens.pairs import PairFile, shared_words, write_pairs
+from allmlp.common.errors import UserError
+from allmlp.data import tokenizers
+from allmlp.data.corpora import identity
+from allmlp.data.corpora.spec import CorpusSpec, link_corpora
+from allmlp.data.tokens import TokenFile
+from allmlp.data.tokens.pairs import PairFile, shared_words, write_pairs
+from allmlp.pipeline.tokenize import tokenize_corpus
+from allmlp.plan.params import load
+from allmlp.plan.plan import Context, Plan
 
 STORIES = {"source": "stories", "documents": 40, "tokenizer": {"kind": "bytes"}}
 PAIRS = {"source": "stories-pairs", "documents": 60, "seed": 1, "held_out": 5, "tokenizer_of": "stories"}
 
 
 def specs(**entries: dict) -> dict[str, CorpusSpec]:
-    return taught({name: CorpusSpec.model_validate(entry) for name, entry in {"stories": STORIES, **entries}.items()})
+    return link_corpora(
+        {name: CorpusSpec.model_validate(entry) for name, entry in {"stories": STORIES, **entries}.items()}
+    )
 
 
 def written(folder: Path, spec: CorpusSpec, held_out: int = 5) -> PairFile:
@@ -142,7 +144,7 @@ def test_an_id_tells_content_and_tokenizer_and_not_the_place(tmp_path: Path) -> 
     other = jsonl(tmp_path / "other.jsonl", [{**row, "q": "What?"}])
     assert first != identity.token_id("mine", local(other, **keys), tmp_path)
     assert first != identity.token_id("mine", local(here, held_out=3, **keys), tmp_path)
-    retaught = taught(
+    retaught = link_corpora(
         {
             "stories": CorpusSpec.model_validate({**STORIES, "tokenizer": {"kind": "bpe", "vocabulary": 300}}),
             "mine": CorpusSpec.model_validate(
@@ -174,22 +176,44 @@ def test_tokenizing_uses_the_named_corpuss_tokenizer_and_locks_what_it_made(
     alone = tokenize_corpus(plan, "pairs")
     tokenizer = (alone / "tokenizer.json").read_bytes()
     text = tokenize_corpus(plan, "stories")
-    assert plan.before_tokens("pairs") == [str(text / "meta.json")]
-    assert plan.before_tokens("stories") == []
+    assert plan.token_inputs("pairs") == [str(text / "meta.json")]
+    assert plan.token_inputs("stories") == []
     assert tokenize_corpus(plan, "pairs") == alone, "the same, read from the tokens that are there now"
     assert (text / "tokenizer.json").read_bytes() == tokenizer
     assert identity.read_lock(tmp_path)["pairs"]["counts"]["documents"] == 60
     context = Context(plan.parameters, tmp_path, "cpu")
-    assert context.pairs("pairs") == alone.name
+    assert context.pairs_corpus("pairs", "stories") == "pairs"
+    assert context.tokens("pairs") == alone.name
     assert context.vocabulary("pairs") == 300
     assert TokenFile(text).vocabulary == PairFile(alone).vocabulary
+
+
+def test_pairs_for_a_text_with_another_tokenizer_are_made_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tales = "  tales: {source: stories, documents: 90, seed: 5, tokenizer: {kind: bpe, vocabulary: 300}}\n"
+    few = "  few: {source: stories, documents: 60, seed: 4, tokenizer: {kind: shared, corpus: tales}}\n"
+    plan = project(tmp_path, TEXT.replace("studies: {}", tales + few + "studies: {}"))
+    context = Context(plan.parameters, tmp_path, "cpu")
+    for text in ("tales", "few"):
+        derived = context.pairs_corpus("pairs", text)
+        assert derived == f"pairs-as-{text}"
+        assert context.has_shared_tokenizer(derived, "tales", "few")
+    assert not context.has_shared_tokenizer("pairs", "tales"), "as many types, and other words"
+    made = tokenize_corpus(plan, "pairs-as-tales")
+    assert (made / "tokenizer.json").read_bytes() == (tokenize_corpus(plan, "tales") / "tokenizer.json").read_bytes()
+    assert (made / "tokenizer.json").read_bytes() != (tokenize_corpus(plan, "pairs") / "tokenizer.json").read_bytes()
+    for name in ("pairs-as-nothing", "stories-as-tales", "tales-as-stories"):
+        with pytest.raises(UserError, match=f"no corpus '{name}'"):
+            tokenize_corpus(plan, name)
 
 
 def test_a_corpus_without_pairs_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     plan = project(tmp_path, TEXT)
     with pytest.raises(UserError, match=r"'stories': has no pairs\. Name one of source stories-pairs, local-pairs"):
-        Context(plan.parameters, tmp_path, "cpu").pairs("stories")
+        Context(plan.parameters, tmp_path, "cpu").pairs_corpus("stories", "stories")
     with pytest.raises(UserError, match="has no pairs"):
         PairFile(tokenize_corpus(plan, "stories"))
     with pytest.raises(UserError, match=r"corpora.pairs.tokenizer_of: no corpus 'tales' of text"):

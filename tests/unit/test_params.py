@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import params, studies
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
+from allmlp.plan import params
+from allmlp.spec import catalogue
 from tests.conftest import PROJECT, lay
 
 CORPORA, QUADRATURE, COPYING = "config/corpora.yaml", "config/quadrature/study.yaml", "config/copying/study.yaml"
@@ -127,13 +128,13 @@ def test_a_study_that_is_not_listed_is_told_where(
     (project / "config/copying").rename(project / "config/averages")
     (tmp_path / "averages").mkdir()
     (tmp_path / "averages/about.yaml").touch()
-    monkeypatch.setattr(studies, "FOLDER", tmp_path)
-    monkeypatch.setattr(studies, "has_runs", lambda study: True)
+    monkeypatch.setattr(catalogue, "FOLDER", tmp_path)
+    monkeypatch.setattr(catalogue, "has_runs", lambda study: True)
     with pytest.raises(UserError) as error:
         load(project)
     assert str(error.value) == (
         "config/averages/study.yaml: no study 'averages', but a folder of that name: "
-        "add it to STUDIES in src/allmlp/studies/__init__.py."
+        "add it to STUDIES in src/allmlp/spec/catalogue.py."
     )
 
 
@@ -247,5 +248,5 @@ def test_a_mistake_in_this_machines_corpora_is_reported_with_that_file_and_line(
 
 
 def test_reading_parameters_does_not_import_torch() -> None:
-    code = "import sys; from allmlp import params; params.read(); assert 'torch' not in sys.modules"
+    code = "import sys; from allmlp.plan import params; params.read(); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=PROJECT)

@@ -13,18 +13,20 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp import batches, compacting, jobs, recipes, store, tasks
-from allmlp.errors import UserError
-from allmlp.run import Run, related
-from allmlp.tasks.copying import Copying
-from allmlp.training.trained import Trained
+from allmlp.common import recipes
+from allmlp.common.errors import UserError
+from allmlp.data import tasks
+from allmlp.data.tasks.copying import Copying
+from allmlp.measurements import search_losses, store
+from allmlp.pipeline import jobs, prune
+from allmlp.plan import batches, params
+from allmlp.plan.plan import Plan
+from allmlp.spec.run import Run, link_runs
+from allmlp.training.published import TrainedRun
 from tests import tiny
+from tests.conftest import PARAMETERS
 
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def child(parent: Run, **changes: object) -> Run:
@@ -55,8 +57,10 @@ def test_a_changed_parent_renames_its_child_and_a_raised_recipe_keeps_the_childs
     other = replace(parent, steps=13)
     assert child(other, search=(other.id,)).id != before.id
     assert child(other, search=(other.id,)).settings_digest != before.settings_digest
-    settings, original = before.settings_digest, recipes.of
-    monkeypatch.setattr(recipes, "of", lambda module: original(module) + ("relation" in module or "rn" in module))
+    settings, original = before.settings_digest, recipes.recipe_number
+    monkeypatch.setattr(
+        recipes, "recipe_number", lambda module: original(module) + ("relation" in module or "rn" in module)
+    )
     raised = child(replace(parent), search=(replace(parent).id,))
     assert raised.parent != before.parent
     assert raised.settings_digest == settings
@@ -87,21 +91,23 @@ def families(draw: st.DrawFn) -> list[Run]:
 
 @given(families(), st.data())
 def test_no_batch_needs_a_later_one_and_thinning_moves_no_run(runs: list[Run], data: st.DataObject) -> None:
-    whole = batches.cut(runs, {run.id for run in runs})
+    whole = batches.make_batches(runs, {run.id for run in runs}).values()
     assert sorted(run.id for batch in whole for run in batch.runs) == sorted(run.id for run in runs)
     assert len({batch.name for batch in whole}) == len(whole)
     done: set[str] = set()
     for batch in whole:
         assert len(batch.runs) <= min(run.runs_per_process for run in batch.runs)
-        waited_for = {Path(file).parent.name for file in batch.read}
-        assert waited_for <= done, "it reads what earlier batches made"
+        read = {one for run in batch.to_train for one in search_losses.runs_it_reads(run)} - {
+            run.id for run in batch.runs
+        }
+        assert read <= done, "it reads what earlier batches made"
         for run in batch.runs:
             assert set(run.needs) <= done, "its own earlier runs included"
             done.add(run.id)
     kept = set(data.draw(st.lists(st.sampled_from(sorted(done)), unique=True)))
     members = {batch.name: [run.id for run in batch.runs if run.id in kept] for batch in whole}
-    thinned = {batch.name: [run.id for run in batch.runs] for batch in batches.cut(runs, kept)}
-    assert thinned == {name: ids for name, ids in members.items() if ids}
+    thinned = {batch.name: [run.id for run in batch.to_train] for batch in batches.make_batches(runs, kept).values()}
+    assert thinned == members
 
 
 def make(*files: str) -> None:
@@ -116,7 +122,7 @@ def test_what_is_trained_is_closed_over_parents_and_searches() -> None:
     family = [searched, parent, run]
 
     def waiting() -> set[str]:
-        return batches.to_train(family, filter(batches.unmeasured, family))
+        return batches.runs_to_train(family, filter(batches.is_unmeasured, family))
 
     assert waiting() == {searched.id, parent.id, run.id}
     make(*parent.measurements.values())
@@ -127,33 +133,68 @@ def test_what_is_trained_is_closed_over_parents_and_searches() -> None:
     assert waiting() == set(), "all is measured: no weights are missed"
 
 
-def test_a_batch_names_what_others_make(here: Path) -> None:
+class Few(Plan):
+    """A plan of these runs alone."""
+
+    def __init__(self, *runs: Run, releases: bool = False) -> None:
+        super().__init__(params.load(PARAMETERS / "params.yaml"), PARAMETERS)
+        self.parameters = replace(self.parameters, weights="released" if releases else "kept")
+        self.runs = list(runs)
+
+
+def test_a_batch_waits_for_tokens_and_for_what_others_make(here: Path) -> None:
     parent = replace(tiny.run("causal-rn"), tokens="text-00000000")
-    run = child(parent)
-    apart, together = batches.Batch("apart", (run,), True), batches.Batch("together", (parent, run), True)
-    assert set(apart.read) == {parent.checkpoint, parent.token_file}, "its measures read the parent's tokens too"
-    assert together.read == [parent.token_file]
-    assert set(apart.measured) == {run.checkpoint, parent.checkpoint, parent.token_file}
-    assert set(apart.made) == {run.checkpoint, *run.measurements.values()}
+    few = Few(parent, run := child(parent))
+    first, second = few.batches.values()
+    assert (first.runs, second.runs) == ((parent,), (run,))
+    assert few.training_inputs(first) == [parent.token_file]
+    assert few.training_inputs(second) == sorted([first.training_manifest, str(parent.token_file)]), (
+        "its measures read tokens"
+    )
+    assert few.measuring_inputs(second) == sorted(
+        [first.training_manifest, second.training_manifest, str(parent.token_file)]
+    )
+    make(parent.checkpoint)
+    again = Few(parent, run)
+    assert again.measuring_inputs(again.batch(second.name)) == sorted(
+        [second.training_manifest, str(parent.token_file)]
+    )
+    make(*parent.measurements.values(), *run.measurements.values())
+    done = Few(parent, run)
+    assert [*done.batches] == [first.name, second.name]
+    assert done.batches_to_train == done.batches_to_measure == []
+    assert done.training_inputs(done.batch(first.name)) == done.measuring_inputs(done.batch(first.name)) == []
+
+
+def test_a_batch_is_named_after_what_its_runs_have_in_common() -> None:
+    runs = [tiny.run("causal-rn", seed=seed, runs_per_process=2) for seed in (0, 1, 2)]
+    together, alone = batches.make_batches(runs).values()
+    assert together.name.startswith(f"{runs[0].study}-{runs[0].name}-")
+    assert "seed" not in together.name
+    assert alone.name == f"{runs[2].study}-{runs[2].id}"
+    other = tiny.run("causal-rn", seed=1, steps=9, runs_per_process=2)
+    assert next(iter(batches.make_batches([runs[0], other, runs[2]]))) != together.name, "its content is another"
 
 
 @pytest.mark.parametrize("more", [{"device": "cuda"}, {"threads": 2}, {"processes": 2}])
 def test_no_gpu_and_no_second_core_is_held_for_measures(here: Path, more: dict[str, Any]) -> None:
     parent = replace(tiny.run("causal-rn"), tokens="text-00000000")
-    run = replace(child(parent), **more)
-    small, large = batches.cut([parent, run], {parent.id, run.id}, together=True)
-    assert (small.together, large.together) == (True, False)
-    assert (large.read, large.made) == ([parent.checkpoint], large.checkpoints)
-    assert not any(batch.together for batch in batches.cut([parent, run], {parent.id, run.id}))
+    few = Few(parent, run := replace(child(parent), **more))
+    small, large = few.batches.values()
+    assert (few.is_measured_in_training(small), few.is_measured_in_training(large)) == (True, False)
+    assert few.training_inputs(large) == [small.training_manifest], "no tokens, which its measures read"
+    few.apart = True
+    assert not few.is_measured_in_training(small)
+    assert not Few(parent, run, releases=True).is_measured_in_training(small)
 
 
 def test_a_run_whose_parent_is_not_listed_is_refused() -> None:
     parent = tiny.run("causal-rn")
     with pytest.raises(ValueError, match=f"copying at scale smoke: .* needs {parent.id}"):
-        related({one.id: one for one in [child(parent)]}, "copying at scale smoke")
+        link_runs({one.id: one for one in [child(parent)]}, "copying at scale smoke")
     grandchild = child(child(parent), seed=3)
     listed = {one.id: replace(one, relatives={}) for one in (grandchild, child(parent), parent)}
-    assert [run.depth for run in related(listed, "")] == [2, 1, 0]
+    assert [run.depth for run in link_runs(listed, "")] == [2, 1, 0]
 
 
 def checkpoint(run: Run, name: str = "") -> Path:
@@ -169,10 +210,10 @@ def test_a_parent_that_was_made_again_stays_while_a_run_that_reads_it_does() -> 
     checkpoint(parent)
     old = checkpoint(parent, "tiny-causal-rn-seed1-0000000a")  # under an older recipe
     reader = checkpoint(tiny.run("transformer", parent=old.name), "from-a-gpu")
-    plan = SimpleNamespace(by_scale={"smoke": {}, "laptop": {"copying": [parent]}})
-    assert compacting.superseded_checkpoints(plan) == []  # type: ignore[arg-type]
+    plan = SimpleNamespace(runs_by_scale={"smoke": {}, "laptop": {"copying": [parent]}})
+    assert prune.superseded_checkpoints(plan) == []  # type: ignore[arg-type]
     shutil.rmtree(reader)
-    assert compacting.superseded_checkpoints(plan) == [old]  # type: ignore[arg-type]
+    assert prune.superseded_checkpoints(plan) == [old]  # type: ignore[arg-type]
 
 
 # --- training
@@ -193,14 +234,14 @@ def test_a_child_that_continues_begins_with_its_parents_weights_and_a_fresh_opti
     parent = tiny.run("transformer")
     run = child(parent, continues=True, steps=4, keep=(0,))
     jobs.train_runs([run, parent])  # in whatever order they are named
-    trained = Trained(run)
-    last = Trained(parent).weights()
+    trained = TrainedRun(run)
+    last = TrainedRun(parent).weights()
     assert all(torch.equal(weight, last[name]) for name, weight in trained.weights(0).items())
     assert trained.log.learning_rate[0] == 0, "its own warm-up"
     assert not all(torch.equal(weight, last[name]) for name, weight in trained.weights().items())
     fresh = child(parent, steps=4, keep=(0,))
     jobs.train_runs([fresh])
-    assert not all(torch.equal(weight, last[name]) for name, weight in Trained(fresh).weights(0).items())
+    assert not all(torch.equal(weight, last[name]) for name, weight in TrainedRun(fresh).weights(0).items())
 
 
 def test_weights_that_do_not_fit_are_reported() -> None:
@@ -216,11 +257,11 @@ def test_the_rate_with_the_lowest_loss_is_chosen(here: Path) -> None:
     relatives = {one.id: one for one in searched}
     run = at(1.0, seed=2, search=tuple(relatives), relatives=relatives)
     jobs.train_runs([*searched, run])
-    assert Trained(searched[2]).diverged
-    assert Trained(run).learning_rate == 1e-2
-    assert Trained(run).log.learning_rate.max() == 1e-2
+    assert TrainedRun(searched[2]).diverged
+    assert TrainedRun(run).learning_rate == 1e-2
+    assert TrainedRun(run).log.learning_rate.max() == 1e-2
     assert json.loads((run.folder / "run.json").read_text())["learning_rate"] == 1e-2
-    assert Trained(searched[0]).learning_rate == 1e-6
+    assert TrainedRun(searched[0]).learning_rate == 1e-6
     assert "learning_rate" not in json.loads((searched[0].folder / "run.json").read_text())
 
 
@@ -235,13 +276,13 @@ def test_a_measured_search_needs_no_checkpoints(here: Path, stored: bool) -> Non
     weights = Path(run.checkpoint).read_bytes()
     jobs.measure_runs(searched)
     if stored:
-        store.take_in(searched)
+        store.add_measurements(searched)
         shutil.rmtree("work")
     shutil.rmtree("results/checkpoints")
-    assert batches.to_train([*searched, run], [run]) == {run.id}
+    assert batches.runs_to_train([*searched, run], [run]) == {run.id}
     jobs.train_runs([run])
     assert Path(run.checkpoint).read_bytes() == weights
-    assert Trained(run).learning_rate == 1e-2
+    assert TrainedRun(run).learning_rate == 1e-2
 
 
 def test_a_search_without_a_held_out_loss_needs_its_checkpoints(here: Path) -> None:
@@ -250,23 +291,23 @@ def test_a_search_without_a_held_out_loss_needs_its_checkpoints(here: Path) -> N
     jobs.train_runs([searched])
     jobs.measure_runs([searched])
     shutil.rmtree(searched.folder)
-    assert batches.to_train([searched, run], [run]) == {searched.id, run.id}
+    assert batches.runs_to_train([searched, run], [run]) == {searched.id, run.id}
     with pytest.raises(UserError, match=r"a run of its search .* is not trained here"):
         jobs.train_runs([run])
 
 
-def ended(run: Run, loss: float | None, diverged: bool = False) -> Trained:
+def ended(run: Run, loss: float | None, diverged: bool = False) -> TrainedRun:
     """A run that ended so, trained by nobody."""
-    trained = Trained(run)
-    trained.__dict__["_described"] = {"ending": {"validation_loss": loss, "diverged": diverged}}
+    trained = TrainedRun(run)
+    trained.__dict__["_description"] = {"ending": {"validation_loss": loss, "diverged": diverged}}
     return trained
 
 
 def test_ties_go_to_the_lower_rate_and_diverged_runs_come_last() -> None:
-    from allmlp.training.relatives import chosen
+    from allmlp.training.inputs import choose_settings
 
     def rate(*endings: tuple[float, float | None, bool]) -> float:
-        return chosen(run, [ended(at(rate), loss, lost) for rate, loss, lost in endings]).learning_rate
+        return choose_settings(run, [ended(at(rate), loss, lost) for rate, loss, lost in endings]).learning_rate
 
     run = tiny.run("transformer")
     assert rate((3e-3, 2.0, False), (1e-3, 2.0, False)) == 1e-3
@@ -278,17 +319,17 @@ def test_ties_go_to_the_lower_rate_and_diverged_runs_come_last() -> None:
 
 
 def test_a_search_also_fills_what_the_task_leaves_open() -> None:
-    from allmlp.training.relatives import chosen
+    from allmlp.training.inputs import choose_settings
 
     open_, best = {"string_length": None, "batch_size": 4}, {"string_length": 4, "batch_size": 8}
     run = tiny.run("transformer", task_parameters=open_)
-    endings: Sequence[Trained] = [
+    endings: Sequence[TrainedRun] = [
         ended(at(1e-3, task_parameters=best), 1.0),
         ended(at(2e-3, task_parameters={**best, "string_length": 3}), 2.0),
     ]
-    assert chosen(run, endings) == (1e-3, {"string_length": 4})
+    assert choose_settings(run, endings) == (1e-3, {"string_length": 4})
     with pytest.raises(UserError, match=r"leaves .string_length. to its search, but the best run, .* has no value"):
-        chosen(run, [ended(at(1e-3, task_parameters=open_), 1.0)])
+        choose_settings(run, [ended(at(1e-3, task_parameters=open_), 1.0)])
 
 
 class Reading(Copying):
@@ -296,19 +337,19 @@ class Reading(Copying):
 
     reads_parent = True
 
-    def __init__(self, parent: Trained, **parameters: int) -> None:
+    def __init__(self, parent: TrainedRun, **parameters: int) -> None:
         super().__init__(**parameters)
         self.read = parent.weights()
 
 
 def test_a_task_may_read_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recipes, "of", lambda module: 1)
+    monkeypatch.setattr(recipes, "recipe_number", lambda module: 1)
     parent = tiny.run("causal-rn", steps=2)
     jobs.train_runs([parent])
     monkeypatch.setitem(tasks.REGISTRY, "copying", f"{__name__}:Reading")
     run = child(parent, steps=2)
     jobs.train_runs([run])
-    task, weights = Trained(run).task(), Trained(parent).weights()
+    task, weights = TrainedRun(run).task(), TrainedRun(parent).weights()
     assert isinstance(task, Reading)
     assert all(torch.equal(task.read[name], weights[name]) for name in weights)
 
@@ -318,10 +359,10 @@ def test_held_out_losses_are_taken_at_the_steps_that_ask_for_it_and_alter_nothin
     plain = tiny.run("mlp", keep=(6,))
     tested = replace(plain, tested=(3, 9))
     jobs.train_runs([plain, tested])
-    asked, before = (Trained(run).log.set_index("step").validation_loss.dropna() for run in (tested, plain))
+    asked, before = (TrainedRun(run).log.set_index("step").validation_loss.dropna() for run in (tested, plain))
     assert asked.index.tolist() == [3, 6, 9]
     assert before.index.tolist() == [6]
     assert asked[6] == before[6]
-    assert Trained(tested).steps == [6, 12], "no weights are kept there"
-    last, other = Trained(plain).weights(), Trained(tested).weights()
+    assert TrainedRun(tested).steps == [6, 12], "no weights are kept there"
+    last, other = TrainedRun(plain).weights(), TrainedRun(tested).weights()
     assert all(torch.equal(last[name], other[name]) for name in last)

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import batches, recipes
-from allmlp.errors import UserError
-from allmlp.params import SCALES
-from allmlp.plan import Plan, load_plan
-from allmlp.run import log_spaced
+from allmlp.common import recipes
+from allmlp.common.errors import UserError
+from allmlp.plan import batches
+from allmlp.plan.context import Context
+from allmlp.plan.params import SCALES
+from allmlp.plan.plan import Plan, load_plan
+from allmlp.spec.run import log_spaced_steps
 from tests import tiny
 from tests.conftest import PROJECT
 
@@ -26,13 +28,13 @@ def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
 
 def test_every_scale_has_a_plan_and_ids_are_unique(plan: Plan) -> None:
     for scale in SCALES:
-        runs = [run for runs in plan.by_scale[scale].values() for run in runs]
+        runs = [run for runs in plan.runs_by_scale[scale].values() for run in runs]
         assert runs
         assert len({run.id for run in runs}) == len(runs)
 
 
 def test_a_run_of_two_scales_with_the_same_settings_is_one_run(plan: Plan) -> None:
-    gpu, paper = (plan.by_scale[scale]["quadrature"] for scale in ("gpu", "paper"))
+    gpu, paper = (plan.runs_by_scale[scale]["quadrature"] for scale in ("gpu", "paper"))
     assert {run.id for run in paper} < {run.id for run in gpu}
 
 
@@ -50,7 +52,7 @@ def test_a_job_plans_the_scale_of_its_runs_alone(plan: Plan, monkeypatch: pytest
     monkeypatch.setattr(Plan, "_runs", lambda self, scale: planned.append(scale) or runs_of(self, scale))
     assert plan.run(plan.runs[0].id) == plan.runs[0]
     assert planned == [plan.scale]
-    of_another = plan.by_scale["smoke"]["copying"][0]
+    of_another = plan.runs_by_scale["smoke"]["copying"][0]
     assert plan.run(of_another.id) == of_another
     assert planned[: len(SCALES)] == [plan.scale, *(scale for scale in SCALES if scale != plan.scale)], "each once"
 
@@ -61,7 +63,7 @@ def test_a_recorded_overlay_has_a_name_of_its_own(plan: Plan, tmp_path: Path, na
     file.write_text("scale: workstation\n")
     parameters = replace(plan.parameters, recorded=("config/recorded/english.yaml", str(file)))
     with pytest.raises(UserError, match=f"{name}.*Rename the file"):
-        _ = Plan(parameters, plan.root).recorded
+        _ = Plan(parameters, plan.root).recorded_plans
 
 
 def test_settings_that_change_no_result_change_no_id() -> None:
@@ -105,23 +107,24 @@ def test_settings_that_change_a_result_change_the_id(change: dict) -> None:
 def test_a_raised_recipe_alters_the_id_but_not_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     run = tiny.run("transformer")
     before, settings = run.id, run.settings_digest
-    original = recipes.of
-    monkeypatch.setattr(recipes, "of", lambda module: original(module) + ("attention" in module))
+    original = recipes.recipe_number
+    monkeypatch.setattr(recipes, "recipe_number", lambda module: original(module) + ("attention" in module))
     assert replace(run).id != before
     assert replace(run).settings_digest == settings
 
 
 def test_batches_keep_their_members_whatever_is_done_meanwhile(plan: Plan) -> None:
     odd, every = {run.id for run in plan.runs[::2]}, {run.id for run in plan.runs}
-    whole, thinned = batches.cut(plan.runs, every), batches.cut(plan.runs, odd)
-    members = {batch.name: {run.id for run in batch.runs} for batch in whole}
-    assert sorted(run.id for batch in whole for run in batch.runs) == sorted(run.id for run in plan.runs)
-    for batch in thinned:
-        assert {run.id for run in batch.runs} == members[batch.name] & odd
+    whole, thinned = batches.make_batches(plan.runs, every), batches.make_batches(plan.runs, odd)
+    assert [*whole] == [*thinned]
+    assert sorted(run.id for batch in whole.values() for run in batch.runs) == sorted(run.id for run in plan.runs)
+    for name, batch in thinned.items():
+        assert batch.runs == whole[name].runs == whole[name].to_train
+        assert {run.id for run in batch.to_train} == {run.id for run in batch.runs} & odd
 
 
 def test_log_spaced_steps() -> None:
-    steps = log_spaced(1000)
+    steps = log_spaced_steps(1000)
     assert steps[0] == 0
     assert 500 in steps
     assert max(steps) < 1000
@@ -134,14 +137,17 @@ def test_an_unknown_run_is_reported(plan: Plan) -> None:
 
 
 def test_planning_does_not_import_torch() -> None:
-    code = "import sys; from allmlp.plan import load_plan; load_plan().measurements; assert 'torch' not in sys.modules"
+    code = (
+        "import sys; from allmlp.plan.plan import load_plan; load_plan().measurements; "
+        "assert 'torch' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=True)
 
 
 def test_the_plan_in_json_has_its_costs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     import json
 
-    from allmlp import overview
+    from allmlp.plan import overview
 
     monkeypatch.chdir(PROJECT)
     overview.show(load_plan(changes={"scale": "smoke"}), runs=False, format="json")
@@ -151,7 +157,7 @@ def test_the_plan_in_json_has_its_costs(monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 def test_paper_scale_counts_are_the_papers(plan: Plan) -> None:
-    from allmlp import costs
+    from allmlp.plan import costs
 
     paper = Plan(replace(plan.parameters, scale="paper"), plan.root)
     by_name = {record["run"].split("-seed")[0]: record for record in costs.costs(paper)}
@@ -163,10 +169,10 @@ def test_paper_scale_counts_are_the_papers(plan: Plan) -> None:
 def test_one_study_alone_is_trained_and_reported_beside_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
     whole, alone = (load_plan(changes={"scale": "smoke", **more}) for more in ({}, {"study": "quadrature"}))
-    assert [run.id for run in alone.runs] == [run.id for run in whole.chosen["quadrature"]]
-    assert {run.study for batch in (*alone.untrained, *alone.unmeasured) for run in batch.runs} <= {"quadrature"}
+    assert [run.id for run in alone.runs] == [run.id for run in whole.chosen_runs["quadrature"]]
+    assert {run.study for batch in alone.batches.values() for run in batch.runs} <= {"quadrature"}
     assert alone.digest() == whole.digest(), "the report speaks of all"
-    assert alone.run(whole.chosen["copying"][0].id), "and any other run can be asked for"
+    assert alone.run(whole.chosen_runs["copying"][0].id), "and any other run can be asked for"
     assert alone.arguments == whole.arguments
 
 
@@ -176,3 +182,36 @@ def test_an_unknown_study_is_refused_with_the_known_ones(monkeypatch: pytest.Mon
         UserError, match=r"study='langauge': no study 'langauge' with runs\. There are: language, mixers"
     ):
         load_plan(changes={"study": "langauge"})
+
+
+OTHER = """
+corpora:
+  tales: {source: stories, documents: 300, seed: 9, tokenizer: {kind: bpe, vocabulary: 1024}}
+studies:
+  mixers: {corpus: tales}
+"""
+
+
+def test_matchers_on_a_text_of_ones_own_read_pairs_with_its_tokenizer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    (tmp_path / "my.yaml").write_text(OTHER, encoding="utf-8")
+    plan = load_plan([tmp_path / "my.yaml"], {"study": "mixers", "scale": "workstation"})
+    matchers = [run for run in plan.runs if run.task == "retrieval"]
+    assert matchers
+    assert {run.corpus for run in matchers} >= {"stories-pairs-as-tales"}
+    for run in matchers:
+        assert run.corpus.endswith("-as-tales")
+        assert run.parent
+        assert run.relatives[run.parent].corpus == "tales"
+
+
+def test_weights_that_learnt_other_tokens_are_refused_in_the_plan(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    monkeypatch.setattr(Context, "pairs_corpus", lambda _, pairs, text: pairs)
+    (tmp_path / "my.yaml").write_text(OTHER, encoding="utf-8")
+    with pytest.raises(UserError, match=r"reads the corpus 'stories-pairs' with weights that learnt 'tales'"):
+        load_plan([tmp_path / "my.yaml"], {"study": "mixers", "scale": "workstation"}).digest()

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from allmlp.report import planned_power
-from allmlp.report.deciding import KINDS, Basis, Rests, Rule, together
-from allmlp.report.power import DRAWS, MOST, advice, chance, effects, never_reproduced, seeds_for
-from allmlp.report.statistics import DECIDED, better, equal, near_printed, within_prediction
-from allmlp.studies.rules import above, below, every, withheld
+from allmlp.judging import claims_json, planned_power
+from allmlp.judging.evidence_summary import KINDS, Basis, Grounds, Rule, join_verdicts
+from allmlp.judging.power import DRAWS, MOST, advice, chance, effects, futility_reason, required_seeds
+from allmlp.judging.rules import judge_above, judge_all, judge_below, withhold_verdict
+from allmlp.judging.statistics import DECIDED, judge_better, judge_equal, judge_near_printed, judge_prediction
 
 NOISE = 4 * math.sqrt(0.25 / DRAWS)  # four standard errors of a simulated chance
 
 
-def rests(kind: Any, low: float, high: float, spread: float, n: int = 5, limit: float = math.inf) -> Rests:
-    return Rests((Basis(Rule(kind, low, high, limit=limit), 0.0, spread, n),))
+def rests(kind: Any, low: float, high: float, spread: float, n: int = 5, limit: float = math.inf) -> Grounds:
+    return Grounds((Basis(Rule(kind, low, high, limit=limit), 0.0, spread, n),))
 
 
 @pytest.mark.parametrize("n", [5, 8, 20])
@@ -58,21 +58,31 @@ def test_one_more_draw_lies_in_its_prediction_interval_as_often_as_that_says(n: 
 def test_a_prediction_interval_wider_than_its_limit_cannot_decide_at_any_n() -> None:
     wide = rests("prediction", 3.0, 3.0, spread=1.0, limit=1.5)
     assert chance(wide, MOST, true=True) < 0.01
-    assert seeds_for(wide, true=True) is None
+    assert required_seeds(wide, true=True) is None
     assert advice(wide, true=True).startswith("cannot decide at any n: one seed's spread alone is ±1.96")
     assert advice(rests("prediction", 3.0, 3.0, spread=1.0, limit=2.2), true=True).startswith("needs more seeds")
 
 
 def test_a_rule_that_asks_for_a_typical_number_decides_at_any_spread() -> None:
     near = rests("near", 3.0, 3.0, spread=1.0, limit=1.5)
-    assert never_reproduced(rests("prediction", 3.0, 3.0, spread=1.0, limit=1.5)).startswith("one seed's spread")
-    assert never_reproduced(near) == ""
+    assert futility_reason(rests("prediction", 3.0, 3.0, spread=1.0, limit=1.5)).startswith("one seed's spread")
+    assert futility_reason(near) == ""
     assert chance(near, MOST, true=True) > 0.8
 
 
-def test_enough_seeds_can_reproduce_every_part_that_is_judged() -> None:
+def test_a_part_that_no_number_of_seeds_can_reproduce_says_so() -> None:
     """Of all ledgers, by the committed verdicts and spreads."""
-    assert planned_power.hopeless() == {}
+    parts = {
+        ", ".join(filter(None, [entry["id"], part["name"]])): part
+        for entry in claims_json.read()["claims"]
+        for part in entry.get("parts") or [{**entry, "name": ""}]
+    }
+    silent = [
+        name
+        for name in planned_power.hopeless_parts()
+        if parts[name]["verdict"] != "contradicted" and "however many seeds" not in parts[name]["text"]
+    ]
+    assert silent == []
 
 
 def test_none_of_five_leaves_a_share_of_half_open_and_none_of_six_does_not() -> None:
@@ -87,17 +97,17 @@ def test_fewer_than_five_seeds_decide_nothing() -> None:
 
 def test_the_seeds_that_are_asked_for_suffice_and_one_less_does_not() -> None:
     noisy = rests("better", 0.5, 0.5, spread=0.6)
-    enough = seeds_for(noisy, true=True)
+    enough = required_seeds(noisy, true=True)
     assert enough is not None
     assert chance(noisy, enough, true=True) >= 0.8 > chance(noisy, enough - 1, true=True)
 
 
 def test_numbers_of_one_part_are_drawn_apart_and_all_must_hold() -> None:
     one = rests("better", 0.5, 0.5, spread=0.5)
-    two = Rests(one.of * 2)
+    two = Grounds(one.of * 2)
     assert chance(two, 8, true=True) == pytest.approx(chance(one, 8, true=True) ** 2, abs=NOISE)
-    tolerant = Rests(one.of * 3, tolerated=0, refuting=2)
-    assert chance(tolerant, 8, true=False) < chance(Rests(one.of * 3), 8, true=False)
+    tolerant = Grounds(one.of * 3, tolerated=0, refuting=2)
+    assert chance(tolerant, 8, true=False) < chance(Grounds(one.of * 3), 8, true=False)
 
 
 def test_the_claims_own_effect_takes_the_place_of_twice_the_margin() -> None:
@@ -119,27 +129,33 @@ def test_a_rule_judges_thousands_of_rows_as_it_judges_one(kind: Any) -> None:
 
 def test_what_a_finding_rests_on_gives_its_verdict_again() -> None:
     values = [0.9, 1.1, 1.0, 0.8, 1.2]
-    found = [better(values, 0.5), above(values, 2.0), below(values, 2.0), equal(values, 0.1), better(values, 2.0)]
-    found += [within_prediction(values, 1.1, max_half_width=1.0), within_prediction(values, 9.0, max_half_width=1.0)]
-    found += [near_printed(values, 1.1, distance=1.0)]
+    found = [
+        judge_better(values, 0.5),
+        judge_above(values, 2.0),
+        judge_below(values, 2.0),
+        judge_equal(values, 0.1),
+        judge_better(values, 2.0),
+    ]
+    found += [judge_prediction(values, 1.1, max_half_width=1.0), judge_prediction(values, 9.0, max_half_width=1.0)]
+    found += [judge_near_printed(values, 1.1, distance=1.0)]
     signs = {verdict: sign for sign, verdict in DECIDED.items()}
     for finding in found:
         on = finding.rests[""]
         assert int(on.decide([values])) == signs[finding.verdict]
         assert (on.of[0].mean, on.of[0].n) == (pytest.approx(1.0), 5)
-        assert Rests.read(json.loads(json.dumps(on.to_dict()))).decide([values]) == on.decide([values])
-    both = every({"a": found[0], "b": found[1]}).rests[""]
+        assert Grounds.read(json.loads(json.dumps(on.to_dict()))).decide([values]) == on.decide([values])
+    both = judge_all({"a": found[0], "b": found[1]}).rests[""]
     assert both.of == (*found[0].rests[""].of, *found[1].rests[""].of)
-    kept = withheld(found[0], "reproduced", "too early", when=True)
+    kept = withhold_verdict(found[0], "reproduced", "too early", when=True)
     assert kept.rests[""].of == found[0].rests[""].of
     assert kept.rests[""].guards == ("not reproduced: too early",)
 
 
 def test_several_numbers_decide_together() -> None:
     decided = np.array([[1, 1, 1, 0], [1, -1, 0, 0], [1, 1, 1, -1]])
-    assert together(decided).tolist() == [1, -1, 0, -1]
-    assert together(decided, tolerated=1, refuting=2).tolist() == [1, 1, 0, 0]
-    assert together([[1, -1, 0, 2], [2, 2, 2, 2]]).tolist() == [2, -1, 0, 2]
+    assert join_verdicts(decided).tolist() == [1, -1, 0, -1]
+    assert join_verdicts(decided, tolerated=1, refuting=2).tolist() == [1, 1, 0, 0]
+    assert join_verdicts([[1, -1, 0, 2], [2, 2, 2, 2]]).tolist() == [2, -1, 0, 2]
 
 
 def test_a_value_that_is_not_finite_decides_nothing() -> None:
@@ -161,22 +177,22 @@ LONG = {"workstation": SEEDS["long"]}
     [("m", 5, 8), ("n", 20, 40), ("n", 16, 32), ("m", 4, 7)],  # as many of the plan as a condition had left
 )
 def test_the_plan_says_how_many_seeds_there_will_be(measure: str, n: int, expected: int) -> None:
-    assert planned_power.planned(SEEDS, [measure], "long", "workstation", n) == expected
-    assert planned_power.planned(SEEDS, [measure], "workstation", "workstation", n) == n
+    assert planned_power.planned_seeds(SEEDS, [measure], "long", "workstation", n) == expected
+    assert planned_power.planned_seeds(SEEDS, [measure], "workstation", "workstation", n) == n
 
 
 def claim(**changes: Any) -> dict[str, Any]:
     return {"id": "x-1", "measures": ["m"], **changes}
 
 
-def judged(**parts: Rests) -> dict[str, Any]:
+def judged(**parts: Grounds) -> dict[str, Any]:
     said = {f"({name}) of it": one.to_dict() for name, one in parts.items()}
     return {"at": {"workstation": {"rests": said}, "laptop": {}}}
 
 
 def test_a_row_for_each_part_and_scale_and_none_for_what_is_exact() -> None:
     entry = judged(a=rests("better", 0.5, 0.5, spread=1.0), b=rests("equal", -1.0, 1.0, spread=math.nan))
-    rows = list(planned_power.of_claim(claim(effect={"a": 3.0}), entry, SEEDS))
+    rows = list(planned_power.claim_rows(claim(effect={"a": 3.0}), entry, SEEDS))
     assert [(row["part"], row["scale"], row["n"]) for row in rows] == [
         ("(a) of it", "workstation", 5),
         ("(a) of it", "long", 8),
@@ -185,11 +201,11 @@ def test_a_row_for_each_part_and_scale_and_none_for_what_is_exact() -> None:
     ]
     assert rows[0]["if_true"] == pytest.approx(0.98, abs=0.02)  # 2.5 spreads beyond the margin
     assert rows[2]["needs"] == "no spread is known yet"
-    (stuck,) = planned_power.of_claim(claim(measures=["n"]), judged(a=rests("better", 1, 1, spread=0.0, n=40)), LONG)
+    (stuck,) = planned_power.claim_rows(claim(measures=["n"]), judged(a=rests("better", 1, 1, spread=0.0, n=40)), LONG)
     assert (stuck["if_true"], stuck["needs"]) == (None, "no spread is known: every seed gave the same number")
     assert rows[1]["if_true"] >= rows[0]["if_true"]
-    assert rows == list(planned_power.of_claim(claim(effect={"a": 3.0}), entry, SEEDS))
-    assert list(planned_power.of_claim(claim(), {"at": {"workstation": {}}}, SEEDS)) == []
+    assert rows == list(planned_power.claim_rows(claim(effect={"a": 3.0}), entry, SEEDS))
+    assert list(planned_power.claim_rows(claim(), {"at": {"workstation": {}}}, SEEDS)) == []
 
 
 def test_the_file_for_the_report_has_the_same_bytes_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,14 +7,14 @@ import pytest
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from allmlp.report import saving
+from allmlp.report import save
 
 TEXT = "{http://www.w3.org/2000/svg}text"
 
 
 def labels(figure: Figure, file: Path) -> list[str]:
     """What stands in a saved figure."""
-    saving.save(figure, file, ["a-run"])
+    save.save(figure, file, ["a-run"])
     assert "tspan" not in file.read_text(encoding="utf-8")
     return ["".join(text.itertext()) for text in ElementTree.parse(file).iter(TEXT)]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from allmlp.errors import UserError
-from allmlp.report.printing import BROWSERS, print_page
+from allmlp.common.errors import UserError
+from allmlp.report.pdf import BROWSERS, print_page
 
 FOLDED = "<title>t</title><p>seen at once<details><summary>more</summary><p>first folded</details>"
 

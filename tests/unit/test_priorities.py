@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp import priorities
-from allmlp.priorities import OpenRun, Priorities, deciding, order
-from allmlp.run import Run
+from allmlp.plan import priorities
+from allmlp.plan.priorities import OpenRun, Priorities, deciding_runs, order
+from allmlp.spec.run import Run
 from tests import tiny
 
 SCALES = ("smoke", "long", "gpu")
@@ -81,13 +81,13 @@ def of_seeds(*seeds: int, part: str = "one", **more: object) -> list[Run]:
 def test_a_claim_needs_every_run_with_its_measures() -> None:
     runs = of_seeds(0, 1)
     other = replace(runs[0], seed=2, measures=("learning_curve",))
-    assert deciding([claim()], [*runs, other], SCALES, "long") == {"c": frozenset(run.id for run in runs)}
+    assert deciding_runs([claim()], [*runs, other], SCALES, "long") == {"c": frozenset(run.id for run in runs)}
 
 
 def test_a_claim_that_names_its_parts_needs_their_runs_alone() -> None:
     mine, others = of_seeds(0, 1), of_seeds(0, 1, 2, part="two", steps=7)
     for named in ("one", ["one"]):
-        assert deciding([claim(runs=named)], mine + others, SCALES, "long") == {"c": frozenset(r.id for r in mine)}
+        assert deciding_runs([claim(runs=named)], mine + others, SCALES, "long") == {"c": frozenset(r.id for r in mine)}
 
 
 def test_what_a_scale_cannot_decide_is_no_reason_to_run_it() -> None:
@@ -98,27 +98,28 @@ def test_what_a_scale_cannot_decide_is_no_reason_to_run_it() -> None:
         {"measures": ["cost", "learning_curve"]},
         {"test": None},
     ):
-        assert deciding([claim(**lacking)], runs, SCALES, "long") == {}
+        assert deciding_runs([claim(**lacking)], runs, SCALES, "long") == {}
 
 
 def test_a_claim_of_which_a_part_can_be_decided_is_worth_its_runs() -> None:
     runs = of_seeds(0, 1)
     beyond = {"scale": "gpu", "seeds": 2}
-    decided = deciding([claim(needs={**beyond, "parts": {"b": {"scale": "long"}}})], runs, SCALES, "long")
+    decided = deciding_runs([claim(needs={**beyond, "parts": {"b": {"scale": "long"}}})], runs, SCALES, "long")
     assert decided == {"c": frozenset(run.id for run in runs)}
-    assert deciding([claim(needs={**beyond, "parts": {"b": {"seeds": 1}}})], runs, SCALES, "long") == {}
-    assert deciding([claim(runs=["one", "not planned"])], runs, SCALES, "long") == {}
+    assert deciding_runs([claim(needs={**beyond, "parts": {"b": {"seeds": 1}}})], runs, SCALES, "long") == {}
+    assert deciding_runs([claim(runs=["one", "not planned"])], runs, SCALES, "long") == {}
 
 
 def test_measuring_comes_before_any_training() -> None:
     first, second, unknown = (tiny.run("transformer", steps=steps) for steps in (3, 4, 5))
-    assert Priorities([]).of([first]) == Priorities([]).of([second]) == 0
+    assert Priorities([]).job_priority([first]) == Priorities([]).job_priority([second]) == 0
     priorities = Priorities([first.id, second.id])
-    found = [priorities.of([run]) for run in (first, second, unknown)]
+    found = [priorities.job_priority([run]) for run in (first, second, unknown)]
     assert found == sorted(found, reverse=True)
     assert len(set(found)) == 3
-    assert priorities.of([unknown, first]) == priorities.of([first]), "a batch is as urgent as its first run"
-    measures = [priorities.of([run], measuring=True) for run in (first, second, unknown)]
+    of_batch = priorities.job_priority([unknown, first])
+    assert of_batch == priorities.job_priority([first]), "a batch is as urgent as its first run"
+    measures = [priorities.job_priority([run], measuring=True) for run in (first, second, unknown)]
     assert min(measures) > max(found)
     assert priorities.highest > max(measures)
 
@@ -127,10 +128,10 @@ def test_the_order_of_advance_is_kept_and_a_damaged_one_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert priorities.kept() == []
+    assert priorities.read_order() == []
     priorities.write(["b", "a"])
-    assert priorities.kept() == [], "an earlier call's"
+    assert priorities.read_order() == [], "an earlier call's"
     monkeypatch.setenv(priorities.VARIABLE, str(priorities.ORDER))
-    assert priorities.kept() == ["b", "a"]
+    assert priorities.read_order() == ["b", "a"]
     priorities.ORDER.write_text('["b')
-    assert priorities.kept() == []
+    assert priorities.read_order() == []

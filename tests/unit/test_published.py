@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from allmlp.errors import UserError
-from allmlp.run import Run
+from allmlp.common.errors import UserError
+from allmlp.spec.run import Run
 from allmlp.training.checkpoint import produce
-from allmlp.training.trained import Trained
+from allmlp.training.published import TrainedRun
 from tests import tiny
 
 
@@ -44,6 +44,6 @@ def test_damaged_weights_and_a_damaged_log_are_not_read(run: Run) -> None:
     for name in ("final.safetensors", "log.parquet"):
         flip(run.folder / name)
     with pytest.raises(UserError, match=r"final\.safetensors: sha256 is .* manifest\.json says"):
-        Trained(run).weights()
+        TrainedRun(run).weights()
     with pytest.raises(UserError, match=r"log\.parquet: is missing or damaged"):
-        _ = Trained(run).log
+        _ = TrainedRun(run).log

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from allmlp.studies.quadrature import bounds, circuits, errors, frequencies
-from allmlp.studies.quadrature.frequencies import Rule, angles, normalised, two_phi
+from allmlp.studies.quadrature.frequencies import Rule, angles, normalise_widths, two_phi
 from allmlp.studies.quadrature.integrals import APPENDIX, INTEGRALS
 from tests.unit.known_addition import trained, untrained, waves
 
@@ -24,7 +24,7 @@ def rules(draw):
     values = st.lists(st.floats(-PI, PI), min_size=n, max_size=n)
     weight = draw(st.lists(st.floats(0.01, 5), min_size=n, max_size=n))
     phi, off = np.array(draw(values)), np.array(draw(values))
-    return Rule(phi, 2 * phi + draw(st.floats(0, 1)) * off, normalised(np.array(weight)))
+    return Rule(phi, 2 * phi + draw(st.floats(0, 1)) * off, normalise_widths(np.array(weight)))
 
 
 def equal(n, offset=0.3):
@@ -68,7 +68,7 @@ def test_phases_amplitudes_and_frequencies_are_read_back(p):
     k = rng.integers(1, (p + 1) // 2, size=20)
     phi, psi = rng.uniform(-3, 3, (2, 20))
     c, e = rng.uniform(0.1, 4, (2, 20))
-    found = frequencies.read_off(c * waves(k, phi, p=p) + 7.0, e * waves(k, psi, p=p) - 2.0)
+    found = frequencies.read_neurons(c * waves(k, phi, p=p) + 7.0, e * waves(k, psi, p=p) - 2.0)
     assert (found.frequency == k).all()
     assert (found.frequency_out == k).all()
     for got, true in (
@@ -96,7 +96,7 @@ def test_fourier_series_adds_up_to_its_values(p):
 
 def test_share_falls_with_a_second_frequency_and_output_phase_is_read_at_the_input_frequency():
     ov, out = waves(2, 0.4, p=11) + 0.5 * waves(3, 1.0, p=11), 0.3 * waves(2, 0.8, p=11) + waves(5, 2.0, p=11)
-    found = frequencies.read_off(ov, out)
+    found = frequencies.read_neurons(ov, out)
     assert found.share_in[0] == pytest.approx(1 / 1.25)
     assert (found.frequency[0], found.frequency_out[0]) == (2, 5)
     assert found.psi[0] == pytest.approx(0.8)
@@ -105,7 +105,7 @@ def test_share_falls_with_a_second_frequency_and_output_phase_is_read_at_the_inp
 
 def test_key_frequencies_are_those_with_weight():
     k = np.array([1, 1, 2, 4])
-    found = frequencies.read_off(waves(k, 0.0, p=9) * [3, 1, 0.01, 2], waves(k, 0.0, p=9))
+    found = frequencies.read_neurons(waves(k, 0.0, p=9) * [3, 1, 0.01, 2], waves(k, 0.0, p=9))
     assert frequencies.weight_shares(found) == pytest.approx({1: 4 / 6.01, 2: 0.01 / 6.01, 4: 2 / 6.01})
     assert frequencies.key_frequencies(found) == [1, 4]
 
@@ -118,9 +118,9 @@ def test_values_without_frequencies_are_refused(values):
 
 def test_circuits_of_different_shapes_or_without_weight_are_refused():
     with pytest.raises(ValueError, match="one shape"):
-        frequencies.read_off(np.ones((5, 2)), np.ones((5, 3)))
+        frequencies.read_neurons(np.ones((5, 2)), np.ones((5, 3)))
     with pytest.raises(ValueError, match="any weight"):
-        frequencies.key_frequencies(frequencies.read_off(np.ones((5, 2)), np.zeros((5, 2))))
+        frequencies.key_frequencies(frequencies.read_neurons(np.ones((5, 2)), np.zeros((5, 2))))
 
 
 # Sums and integrals
@@ -139,7 +139,7 @@ def test_integral_is_that_of_the_rule(part, g):
 
 def test_errors_are_those_of_the_papers_two_sums_term_by_term():
     rng, p, k = np.random.default_rng(1), 13, 5
-    rule = Rule(*rng.uniform(-3, 3, (2, 6)), normalised(rng.uniform(0.1, 1, 6)))
+    rule = Rule(*rng.uniform(-3, 3, (2, 6)), normalise_widths(rng.uniform(0.1, 1, 6)))
     assert rule.width.sum() == pytest.approx(2 * PI)
     found = []
     for t in range(p):
@@ -183,7 +183,7 @@ def test_naive_bound_is_the_mean_of_its_definition_not_the_printed_one():
 @pytest.mark.parametrize("weight", [[1.0, -0.1], [0.0, 0.0], [1.0, np.nan]])
 def test_weights_that_are_no_widths_are_refused(weight):
     with pytest.raises(ValueError, match="not negative and not all zero"):
-        normalised(np.array(weight))
+        normalise_widths(np.array(weight))
 
 
 # Bounds
@@ -210,7 +210,7 @@ def test_bounds_hold_whatever_the_phases_and_widths(rule):
 @settings(max_examples=60, deadline=None)
 def test_no_real_angle_is_above_the_ceiling_nor_the_error_above_the_bound(seed, n):
     rng = np.random.default_rng(seed)
-    phi, width = rng.uniform(-PI, PI, n), normalised(rng.exponential(size=n))
+    phi, width = rng.uniform(-PI, PI, n), normalise_widths(rng.exponential(size=n))
     rule = Rule(phi, 2 * phi + rng.normal(0, 0.3, n), width)
     largest, ceiling = errors.error_at_any_angle(rule)
     assert errors.largest_error("abs", rng.uniform(-10, 10, 3000), rule) <= ceiling + 1e-12
@@ -250,7 +250,7 @@ def test_bounds_do_not_depend_on_where_the_circle_is_cut_or_how_neurons_are_numb
 
 def test_boxes_fill_the_period_in_the_order_of_their_phases():
     rng = np.random.default_rng(2)
-    phi, width = rng.uniform(-9, 9, 40), normalised(rng.uniform(0, 1, 40))
+    phi, width = rng.uniform(-9, 9, 40), normalise_widths(rng.uniform(0, 1, 40))
     boxes = bounds.lay(phi, width)
     np.testing.assert_allclose(np.diff(boxes.edges), width[boxes.neurons], atol=1e-12)
     assert boxes.edges[-1] - boxes.edges[0] == pytest.approx(2 * PI)

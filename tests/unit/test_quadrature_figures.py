@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from allmlp.errors import UserError
-from allmlp.report.exhibits import of
+from allmlp.common.errors import UserError
+from allmlp.spec.exhibits import study_exhibits
 from allmlp.studies.quadrature import operations
 from allmlp.studies.quadrature.bounds import SLOPE, lay
 from allmlp.studies.quadrature.example import heaviest_key
-from allmlp.studies.quadrature.figures.bounds import as_dear_as_brute_force
+from allmlp.studies.quadrature.figures.bounds import break_even_terms
 from allmlp.studies.quadrature.figures.sums import integrand, outline
 from allmlp.studies.quadrature.operations import BRUTE_FORCE, MOMENT_BOUND, PAPER_BOUND
 from allmlp.studies.quadrature.tables import NEURONS
@@ -20,7 +20,7 @@ def table(name, **tables):
     return exhibits.table("quadrature", name, {**measured(), **tables})
 
 
-@pytest.mark.parametrize("name", of("quadrature", "figures"))
+@pytest.mark.parametrize("name", study_exhibits("quadrature", "figures"))
 def test_a_figure_has_the_same_bytes_each_time_and_can_be_drawn_of_one_seed(name):
     figure, tables = exhibits.figure("quadrature", name), measured()
     first = exhibits.svg(figure, tables)
@@ -52,19 +52,19 @@ def test_the_red_area_holds_integrand_and_rectangles_and_is_twice_the_bound():
 
 @pytest.mark.parametrize(("p", "neurons"), [(59, 128), (401, 64), (3, 9)])
 def test_the_terms_that_cost_as_much_as_brute_force(p, neurons):
-    terms = as_dear_as_brute_force(p, neurons)
+    terms = break_even_terms(p, neurons)
     allowed, M = operations.brute_force(p, neurons).operations, (terms - 1) // 2
     assert operations.moment_bound(neurons, M + 1).operations > allowed
     assert M == 1 or operations.moment_bound(neurons, M).operations <= allowed
 
 
 def test_the_figure_of_certificates_names_every_level():
-    drawn = exhibits.shown(exhibits.figure("quadrature", "certificate"), measured())
+    drawn = exhibits.make_exhibit(exhibits.figure("quadrature", "certificate"), measured())
     assert len(drawn.axes) == 2
     assert len(drawn.legends[0].get_texts()) == 4
 
 
-@pytest.mark.parametrize("name", of("quadrature", "tables"))
+@pytest.mark.parametrize("name", study_exhibits("quadrature", "tables"))
 def test_a_table_is_text(name):
     assert all(isinstance(cell, str) for cell in table(name).to_numpy().ravel())
 

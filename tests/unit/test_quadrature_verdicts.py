@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp import studies
-from allmlp.report.statistics import Finding
+from allmlp.judging.rules import NotPlannedError
+from allmlp.judging.statistics import Finding
+from allmlp.spec import catalogue
 from allmlp.studies.quadrature.frequencies import FADING_SHARE
 from allmlp.studies.quadrature.operations import AGREED_PRIMES
-from allmlp.studies.quadrature.printed import R2, TABLE
-from allmlp.studies.quadrature.verdicts.common import in_every_seed
+from allmlp.studies.quadrature.paper_numbers import R2, TABLE
+from allmlp.studies.quadrature.verdicts.common import judge_every_seed
 from allmlp.studies.quadrature.verdicts.logits import OF_PAPER, paper_ratio
-from allmlp.studies.rules import NotPlannedError
 from tests import exhibits, judging
 from tests.unit.known_addition import SEEDS, adding, measured, of_seeds, spaced
 
@@ -157,7 +157,7 @@ def test_a_theorem_falls_with_one_exception_and_is_open_where_a_seed_has_no_numb
         ([math.nan, 0.1], "contradicted"),
         ([math.nan, math.nan], "undecided"),
     ):
-        assert in_every_seed(np.array(values), 0.0, "excess").verdict == verdict
+        assert judge_every_seed(np.array(values), 0.0, "excess").verdict == verdict
 
 
 def test_the_printed_sign_contradicts_and_a_fading_frequency_does_not_count():
@@ -275,7 +275,7 @@ def test_one_seed_with_an_error_above_its_bound_refutes_and_one_without_a_key_le
 
 
 def test_figures_and_tables_leave_out_the_frequencies_that_the_claims_leave_out():
-    margins = [row["margin"] for row in studies.ledger("quadrature")]
+    margins = [row["margin"] for row in catalogue.ledger("quadrature")]
     assert {m["weight_share_1"] for m in margins if "weight_share_1" in m} == {FADING_SHARE}
 
 

@@ -5,12 +5,13 @@ from functools import partial
 import pytest
 import torch
 
-from allmlp import audit, models
-from allmlp.audit.subject import PAD, tiny
+from allmlp import models
+from allmlp.data.tasks.task import IGNORED, Batch
+from allmlp.models import audit
+from allmlp.models.audit.subject import PAD, build_small
 from allmlp.models.backbone import Backbone
 from allmlp.models.layers import PlainNorm
-from allmlp.models.ragged import Ragged, rows_at
-from allmlp.tasks.task import IGNORED, Batch
+from allmlp.models.ragged import RaggedLayout, select_rows
 from allmlp.training.loss import Loss, cross_entropy
 
 READING_TOKENS = [
@@ -53,7 +54,7 @@ def assert_agreement(model, tokens, at):
     torch.manual_seed(0)
     expected, expected_gradients = with_gradients(model, model.hidden(tokens)[at])
     torch.manual_seed(0)
-    found, gradients = with_gradients(model, model.hidden_at(tokens, at))
+    found, gradients = with_gradients(model, model.select_hidden_states(tokens, at))
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-10)
     for name, gradient in expected_gradients.items():
         own = gradients.get(name, torch.zeros_like(gradient))
@@ -63,7 +64,7 @@ def assert_agreement(model, tokens, at):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_the_states_asked_for_are_those_of_the_full_pass(name, options, shape):
-    model, at = tiny(name, **options), asked(SHAPES[shape])
+    model, at = build_small(name, **options), asked(SHAPES[shape])
     tokens = torch.randint(model.vocabulary - 1, (B, T), generator=torch.Generator().manual_seed(3))
     assert_agreement(model, tokens[:, : model.context], at[:, : model.context])
 
@@ -71,7 +72,7 @@ def test_the_states_asked_for_are_those_of_the_full_pass(name, options, shape):
 @pytest.mark.parametrize("name", PADDED)
 @pytest.mark.parametrize("supervised", ["text", "its end", "padding too"])
 def test_the_states_after_left_padding_are_those_of_the_full_pass(name, supervised):
-    model = tiny(name, pad=PAD)
+    model = build_small(name, pad=PAD)
     tokens = torch.randint(PAD, (B, T), generator=torch.Generator().manual_seed(3))
     begins = [0, 4, 11, 12]  # the last row is all padding
     for row, begin in zip(tokens, begins, strict=True):
@@ -87,20 +88,20 @@ def rows_of(model, tokens, at):
         for layer in (block.feed_forward, block.mixer.out if hasattr(block.mixer, "qkv") else None):
             if layer is not None:
                 layer.register_forward_hook(lambda _, x, y: seen.append(x[0].numel() // x[0].shape[-1]))
-    model.hidden_at(tokens, at)
+    model.select_hidden_states(tokens, at)
     return set(seen)
 
 
 @pytest.mark.parametrize(("name", "options"), [("masked-mixer", {}), ("hybrid", {}), ("llama", {})])
 def test_layers_of_single_tokens_see_no_padding(name, options):
     at = asked(SHAPES["padded on the right"])
-    assert rows_of(tiny(name, **options), torch.zeros(B, T, dtype=torch.int64), at) == {5 + 12 + 1 + 8}
+    assert rows_of(build_small(name, **options), torch.zeros(B, T, dtype=torch.int64), at) == {5 + 12 + 1 + 8}
 
 
 def test_llama_sees_no_padding_on_the_left():
     tokens = torch.full((2, T), PAD)
     tokens[0, 3:], tokens[1, 10:] = 1, 2
-    assert rows_of(tiny("llama", pad=PAD), tokens, tokens != PAD) == {9 + 2}
+    assert rows_of(build_small("llama", pad=PAD), tokens, tokens != PAD) == {9 + 2}
 
 
 class Louder(models.load("transformer")):  # type: ignore[misc]
@@ -137,11 +138,11 @@ def test_rows_are_laid_out_from_the_first_column_and_repeat_at_the_end():
     x = torch.arange(24.0).view(3, 8, 1)
     kept = torch.zeros(3, 8, dtype=torch.bool)
     kept[0, 2:5], kept[2, 7:] = True, True
-    ragged = Ragged(kept)
-    rows = ragged.taken(x)
+    ragged = RaggedLayout(kept)
+    rows = ragged.take_rows(x)
     assert rows[:, 0].tolist() == [2, 3, 4, 23]
     assert ragged.places_N.tolist() == [2, 3, 4, 7]
-    laid_out = ragged.laid_out(rows)
+    laid_out = ragged.lay_out_rows(rows)
     assert laid_out[[0, 2], :, 0].tolist() == [[2, 3, 4], [23, 23, 23]]
     assert torch.equal(ragged.rows(laid_out), rows)
 
@@ -149,9 +150,9 @@ def test_rows_are_laid_out_from_the_first_column_and_repeat_at_the_end():
 def test_rows_at_is_the_index_and_so_is_its_gradient():
     x = torch.randn(3, 4, 2, dtype=torch.float64, requires_grad=True)
     at = torch.rand(3, 4, generator=torch.Generator().manual_seed(1)) < 0.5
-    assert torch.equal(rows_at(x, at), x[at])
-    assert torch.autograd.gradcheck(lambda x: rows_at(x, at), x)
-    assert rows_at(x, torch.ones(3, 4, dtype=torch.bool)).data_ptr() == x.data_ptr()
+    assert torch.equal(select_rows(x, at), x[at])
+    assert torch.autograd.gradcheck(lambda x: select_rows(x, at), x)
+    assert select_rows(x, torch.ones(3, 4, dtype=torch.bool)).data_ptr() == x.data_ptr()
 
 
 class Silent:
@@ -163,7 +164,7 @@ class Silent:
 @pytest.mark.parametrize("name", ["masked-mixer", "llama", "transformer", "openai-gpt"])
 @pytest.mark.parametrize("training", [True, False])
 def test_the_loss_of_padded_rows_is_that_of_all_logits(name, training):
-    model = tiny(name).train(training)
+    model = build_small(name).train(training)
     tokens = torch.randint(PAD, (B, T), generator=torch.Generator().manual_seed(3))
     targets = torch.where(asked(SHAPES["padded on the right"]), tokens.roll(-1, 1), IGNORED)
     losses = []

@@ -7,18 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp import studies
-from allmlp.report import judge, rates, selection
-from allmlp.report.evidence import Evidence, by_overlay, by_scale
-from allmlp.report.rates import Searched
-from allmlp.report.sets import Unit
+from allmlp.judging import judge, rates, selection
+from allmlp.judging.complete_runs import Unit
+from allmlp.judging.evidence import Evidence, evidence_by_overlay, evidence_by_scale
+from allmlp.judging.rates import RateSearch
+from allmlp.spec import catalogue
 
 GRID = [1e-3, 2e-3, 4e-3]
-INSIDE = Searched(GRID, [3.0, 2.0, 2.5], 100, 3, 2e-3, False, "nats per token")
+INSIDE = RateSearch(GRID, [3.0, 2.0, 2.5], 100, 3, 2e-3, False, "nats per token")
 EDGE = INSIDE._replace(results=[3.0, 2.0, math.inf], chosen=4e-3, edge=True)
 
 
-def evidence(**searches: Searched) -> Evidence:
+def evidence(**searches: RateSearch) -> Evidence:
     """Two runs of each model, `flat` and `llama-4`, with these searches, and one run of each search."""
     models = [model for model in searches for _ in range(2)]
     runs = {
@@ -94,32 +94,34 @@ def test_a_model_without_a_search_and_a_claim_that_compares_none_stay() -> None:
 
 def test_several_searches_of_one_name_are_told_apart() -> None:
     two = evidence(flat=INSIDE, **{"llama-4": EDGE})
-    assert set(rates.behind(claim(["training"]), two)[""]) == {"training flat", "training llama-4"}
+    assert set(rates.claim_searches(claim(["training"]), two)[""]) == {"training flat", "training llama-4"}
 
 
 def every_evidence(study: str) -> list[Evidence]:
     content = selection.read()
-    return [*by_scale(study, content).values(), *by_overlay(study, content).values()]
+    return [*evidence_by_scale(study, content).values(), *evidence_by_overlay(study, content).values()]
 
 
-@pytest.mark.parametrize("study", [study for study in studies.STUDIES if studies.has_runs(study)])
+@pytest.mark.parametrize("study", [study for study in catalogue.STUDIES if catalogue.has_runs(study)])
 def test_every_claim_on_searched_runs_says_which_models_it_compares(study: str, committed_results: None) -> None:
     for found in every_evidence(study):
-        searched = rates.of_study(found)
-        for one in studies.ledger(study):
-            runs = {run for measure in one["measures"] for run in found.planned(measure)}
+        searched = rates.study_searches(found)
+        for one in catalogue.ledger(study):
+            runs = {run for measure in one["measures"] for run in found.planned_runs(measure)}
             assert one.get("compares") is not None or not runs & searched.keys(), f"{one['id']} at {found.scale}"
 
 
-@pytest.mark.parametrize("study", [study for study in studies.STUDIES if studies.has_runs(study)])
+@pytest.mark.parametrize("study", [study for study in catalogue.STUDIES if catalogue.has_runs(study)])
 def test_no_committed_verdict_rests_on_an_edge_of_a_search(study: str, committed_results: None) -> None:
     for found in every_evidence(study):
-        for one in studies.ledger(study):
+        for one in catalogue.ledger(study):
             try:
-                result = judge._at(one, found) if one["test"] and found.complete(one["measures"]) else None
+                result = (
+                    judge._judge_at_scale(one, found) if one["test"] and found.is_complete(one["measures"]) else None
+                )
             except judge.NotPlannedError:
                 continue
-            behind = rates.behind(one, found) if result else {}
+            behind = rates.claim_searches(one, found) if result else {}
             for part in (result or {}).get("parts", ()) or ([{**result, "name": ""}] if result else ()):
                 of = behind.get(rates.needs.letter(part["name"]), behind.get("", {}))
                 if any(search.edge or search.chosen is None for search in of.values()):
@@ -128,7 +130,9 @@ def test_no_committed_verdict_rests_on_an_edge_of_a_search(study: str, committed
 
 def arrivals(scale: str) -> pd.DataFrame:
     """The comparison of study 002 at a scale, one row per run: does it reach 99 %, and in how many iterations?"""
-    found = by_scale("copying", selection.read())[scale].whole_set(Unit(("iterations_to_99",), ("comparison",)))
+    found = evidence_by_scale("copying", selection.read())[scale].complete_set(
+        Unit(("iterations_to_99",), ("comparison",))
+    )
     columns = ["model", "string_length", "reached", "iterations", "budget"]
     return found.table("iterations_to_99")[columns] if found else pd.DataFrame(columns=columns)
 

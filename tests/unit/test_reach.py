@@ -8,12 +8,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from allmlp import ledgers, studies
-from allmlp.costs import cost
-from allmlp.errors import UserError
-from allmlp.plan import load_plan
-from allmlp.report import answer, badges, reach
-from allmlp.report.evidence import Evidence
+from allmlp.common.errors import UserError
+from allmlp.judging import reach
+from allmlp.judging.evidence import Evidence
+from allmlp.plan.costs import cost
+from allmlp.plan.plan import load_plan
+from allmlp.report import badges, first_screen
+from allmlp.spec import catalogue, claims_yaml
 from tests import stored
 from tests.conftest import PROJECT
 
@@ -46,8 +47,8 @@ def reached(
     costs: list[dict[str, int]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, row: Mapping[str, Any]
 ) -> dict[str, Any]:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(studies, "paper_sizes", lambda study: {CLAIM["id"]: row} if row else {})
-    return reach.of_claim(found(costs), CLAIM, LEVELLED)
+    monkeypatch.setattr(catalogue, "paper_sizes", lambda study: {CLAIM["id"]: row} if row else {})
+    return reach.claim_reach(found(costs), CLAIM, LEVELLED)
 
 
 WIDE = {"parameters": 200, "non_embedding_parameters": 100, "supervised_tokens": 30}
@@ -105,14 +106,14 @@ def test_a_size_that_is_our_reading_marks_the_reach(monkeypatch: pytest.MonkeyPa
 def test_a_tenth_in_any_size_is_small_where_size_matters(
     about: str | None, ratios: tuple[float | None, ...], small: bool | None
 ) -> None:
-    assert reach.small_scale(about, ratios) is small
+    assert reach.is_small_scale(about, ratios) is small
 
 
 @pytest.mark.parametrize(
     ("counts", "said"), [((2, 2, 0), "all"), ((1, 2, 1), "some"), ((0, 2, 1), "none"), ((0, 2, 2), "unknown")]
 )
 def test_levelled_is_said_in_a_word(counts: tuple[int, int, int], said: str) -> None:
-    assert reach._levelled(dict(zip(("level", "of", "unknown"), counts, strict=True))) == said
+    assert reach._levelled_part(dict(zip(("level", "of", "unknown"), counts, strict=True))) == said
 
 
 def entry(verdict: str = "contradicted", small: bool | None = True, **changed: Any) -> dict[str, Any]:
@@ -145,7 +146,7 @@ def test_the_table_filters_by_what_is_known_of_a_verdict() -> None:
         "blind": "not blind",
         "rule": badges.NOTHING,
     }
-    assert badges.reached(entry()) == "N\u00a00.5, D\u00a01/650"
+    assert badges.reach_text(entry()) == "N\u00a00.5, D\u00a01/650"
 
 
 def test_a_rule_counts_as_written_before_its_result_only_if_blind_and_known_to_be_older() -> None:
@@ -157,7 +158,7 @@ def test_a_rule_counts_as_written_before_its_result_only_if_blind_and_known_to_b
         entry("not run", scale=None),
         entry("not testable at this scale"),
     ]
-    assert badges.before_result(entries) == {"judged": 4, "before": 1}
+    assert badges.rule_age_counts(entries) == {"judged": 4, "before": 1}
 
 
 @pytest.fixture(scope="module")
@@ -166,19 +167,19 @@ def claims() -> dict[str, dict[str, Any]]:
     return {one["id"]: one for one in content["claims"]}
 
 
-@pytest.mark.parametrize("study", studies.STUDIES)
+@pytest.mark.parametrize("study", catalogue.STUDIES)
 def test_what_needs_no_training_is_about_a_formula_or_the_code(study: str, claims: dict[str, dict[str, Any]]) -> None:
-    rows = studies.paper_sizes(study)
-    derived = [claim for claim in rows if answer.basis(claims[claim]) == answer.DERIVED]
+    rows = catalogue.paper_sizes(study)
+    derived = [claim for claim in rows if first_screen.basis(claims[claim]) == first_screen.DERIVED]
     assert [claim for claim in derived if rows[claim]["about"] not in ("formula", "code")] == []
 
 
 def test_whole_parameter_counts_are_those_of_the_papers_scale() -> None:
     """Printed numbers are rounded, such as 3.8e+7. The others follow from printed widths: models that are planned."""
-    planned = load_plan().of_git.by_scale["paper"]
-    for study in studies.STUDIES:
+    planned = load_plan().git_plan.runs_by_scale["paper"]
+    for study in catalogue.STUDIES:
         counts = {cost(run)["parameters"] for run in planned.get(study, ())}
-        rows = studies.paper_sizes(study).values()
+        rows = catalogue.paper_sizes(study).values()
         values = {number["value"] for row in rows for number in [(row.get("size") or {}).get("parameters")] if number}
         assert {value for value in values if isinstance(value, int)} <= counts, study
 
@@ -205,20 +206,20 @@ SIZES = """\
 )
 def test_a_wrong_size_is_one_message(old: str, new: str, said: str) -> None:
     assert SIZES.count(old) == 1
-    read = {"kind": "paper_sizes", "file": "paper_sizes.yaml", "known": ledgers.Known("006")}
-    assert len(ledgers.read(text=SIZES, **read)) == 2
+    read = {"kind": "paper_sizes", "file": "paper_sizes.yaml", "known": claims_yaml.KnownNames("006")}
+    assert len(claims_yaml.read(text=SIZES, **read)) == 2
     with pytest.raises(UserError) as error:
-        ledgers.read(text=SIZES.replace(old, new), **read)
+        claims_yaml.read(text=SIZES.replace(old, new), **read)
     assert str(error.value).startswith(f"paper_sizes.yaml:{said}")
 
 
 def test_every_claim_of_a_paper_has_a_row_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = studies.ledger("triangular", "paper_sizes")
-    ledger = studies.ledger
+    rows = catalogue.ledger("triangular", "paper_sizes")
+    ledger = catalogue.ledger
     changed = {"paper_sizes": rows[1:]}
-    monkeypatch.setattr(studies, "ledger", lambda study, kind="claims": changed.get(kind) or ledger(study, kind))
+    monkeypatch.setattr(catalogue, "ledger", lambda study, kind="claims": changed.get(kind) or ledger(study, kind))
     with pytest.raises(UserError, match=r"paper_sizes\.yaml: lacks 004-1\."):
-        studies.paper_sizes("triangular")
+        catalogue.paper_sizes("triangular")
     changed["paper_sizes"] = [*rows, {"id": "004-99", "about": "code"}]
     with pytest.raises(UserError, match="has 004-99, which"):
-        studies.paper_sizes("triangular")
+        catalogue.paper_sizes("triangular")

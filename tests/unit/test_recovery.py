@@ -7,7 +7,14 @@ import torch
 from allmlp import models
 from allmlp.models.base import SequenceModel
 from allmlp.report import names
-from allmlp.studies.mixers.measures import recovery
+from allmlp.studies.mixers.measures.recovery import (
+    descend,
+    last_hidden_layer,
+    read_tokens,
+    recovery_rows,
+    search,
+    shares,
+)
 from tests import exhibits, judging
 
 ARCHITECTURES = [("masked-mixer", {}), ("masked-mixer", {"expansion": 2.0}), ("llama", {"n_heads": 2})]
@@ -24,7 +31,7 @@ def text(length: int = 8, batch: int = 2) -> torch.Tensor:
 
 def test_embeddings_in_place_of_tokens_give_the_tokens_hidden_layer():
     model = small()
-    assert torch.equal(recovery.hidden(model, model.wte(text())), model.hidden(text()))
+    assert torch.equal(last_hidden_layer(model, model.wte(text())), model.hidden(text()))
     assert not model.wte._forward_hooks  # nothing is left behind
 
 
@@ -38,10 +45,10 @@ def test_descent_is_the_formula_step_by_step():
     target = model.hidden(tokens).detach()
     for k in range(steps):
         x = x.detach().requires_grad_()
-        loss = (recovery.hidden(model, scale * x) - target).abs().sum()
+        loss = (last_hidden_layer(model, scale * x) - target).abs().sum()
         loss.backward()
         x = x - rate * (1 - 0.9 * k / steps) * x.grad
-    found = recovery.descend(model, tokens, ["self"], [rate], steps, seed=3)
+    found = descend(model, tokens, ["self"], [rate], steps, seed=3)
     torch.testing.assert_close(found, (scale * x).detach(), rtol=1e-12, atol=1e-12)
 
 
@@ -49,10 +56,10 @@ def test_rows_descend_side_by_side_as_they_do_alone():
     model = small().double()
     tokens = text(batch=1).expand(3, -1)
     kinds, rates = ["self", "non-self", "self"], [0.02, 0.02, 0.2]
-    together = recovery.descend(model, tokens, kinds, rates, 5, seed=9)
+    together = descend(model, tokens, kinds, rates, 5, seed=9)
     tokens_changed = tokens.clone()
     tokens_changed[0] = 1  # another row's text
-    other = recovery.descend(model, tokens_changed, kinds, rates, 5, seed=9)
+    other = descend(model, tokens_changed, kinds, rates, 5, seed=9)
     torch.testing.assert_close(together[1:], other[1:])
     assert not torch.equal(together[1], together[2])
 
@@ -64,39 +71,38 @@ def test_non_self_reads_the_hidden_layer_of_later_positions_only():
         for layer in model.blocks[0].mixer.layers:
             layer.weight.copy_(torch.eye(12).expand_as(layer.weight))
     tokens = text()
-    start = recovery.descend(model, tokens, ["non-self"] * 2, [0.02] * 2, 0, seed=1)
-    moved = recovery.descend(model, tokens, ["non-self"] * 2, [0.02] * 2, 20, seed=1)
+    start = descend(model, tokens, ["non-self"] * 2, [0.02] * 2, 0, seed=1)
+    moved = descend(model, tokens, ["non-self"] * 2, [0.02] * 2, 20, seed=1)
     assert torch.equal(moved[:, :4], start[:, :4])
     assert not torch.equal(moved[:, 4:], start[:, 4:])
-    assert recovery.shares(tokens, tokens, ["non-self", "self"]).tolist() == [1, 1]
+    assert shares(tokens, tokens, ["non-self", "self"]).tolist() == [1, 1]
     wrong = tokens.clone()
     wrong[:, 4:] += 1
-    assert recovery.shares(wrong, tokens, ["non-self", "self"]).tolist() == [1, 0.5]
+    assert shares(wrong, tokens, ["non-self", "self"]).tolist() == [1, 0.5]
 
 
 def test_true_embeddings_are_read_off_right_and_nothing_that_is_no_number():
     model = small()
-    found = recovery.read_off(model, model.wte(text()).detach())
+    found = read_tokens(model, model.wte(text()).detach())
     assert torch.equal(found["nearest"], text())
     assert (found["inverse"] == text()).double().mean() > 0.9
-    assert recovery.read_off(model, torch.full((1, 3, 16), torch.nan))["nearest"].shape == (1, 3)
+    assert read_tokens(model, torch.full((1, 3, 16), torch.nan))["nearest"].shape == (1, 3)
 
 
 @pytest.mark.parametrize(("architecture", "own"), ARCHITECTURES)
 def test_the_search_over_tokens_finds_all_of_an_untrained_models_input(architecture, own):
     model, tokens = small(architecture, **own), text()[0]
-    assert torch.equal(recovery.search(model, tokens), tokens)
+    assert torch.equal(search(model, tokens), tokens)
     assert not model.unembedding._forward_pre_hooks
 
 
 def test_the_measure_gives_its_columns_and_finds_an_easy_input():
     model = small()
-    rows = pd.DataFrame(recovery.of_model(model, text(batch=4), seed=0, steps=150)).assign(step=0, tokens=8)
-    assert set(rows.columns) == set(recovery.COLUMNS)
+    rows = pd.DataFrame(recovery_rows(model, text(batch=4), seed=0, steps=150)).assign(step=0, tokens=8)
     assert rows["way"].tolist() == ["self", "non-self"] * 2 + ["search"]
     assert rows.set_index(["way", "rates"]).loc[("self", "searched"), "recovered_1"] > 0.8
     assert rows["recovered_1"].between(0, 1).all()
-    again = pd.DataFrame(recovery.of_model(model, text(batch=4), seed=0, steps=150)).assign(step=0, tokens=8)
+    again = pd.DataFrame(recovery_rows(model, text(batch=4), seed=0, steps=150)).assign(step=0, tokens=8)
     pd.testing.assert_frame_equal(rows, again)
 
 
@@ -151,7 +157,7 @@ def test_too_few_seeds_decide_nothing():
 def test_the_figure_and_the_table_show_every_model_and_the_figure_no_untrained_one():
     rows, figure = table_of(), exhibits.figure("mixers", "recovery")
     wider = rows[rows["step"].eq(0)].assign(d_model=128, size="d128-n2-b16", run=lambda r: r["run"] + "-wide")
-    shown = exhibits.shown(figure, {"recovery": pd.concat([rows, wider])})
+    shown = exhibits.make_exhibit(figure, {"recovery": pd.concat([rows, wider])})
     assert len(shown.axes) == 2
     assert set(shown.axes[0].get_legend_handles_labels()[1]) == set(map(names.display, LEVELS))
     assert exhibits.svg(figure, {"recovery": rows}) == exhibits.svg(figure, {"recovery": pd.concat([rows, wider])})

@@ -6,8 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from allmlp import references, store
-from allmlp.reproducing import studies_to_take
+from allmlp.measurements import store
+from allmlp.pipeline import references
+from allmlp.pipeline.reproduce import studies_to_take
 from tests import stored
 from tests.unit.test_ages import commit
 
@@ -23,8 +24,8 @@ def put(run: str, verdict: str) -> None:
 
 def found(root: Path, against: str | None = None) -> tuple[list[str], dict[str, str], str]:
     """Runs, verdicts and name of the reference."""
-    reference = references.chosen(root, root / "work/reproduce", against)
-    return [run for run, _ in reference.stored(*PLACE).places], dict(reference.verdicts()), reference.name
+    reference = references.choose_reference(root, root / "work/reproduce", against)
+    return [run for run, _ in reference.read_measure(*PLACE).places], dict(reference.verdicts()), reference.name
 
 
 def test_the_reference_is_head_whatever_lies_here(project: Path) -> None:
@@ -37,7 +38,7 @@ def test_the_reference_is_head_whatever_lies_here(project: Path) -> None:
     assert found(project) == (["b"], {"002-1": "undecided"}, "committed")
     assert found(project, first) == (["a"], {"002-1": "reproduced"}, f"in {first}")
     assert found(project, second)[0] == ["b"]
-    assert [run for run, _ in store.of(*PLACE).places] == ["c"], "what lies here is left alone"
+    assert [run for run, _ in store.read_measure(*PLACE).places] == ["c"], "what lies here is left alone"
 
 
 def test_a_state_without_results_has_none(project: Path) -> None:
@@ -60,7 +61,7 @@ def test_outside_git_what_was_there_first_is_kept_until_the_end(
     assert found(project) == before
     put("b", "undecided")
     assert found(project) == before, "a call that was killed has put its own there"
-    references.chosen(project, project / "work/reproduce", None).forget()
+    references.choose_reference(project, project / "work/reproduce", None).forget()
     assert found(project) == (["b"], {"002-1": "undecided"}, "before")
 
 

@@ -5,23 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import params
-from allmlp.plan import Plan
-from allmlp.releasing import release
-from allmlp.resolved import ResolvedPlan
-from allmlp.run import Run, related
+from allmlp.pipeline.release_weights import release
+from allmlp.plan import params
+from allmlp.plan.plan import Plan
+from allmlp.plan.portable import ResolvedPlan
+from allmlp.spec.run import Run, link_runs
 from tests import tiny
 from tests.conftest import PROJECT
 
+pytestmark = pytest.mark.usefixtures("here")
+
 
 def plan(*runs: Run, releases: bool = True) -> ResolvedPlan:
-    known = related({run.id: run for run in runs}, "here")
+    known = link_runs({run.id: run for run in runs}, "here")
     return ResolvedPlan("paper", known, [run.id for run in known], {}, {}, releases=releases)
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def trained(*runs: Run) -> None:
@@ -81,16 +78,6 @@ def test_the_runs_of_a_batch_go_together_because_snakemake_wants_all_inputs_of_a
     assert release(plan(first, second)) == []
     measured(second)
     assert release(plan(first, second)) == sorted([first.id, second.id])
-
-
-def test_a_shorter_twin_stays_until_the_longer_one_is_trained() -> None:
-    twin = tiny.run("transformer", steps=3, optimiser={**tiny.OPTIMISER, "schedule": "constant"}, keeps_state=True)
-    longer = replace(twin, steps=6, keeps_state=False, shorter=twin.id)
-    trained(twin)
-    measured(twin)
-    assert release(plan(twin, longer)) == []
-    trained(longer)
-    assert release(plan(twin, longer)) == [twin.id]
 
 
 def test_what_dvc_points_to_and_runs_of_other_plans_stay() -> None:

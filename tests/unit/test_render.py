@@ -11,10 +11,10 @@ import pytest
 from jinja2 import DictLoader, Environment
 from matplotlib.figure import Figure
 
-from allmlp import labels
-from allmlp.report import inline, render, saving
+from allmlp.judging.statistics import judge_better
+from allmlp.report import inline, render, save
 from allmlp.report.render import LONGEST, brief, templates
-from allmlp.report.statistics import better
+from allmlp.spec import labels
 from tests.conftest import PROJECT
 
 
@@ -54,7 +54,7 @@ def test_every_name_of_the_page_is_there_once_and_every_figure_finds_its_own() -
 
 def made_up(**changed: Any) -> dict[str, Any]:
     """A claim with its verdict, as the page's templates read it."""
-    finding = better([0.31, 0.29, 0.3, 0.32, 0.28], 0.0125, unit="nats")
+    finding = judge_better([0.31, 0.29, 0.3, 0.32, 0.28], 0.0125, unit="nats")
     entry = {
         "verdict": "undecided",
         "scale": "long",
@@ -75,7 +75,7 @@ def made_up(**changed: Any) -> dict[str, Any]:
     row |= {"reproduced_if": "above loss_nats", "contradicted_if": "below", "reason": "Two digits.", "margin": {}}
     row |= {"paper": {"train_loss_nats": 1.625, "steps": 354000}, "verdict": entry, "basis": "trained", "power": []}
     row |= {"texts": ["English"], "figures": [], "errata": [], "margins": [("difference of losses", "0.0125 nats")]}
-    return {**row, "printed": render.printed(row["paper"], entry["here"])}
+    return {**row, "printed": render.compare_printed(row["paper"], entry["here"])}
 
 
 def shown_claim(row: dict[str, Any]) -> str:
@@ -97,8 +97,15 @@ def test_every_number_of_a_claim_is_in_the_page(parts: list[dict[str, Any]]) -> 
     assert "0.0125 nats" in page
 
 
+def test_each_judged_claim_has_the_command_that_trains_its_runs_again(whole_page: str) -> None:
+    assert "<code>allmlp verify --rerun --claim 009-1</code>" in shown_claim(made_up())
+    assert "Run it" not in shown_claim(made_up(scale=None)), "no run is behind it"
+    judged = [entry["id"] for entry in render.claims_json.read()["claims"] if entry["scale"]]
+    assert re.findall(r"allmlp verify --rerun --claim ([\w-]+)", whole_page) == judged
+
+
 def test_every_finding_stands_in_the_page_as_it_was_made(whole_page: str) -> None:
-    found = [entry for entry in render.claims.read()["claims"] if entry["scale"]]
+    found = [entry for entry in render.claims_json.read()["claims"] if entry["scale"]]
     texts = [text for one in found for text in ([part["text"] for part in one["parts"]] or [one["text"]])]
     assert len(texts) > 100
     assert [text for text in texts if text not in whole_page] == []
@@ -106,7 +113,7 @@ def test_every_finding_stands_in_the_page_as_it_was_made(whole_page: str) -> Non
 
 def test_claims_and_their_rules_are_in_words(whole_page: str) -> None:
     prose = " ".join(re.findall(r"<(?:dd|li|p|span class=\"(?:where|said)\")>([^<]*)", whole_page))
-    assert set(labels.NAME.findall(prose)) & set(labels.known()) == {"b_i"}, "keys and columns, not formulae"
+    assert set(labels.NAME.findall(prose)) & set(labels.read_labels()) == {"b_i"}, "keys and columns, not formulae"
 
 
 def variant(text: str, scale: str, steps: str = "", recorded: str = "") -> dict[str, str]:
@@ -183,8 +190,8 @@ def test_a_page_that_is_too_large_is_written_and_said(
 def test_a_figure_that_is_too_large_is_written_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(saving, "LARGEST", 10)
-    saving.save(Figure(), tmp_path / "points.svg", ["a-run"])
+    monkeypatch.setattr(save, "LARGEST", 10)
+    save.save(Figure(), tmp_path / "points.svg", ["a-run"])
     assert (tmp_path / "points.svg").is_file()
     assert "bytes, more than 10; git keeps it for ever. Draw fewer points." in capsys.readouterr().err
 
@@ -193,8 +200,8 @@ def test_a_figure_that_is_too_large_is_written_and_said(
 def test_a_narrow_figure_is_not_stretched_to_the_width_of_its_column(
     tmp_path: Path, inches: float, most: int | None
 ) -> None:
-    saving.save(Figure(figsize=(inches, 2)), tmp_path / "points.svg", ["a-run"])
-    assert render.widest(inline.element(tmp_path / "points.svg", "f0", "points", {})) == most
+    save.save(Figure(figsize=(inches, 2)), tmp_path / "points.svg", ["a-run"])
+    assert render.page_width(inline.element(tmp_path / "points.svg", "f0", "points", {})) == most
 
 
 def test_a_report_of_an_overlay_names_its_file_and_leaves_moved_verdicts_out(
@@ -215,4 +222,4 @@ def test_a_report_of_an_overlay_names_its_file_and_leaves_moved_verdicts_out(
 
 def test_the_place_of_a_text_is_rounded_and_scales_are_not() -> None:
     svg = '<svg><text transform="translate(263.533178 7.12678) rotate(-90) scale(0.015625)">a</text></svg>'
-    assert 'transform="translate(263.5 7.13) rotate(-90) scale(0.015625)"' in saving.compact(svg)
+    assert 'transform="translate(263.5 7.13) rotate(-90) scale(0.015625)"' in save.compact(svg)

@@ -7,18 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp import measuring, studies
-from allmlp.errors import UserError
-from allmlp.measured import read
-from allmlp.run import Run
+from allmlp.common.errors import UserError
+from allmlp.measurements.measurement import read
+from allmlp.spec import catalogue
+from allmlp.spec.run import Run
 from allmlp.studies.mixers.figures.retrieval import TITLES
+from allmlp.studies.mixers.matcher_settings import OTHER_WORDS, SHARED_WORDS
 from allmlp.studies.mixers.matching import READERS, readings
 from allmlp.studies.mixers.runs import retrieval
 from allmlp.studies.mixers.runs.retrieval_settings import MATCHERS, RetrievalSettings
 from allmlp.studies.mixers.runs.settings import TrainingSettings
-from allmlp.studies.mixers.setting import OTHER_WORDS, SHARED_WORDS
-from allmlp.training import checkpoint
-from allmlp.training.trained import Trained
+from allmlp.training import checkpoint, measuring
+from allmlp.training.published import TrainedRun
 from tests import exhibits, tiny
 
 SETTINGS: dict[str, Any] = {
@@ -75,7 +75,8 @@ class Context:
     def tokens(self, corpus: str) -> str:
         return f"{corpus}-00000000"
 
-    pairs = tokens
+    def pairs_corpus(self, pairs: str, text: str) -> str:
+        return pairs
 
     def corpus_settings(self, corpus: str) -> str:
         return corpus
@@ -162,7 +163,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame
             checkpoint.produce(run)
         for run in matchers(runs):
             for measure in run.measures:
-                rows = read(measuring.take(run, measure, Trained(run)))[1].to_pandas()
+                rows = read(measuring.take(run, measure, TrainedRun(run)))[1].to_pandas()
                 labels = {key: value for key, value in run.labels.items() if key not in rows}
                 tables.setdefault(measure, []).append(rows.assign(**labels))
     return {
@@ -206,7 +207,7 @@ def test_no_measure_of_a_matcher_hides_the_settings_of_its_run():
     """`normalisation` and `position` stand in for the labels: what was chosen, and the same."""
     for run in matchers(planned()):
         for measure in run.measures:
-            hidden = set(studies.measure("mixers", measure).COLUMNS) & set(run.labels)
+            hidden = set(catalogue.measure("mixers", measure).columns) & set(run.labels)
             assert hidden <= {"normalisation", "position"}, measure
 
 
@@ -215,7 +216,7 @@ def test_the_figure_that_shows_probes_has_a_cell_of_each_with_its_mean(measured,
     rows = readings(*(measured[name] for name in ("retrieval", "distances", "embedding_probes")))
     readers = set(rows.loc[rows["words"].eq(words), "reader"])
     assert {name for name in READERS if name.startswith("probe")} <= readers
-    figure = exhibits.shown(exhibits.figure("mixers", "retrieval_accuracy"), measured)
+    figure = exhibits.make_exhibit(exhibits.figure("mixers", "retrieval_accuracy"), measured)
     (axis,) = [axis for axis in figure.axes if TITLES[words] in axis.get_title(loc="left")]
     named = [label.get_text().replace("\n", " ") for label in figure.axes[-1].get_xticklabels()]
     assert {named[round(text.get_position()[0])] for text in axis.texts} == readers
@@ -229,7 +230,7 @@ def test_the_figure_that_shows_probes_has_a_cell_of_each_with_its_mean(measured,
 
 @pytest.mark.parametrize("name", ["retrieval_losses", "retrieval_accuracy", "tournament"])
 def test_figures_are_drawn_from_their_measures(measured, name):
-    figure = exhibits.shown(exhibits.figure("mixers", name), measured)
+    figure = exhibits.make_exhibit(exhibits.figure("mixers", name), measured)
     assert all(axis.has_data() for axis in figure.axes)
 
 

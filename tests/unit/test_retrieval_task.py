@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from allmlp.errors import UserError
-from allmlp.studies.mixers.measures.retrieval import of_what_is_read
-from allmlp.tasks import retrieval
-from allmlp.tasks.retrieval import Retrieval, draw
-from allmlp.tasks.task import generator
-from allmlp.tokens.pairs import PairFile
+from allmlp.common.errors import UserError
+from allmlp.data.tasks import retrieval
+from allmlp.data.tasks.retrieval import Retrieval, draw
+from allmlp.data.tasks.task import generator
+from allmlp.data.tokens.pairs import PairFile
+from allmlp.studies.mixers.measures.retrieval import read_text_counts
 from tests import tiny
 from tests.unit.test_embeddings import CONTEXT, mixer
 
@@ -68,7 +68,7 @@ def test_shared_words_are_counted_in_what_the_embedder_reads(pairs):
     def found(context, position="before_last"):
         run = SimpleNamespace(hyperparameters={"context": context})
         reads = SimpleNamespace(pairs=PairFile(pairs), parent=SimpleNamespace(run=run), position=position)
-        return of_what_is_read(reads)
+        return read_text_counts(reads)
 
     whole, cut = found(CONTEXT), found(11)
     assert whole == {"shared_words_1": 1.0, "truncated_1": 0.0, "truncated_queries_1": 0.0}

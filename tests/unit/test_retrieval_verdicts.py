@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from allmlp.judging.rules import NotPlannedError
+from allmlp.studies.mixers.matcher_settings import OTHER_WORDS, SHARED_WORDS
+from allmlp.studies.mixers.measures.tournament import tournament_passes
 from allmlp.studies.mixers.runs.retrieval_settings import MATCHERS
-from allmlp.studies.mixers.setting import OTHER_WORDS, SHARED_WORDS
-from allmlp.studies.rules import NotPlannedError
 from tests import exhibits, judging
 
 judged = partial(judging.judged, scale="gpu")
@@ -222,9 +223,8 @@ def test_a_failure_with_one_embedder_differs_from_a_general_failure():
 
 
 def test_passes_do_not_grow_as_n_log_n():
-    from allmlp.studies.mixers.measures.tournament_passes import measure
 
-    rows = measure().assign(run="r", seed=0)  # type: ignore[arg-type]
+    rows = tournament_passes().assign(run="r", seed=0)  # type: ignore[arg-type]
     found = judged("001-30", tournament_passes=rows)
     assert (found.verdict, found.corrected) == ("contradicted", True)
     assert "exponent of n 0.99" in found.text or "exponent of n 1.00" in found.text

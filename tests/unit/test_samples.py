@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from allmlp import models
-from allmlp.studies import overlap
+from allmlp.data.tokens import TokenFile
+from allmlp.judging.rules import NotPlannedError
 from allmlp.studies.language import prompts
 from allmlp.studies.language.figures.losses import contexts
-from allmlp.studies.language.measures import context_parameters, samples
-from allmlp.studies.language.measures.samples import context_gain
-from allmlp.studies.rules import NotPlannedError
-from allmlp.tokens import TokenFile
+from allmlp.studies.language.measures.formulas import context_parameters
+from allmlp.studies.language.measures.samples import context_gain, samples
+from allmlp.studies.shared import overlap
 from tests import exhibits, judging, tiny
 from tests.unit.known_language import lengths, written
 
@@ -39,8 +39,8 @@ def trained(seed: int = 0) -> SimpleNamespace:
 
 def test_the_papers_prompts_probe_a_bat_and_a_bank() -> None:
     assert len(prompts.PROMPTS) == 6
-    assert [prompts.in_context(one)[2] for one in prompts.PROBING] == [" bat", " bat", " bank", " bank"]
-    assert [prompts.in_context(one)[1] for one in prompts.PROBING] == ["the", "A", "a", "river"]
+    assert [prompts.split_prompt(one)[2] for one in prompts.PROBING] == [" bat", " bat", " bank", " bank"]
+    assert [prompts.split_prompt(one)[1] for one in prompts.PROBING] == ["the", "A", "a", "river"]
 
 
 def test_known_trigrams_are_those_of_documents_of_the_train_split(corpus: Path) -> None:
@@ -70,12 +70,11 @@ def test_context_gain_is_the_difference_of_two_log_probabilities(corpus: Path) -
         assert context_gain(model, tokenizer, text) == pytest.approx(log_p("Once. A") - log_p("A"))
 
 
-def test_the_measure_has_its_columns_and_the_same_twice(corpus: Path) -> None:
-    rows = samples.measure(trained())
-    assert list(rows.columns) == list(samples.COLUMNS)
+def test_the_measure_writes_for_each_prompt_and_the_same_twice(corpus: Path) -> None:
+    rows = samples(trained())
     assert rows["prompt_text"].tolist() == list(prompts.PROMPTS)
-    pd.testing.assert_frame_equal(rows, samples.measure(trained()))
-    assert samples.measure(trained(1))["text"].tolist() != rows["text"].tolist()
+    pd.testing.assert_frame_equal(rows, samples(trained()))
+    assert samples(trained(1))["text"].tolist() != rows["text"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -112,7 +111,7 @@ def test_the_table_prints_one_line_per_prompt_and_model() -> None:
 
 
 def test_weights_beyond_the_context_are_the_same_at_every_length() -> None:
-    rows = context_parameters.measure()
+    rows = context_parameters()
     at_paper = rows.query("context == 15").set_index("reading")["parameters"]
     assert at_paper.to_dict() == {"all": 37_589_504, "without norms": 37_520_896, "matrices": 37_486_592}
     assert judging.judged("000-14", context_parameters=rows).verdict == "reproduced"
@@ -124,7 +123,7 @@ def test_weights_beyond_the_context_are_the_same_at_every_length() -> None:
 
 def test_the_figure_draws_measured_perplexity_and_counted_weights() -> None:
     paper = exhibits.paper("language")
-    figure = contexts(cost=lengths(), context_parameters=context_parameters.measure(), paper=paper)
+    figure = contexts(cost=lengths(), context_parameters=context_parameters(), paper=paper)
     left, right = figure.axes
     np.testing.assert_allclose(left.lines[0].get_ydata(), np.exp([2.61, 2.21]), rtol=1e-3)
     assert right.lines[0].get_ydata()[4] == pytest.approx(37.589504)

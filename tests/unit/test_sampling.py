@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from allmlp import models
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
 from allmlp.models.base import SequenceModel
-from allmlp.sampling import draw, generate
+from allmlp.models.sampling import draw, generate
 from tests import tiny
 
 STEPWISE = ["causal-rn", "linear-causal-rn", "transformer", "linear-transformer"]

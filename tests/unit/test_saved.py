@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from allmlp.errors import UserError
-from allmlp.training import saved
+from allmlp.common.errors import UserError
+from allmlp.training import state_file
 from allmlp.training.storage import write_json
 
 LOG = b'{"step": 0}\n{"step": 1}\n{"step": 2}\n'
@@ -22,7 +22,7 @@ def state(folder: Path) -> dict[str, object]:
     """A state before update 2 with one kept file, written."""
     (folder / "step-0.safetensors").write_bytes(b"weights")
     (folder / "log.jsonl").write_bytes(LOG)
-    said = saved.described(2, "ab", 1.5, {"step-0.safetensors": digest(b"weights")}, LOG)
+    said = state_file.describe_checkpoint(2, "ab", 1.5, {"step-0.safetensors": digest(b"weights")}, LOG)
     write_json(folder / "state-2.json", said)
     return said
 
@@ -37,8 +37,8 @@ def test_a_description_holds_digests_of_the_rows_before_and_of_itself(tmp_path: 
         "log": digest(b'{"step": 0}\n{"step": 1}\n'),
     }
     assert said == {**expected, "digest": digest(json.dumps(expected, sort_keys=True).encode())}
-    assert saved.read(tmp_path, 2) == said
-    assert [saved.rows(LOG, step) for step in (0, 1, 9)] == [b"", b'{"step": 0}\n', LOG]
+    assert state_file.read(tmp_path, 2) == said
+    assert [state_file.rows(LOG, step) for step in (0, 1, 9)] == [b"", b'{"step": 0}\n', LOG]
 
 
 def test_each_damage_is_named(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_each_damage_is_named(tmp_path: Path) -> None:
 
     def message() -> str:
         with pytest.raises(UserError) as refused:
-            saved.read(tmp_path, 2)
+            state_file.read(tmp_path, 2)
         return str(refused.value)
 
     write_json(tmp_path / "state-2.json", {**said, "seconds": 2.5})
@@ -73,15 +73,15 @@ def test_what_an_earlier_release_wrote_has_neither_digest(tmp_path: Path) -> Non
     said = state(tmp_path)
     old = {key: value for key, value in said.items() if key not in ("log", "digest")}
     write_json(tmp_path / "state-2.json", old)
-    assert saved.read(tmp_path, 2) == old
-    assert saved.is_intact(old)
-    assert saved.has_log(old, LOG)
-    assert not saved.has_log(old, LOG[:15])
+    assert state_file.read(tmp_path, 2) == old
+    assert state_file.is_intact(old)
+    assert state_file.has_log(old, LOG)
+    assert not state_file.has_log(old, LOG[:15])
     for lacking in ("step", "sha256", "seconds", "kept"):
-        assert not saved.is_intact({key: value for key, value in old.items() if key != lacking})
-    assert not saved.is_intact([*old])
+        assert not state_file.is_intact({key: value for key, value in old.items() if key != lacking})
+    assert not state_file.is_intact([*old])
 
 
 def test_a_state_before_the_first_update_needs_no_log(tmp_path: Path) -> None:
-    write_json(tmp_path / "state-0.json", saved.described(0, "ab", 0.0, {}, b""))
-    assert saved.read(tmp_path, 0)["log"] == digest(b"")
+    write_json(tmp_path / "state-0.json", state_file.describe_checkpoint(0, "ab", 0.0, {}, b""))
+    assert state_file.read(tmp_path, 0)["log"] == digest(b"")

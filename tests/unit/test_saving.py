@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from matplotlib.figure import Figure
 
-from allmlp.report import inline, saving
+from allmlp.report import inline, save
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -18,7 +18,7 @@ def saved(file: Path, *lines: list[float]) -> str:
     for heights in lines:
         axes.plot(range(len(heights)), heights, "o", color="#0072B2", markersize=3)
     axes.set(xticks=[], yticks=[])
-    saving.save(figure, file, ["a-run"])
+    save.save(figure, file, ["a-run"])
     return file.read_text(encoding="utf-8")
 
 

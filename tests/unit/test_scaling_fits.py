@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from allmlp import models
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
 from allmlp.models.backbone import Backbone
-from allmlp.studies.language.isoflop import bootstrap, exponents, minima, parabola, pooled, slope
+from allmlp.models.flops import parameters
+from allmlp.studies.language.isoflop import bootstrap, exponents, minima, parabola, pool_seeds, slope
 from allmlp.studies.language.runs import scaling
-from allmlp.training.flops import parameters
 
 WIDTHS = [(257, 7, 6, 10, 2), (1024, 15, 24, 288, 2), (1024, 15, 24, 96, 6), (50, 3, 2, 1, 1)]
 
@@ -27,17 +27,17 @@ def test_weights_by_formula_are_those_of_the_built_model(name, values):
 
 def test_a_budget_is_spent_to_half_an_update_and_one_that_buys_none_is_refused():
     weights, batch = 18_632, 256
-    steps = scaling.steps_of(3e10, weights, batch)
+    steps = scaling.budget_steps(3e10, weights, batch)
     assert abs(6 * weights * batch * steps - 3e10) <= 6 * weights * batch / 2
     with pytest.raises(UserError, match=r"budget_flops=1e\+06: less than one update of 18,632 weights on 256 targets"):
-        scaling.steps_of(1e6, weights, batch)
+        scaling.budget_steps(1e6, weights, batch)
 
 
 @pytest.mark.parametrize("d", [16, 24, 512])
 @pytest.mark.parametrize("w", [96, 288, 16384])
 def test_six_blocks_have_the_weights_of_two_within_five_percent(d, w):
     two = scaling.mlp(1024, 15, d, w, 2)
-    six = scaling.mlp(1024, 15, d, scaling.as_deep(w, 2, 6), 6)
+    six = scaling.mlp(1024, 15, d, scaling.equal_size_width(w, 2, 6), 6)
     assert six == pytest.approx(two, rel=0.05)
 
 
@@ -140,7 +140,7 @@ def test_minima_name_the_best_run_tried():
 
 def test_pooled_runs_are_means_over_seeds():
     rows = runs(noise=0.1)
-    means = pooled(rows).set_index(["budget_flops", "parameters"])["validation_nats"]
+    means = pool_seeds(rows).set_index(["budget_flops", "parameters"])["validation_nats"]
     expected = rows.groupby(["budget_flops", "parameters"])["validation_nats"].mean()
     pd.testing.assert_series_equal(means, expected, check_names=False)
 

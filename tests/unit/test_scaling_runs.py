@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import pytest
 from pydantic import ValidationError
 
-from allmlp.studies.language.measures import scaling as measure
+from allmlp.data.tasks import size
+from allmlp.studies.language.measures.losses import scaling
 from allmlp.studies.language.runs.neurons import NeuronSettings
 from allmlp.studies.language.runs.scaling import PARAMETERS, Settings, runs
-from allmlp.tasks import size
 
 OPTIMISER = {"learning_rate": 1e-3}
 STUDY = NeuronSettings(
@@ -91,4 +91,4 @@ def test_settings_that_make_no_sense_are_refused(changes, message):
 
 
 def test_the_measure_declares_its_columns():
-    assert {"parameters", "epochs_1", "validation_nats"} <= set(measure.COLUMNS)
+    assert {"parameters", "epochs_1", "validation_nats"} <= set(scaling.columns)

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from allmlp.judging.rules import NotPlannedError
 from allmlp.studies.language.tables import scaling_exponents, scaling_minima
 from allmlp.studies.language.verdicts.scaling import gaps_at_equal_operations, prominence
-from allmlp.studies.rules import NotPlannedError
 from tests import judging
 from tests.unit.known_scaling import depth_rows, scaling_rows
 

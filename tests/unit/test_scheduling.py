@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp.scheduling import Job, chains, peak_bytes, simulate
+from allmlp.plan.simulate import Job, chains, peak_bytes, simulate
 
 PARENT, CHILD = Job("parent", 2), Job("child", 3, ("parent",))
 ALONE, LAST = Job("alone", 4), Job("last", 1)

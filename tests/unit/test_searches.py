@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp.searches import Choice, choose, decisive
-from allmlp.studies.copying.measures import falls
+from allmlp.spec.search_rules import Choice, choose, decisive_values
+from allmlp.studies.copying.measures import strings as measures
 from allmlp.studies.copying.runs import strings
 from allmlp.training.checkpoint import produce
-from allmlp.training.relatives import chosen
-from allmlp.training.trained import Trained
+from allmlp.training.inputs import choose_settings
+from allmlp.training.published import TrainedRun
 from tests import tiny
 from tests.unit.test_string_search import SETTINGS
 
@@ -56,11 +56,11 @@ def test_no_rate_beside_a_diverged_one_is_chosen() -> None:
 
 def test_the_first_number_that_differs_decides() -> None:
     never = 11.0  # log2 of a budget that no run needed less than
-    assert decisive({1e-3: [(never, 5.0)], 2e-3: [(never, 4.0)]}) == {1e-3: [5.0], 2e-3: [4.0]}
-    assert decisive({1e-3: [(never, 5.0)], 2e-3: [(10.0, 6.0)]}) == {1e-3: [never], 2e-3: [10.0]}
+    assert decisive_values({1e-3: [(never, 5.0)], 2e-3: [(never, 4.0)]}) == {1e-3: [5.0], 2e-3: [4.0]}
+    assert decisive_values({1e-3: [(never, 5.0)], 2e-3: [(10.0, 6.0)]}) == {1e-3: [never], 2e-3: [10.0]}
     lost = {1e-3: [(math.inf, math.inf)], 2e-3: [(never, 4.0)], 4e-3: [(never, 3.0)]}
-    assert decisive(lost) == {1e-3: [math.inf], 2e-3: [4.0], 4e-3: [3.0]}
-    assert decisive({1e-3: [(never, 5.0)], 2e-3: [(never, 5.0)]}) == {1e-3: [never], 2e-3: [never]}
+    assert decisive_values(lost) == {1e-3: [math.inf], 2e-3: [4.0], 4e-3: [3.0]}
+    assert decisive_values({1e-3: [(never, 5.0)], 2e-3: [(never, 5.0)]}) == {1e-3: [never], 2e-3: [never]}
 
 
 def test_seeds_must_be_the_same_at_each_rate() -> None:
@@ -105,16 +105,16 @@ def test_a_run_ends_with_the_batch_that_arrives(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     whole = tiny.run("transformer", steps=12)
     produce(whole)
-    accuracy = Trained(whole).log["token_accuracy"]
+    accuracy = TrainedRun(whole).log["token_accuracy"]
     best = int(accuracy.idxmax())
     run = replace(whole, until=float(accuracy[best]))
     produce(run)
-    log = Trained(run).log
-    assert Trained(run).ending["steps_done"] == len(log) == best + 1
-    assert log.equals(Trained(whole).log[: best + 1])
+    log = TrainedRun(run).log
+    assert TrainedRun(run).ending["steps_done"] == len(log) == best + 1
+    assert log.equals(TrainedRun(whole).log[: best + 1])
     never = replace(whole, until=1.1)
     produce(never)
-    assert len(Trained(never).log) == 12
+    assert len(TrainedRun(never).log) == 12
 
 
 def test_a_search_by_iterations_prefers_the_rate_that_arrives_first(
@@ -129,8 +129,10 @@ def test_a_search_by_iterations_prefers_the_rate_that_arrives_first(
     for one in tried:
         produce(one)
     run = tiny.run("transformer", criterion="iterations_to_99", search=tuple(one.id for one in tried))
-    monkeypatch.setattr(falls, "first_reached", lambda steps, _: None if len(steps) > 1 else 1)
-    assert chosen(run, map(Trained, tried)).learning_rate == 2e-3
-    monkeypatch.setattr(falls, "first_reached", lambda *_: None)
-    monkeypatch.setattr(falls, "first_below", lambda steps, *_: None if len(steps) > 1 else 4)
-    assert chosen(run, map(Trained, tried)).learning_rate == 2e-3, "no run arrives: the plateau is left first there"
+    monkeypatch.setattr(measures, "first_step_at_level", lambda steps, _: None if len(steps) > 1 else 1)
+    assert choose_settings(run, map(TrainedRun, tried)).learning_rate == 2e-3
+    monkeypatch.setattr(measures, "first_step_at_level", lambda *_: None)
+    monkeypatch.setattr(measures, "first_step_below", lambda steps, *_: None if len(steps) > 1 else 4)
+    assert choose_settings(run, map(TrainedRun, tried)).learning_rate == 2e-3, (
+        "no run arrives: the plateau is left first there"
+    )

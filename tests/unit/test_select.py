@@ -7,12 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from allmlp import paths, rules
-from allmlp.measured import Measured, own_file
-from allmlp.report import selection
-from allmlp.report.select import select
-from allmlp.report.sets import SETS
-from allmlp.run import Run
+from allmlp.common import paths
+from allmlp.judging import rule_digests, selection
+from allmlp.judging.complete_runs import SETS
+from allmlp.judging.select import select
+from allmlp.measurements.measurement import Measurement, file_bytes
+from allmlp.spec.run import Run
 from tests import tiny
 from tests.conftest import git
 
@@ -24,7 +24,9 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(paths, "project", lambda: tmp_path)
     git(tmp_path, "init", "--quiet", "--initial-branch=main")
-    (tmp_path / rules.LOCK).write_text("\n".join(f"{claim} {'0' * 16}" for claim in rules.current()) + "\n")
+    (tmp_path / rule_digests.LOCK).write_text(
+        "\n".join(f"{claim} {'0' * 16}" for claim in rule_digests.current_rules()) + "\n"
+    )
     commit()
 
 
@@ -39,15 +41,19 @@ def runs(*seeds: int) -> list[Run]:
 
 def measure(of: list[Run]) -> None:
     for run in of:
-        about = Measured(run.id, run.settings_digest, (1, 1, 1, run.recipe(MEASURE)))
-        paths.write_whole(Path(run.measurements[MEASURE]), own_file(about, pa.table({"run": [run.id], "seed": [0]})))
+        about = Measurement(run.id, run.settings_digest, (1, 1, 1, run.recipe(MEASURE)))
+        paths.write_atomically(
+            Path(run.measurements[MEASURE]), file_bytes(about, pa.table({"run": [run.id], "seed": [0]}))
+        )
 
 
 def selected(planned: list[Run]) -> dict[str, Any]:
     """What is selected of the workstation, of a plan that has these runs there."""
     by_scale = {"workstation": {"copying": planned}}
-    plan: Any = SimpleNamespace(root=Path.cwd(), by_scale=by_scale, every=planned, scale="workstation", digest=str)
-    plan.recorded = {}
+    plan: Any = SimpleNamespace(
+        root=Path.cwd(), runs_by_scale=by_scale, all_runs=planned, scale="workstation", digest=str
+    )
+    plan.recorded_plans = {}
     select(plan)
     found: dict[str, Any] = selection.read()["studies"]["copying"]["workstation"]
     return found
@@ -88,7 +94,7 @@ def test_a_rule_written_after_the_results_is_marked_and_committing_changes_nothi
     commit()
     assert selected(runs(0, 1)) == before
     assert before["younger"][CLAIM] is False
-    lock = Path(rules.LOCK)
+    lock = Path(rule_digests.LOCK)
     lock.write_text(lock.read_text().replace(f"{CLAIM} {'0' * 16}", f"{CLAIM} {'1' * 16}"))
     changed = selected(runs(0, 1))
     commit()

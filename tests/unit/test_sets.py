@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp import recipes
-from allmlp.report.evidence import Evidence
-from allmlp.report.sets import SETS, Sets, Stand, Unit, lasting, units
+from allmlp.common import recipes
+from allmlp.judging.complete_runs import SETS, Sets, Stand, Unit, settings_name, units
+from allmlp.judging.evidence import Evidence
 from tests import tiny
 
 UNIT = Unit(("falls", "cost"))
@@ -95,18 +95,18 @@ def test_sets_are_read_as_they_were_written(tmp_path: Path, monkeypatch: pytest.
     before = SETS.read_bytes()
     Sets.read().write()
     assert SETS.read_bytes() == before
-    sets.keep_only(STUDY, {"another"})
+    sets.keep_units(STUDY, {"another"})
     assert sets.complete[STUDY][SCALE] == {}
 
 
 def test_a_raised_recipe_renames_runs_and_not_their_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     run, other = tiny.run("transformer"), tiny.run("transformer", steps=13)
-    before = run.id, lasting(run)
-    original = recipes.of
-    monkeypatch.setattr(recipes, "of", lambda module: original(module) + 1)
+    before = run.id, settings_name(run)
+    original = recipes.recipe_number
+    monkeypatch.setattr(recipes, "recipe_number", lambda module: original(module) + 1)
     again = tiny.run("transformer")
     assert again.id != before[0]
-    assert lasting(again) == before[1] != lasting(other)
+    assert settings_name(again) == before[1] != settings_name(other)
 
 
 def test_every_claim_and_figure_of_a_study_is_a_unit() -> None:
@@ -125,17 +125,17 @@ def content(**measures: dict[str, bool]) -> dict[str, Any]:
 def test_a_standing_set_hides_the_other_runs_from_all_measures() -> None:
     of = content(falls={"a1": True, "a2": False}, cost={"a1": True, "a2": True, "b1": True})
     of["standing"] = {"falls": {"falls": ["a1"]}}
-    found = Evidence(STUDY, SCALE, of).whole_set(Unit(("falls",)))
+    found = Evidence(STUDY, SCALE, of).complete_set(Unit(("falls",)))
     assert found is not None
-    assert (found.measured("falls"), found.measured("cost")) == (["a1"], ["a1"])
+    assert (found.measured_runs("falls"), found.measured_runs("cost")) == (["a1"], ["a1"])
     assert found.extension == (1, 2)
 
 
 def test_only_the_parts_that_are_asked_for_must_be_complete() -> None:
     of = content(falls={"a1": True, "b1": False})
     found = Evidence(STUDY, SCALE, of)
-    assert found.whole_set(Unit(("falls",))) is None
-    of_a = found.whole_set(Unit(("falls",), ("a",)))
+    assert found.complete_set(Unit(("falls",))) is None
+    of_a = found.complete_set(Unit(("falls",), ("a",)))
     assert of_a is not None
-    assert (of_a.measured("falls"), of_a.extension) == (["a1"], None)
-    assert found.whole_set(Unit(("falls",), ("c",))) is None
+    assert (of_a.measured_runs("falls"), of_a.extension) == (["a1"], None)
+    assert found.complete_set(Unit(("falls",), ("c",))) is None

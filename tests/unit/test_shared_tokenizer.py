@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import tokenizers
-from allmlp.corpora import identity
-from allmlp.corpora.identity import vocabulary
-from allmlp.corpora.spec import CorpusSpec, taught
-from allmlp.errors import UserError
-from allmlp.tokenizers.specs import Chunks, Shared
+from allmlp.common.errors import UserError
+from allmlp.data import tokenizers
+from allmlp.data.corpora import identity
+from allmlp.data.corpora.identity import vocabulary
+from allmlp.data.corpora.spec import CorpusSpec, link_corpora
+from allmlp.data.tokenizers.specs import Chunks, SharedTokenizer
 
 
 def test_a_shared_tokenizer_gives_both_corpora_the_same_types(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("the cat sat on the mat " * 20)
     (tmp_path / "b.txt").write_text("the mat! " * 20)
     local = {"source": "local", "passage": 100}
-    specs = taught(
+    specs = link_corpora(
         {
             "a": CorpusSpec.model_validate(
                 {**local, "files": "a.txt", "tokenizer": {"kind": "chunks", "length": 2, "vocabulary": 40}}
@@ -31,7 +31,7 @@ def test_a_shared_tokenizer_gives_both_corpora_the_same_types(tmp_path: Path) ->
     (tmp_path / "work/sources.json").unlink(missing_ok=True)
     assert identity.token_id("b", specs["b"], tmp_path) != before, "its tokens follow the other corpus's text"
     with pytest.raises(UserError, match=r"corpora\.b\.tokenizer: no corpus 'c' of text"):
-        taught({"b": specs["b"].model_copy(update={"tokenizer": Shared(corpus="c"), "teacher": None})})
+        link_corpora({"b": specs["b"].model_copy(update={"tokenizer": SharedTokenizer(corpus="c"), "teacher": None})})
 
 
 def test_a_declared_vocabulary_keeps_the_commonest_chunks_and_leaves_rare_ones_out() -> None:
@@ -48,7 +48,7 @@ def test_real_novels_and_plays_are_read_in_shared_tokens(shared_data: Callable[[
     plays = shared_data("classics/tinyshakespeare.txt.xz")
     source = {"source": "local", "files": [str(plays)], "passage": 8000, "limit": 20}
     spec = CorpusSpec.model_validate({**source, "tokenizer": {"kind": "chunks", "length": 2, "vocabulary": 1092}})
-    fitted = tokenizers.fit(spec.fitted[1], spec.documents(Path()))
+    fitted = tokenizers.fit(spec.tokenizer_corpus[1], spec.documents(Path()))
     text = next(iter(spec.documents(Path())))
     found = fitted.decode(fitted.encode_batch([text])[0])
     assert len(found) > 0.95 * len(text)

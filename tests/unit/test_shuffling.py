@@ -8,33 +8,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp.corpora import identity, shuffling, stories
-from allmlp.corpora.shuffling import sentences, shuffled
-from allmlp.corpora.spec import CorpusSpec
-from allmlp.corpora.stories import floor
-from allmlp.corpora.stories.floor import entropy_per_token
-from allmlp.tokenizers import fit
-from allmlp.tokens import write_tokens
+from allmlp.data.corpora import identity, shuffling, stories
+from allmlp.data.corpora.shuffling import sentences, shuffle_documents
+from allmlp.data.corpora.spec import CorpusSpec
+from allmlp.data.corpora.stories import floor
+from allmlp.data.corpora.stories.floor import entropy_per_token
+from allmlp.data.tokenizers import fit
+from allmlp.data.tokens import write_tokens
 
 TEXTS = list(stories.documents(0, 40))
 
 
 @pytest.mark.parametrize("what", ["sentences", "words"])
 def test_the_same_words_in_the_same_numbers(what: shuffling.Shuffle) -> None:
-    found = list(shuffled(TEXTS, what))
+    found = list(shuffle_documents(TEXTS, what))
     assert len(found) == len(TEXTS)
     assert Counter(" ".join(found).split()) == Counter(" ".join(TEXTS).split())
-    assert found == list(shuffled(TEXTS, what)), "the same every time"
+    assert found == list(shuffle_documents(TEXTS, what)), "the same every time"
 
 
 def test_words_stay_in_their_document_and_lose_their_order() -> None:
-    found = list(shuffled(TEXTS, "words"))
+    found = list(shuffle_documents(TEXTS, "words"))
     assert all(Counter(a.split()) == Counter(b.split()) for a, b in zip(found, TEXTS, strict=True))
     assert all(a.split() != b.split() for a, b in zip(found, TEXTS, strict=True))
 
 
 def test_sentences_stay_whole_and_leave_their_document() -> None:
-    found = list(shuffled(TEXTS, "sentences"))
+    found = list(shuffle_documents(TEXTS, "sentences"))
     before, after = ([sentences(text) for text in texts] for texts in (TEXTS, found))
     assert Counter(chain(*before)) == Counter(chain(*after))
     assert [len(one) for one in before] == [len(one) for one in after]
@@ -44,7 +44,7 @@ def test_sentences_stay_whole_and_leave_their_document() -> None:
 
 def test_documents_far_apart_are_dealt_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shuffling, "DEALT", 10)
-    found = list(shuffled(TEXTS, "sentences"))
+    found = list(shuffle_documents(TEXTS, "sentences"))
     for start in range(0, 40, 10):
         block = slice(start, start + 10)
         assert Counter(" ".join(found[block]).split()) == Counter(" ".join(TEXTS[block]).split())
@@ -61,7 +61,7 @@ def write_stories(root: Path, what: str | None) -> tuple[str, Path]:
     spec = CorpusSpec.model_validate({**plain, **({"shuffle": what} if what else {})})
     assert len(list(spec.documents(root))) == 30
     tokenizer = fit(spec.tokenizer, spec.documents(root), root)  # type: ignore[arg-type]
-    write_tokens(spec.documents(root), tokenizer, root / str(what), describe=identity.described(spec))
+    write_tokens(spec.documents(root), tokenizer, root / str(what), describe=identity.describe_corpus(spec))
     return identity.token_id("mine", spec, root), root / str(what)
 
 

@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import stale
+from allmlp.pipeline import snakemake_lock
 
-HOLD = "from allmlp import stale; stale.lift(); print('holds', flush=True); input()"
-LIFT = "from allmlp import stale; stale.lift()"
+HOLD = "from allmlp.pipeline import snakemake_lock as lock; lock.lift(); print('holds', flush=True); input()"
+LIFT = "from allmlp.pipeline import snakemake_lock; snakemake_lock.lift()"
 
 
 @pytest.fixture
 def left(tmp_path: Path) -> Path:
     """A lock of Snakemake's, as it leaves them."""
-    lock = tmp_path / stale.LOCKS / "0.output.lock"
+    lock = tmp_path / snakemake_lock.LOCKS / "0.output.lock"
     lock.parent.mkdir(parents=True)
     lock.write_text("results/a\n")
-    (tmp_path / stale.MARKS).mkdir()
-    (tmp_path / stale.MARKS / "cmVzdWx0cy9h").touch()
+    (tmp_path / snakemake_lock.MARKS).mkdir()
+    (tmp_path / snakemake_lock.MARKS / "cmVzdWx0cy9h").touch()
     return lock
 
 
@@ -44,17 +44,17 @@ def test_the_lock_of_a_dead_process_is_lifted_and_that_of_a_living_one_stays(lef
     others[0].wait()
     assert lift(tmp_path) == ""
     assert left.is_file(), "the second one works on"
-    assert list((tmp_path / stale.MARKS).iterdir())
+    assert list((tmp_path / snakemake_lock.MARKS).iterdir())
     others[1].kill()
     others[1].wait()
     assert "lifted the lock of a dead Snakemake (pid " in lift(tmp_path)
     assert not left.exists()
-    assert not list((tmp_path / stale.MARKS).iterdir()), "files are whole or not there: none is incomplete"
+    assert not list((tmp_path / snakemake_lock.MARKS).iterdir()), "files are whole or not there: none is incomplete"
 
 
 def test_the_lock_of_another_host_or_an_unknown_holder_stays(left: Path, tmp_path: Path) -> None:
     assert lift(tmp_path) == ""
-    note = tmp_path / stale.NOTE
+    note = tmp_path / snakemake_lock.NOTE
     note.write_text(json.dumps({**json.loads(note.read_text()), "host": "elsewhere.example"}))
     assert lift(tmp_path) == ""
     assert left.is_file()

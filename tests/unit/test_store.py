@@ -9,15 +9,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from allmlp import compacting, measured, measuring, own, paths, recipes, store, studies
-from allmlp.errors import UserError
-from allmlp.measured import Measured
+from allmlp.common import paths
+from allmlp.common.errors import UserError
+from allmlp.measurements import measurement, store
+from allmlp.measurements.measurement import Measurement
+from allmlp.pipeline import prune
+from allmlp.plan import results_folder
+from allmlp.spec import catalogue
+from allmlp.spec.measures import Measure
+from allmlp.training import measuring
 from tests import tiny
 from tests.conftest import git
 
 STUDY, MEASURE = "copying", "falls"
 FOLDER = store.STORE / STUDY / MEASURE
-Taken = tuple[Measured, pa.Table]
+Taken = tuple[Measurement, pa.Table]
 
 
 @pytest.fixture(autouse=True)
@@ -29,11 +35,11 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def of(run: str, *values: float, recipe: int = 1, **columns: object) -> Taken:
     """A measurement: a row for each value."""
     rows = pa.table({"run": [run] * len(values), "seed": [0] * len(values), "value": list(values), **columns})
-    return Measured(run, f"settings of {run}", (1, 1, 1, recipe)), rows
+    return Measurement(run, f"settings of {run}", (1, 1, 1, recipe)), rows
 
 
 def read() -> dict[store.Key, pd.DataFrame]:
-    stored = store.of(STUDY, MEASURE)
+    stored = store.read_measure(STUDY, MEASURE)
     return {key: stored.rows(key).to_pandas() for key in stored.places}
 
 
@@ -66,8 +72,8 @@ def test_any_parts_in_any_order_read_the_same(tmp_path: Path, parts: list[list[i
                 store.write(STUDY, MEASURE, [RUNS[number] for number in batch])
             for _ in range(2):
                 found.append(read())
-                digests.append(store.of(STUDY, MEASURE).digest(found[-1]))
-                compacting.compact()
+                digests.append(store.read_measure(STUDY, MEASURE).digest(found[-1]))
+                prune.compact()
     assert all(same(found[0], other) for other in found)
     assert len(set(digests)) == 1
     assert set(found[0]) == {RUNS[number][0].key for number in known}
@@ -94,7 +100,7 @@ def test_of_two_measurements_of_one_run_the_same_counts_whatever_came_first() ->
 
 def test_a_table_is_the_runs_one_after_the_other_with_the_types_of_their_files() -> None:
     store.write(STUDY, MEASURE, RUNS[:3])
-    table = store.of(STUDY, MEASURE).table([("c", 1), ("a", 1)]).to_pandas()
+    table = store.read_measure(STUDY, MEASURE).table([("c", 1), ("a", 1)]).to_pandas()
     expected = pd.concat([RUNS[2][1].to_pandas(), RUNS[0][1].to_pandas()], ignore_index=True)
     pd.testing.assert_frame_equal(table, expected)
 
@@ -132,19 +138,19 @@ def test_merged_parts_keep_the_commit_that_first_added_a_measurement(tmp_path: P
         store.write(STUDY, MEASURE, [taken])
         commits.append(commit(tmp_path))
     store.write(STUDY, MEASURE, [RUNS[2]])
-    assert compacting.compact() == (3, 1)
-    since = {one.run: one.since for one, _ in store.of(STUDY, MEASURE).places.values()}
+    assert prune.compact() == (3, 1)
+    since = {one.run: one.since for one, _ in store.read_measure(STUDY, MEASURE).places.values()}
     assert since == {"a": commits[0], "b": commits[1], "c": ""}, "what is not committed has none"
     merged = list(FOLDER.iterdir())
-    assert compacting.compact() == (1, 1)
+    assert prune.compact() == (1, 1)
     assert list(FOLDER.iterdir()) == merged
     last = commit(tmp_path)
-    compacting.compact()
-    assert store.of(STUDY, MEASURE).places["c", 1][0].since == last
+    prune.compact()
+    assert store.read_measure(STUDY, MEASURE).places["c", 1][0].since == last
     git(tmp_path, "init", "--quiet", str(tmp_path / "elsewhere"))
     (tmp_path / ".git").rename(tmp_path / "gone")
-    compacting.compact()
-    assert store.of(STUDY, MEASURE).places["a", 1][0].since == commits[0], "without git it stays as it is"
+    prune.compact()
+    assert store.read_measure(STUDY, MEASURE).places["a", 1][0].since == commits[0], "without git it stays as it is"
 
 
 def test_a_measurement_made_again_takes_the_place_of_the_one_that_is_there() -> None:
@@ -152,7 +158,9 @@ def test_a_measurement_made_again_takes_the_place_of_the_one_that_is_there() -> 
     store.replace(STUDY, MEASURE, [of("b", 9.0), of("f", 1.0)], {"settings of b": "c" * 40})
     assert read()["b", 1]["value"].tolist() == [9.0]
     assert list(read()) == [("a", 1), ("b", 1), ("c", 1), ("f", 1)]
-    assert store.of(STUDY, MEASURE).places["b", 1][0].since == "c" * 40, "it is as old as its first measurement"
+    assert store.read_measure(STUDY, MEASURE).places["b", 1][0].since == "c" * 40, (
+        "it is as old as its first measurement"
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,51 +181,39 @@ def test_a_file_that_is_not_a_part_is_named_with_the_way_out(spoil, message: str
 
 
 def foreign(file: Path) -> None:
-    content = measured.own_file(*RUNS[1])
+    content = measurement.file_bytes(*RUNS[1])
     file.unlink()
     file.with_name(f"{store.sha256(content).hexdigest()[:16]}.parquet").write_bytes(content)
 
 
 def test_what_work_holds_of_a_plan_is_taken_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
     run, other = (tiny.run("transformer", seed=seed, measures=("cost",)) for seed in (0, 1))
-    columns = studies.measure("copying", "cost").COLUMNS
-    made = SimpleMeasure(columns)
-    monkeypatch.setattr(studies, "measure", lambda study, measure: made)
+    columns = catalogue.measure("copying", "cost").columns
+    made = Measure(lambda trained: [(1.0,) * len(columns)], 1, columns)
+    monkeypatch.setattr(catalogue, "measure", lambda study, measure: made)
     for one in (run, other):
         file = measuring.take(one, "cost", trained=None)
         assert file == Path(one.measurements["cost"])
-        assert store.lacking(one) == {}
-        assert store.unstored(one) == {"cost": str(file)}
-    (part,) = store.take_in([run, run])
+        assert store.missing_files(one) == {}
+        assert store.unstored_files(one) == {"cost": str(file)}
+    (part,) = store.add_measurements([run, run])
     assert part.parent == store.STORE / "copying/cost"
-    assert store.take_in([run]) == []
-    assert store.unstored(run) == {}
-    assert store.unstored(other) == other.measurements, "another plan's stays in work/"
+    assert store.add_measurements([run]) == []
+    assert store.unstored_files(run) == {}
+    assert store.unstored_files(other) == other.measurements, "another plan's stays in work/"
     file = Path(other.measurements["cost"])
     file.write_bytes(b"half")
     with pytest.raises(UserError, match=f"{file}: cannot be read as a measurement.*Delete it, and measure the run"):
-        store.take_in([other])
-
-
-class SimpleMeasure:
-    """A measure of one row."""
-
-    __file__, RECIPE = "cost.py", recipes.of("allmlp.studies.shared.cost")
-
-    def __init__(self, columns: dict) -> None:
-        self.COLUMNS = columns
-
-    def measure(self, trained: object) -> pd.DataFrame:
-        return pd.DataFrame({name: [1.0] for name in self.COLUMNS})
+        store.add_measurements([other])
 
 
 def test_a_folder_of_one_s_own_follows_merged_parts(tmp_path: Path) -> None:
     plan = type("Plan", (), {"root": tmp_path})()
     for taken in RUNS[:2]:
         store.write(STUDY, MEASURE, [taken])
-    own.prepare(plan, tmp_path / "own/my")  # type: ignore[arg-type]
-    compacting.compact()
-    own.prepare(plan, tmp_path / "own/my")  # type: ignore[arg-type]
+    results_folder.prepare(plan, tmp_path / "own/my")  # type: ignore[arg-type]
+    prune.compact()
+    results_folder.prepare(plan, tmp_path / "own/my")  # type: ignore[arg-type]
     links = list((tmp_path / "own/my" / FOLDER).iterdir())
     assert [link.name for link in links] == [file.name for file in FOLDER.iterdir()]
     assert all(link.exists() for link in links)

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allmlp import recipes
-from allmlp.corpora import stories
-from allmlp.corpora.stories import engine, grammar, inflection, lexicon, summaries
-from allmlp.errors import UserError
+from allmlp.common import recipes
+from allmlp.common.errors import UserError
+from allmlp.data.corpora import stories
+from allmlp.data.corpora.stories import engine, grammar, inflection, lexicon, summaries
 from tests.derivations import count, derivations, parses
 
 WORD = re.compile(r"[a-z]+")
@@ -60,7 +60,7 @@ def test_the_same_bytes_on_every_machine():
 
 
 def test_the_word_lists_are_among_the_sources_of_the_recipe():
-    data = recipes._data("allmlp.corpora.stories")
+    data = recipes._data("allmlp.data.corpora.stories")
     folder = Path(stories.__file__).parent
     assert all(path.read_text() in data for path in folder.rglob("*") if path.suffix in {".yaml", ".txt"})
 
@@ -97,7 +97,7 @@ def test_the_probabilities_of_every_choice_sum_to_one_and_its_surfaces_differ():
                     assert len(set(node.surfaces)) == len(node.words)
 
     for topic in stories.topics():
-        walk(grammar.compiled(topic), set())
+        walk(grammar.compile_topic(topic), set())
 
 
 def test_nats_are_the_frequencies_of_the_grammar():
@@ -146,7 +146,7 @@ def test_a_topic_file_with_another_list_is_refused(tmp_path):
 
 
 def test_there_are_more_than_a_trillion_stories_of_every_topic():
-    assert all(count(grammar.compiled(topic)) >= 10**12 for topic in stories.topics())
+    assert all(count(grammar.compile_topic(topic)) >= 10**12 for topic in stories.topics())
 
 
 def test_at_least_two_thousand_content_words_in_zipfian_frequencies(sample):
@@ -201,14 +201,19 @@ def test_texts_are_well_formed(sample):
         assert text.count('"') % 2 == 0
         assert all(s.lstrip('"')[0].isupper() for s in re.split(r"[.!?] (?=\w)", text))
         for article, first in re.findall(r"\b([Aa]n?) ([a-z]+)", text):
-            assert inflection.with_article(first) == f"{article.lower()} {first}"
+            assert inflection.add_article(first) == f"{article.lower()} {first}"
 
 
 def test_inflection():
     assert [inflection.plural(w) for w in ("fox", "pony", "day", "witch")] == ["foxes", "ponies", "days", "witches"]
-    assert [inflection.past(w) for w in ("hug", "bake", "carry", "play")] == ["hugged", "baked", "carried", "played"]
+    assert [inflection.past_tense(w) for w in ("hug", "bake", "carry", "play")] == [
+        "hugged",
+        "baked",
+        "carried",
+        "played",
+    ]
     assert [inflection.progressive(w) for w in ("chop", "tie", "bake")] == ["chopping", "tying", "baking"]
-    assert [inflection.with_article(w)[:2] for w in ("owl", "unicorn", "honest", "hat")] == ["an", "a ", "an", "a "]
+    assert [inflection.add_article(w)[:2] for w in ("owl", "unicorn", "honest", "hat")] == ["an", "a ", "an", "a "]
 
 
 def test_the_length_of_stories(sample):

@@ -9,7 +9,7 @@ import torch
 
 from allmlp import models
 from allmlp.training.loop import Training
-from allmlp.training.subnormals import flushed
+from allmlp.training.subnormals import flush_to_zero
 from tests import tiny
 
 SUBNORMAL = 1e-39
@@ -21,10 +21,10 @@ def counts() -> bool:
 
 def test_they_are_zero_within_the_block_alone() -> None:
     assert counts()
-    with flushed():
+    with flush_to_zero():
         assert not counts()
     assert counts()
-    with pytest.raises(KeyError), flushed():
+    with pytest.raises(KeyError), flush_to_zero():
         raise KeyError
     assert counts()
 
@@ -32,10 +32,10 @@ def test_they_are_zero_within_the_block_alone() -> None:
 def test_they_are_zero_in_threads_that_begin_there_too() -> None:
     program = f"""
 import numpy, torch
-from allmlp.training.subnormals import flushed
+from allmlp.training.subnormals import flush_to_zero
 torch.set_num_threads(2)
 numbers = torch.from_numpy(numpy.full(10**6, {SUBNORMAL}, numpy.float32))
-with flushed():
+with flush_to_zero():
     print(numbers.mul(1).any())
 """
     environment = {"PYTHONPATH": str(Path(models.__file__).parents[2])}
@@ -60,7 +60,7 @@ def test_a_network_that_has_learned_its_task_gets_the_same_weights(tmp_path: Pat
         return training.model.state_dict()
 
     plain = trained("plain")
-    with flushed():
+    with flush_to_zero():
         fast = trained("fast")
     torch.testing.assert_close(fast, plain, rtol=1e-6, atol=1e-30)
     assert any(not torch.equal(plain[name], weights[name]) for name in weights)

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from allmlp.corpora.identity import described
-from allmlp.corpora.pairs import endpoint
-from allmlp.corpora.pairs.summaries import FOLDER, PROMPT, SYSTEM
-from allmlp.corpora.spec import CorpusSpec, taught
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
+from allmlp.data.corpora.identity import describe_corpus
+from allmlp.data.corpora.pairs import endpoint
+from allmlp.data.corpora.pairs.summaries import FOLDER, PROMPT, SYSTEM
+from allmlp.data.corpora.spec import CorpusSpec, link_corpora
 
 KEY = "sk-nobody-may-read-this"
 TEXTS = 7
@@ -86,7 +86,9 @@ def spec(server: Server, **keys: object) -> CorpusSpec:
         **keys,
     }
     stories = {"source": "stories", "documents": TEXTS, "tokenizer": {"kind": "bytes"}}
-    return taught({"stories": CorpusSpec.model_validate(stories), "mine": CorpusSpec.model_validate(entry)})["mine"]
+    return link_corpora({"stories": CorpusSpec.model_validate(stories), "mine": CorpusSpec.model_validate(entry)})[
+        "mine"
+    ]
 
 
 def kept(root: Path) -> list[str]:
@@ -176,7 +178,7 @@ def test_the_key_is_sent_and_nowhere_else(server: Server, tmp_path: Path, capfd:
     said = "".join(capfd.readouterr()) + repr(error.value) + str(error.getrepr(showlocals=False))
     assert KEY.encode() not in written
     assert KEY not in said
-    assert KEY not in json.dumps(described(spec(server)))
+    assert KEY not in json.dumps(describe_corpus(spec(server)))
     server.faults = [(401, {}, "x" * 195 + KEY)]
     with pytest.raises(UserError, match=r"x\.\.\.\)\. Correct"):
         list(spec(server, max_tokens=8).pairs(tmp_path))
@@ -205,7 +207,9 @@ def test_a_key_that_is_not_set_and_an_endpoint_that_is_not_there_are_reported(
 
 
 def test_where_the_endpoint_is_and_how_fast_it_may_be_asked_is_no_identity(server: Server) -> None:
-    here = described(spec(server))
-    assert here == described(spec(server, base_url="https://other/v1", key_variable=None, requests_per_minute=1.0))
-    assert here != described(spec(server, model="other"))
-    assert here != described(spec(server, prompt="Say in a word: {text}"))
+    here = describe_corpus(spec(server))
+    assert here == describe_corpus(
+        spec(server, base_url="https://other/v1", key_variable=None, requests_per_minute=1.0)
+    )
+    assert here != describe_corpus(spec(server, model="other"))
+    assert here != describe_corpus(spec(server, prompt="Say in a word: {text}"))

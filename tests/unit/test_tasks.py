@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from allmlp import tasks
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
+from allmlp.data import tasks
+from allmlp.data.tasks import last_token
+from allmlp.data.tasks.copying import BOS, EOS, SEP, Copying
+from allmlp.data.tasks.modular import ModularAddition
+from allmlp.data.tasks.shuffle import shuffle_positions
+from allmlp.data.tasks.task import IGNORED
 from allmlp.studies.copying.runs import strings
-from allmlp.tasks import last_token
-from allmlp.tasks.copying import BOS, EOS, SEP, Copying
-from allmlp.tasks.modular import ModularAddition
-from allmlp.tasks.shuffle import shuffled
-from allmlp.tasks.task import IGNORED
 from tests import tiny
 
 
@@ -85,7 +85,7 @@ def test_the_order_is_that_of_the_shuffle_whatever_was_asked_for_before(tmp_path
     per_epoch, count = task.batches_per_epoch, len(task._windows.train)  # type: ignore[attr-defined]
     for step in [0, 1, 2, 3, per_epoch - 1, 5, per_epoch, 2 * per_epoch + 4, 0]:
         epoch, position = divmod(step, per_epoch)
-        rows = np.sort(shuffled(np.arange(16 * position, 16 * position + 16), count, 3, epoch))
+        rows = np.sort(shuffle_positions(np.arange(16 * position, 16 * position + 16), count, 3, epoch))
         expected = torch.from_numpy(task._windows.train[rows].astype(np.int64))  # type: ignore[attr-defined]
         found = task.batch(3, step)
         assert torch.equal(torch.cat([found.tokens, found.targets[:, None]], dim=1), expected)

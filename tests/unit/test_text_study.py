@@ -12,13 +12,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allmlp import models, params, tokenizing, tokens
-from allmlp.corpora.identity import vocabulary
-from allmlp.corpora.spec import CorpusSpec
-from allmlp.plan import Context, Plan
-from allmlp.studies import overlap
-from allmlp.studies.copying.measures import text_curve, text_samples
-from allmlp.studies.rules import NotPlannedError
+from allmlp import models
+from allmlp.data import tokens
+from allmlp.data.corpora.identity import vocabulary
+from allmlp.data.corpora.spec import CorpusSpec
+from allmlp.judging.rules import NotPlannedError
+from allmlp.pipeline import tokenize
+from allmlp.plan import params
+from allmlp.plan.plan import Context, Plan
+from allmlp.studies.copying.measures.texts import SAMPLES, text_curve, text_samples
+from allmlp.studies.shared import overlap
 from tests import exhibits, judging, tiny
 from tests.conftest import lay
 from tests.unit.known_copying import KEPT, OF_TEXT, SEEDS, TEXT_STEPS, tables, texts
@@ -50,7 +53,7 @@ def trained(end: float = 1.5, seed: int = 0) -> SimpleNamespace:
 
 
 def test_bits_per_byte_count_the_ends_of_documents_as_tokens_and_not_as_bytes(corpus: Path) -> None:
-    rows = text_curve.measure(trained(end=1.25))
+    rows = text_curve(trained(end=1.25))
     split = tokens.TokenFile(corpus).meta["splits"]["validation"]
     assert split["tokens"] == split["bytes"] + split["documents"]
     assert rows["step"].iloc[-1] == TEXT_STEPS
@@ -61,19 +64,18 @@ def test_bits_per_byte_count_the_ends_of_documents_as_tokens_and_not_as_bytes(co
     assert rows["floor_bits_per_byte"].isna().all(), "the entropy of text that is of no grammar is not known"
 
 
-@pytest.mark.parametrize("module", [text_curve, text_samples])
-def test_a_measure_gives_the_columns_that_it_declares_and_the_same_twice(module, corpus: Path) -> None:
-    rows = module.measure(trained())
-    assert list(rows.columns) == list(module.COLUMNS)
-    pd.testing.assert_frame_equal(rows, module.measure(trained()))
+@pytest.mark.parametrize("measure", [text_curve, text_samples])
+def test_a_measure_gives_the_same_twice(measure, corpus: Path) -> None:
+    rows = measure(trained())
+    pd.testing.assert_frame_equal(rows, measure(trained()))
 
 
 def test_samples_are_of_their_own_seeds_and_go_on_from_the_papers_prompt(corpus: Path) -> None:
-    rows = text_samples.measure(trained())
-    assert rows["sample"].tolist() == list(range(text_samples.SAMPLES))
-    assert rows["text"].nunique() == text_samples.SAMPLES
+    rows = text_samples(trained())
+    assert rows["sample"].tolist() == list(range(SAMPLES))
+    assert rows["text"].nunique() == SAMPLES
     assert (rows["prompt"] == "Three years later,").all()
-    compared = {name for name, column in text_samples.COLUMNS.items() if column.kind != "timing"}
+    compared = {name for name, column in text_samples.columns.items() if column.kind != "timing"}
     assert compared == {"sample", "temperature_1", "prompt"}, "what a model writes is not compared between machines"
 
 
@@ -163,14 +165,14 @@ def test_bytes_need_no_tokens_to_be_planned(published: Path, tmp_path: Path) -> 
 def test_real_text_of_the_users_own_is_read_as_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Callable[[str], Path]
 ) -> None:
-    from allmlp.tasks.next_token import NextToken
+    from allmlp.data.tasks.next_token import NextToken
 
     source = {"source": "local", "files": [str(shared_data("wikitext/wikitext2_test_raw.txt.xz"))], "passage": 4096}
     spec = CorpusSpec.model_validate({**source, "tokenizer": {"kind": "bytes"}})
     lay(tmp_path)  # the corpora of git: `wiki` is none of them
     monkeypatch.chdir(tmp_path)
     plan = Plan(params.Params("laptop", None, (), {"wiki": spec}, {}), tmp_path)
-    file = tokens.TokenFile(tokenizing.tokenize_corpus(plan, "wiki"))
+    file = tokens.TokenFile(tokenize.tokenize_corpus(plan, "wiki"))
     assert file.meta["tokens"] == file.meta["bytes"] + file.meta["documents"]
     batch = NextToken(file.folder, context=64, batch_size=8).batch(0, 0)
     assert file.decode(batch.tokens[0].numpy()).encode() in b"".join(

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allmlp.errors import UserError
-from allmlp.tokenizers import Tokenizer, base, fit, load
-from allmlp.tokenizers.library import CUT
-from allmlp.tokenizers.plain import ChunkTokenizer
-from allmlp.tokenizers.specs import BPE, GPT2, Bytes, Chunks, SentencePiece
+from allmlp.common.errors import UserError
+from allmlp.data.tokenizers import Tokenizer, base, fit, load
+from allmlp.data.tokenizers.library import CUT
+from allmlp.data.tokenizers.plain import ByteTokenizer, ChunkTokenizer
+from allmlp.data.tokenizers.specs import BPE, GPT2, Bytes, Chunks, SentencePiece
+from allmlp.data.tokens import write_tokens
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="shared/data is not on this machine")
@@ -79,7 +80,7 @@ def test_parts_of_a_long_text_give_the_tokens_of_the_whole(bpe: Tokenizer, monke
 def test_bpe_training_is_deterministic_whatever_the_threads(bpe: Tokenizer, tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from test_tokenizers import TEXTS;"
-        "from allmlp.tokenizers import fit; from allmlp.tokenizers.specs import BPE; "
+        "from allmlp.data.tokenizers import fit; from allmlp.data.tokenizers.specs import BPE; "
         "fit(BPE(vocabulary=400), TEXTS).save(Path(sys.argv[1]))"
     )
     expected = bpe.save(tmp_path).read_bytes()
@@ -191,3 +192,35 @@ def test_sentencepiece_in_parts_and_saved(tmp_path: Path, monkeypatch: pytest.Mo
     assert np.array_equal(tokenizer.encode_batch([text])[0], whole)
     tokenizer.save(tmp_path)
     assert np.array_equal(load(tmp_path).encode_batch([text])[0], whole)
+
+
+def test_a_sentencepiece_model_of_another_language_is_refused(tmp_path: Path) -> None:
+    import sentencepiece
+
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(f"the cat {n} sat on the mat and the dog {n} ran" for n in range(200)))
+    model = {"model_prefix": str(tmp_path / "m"), "vocab_size": 44, "minloglevel": 2}
+    sentencepiece.SentencePieceTrainer.train(input=str(text), **model)
+    tokenizer = fit(SentencePiece(model_file="m.model"), [], tmp_path)
+    ids = tokenizer.encode_batch(["the cat sat on the mat and the dog ran to the caf\u00e9"])[0]
+    assert 0 < tokenizer.lost_share(ids, 0) < 0.1
+    assert tokenizer.lost_share(tokenizer.encode_batch(["the cat sat"])[0], 0) == 0
+    with pytest.raises(UserError, match=r"tokenizer: \d+% of the pieces stand for text that .* does not know"):
+        tokenizer.encode_batch(["\u043a\u043e\u0442 \u0441\u0438\u0434\u0438\u0442"])
+
+
+def test_chunks_say_what_they_leave_out() -> None:
+    tokenizer = fit(Chunks(length=2, vocabulary=3), ["ababababab"])
+    ids = tokenizer.encode_batch(["ab" * 19 + "xy"])[0]
+    assert tokenizer.lost_share(ids, 40) == pytest.approx(0.05)
+    assert ByteTokenizer().lost_share(ByteTokenizer().encode_batch(["\u00e9"])[0], 2) == 0
+
+
+def test_what_a_tokenizer_does_not_know_is_said_when_tokens_are_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = ["ab" * 19 + "xy"] * 40
+    write_tokens(texts, fit(Chunks(length=2, vocabulary=2), texts), tmp_path / "chunks-1", describe={})
+    assert "its tokenizer does not know 5.0% of the first documents' text" in capsys.readouterr().out
+    write_tokens(texts, ByteTokenizer(), tmp_path / "bytes-1", describe={})
+    assert "does not know" not in capsys.readouterr().out

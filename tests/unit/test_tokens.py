@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from allmlp.errors import UserError
-from allmlp.tokenizers import fit
-from allmlp.tokenizers.specs import BPE, Bytes, Chunks
-from allmlp.tokens import TokenFile, write_tokens
+from allmlp.common.errors import UserError
+from allmlp.data.tokenizers import fit
+from allmlp.data.tokenizers.specs import BPE, Bytes, Chunks
+from allmlp.data.tokens import TokenFile, write_tokens
 
 TEXTS = [f"story {i}: the cat sat on mat {i * i} and was happy é" for i in range(300)] + ["story 7 again"] * 3
 
@@ -152,10 +152,10 @@ def test_a_failure_on_the_way_leaves_nothing(tmp_path: Path) -> None:
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from allmlp.errors import UserError
-from allmlp.tokenizers import fit
-from allmlp.tokenizers.specs import Bytes
-from allmlp.tokens import write_tokens
+from allmlp.common.errors import UserError
+from allmlp.data.tokenizers import fit
+from allmlp.data.tokenizers.specs import Bytes
+from allmlp.data.tokens import write_tokens
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 try:
     texts = ("x" * 999 for _ in range(3000))
@@ -189,7 +189,7 @@ def test_a_killed_writer_is_cleaned_up_and_a_running_one_left_alone(tmp_path: Pa
 def test_opening_is_verified_once_per_process(tokens: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     TokenFile(tokens)
     read: list[Path] = []
-    monkeypatch.setattr("allmlp.paths.file_sha256", read.append)
+    monkeypatch.setattr("allmlp.common.paths.file_sha256", read.append)
     TokenFile(tokens)
     assert read == []
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp.errors import UserError
-from allmlp.studies.mixers.measures.tournament_passes import GROUPS, TEXTS, measure, passes, rounds, search
+from allmlp.common.errors import UserError
+from allmlp.studies.mixers.measures.tournament import GROUPS, TEXTS, passes, rounds, search, tournament_passes
 
 
 @given(st.integers(1, 3000), st.integers(2, 130), st.integers(0, 2**32 - 1))
@@ -52,7 +52,7 @@ def test_an_impossible_tournament_is_refused(n, group):
 
 
 def test_the_measure_counts_what_the_formula_says():
-    rows = measure()
+    rows = tournament_passes()
     assert len(rows) == len(GROUPS) * len(TEXTS)
     of_32 = rows[rows["group"].eq(32)].set_index("texts")["passes"]
     # by hand: ceil(10^6 / 32) = 31250; ceil(31250 / 32) = 977 (of 18 in the last); 31 (of 17); 1

@@ -7,20 +7,17 @@ import pandas as pd
 import pytest
 import torch
 
-from allmlp import models, paths
-from allmlp.errors import UserError
-from allmlp.run import Run
+from allmlp import models
+from allmlp.common import paths
+from allmlp.common.errors import UserError
+from allmlp.spec.run import Run
 from allmlp.training import state
-from allmlp.training.state import WorkFolder, tensors_of
+from allmlp.training.published import TIMINGS, TrainedRun
+from allmlp.training.state import WorkFolder, training_tensors
 from allmlp.training.storage import load_tensors, read_manifest, read_tensors, write_json, write_tensors
-from allmlp.training.trained import TIMINGS, Trained
 from tests import tiny
 
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here")
 
 
 # --- weights and JSON
@@ -100,7 +97,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_the_tensors_of_a_state_are_the_weights_and_the_optimiser_s() -> None:
-    found = tensors_of(*training(1))
+    found = training_tensors(*training(1))
     weights = {f"model.{layer}.{kind}" for layer in (0, 1) for kind in ("weight", "bias")}
     moments = {f"optimiser.{index}.{key}" for index in range(4) for key in ("step", "exp_avg", "exp_avg_sq")}
     assert set(found) == weights | moments
@@ -110,7 +107,7 @@ def test_a_saved_state_is_restored_to_the_bit_and_goes_on_alike(here: Path) -> N
     work, (model, optimiser) = WorkFolder(here / "deep/work"), training(3)
     kept = {"step-0.safetensors": write_tensors(here / "deep/work/step-0.safetensors", {})}
     logged(work, 3)
-    work.save(3, tensors_of(model, optimiser), 1.5, kept)
+    work.save(3, training_tensors(model, optimiser), 1.5, kept)
     other, fresh = training(0)
     found = WorkFolder(here / "deep/work").restore(other, fresh)
     sha256 = paths.file_sha256(here / "deep/work/state-3.safetensors")
@@ -118,7 +115,7 @@ def test_a_saved_state_is_restored_to_the_bit_and_goes_on_alike(here: Path) -> N
     assert found is not None
     assert {key: found[key] for key in expected} == expected
     assert set(found) == {*expected, "log", "digest"}
-    ours, theirs = tensors_of(model, optimiser), tensors_of(other, fresh)
+    ours, theirs = training_tensors(model, optimiser), training_tensors(other, fresh)
     assert set(ours) == set(theirs)
     assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
     for one, steps in ((model, optimiser), (other, fresh)):
@@ -132,10 +129,10 @@ def test_a_saved_state_is_restored_to_the_bit_and_goes_on_alike(here: Path) -> N
 def test_the_two_newest_states_are_kept(here: Path) -> None:
     work, trained = WorkFolder(here / "work"), training(1)
     for step in (2, 9, 10):
-        work.save(step, tensors_of(*trained), 0.0, {})
+        work.save(step, training_tensors(*trained), 0.0, {})
     assert names(here / "work") == [f"state-{step}.{end}" for step in (10, 9) for end in ("json", "safetensors")]
     (here / "work/state-9.safetensors").unlink()
-    work.save(11, tensors_of(*trained), 0.0, {})
+    work.save(11, training_tensors(*trained), 0.0, {})
     assert names(here / "work") == [f"state-{step}.{end}" for step in (10, 11) for end in ("json", "safetensors")]
 
 
@@ -148,10 +145,10 @@ def test_only_one_state_stays_while_the_next_is_written(here: Path, monkeypatch:
 
     monkeypatch.setattr(state, "write_tensors", noted)
     for step in (2, 9, 9, 10):
-        work.save(step, tensors_of(*trained), 0.0, {})
+        work.save(step, training_tensors(*trained), 0.0, {})
     for left in (".state-11.safetensors.host.1", "state-11.safetensors"):  # of kills
         (here / "work" / left).touch()
-    work.save(12, tensors_of(*trained), 0.0, {})
+    work.save(12, training_tensors(*trained), 0.0, {})
     assert there == [
         [f"state-{step}.{end}" for step in of for end in ("json", "safetensors")] for of in ((), (2,), (9,), (10,))
     ]
@@ -162,11 +159,11 @@ def test_a_damaged_newer_state_goes_and_the_one_that_was_read_stays(here: Path, 
     work, trained = WorkFolder(here / "work"), training(1)
     logged(work, 5)
     for at in (2, 5):
-        work.save(at, tensors_of(*trained), 0.0, {})
+        work.save(at, training_tensors(*trained), 0.0, {})
     (here / "work/state-5.json").write_bytes(b"{")
     again = WorkFolder(here / "work")
     again.restore(*training(0))
-    again.save(step, tensors_of(*trained), 0.0, {})
+    again.save(step, training_tensors(*trained), 0.0, {})
     left = {path.stem for path in (here / "work").glob("state-*")}
     assert left == {"state-2", f"state-{step}"}
 
@@ -178,8 +175,8 @@ def test_a_damaged_state_leaves_the_older_one_and_the_log_before_it(
     work, early, late = WorkFolder(here / "work"), training(2), training(4)
     logged(work, 4)
     work.append_log([{"step": 4}])
-    work.save(2, tensors_of(*early), 0.0, {})
-    work.save(4, tensors_of(*late), 0.0, {})
+    work.save(2, training_tensors(*early), 0.0, {})
+    work.save(4, training_tensors(*late), 0.0, {})
     (here / "work" / damaged).write_bytes(b"{")
     model, optimiser = training(0)
     found = work.restore(model, optimiser)
@@ -200,7 +197,7 @@ def test_without_a_state_the_log_begins_again(here: Path) -> None:
     work.append_log([{"step": 0, "loss": 1.0}, {"step": 1, "loss": 0.5}])
     with (here / "work/log.jsonl").open("a") as stream:
         stream.write('{"step": 2, "lo')  # cut off by a kill
-    work.save(2, tensors_of(model, optimiser), 0.0, {})
+    work.save(2, training_tensors(model, optimiser), 0.0, {})
     assert work.restore(model, optimiser) is not None
     assert work.log().to_dict("list") == {"step": [0, 1], "loss": [1.0, 0.5]}
     for file in (here / "work").glob("state-*"):
@@ -212,7 +209,7 @@ def test_without_a_state_the_log_begins_again(here: Path) -> None:
 # --- a published run
 
 
-def published(run: Run, steps_done: int, **described: object) -> Trained:
+def published(run: Run, steps_done: int, **described: object) -> TrainedRun:
     """A run with made-up weights: each step's are its number."""
     model = torch.nn.Linear(1, 1)
     files = {}
@@ -225,7 +222,7 @@ def published(run: Run, steps_done: int, **described: object) -> Trained:
     write_json(run.folder / "run.json", {"ending": ending, **described})
     files["run.json"] = paths.file_sha256(run.folder / "run.json")
     write_json(run.folder / "manifest.json", files)
-    return Trained(run)
+    return TrainedRun(run)
 
 
 def test_weights_are_named_by_their_step() -> None:
@@ -242,18 +239,18 @@ def test_a_run_says_how_it_ended_and_what_its_search_chose() -> None:
     trained = published(run, 12)
     assert trained.ending == {"steps_done": 12, "diverged": False, "validation_loss": 1.25}
     assert trained.diverged is False
-    assert (trained.learning_rate, trained.chosen, trained.parent) == (tiny.OPTIMISER["learning_rate"], {}, None)
+    assert (trained.learning_rate, trained.choice, trained.parent) == (tiny.OPTIMISER["learning_rate"], {}, None)
     assert trained.log.step.tolist() == list(range(12))
     assert trained.timing() == {}
     write_json(TIMINGS / f"{run.id}.json", {"seconds": 3.0})
     assert trained.timing() == {"seconds": 3.0}
     searching = replace(run, search=(run.id,), parent=run.id, relatives={run.id: run})
-    assert published(searching, 12).chosen == {}
+    assert published(searching, 12).choice == {}
     found = published(searching, 12, learning_rate=0.5, chosen={"context": 7})
-    assert (found.learning_rate, found.chosen) == (0.5, {"context": 7})
+    assert (found.learning_rate, found.choice) == (0.5, {"context": 7})
     assert found.parent is not None
     assert found.parent.run is run
-    assert published(run, 12, chosen={"context": 7}).chosen == {}, "it has no search"
+    assert published(run, 12, chosen={"context": 7}).choice == {}, "it has no search"
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["missing", "empty"])
@@ -287,18 +284,18 @@ def with_weights(run: Run, name: str) -> dict[str, torch.Tensor]:
 def test_a_model_has_its_weights_and_is_in_eval_mode() -> None:
     run = tiny.run("transformer", keep=())
     expected = with_weights(run, "final")
-    model = Trained(run).model()
+    model = TrainedRun(run).model()
     assert not model.training
     assert all(torch.equal(value, expected[name]) for name, value in model.state_dict().items())
     published(run, 12)
     with pytest.raises(UserError, match=r"has not the weights of the run \(Error.+\); delete .* `dvc checkout"):
-        Trained(run).model()
+        TrainedRun(run).model()
 
 
 def test_a_model_of_a_kept_step_has_that_step_s_weights() -> None:
     run = tiny.run("transformer", keep=(3,))
     expected = with_weights(run, "step-3")
-    assert all(torch.equal(value, expected[name]) for name, value in Trained(run).model(3).state_dict().items())
+    assert all(torch.equal(value, expected[name]) for name, value in TrainedRun(run).model(3).state_dict().items())
 
 
 def test_the_task_of_a_run_has_what_its_search_chose_and_reads_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,6 +303,6 @@ def test_the_task_of_a_run_has_what_its_search_chose_and_reads_its_parent(monkey
     run = tiny.run("transformer", search=(parent.id,), parent=parent.id, relatives={parent.id: parent})
     trained = published(run, 12, chosen={"string_length": 5})
     taken: list[tuple[object, ...]] = []
-    monkeypatch.setattr("allmlp.training.trained.build_task", lambda *given: taken.append(given))
+    monkeypatch.setattr("allmlp.training.published.build_task", lambda *given: taken.append(given))
     trained.task()
     assert taken == [(run, trained.parent, {"string_length": 5})]

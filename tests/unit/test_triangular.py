@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from allmlp import models, params
-from allmlp.errors import UserError
+from allmlp import models
+from allmlp.common.errors import UserError
 from allmlp.models.triangular import FORMS, MASKS, TriangularMixing, averaging_mask
+from allmlp.plan import params
 
 TINY = {"vocabulary": 11, "context": 7, "d_model": 6, "n_blocks": 2}  # 6 x 7 numbers: rows of a reshape cross tokens
 CASES = [(form, layers, mask) for form in FORMS for layers in (1, 2) for mask in MASKS]

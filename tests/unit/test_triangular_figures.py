@@ -8,7 +8,7 @@ from tests.unit.known_triangular import tables
 
 
 def test_reach_rises_to_all_of_the_gradient_and_ends_at_the_furthest_token_that_counts() -> None:
-    shown = exhibits.shown(exhibits.figure("triangular", "reach"), tables())
+    shown = exhibits.make_exhibit(exhibits.figure("triangular", "reach"), tables())
     for axis in shown.axes:
         lines = [
             line for line in axis.get_lines() if line.get_label() in ("transpose (text)", "reshape (published code)")
@@ -22,6 +22,6 @@ def test_reach_rises_to_all_of_the_gradient_and_ends_at_the_furthest_token_that_
 
 
 def test_milestones_have_one_scale_a_panel_and_no_axis_beyond_the_training() -> None:
-    shown = exhibits.shown(exhibits.figure("triangular", "milestones"), tables())
+    shown = exhibits.make_exhibit(exhibits.figure("triangular", "milestones"), tables())
     assert len({axis.get_position().bounds for axis in shown.axes}) == len(shown.axes) == 4
     assert all(axis.get_xlim()[1] < 3000 for axis in shown.axes), "the training ended at 2,000"

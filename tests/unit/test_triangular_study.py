@@ -8,15 +8,18 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from allmlp import params, studies
-from allmlp.errors import UserError
-from allmlp.plan import Context
-from allmlp.run import Run, related
-from allmlp.studies.triangular.measures import causality, learning, parameter_counts, reach
-from allmlp.studies.triangular.printed import PRINTED
+from allmlp.common.errors import UserError
+from allmlp.plan import params
+from allmlp.plan.plan import Context
+from allmlp.spec import catalogue
+from allmlp.spec.run import Run, link_runs
+from allmlp.studies.triangular.measures import learning as learning_measures
+from allmlp.studies.triangular.measures.learning import learning
+from allmlp.studies.triangular.measures.mixing import causality, parameter_counts, reach
+from allmlp.studies.triangular.paper_numbers import PRINTED
 from allmlp.studies.triangular.runs import PUBLISHED, Settings, held_out_steps
 from allmlp.studies.triangular.runs import runs as triangular_runs
-from allmlp.training import relatives
+from allmlp.training import inputs
 from tests.conftest import PROJECT
 
 
@@ -27,7 +30,7 @@ def parameters(published: Path) -> params.Params:
 
 def planned(parameters: params.Params, scale: str) -> list[Run]:
     settings = parameters.settings["triangular", scale]
-    return studies.module("triangular", "runs").runs(settings, Context(parameters, PROJECT, "cpu"))
+    return catalogue.module("triangular", "runs").runs(settings, Context(parameters, PROJECT, "cpu"))
 
 
 @pytest.mark.parametrize("scale", params.SCALES)
@@ -81,11 +84,11 @@ def test_fine_tuning_without_the_run_that_it_goes_on_from_says_how_to_make_it(
     parameters, tmp_path, monkeypatch
 ) -> None:
     runs = {run.id: run for run in planned(parameters, "workstation")}
-    tuned = next(run for run in related(runs, "") if run.labels["part"] == "fine-tuning")
+    tuned = next(run for run in link_runs(runs, "") if run.labels["part"] == "fine-tuning")
     monkeypatch.chdir(tmp_path)
     said = rf"^{tuned.id} needs {tuned.parent}, its parent \(and 4 more\), which is not trained here. Train it first: "
     with pytest.raises(UserError, match=rf"{said}`allmlp train {tuned.parent} {' '.join(tuned.search)}`, or fetch it"):
-        relatives.require_relatives([tuned])
+        inputs.require_relatives([tuned])
 
 
 def test_a_second_text_in_other_tokens_is_refused_by_the_plan(parameters) -> None:
@@ -126,7 +129,7 @@ LONGER = {"pretraining": {}, "fine_tuning": {"corpus": "stories-dealt"}}
 @pytest.mark.parametrize("scale", ["workstation", "gpu", "paper"])
 def test_what_is_judged_has_five_seeds(parameters, scale) -> None:
     settings: Settings = parameters.settings["triangular", scale]
-    needed = {row["needs"]["seeds"] for row in studies.ledger("triangular") if row["needs"]["scale"] != "smoke"}
+    needed = {row["needs"]["seeds"] for row in catalogue.ledger("triangular") if row["needs"]["scale"] != "smoke"}
     assert settings.pretraining
     assert settings.fine_tuning
     for seeds in (settings.seeds, settings.pretraining.seeds, settings.fine_tuning.seeds):
@@ -155,17 +158,15 @@ def test_settings_that_fit_nothing_are_refused(parameters, change, said) -> None
 
 
 def test_findings_without_training() -> None:
-    rows = causality.measure()
-    assert list(rows.columns) == list(causality.COLUMNS)
+    rows = causality()
     assert (rows[["leak_1", "masked_gradient_1", "time_biases", "above_diagonal_1"]] == 0).all(axis=None)
     assert rows["in_sequence_1"].max() < 1e-10
-    counts = parameter_counts.measure().set_index("reading")["parameters"]
+    counts = parameter_counts().set_index("reading")["parameters"]
     assert counts.iloc[0] == 36_297_036
 
 
 def test_the_published_code_reaches_seventeen_tokens_back_or_none() -> None:
-    rows = reach.measure()
-    assert list(rows.columns) == list(reach.COLUMNS)
+    rows = reach()
     farthest = rows[rows["heard"]].groupby(["form", "context"])["tokens_back"].max()
     assert farthest["reshape", 430] == PRINTED.n_blocks
     assert farthest["transpose", 430] == 429
@@ -173,14 +174,14 @@ def test_the_published_code_reaches_seventeen_tokens_back_or_none() -> None:
 
 
 def test_early_is_the_first_quarter_and_a_diverged_run_has_no_loss(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(learning, "tokens_per_byte", lambda trained: 0.5)
+    monkeypatch.setattr(learning_measures, "tokens_per_byte", lambda trained: 0.5)
     losses = pd.Series(np.arange(40.0)).where(pd.Series(range(40)).isin([0, 5, 10, 20]))
     log = pd.DataFrame({"step": range(40), "validation_loss": losses})
     run = SimpleNamespace(steps=40, tokens="x")
     for diverged, early, end in ((False, 7.5, 2.0), (True, np.nan, np.nan)):
         ending = {"diverged": diverged, "validation_loss": 2.0, "steps_done": 40}
         trained = SimpleNamespace(log=log, ending=ending, run=run, learning_rate=1e-3, timing=lambda: {"seconds": 4.0})
-        row = learning.measure(trained).iloc[0]  # type: ignore[arg-type]
+        row = learning(trained).iloc[0]  # type: ignore[arg-type]
         assert row["early_nats"] == pytest.approx(early, nan_ok=True)
         assert row["end_nats_per_character"] == pytest.approx(end / 2, nan_ok=True)
         assert row["step_seconds"] == pytest.approx(0.1)

@@ -1,12 +1,15 @@
 """Study 004's tables, made of made-up measurements."""
 
-from allmlp.report.exhibits import of
+from allmlp.spec.exhibits import study_exhibits
 from tests import exhibits
 from tests.unit.known_triangular import EARLY, SEEDS, tables
 
 
 def test_tables_say_what_was_measured() -> None:
-    found = {name: exhibits.shown(exhibit, tables()) for name, exhibit in of("triangular", "tables").items()}
+    found = {
+        name: exhibits.make_exhibit(exhibit, tables())
+        for name, exhibit in study_exhibits("triangular", "tables").items()
+    }
     assert found["parameter_counts"]["parameters"].iloc[0] == 36_297_036
     assert len(found["variants"]) == len(EARLY)
     assert found["milestones"].set_index("step").loc[1000, "paper_says"] == "meaningful words"

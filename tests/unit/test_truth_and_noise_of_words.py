@@ -18,16 +18,19 @@ import pandas as pd
 import pytest
 import torch
 
-from allmlp.report.statistics import Finding
-from allmlp.studies import overlap
-from allmlp.studies.language.measures import keywords
-from allmlp.studies.language.measures.constructed_neurons import CONTEXT
+from allmlp.judging.statistics import Finding
+from allmlp.studies.language.classification import N_GRAM
+from allmlp.studies.language.keywords import RANDOM
+from allmlp.studies.language.measures.classes import CONTEXT
+from allmlp.studies.language.measures.weights import CLEAREST, keywords
 from allmlp.studies.language.prompts import PROMPTS
-from allmlp.studies.mixers.measures import completions
+from allmlp.studies.language.verdicts.words import differences
+from allmlp.studies.mixers.measures.completions import STORIES, _count_names, completions, names
+from allmlp.studies.shared import overlap
 from tests import judging
 from tests.unit.tried_rules import SEEDS, assert_as_in_ledger, passages
 
-NOVELS, STORIES = "classics/british_fiction_26.jsonl.xz", "tinystories/ts_train_head_cased.txt.xz"
+NOVELS, TALES = "classics/british_fiction_26.jsonl.xz", "tinystories/ts_train_head_cased.txt.xz"
 
 
 class Corpus(NamedTuple):
@@ -70,9 +73,9 @@ def neurons_of(text: Corpus, bag: Draw, n_gram: Draw, seed: int) -> pd.DataFrame
     """`keywords` of six neurons of each class, each near to ten words that are drawn for it."""
     rng = np.random.default_rng(seed)
     embedding_VD = rng.normal(size=(text.vocabulary, WIDTH)) / np.sqrt(WIDTH)
-    layer_NTD = np.zeros((2 * keywords.CLEAREST, CONTEXT, WIDTH))
-    for neuron in range(keywords.CLEAREST):
-        for place, draw in ((neuron, bag), (keywords.CLEAREST + neuron, n_gram)):
+    layer_NTD = np.zeros((2 * CLEAREST, CONTEXT, WIDTH))
+    for neuron in range(CLEAREST):
+        for place, draw in ((neuron, bag), (CLEAREST + neuron, n_gram)):
             vector = embedding_VD[draw(rng)].sum(axis=0)
             layer_NTD[place, slice(None) if draw is bag and place == neuron else -1] = vector / np.linalg.norm(vector)
     weight = torch.tensor(embedding_VD, dtype=torch.float32)
@@ -84,8 +87,8 @@ def neurons_of(text: Corpus, bag: Draw, n_gram: Draw, seed: int) -> pd.DataFrame
     trained = SimpleNamespace(
         run=run, steps=[0, 1], weights=lambda step: first, model=lambda: model, log=log, ending={"steps_done": 1}
     )  # fmt: skip
-    with patch.multiple(keywords, TokenFile=lambda folder: text, tokens_of=lambda trained: ""):
-        return keywords.measure(trained).assign(run=f"r{seed}", seed=seed, part="neurons")  # type: ignore[arg-type]
+    with patch.multiple(keywords.make.__module__, TokenFile=lambda folder: text, token_folder=lambda trained: ""):
+        return keywords(trained).assign(run=f"r{seed}", seed=seed, part="neurons")  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -118,11 +121,31 @@ def test_keywords_that_belong_together_are_not_told_from_common_words(shared_dat
     def any_ten(rng: np.random.Generator) -> np.ndarray:
         return rng.choice(text.vocabulary, TEN, replace=False)
 
-    truth, noise = (
-        judging.judged("000-11", keywords=pd.concat([neurons_of(text, *draws, seed) for seed in SEEDS]))
+    near = [
+        pd.concat([neurons_of(text, *draws, seed) for seed in SEEDS])
         for draws in ((related, following), (common, any_ten))
-    )
-    assert_as_in_ledger("000-11", truth, noise)
+    ]
+    assert_as_in_ledger("000-11", *(judging.judged("000-11", keywords=rows) for rows in near))
+    for other, noise in ((RANDOM, 0.01), (N_GRAM, 0.07)):
+        found = [differences(log_ratios(rows, text), other, "dot").mean() for rows in near]
+        assert found == pytest.approx([0.6, noise], abs=0.01), "as the ledger's reason says"
+
+
+def log_ratios(rows: pd.DataFrame, text: Corpus) -> pd.DataFrame:
+    """In the place of coherence: the logarithm of how often ten keywords' pairs are together in held-out passages, over
+    how often words as common would be."""
+    there_MV = np.zeros((len(text.held_out), text.vocabulary))
+    for row, ids in enumerate(text.held_out):
+        there_MV[row, ids] = 1
+    number = {word: place for place, word in enumerate(text.words)}
+    found = []
+    for words in rows["keywords"]:
+        there_MK = there_MV[:, [number[word] for word in words.split()]]
+        pairs = np.triu_indices(there_MK.shape[1], 1)
+        expected_K = there_MK.sum(axis=0)
+        expected = (np.outer(expected_K, expected_K) / len(there_MK))[pairs].sum()
+        found.append(np.log((there_MK.T @ there_MK)[pairs].sum() / expected))
+    return rows.assign(coherence_1=found)
 
 
 # Samples
@@ -177,11 +200,12 @@ def completed(stories: list[Story], known: frozenset[str], written: dict[str, Wr
     for variant, write in written.items():
         for seed in SEEDS:
             rng = np.random.default_rng(seed)
-            drawn = [stories[place] for place in rng.permutation(len(stories))[: completions.STORIES]]
-            names, kept, repeated = completions._counted([story.prompt for story in drawn], write(drawn), known)
+            drawn = [stories[place] for place in rng.permutation(len(stories))[:STORIES]]
+            names, kept, repeated = _count_names([story.prompt for story in drawn], write(drawn), known)
             label = {"run": f"{variant}-{seed}", "seed": seed, "variant": variant, "size": "base"}
             numbers = {"names": names, "names_kept_1": kept, "repeated_1": repeated}
-            true = {"true_names_kept_1": 1.0, "true_repeated_1": 0.0}
+            _, *shares = _count_names([story.prompt for story in drawn], own(drawn), known)
+            true = dict(zip(("true_names_kept_1", "true_repeated_1"), shares, strict=True))
             rows.append({**label, "padding": "right", "step": 9, "stories": len(drawn), **numbers, **true})
     return pd.DataFrame(rows)
 
@@ -206,7 +230,7 @@ def prompt_again(stories: list[Story]) -> list[str]:
 
 
 def test_completions_that_go_on_well_and_the_words_of_the_prompt_in_no_order(shared_data) -> None:
-    with lzma.open(shared_data(STORIES), "rt", encoding="utf-8", newline="") as file:
+    with lzma.open(shared_data(TALES), "rt", encoding="utf-8", newline="") as file:
         whole = file.read().split("<|endoftext|>")[:-1]
     held_out, read = ([story.split() for story in some] for some in (whole[:400], whole[400:]))
     stories = [
@@ -215,8 +239,8 @@ def test_completions_that_go_on_well_and_the_words_of_the_prompt_in_no_order(sha
         if len(words) >= PROMPT + WRITTEN
     ]
     text = "\n".join(" ".join(words) for words in read).encode()
-    with patch.object(completions, "training_text", lambda tokens: text):
-        known = completions.names.__wrapped__(Path())
+    with patch(f"{completions.make.__module__}.training_text", lambda tokens: text):
+        known = names.__wrapped__(Path())
     pairs = (own, of_another), (own, in_circles), (prompt_again, own)  # in the place of the mixer and of the Llama
     kept, circled, noise = (
         _after_the_same_time(completed(stories, known, {"flat": first, "llama-4": second})) for first, second in pairs

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from allmlp import models
-from allmlp.errors import UserError
-from allmlp.trying import causal, loading, table
+from allmlp.common.errors import UserError
+from allmlp.pipeline.try_mixer import causal, loading, table
 from tests.conftest import PROJECT, call, git, small_clone
 
 PAGE = (PROJECT / "docs/tutorial.md").read_text(encoding="utf-8")
@@ -86,10 +86,10 @@ def test_a_scalar_parameter_is_audited_too(tmp_path: Path) -> None:
         check(file)
 
 
-def tried(task: str, needs: float, steps: int) -> table.Tried:
+def tried(task: str, needs: float, steps: int) -> table.TaskTrial:
     """Ten steps are the whole budget, and `needs` seconds of training."""
     row = {"task": task, "column": "mine", "part": "trained", "seed": 0, "skill_1": 0.5, "run": "r", "diverged": False}
-    return table.Tried(task, pd.DataFrame([row]), steps, 10, 1000, needs)
+    return table.TaskTrial(task, pd.DataFrame([row]), steps, 10, 1000, needs)
 
 
 def test_too_few_minutes_are_answered_with_those_that_would_do() -> None:
@@ -100,6 +100,7 @@ def test_too_few_minutes_are_answered_with_those_that_would_do() -> None:
     assert said[-1].endswith("give --minutes 11, or --task recall --minutes 6")
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_is_tried_and_git_stays_clean(tmp_path: Path) -> None:
     clone = small_clone(tmp_path / "clone")
     (tmp_path / "decaying_sum.py").write_text(EXAMPLE, encoding="utf-8")

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import origins, uncommitted
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
+from allmlp.measurements import origins
+from allmlp.pipeline import working_tree
 from tests.conftest import git
 from tests.unit.test_ages import commit
 
@@ -22,8 +23,8 @@ def root(project: Path) -> Path:
 def test_a_clean_tree_says_nothing(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (root / "README.md").write_text("of no run")
     (root / "my.yaml").write_text("scale: smoke")
-    uncommitted.refuse(root)
-    uncommitted.caution(root)
+    working_tree.refuse(root)
+    working_tree.caution(root)
     assert capsys.readouterr() == ("", "")
 
 
@@ -36,27 +37,27 @@ def test_every_changed_file_is_named_with_the_way_on(
     if staged:
         git(root, "add", "--all")
     with pytest.raises(UserError, match=rf"^{file}: .*--dirty"):
-        uncommitted.refuse(root)
-    uncommitted.caution(root)
+        working_tree.refuse(root)
+    working_tree.caution(root)
     assert capsys.readouterr().err.startswith(f"warning: {file}: ")
 
 
 def test_a_moved_and_a_deleted_file_are_named(root: Path) -> None:
     (root / "src/loop.py").rename(root / "src/other.py")
     (root / "params.yaml").unlink()
-    assert sorted(uncommitted.changed(root)) == ["params.yaml", "src/loop.py", "src/other.py"]
+    assert sorted(working_tree.changed_files(root)) == ["params.yaml", "src/loop.py", "src/other.py"]
 
 
 def test_many_files_are_counted(root: Path) -> None:
-    for number in range(uncommitted.NAMED + 3):
+    for number in range(working_tree.NAMED + 3):
         (root / f"src/{number:02d}.py").write_text("")
-    assert uncommitted.said(root).endswith("src/07.py and 3 more")
+    assert working_tree.changed_files_line(root).endswith("src/07.py and 3 more")
 
 
 def test_without_a_repository_of_this_project_nothing_is_refused(root: Path, tmp_path: Path) -> None:
     (root / "params.yaml").write_text("# changed\n")
     (root / ".git").rename(tmp_path / "away")
-    assert not origins.of_head(root)
-    uncommitted.refuse(root)
+    assert not origins.head_tree(root)
+    working_tree.refuse(root)
     git(root, "init", "--quiet")
-    uncommitted.refuse(root)
+    working_tree.refuse(root)

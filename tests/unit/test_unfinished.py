@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp.corpora import identity
-from allmlp.corpora.spec import CorpusSpec
-from allmlp.errors import UserError
-from allmlp.tokenizers import fit
-from allmlp.tokenizers.specs import BPE, Bytes
-from allmlp.tokens import TokenFile, encoding, write_tokens
-from allmlp.tokens.repeats import Seen
-from allmlp.tokens.unfinished import Unfinished
+from allmlp.common.errors import UserError
+from allmlp.data.corpora import identity
+from allmlp.data.corpora.spec import CorpusSpec
+from allmlp.data.tokenizers import fit
+from allmlp.data.tokenizers.specs import BPE, Bytes
+from allmlp.data.tokens import TokenFile, encoding, write_tokens
+from allmlp.data.tokens.repeats import HashSet
+from allmlp.data.tokens.resume import FinishedSpans
 
 TEXTS = [f"story {i % 350}: the cat sat on mat {(i % 350) ** 2}, é" for i in range(500)]
 SHARD = 2000  # tokens: about 45 documents
@@ -138,14 +138,14 @@ def test_deduplication_makes_another_corpus_and_its_absence_none(tmp_path: Path)
     plain, off, on = (
         CorpusSpec.model_validate({**entry, **more}) for more in ({}, {"deduplicate": False}, {"deduplicate": True})
     )
-    assert identity.described(plain) == identity.described(off)
-    assert "deduplicate" not in json.dumps(identity.described(plain))
+    assert identity.describe_corpus(plain) == identity.describe_corpus(off)
+    assert "deduplicate" not in json.dumps(identity.describe_corpus(plain))
     assert identity.token_id("x", on, tmp_path) != identity.token_id("x", plain, tmp_path)
 
 
 @given(st.lists(st.lists(st.integers(0, 40) | st.integers(0, 2**64 - 1), max_size=30), max_size=12))
 def test_seen_is_a_set(batches: list[list[int]]) -> None:
-    seen, known = Seen(), set[int]()
+    seen, known = HashSet(), set[int]()
     for batch in batches:
         expected = []
         for one in batch:
@@ -155,7 +155,7 @@ def test_seen_is_a_set(batches: list[list[int]]) -> None:
 
 
 def test_of_two_that_make_the_same_tokens_one_keeps_its_spans(tmp_path: Path) -> None:
-    one, two = (Unfinished(tmp_path / "c-1", "the same") for _ in range(2))
+    one, two = (FinishedSpans(tmp_path / "c-1", "the same") for _ in range(2))
     for number, kept in enumerate((one, two)):
         partial = tmp_path / f"partial-{number}"
         partial.mkdir()
@@ -164,7 +164,7 @@ def test_of_two_that_make_the_same_tokens_one_keeps_its_spans(tmp_path: Path) ->
     assert (len(one.spans), len(two.spans)) == (1, 0)
     assert two.gather(tmp_path / "partial-1") == tmp_path / "partial-1"
     two.clear()
-    assert Unfinished(tmp_path / "c-1", "the same").spans == [], "the first one is at work"
+    assert FinishedSpans(tmp_path / "c-1", "the same").spans == [], "the first one is at work"
     assert [path.is_file() for path in one.files] == [True]
     one.close()
-    assert len(Unfinished(tmp_path / "c-1", "the same").spans) == 1
+    assert len(FinishedSpans(tmp_path / "c-1", "the same").spans) == 1

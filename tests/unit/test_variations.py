@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import params
-from allmlp.errors import UserError
-from allmlp.plan import Plan
+from allmlp.common.errors import UserError
+from allmlp.plan import params
+from allmlp.plan.plan import Plan
 from allmlp.studies.language import parts
 from tests.conftest import PARAMETERS
 
@@ -17,7 +17,7 @@ def plan(tmp_path: Path, overlay: str = "") -> list:
     file = tmp_path / "overlay.yaml"
     file.write_text(overlay or "scale: smoke\n")
     found = params.load(PARAMETERS / "params.yaml", [file], {"scale": "smoke"})
-    runs = Plan(found, PARAMETERS).by_scale["smoke"]["language"]
+    runs = Plan(found, PARAMETERS).runs_by_scale["smoke"]["language"]
     return [run for run in runs if run.labels["part"] in (parts.VARIATION, parts.CONTROL)]
 
 

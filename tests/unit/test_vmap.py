@@ -9,14 +9,14 @@ from torch.func import functional_call
 from torch.profiler import ProfilerActivity, profile
 
 from allmlp import models
-from allmlp.audit import VARIANTS
-from allmlp.audit.subject import PAD, Subject, tiny
-from allmlp.gpu_check.exact import distance
 from allmlp.models import relation, triangles
+from allmlp.models.audit import VARIANTS
+from allmlp.models.audit.subject import PAD, Subject, build_small
 from allmlp.models.linear_relation import log_sums
 from allmlp.models.relation import causal_relation_sum
 from allmlp.models.sliding_dct import SlidingDCT
 from allmlp.models.triangles import token_product
+from allmlp.pipeline.gpu_check.exact import distance
 
 SEEDS, ROWS = 3, 2
 CASES = [(name, options) for name in models.REGISTRY for options in [{}, *VARIANTS.get(name, [])]]
@@ -42,7 +42,7 @@ def of_seeds(name, options, dtype, **more):
     padded = {"pad": PAD} if "pad" in models.hyperparameters(name) else {}
     alone, rows = [], []
     for seed in range(SEEDS):
-        model = tiny(name, **padded, **options, **more).to(dtype).train()
+        model = build_small(name, **padded, **options, **more).to(dtype).train()
         torch.manual_seed(seed)
         for weight in model.parameters():
             weight.data += 0.3 * torch.randn_like(weight)

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allmlp.plan import load_plan
-from allmlp.studies.language.measures import energy_map, example_neurons, keywords, weight_maps
+from allmlp.plan.plan import load_plan
+from allmlp.studies.language.measures.energies import energy_map
+from allmlp.studies.language.measures.weights import example_neurons, keywords, weight_maps
 from tests.unit.known_neurons import small
 
 KEPT = (0, 3, 4, 6)
@@ -16,11 +17,10 @@ KEPT = (0, 3, 4, 6)
 @pytest.fixture(name="rows")
 def _rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
     monkeypatch.chdir(tmp_path)
-    return weight_maps.measure(small(tmp_path, KEPT))
+    return weight_maps(small(tmp_path, KEPT))
 
 
 def test_weights_are_those_of_the_run_at_start_half_and_end(rows: pd.DataFrame, tmp_path: Path) -> None:
-    assert list(rows.columns) == list(weight_maps.COLUMNS)
     assert rows.groupby("moment")["step"].unique().explode().to_dict() == {"start": 0, "half": 3, "end": 6}
     run = small(tmp_path, KEPT)
     for (moment, step, neuron), one in rows[rows["neuron"] >= 0].groupby(["moment", "step", "neuron"]):
@@ -35,10 +35,10 @@ def test_neurons_and_words_are_those_of_the_other_measures(rows: pd.DataFrame, t
     run, end = small(tmp_path, KEPT), rows[rows["moment"] == "end"]
     names = ["class", "rank", "neuron", "keywords", "completions"]
     clearest = end[end["shown"] != "example"].drop_duplicates(["class", "rank"])[names]
-    words = keywords.measure(run)
+    words = keywords(run)
     expected = words[words["nearness"] == "dot"][names].sort_values(["class", "rank"])
     assert clearest.sort_values(["class", "rank"]).to_numpy().tolist() == expected.to_numpy().tolist()
-    examples, same = example_neurons.measure(run), ["class", "neuron", "position", "weights"]
+    examples, same = example_neurons(run), ["class", "neuron", "position", "weights"]
     assert end[end["shown"] == "example"][same].to_numpy().tolist() == examples[same].to_numpy().tolist()
     own = examples.drop_duplicates("neuron").set_index("neuron")["class"]
     assert (end.drop_duplicates("neuron").set_index("neuron")["own_class"].loc[own.index] == own).all()
@@ -46,7 +46,7 @@ def test_neurons_and_words_are_those_of_the_other_measures(rows: pd.DataFrame, t
 
 def test_energies_are_those_of_all_neurons(rows: pd.DataFrame, tmp_path: Path) -> None:
     shares, keys = ["recent_energy_1", "constant_energy_1"], ["moment", "neuron"]
-    expected = energy_map.measure(small(tmp_path, KEPT)).set_index(keys)[shares]
+    expected = energy_map(small(tmp_path, KEPT)).set_index(keys)[shares]
     found = rows[rows["neuron"] >= 0].drop_duplicates(keys).set_index(keys)[shares]
     assert len(found) > 12
     pd.testing.assert_frame_equal(found, expected.loc[found.index])

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from allmlp import studies
-from allmlp.report.statistics import Finding
-from allmlp.studies.triangular.known import SEARCHED
+from allmlp.judging.statistics import Finding
+from allmlp.spec import catalogue
+from allmlp.studies.triangular.text_overlap import SEARCHED
 
 SEEDS = range(6)
-CLAIMS = {row["id"]: row for study in studies.STUDIES for row in studies.ledger(study) if row.get("describes")}
+CLAIMS = {row["id"]: row for study in catalogue.STUDIES for row in catalogue.ledger(study) if row.get("describes")}
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")  # the first one after "mean", or at all, is a part's value
 
 

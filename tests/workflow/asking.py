@@ -21,6 +21,19 @@ def planned(clone: Path, *words: str) -> list[str]:
     )
 
 
+def jobs(clone: Path, *words: str) -> list[str]:
+    """What `snakemake -n` would train and measure: the verb and the batch, without its digest."""
+    said = call(clone, "snakemake", "-n", *words).stdout
+    return sorted(re.findall(r"^Job \d+: ((?:train|measure) \S+)-[0-9a-f]{8}$", said, re.MULTILINE))
+
+
+def trained(clone: Path, **changes: str) -> list[str]:
+    """What Snakemake makes of the batches of a clone's plan, in their order."""
+    of = f"load_plan(changes={changes}).batches.values()"
+    asked = f"from allmlp.plan.plan import load_plan; print(*(batch.training_manifest for batch in {of}))"
+    return call(clone, "python", "-c", asked).stdout.split()
+
+
 def up_to_date(clone: Path) -> bool:
     """Does `dvc repro` have nothing to do?"""
     said = call(clone, "dvc", "repro")

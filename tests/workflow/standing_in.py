@@ -7,7 +7,7 @@ from pathlib import Path
 BIN = Path(sys.executable).parent
 
 HOLDER = f"""#!/bin/sh
-# `allmlp train RUN`, which leases a device, keeps it until $TOGETHER jobs have had one, and trains nothing
+# `allmlp train --batch BATCH`, which leases a device, keeps it until $TOGETHER jobs have had one, and trains nothing
 {BIN}/python -c '
 import os, time
 from pathlib import Path
@@ -22,7 +22,7 @@ with lease("cuda") as device:
     time.sleep(0.3)
     node = os.environ.get("SLURMD_NODENAME", "here")
     mine.write_text(f"{{node}} {{os.environ[VISIBLE]}}|{{began}}|{{time.time()}}|{{device.note}}")' || exit
-mkdir -p results/checkpoints/$2 && touch results/checkpoints/$2/final.safetensors
+mkdir -p work/trained && touch work/trained/$3.json
 """
 
 

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import call, edit, only
+from tests.workflow.asking import trained
 from tests.workflow.standing_in import HOLDER, held, instead, most_at_once
-
-JOBS = tuple(f"train_quadrature_{number}" for number in (1, 2, 3, 4))
 
 
 @pytest.mark.slow
 def test_what_is_there_is_used_and_one_line_says_how_much_that_is(clone: Path) -> None:
     only(clone, "quadrature")
     edit(clone, "config/quadrature/smoke.yaml", "seeds: [0]", "seeds: [0, 1, 2, 3]")
-    words = ("snakemake", "--cores", "4", "--resources", "gpu=4", "--config", "device=cuda", "--", *JOBS)
+    files = trained(clone, device="cuda")[:4]
+    words = ("snakemake", "--cores", "4", "--resources", "gpu=4", "--config", "device=cuda", "--", *files)
     fake = {"ALLMLP_FAKE_DEVICES": "2", "ALLMLP_DEVICES_FOLDER": str(clone.parent / "devices"), "TOGETHER": "2"}
     said = call(clone, *words, PATH=instead(clone, HOLDER), **fake)
     line = "gpu=4 was asked, but there are 2 CUDA devices here: 2 GPU jobs at a time"

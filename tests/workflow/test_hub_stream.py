@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from allmlp.tokens import TokenFile
+from allmlp.data.tokens import TokenFile
 from tests import hub
 from tests.conftest import call, environment
 
@@ -55,7 +55,7 @@ def test_cut_killed_and_damaged_streams_give_the_same_tokens(clone: Path, name: 
         expected = (folder / "meta.json").read_bytes()
         shutil.rmtree(tokens)
 
-        served.cut, served.held = [part[1]], [part[4]]
+        served.cut, served.measurements_by_run = [part[1]], [part[4]]
         killed_when_a_shard_is_finished(clone, **env)
         assert served.cut == []
         served.release.set()

@@ -35,7 +35,7 @@ def crossover(tmp_path: Path) -> Path:
 
 
 def test_a_registered_architecture_appears_in_the_matrix_and_the_next_one_leaves_it(crossover: Path) -> None:
-    register(crossover, "running-average", "cumsum(dim=1)")
+    call(crossover, "allmlp", "new", "architecture", "running-average")
     call(crossover, "snakemake", "--cores", "2")
     picture = (crossover / "results/figures/crossover/matrix.svg").read_text()
     assert "average" in picture, "a column of its own name"

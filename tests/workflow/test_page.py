@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from allmlp import paths
-from allmlp.report import render, saving
+from allmlp.common import paths
+from allmlp.report import render, save
 from tests.conftest import PROJECT
 from tests.workflow.visiting import MOST_SCREENS, SCREEN, Visit
 
@@ -29,7 +29,7 @@ def test_one_request_no_complaint_and_few_screens(visit: Callable[..., Visit]) -
     at = visit()
     assert [url for url in at.requests if not url.startswith("data:")] == [at.page.url]
     assert at.complaints == []
-    assert visit(fragment="#height").laid_out().of("document.documentElement.scrollHeight") <= MOST_SCREENS * SCREEN
+    assert visit(fragment="#height").lay_out_rows().of("document.documentElement.scrollHeight") <= MOST_SCREENS * SCREEN
     assert (PROJECT / "results/report.html").stat().st_size <= LARGEST
 
 
@@ -65,7 +65,7 @@ def test_text_out_of_sight_is_found(visit: Callable[..., Visit]) -> None:
 
 @pytest.mark.parametrize("width", [360, 768, 1280, 2560])
 def test_nothing_scrolls_sideways(visit: Callable[..., Visit], width: int) -> None:
-    at = visit(width, fragment="#wide").laid_out()
+    at = visit(width, fragment="#wide").lay_out_rows()
     assert at.of("document.documentElement.scrollWidth") <= width
     at.of("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert at.of("document.documentElement.scrollWidth") <= width
@@ -77,7 +77,7 @@ def test_every_picture_is_readable_and_slides_in_its_own_box(visit: Callable[...
     """Exponents and folded pictures too. A picture that is not drawn yet has its place already; without text it has no
     least width.
     """
-    at = visit(width, fragment="#readable").laid_out()
+    at = visit(width, fragment="#readable").lay_out_rows()
     at.of("document.querySelectorAll('details').forEach(one => one.open = true)")
     at.page.add_style_tag(content=".panel { display: block !important }")
     found = at.of(
@@ -98,7 +98,7 @@ def test_every_picture_is_readable_and_slides_in_its_own_box(visit: Callable[...
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (360, "light")])
 def test_axe_finds_nothing(visit: Callable[..., Visit], width: int, scheme: str) -> None:
-    found = visit(width, fragment="#axe", color_scheme=scheme).laid_out().without_insides().violations()
+    found = visit(width, fragment="#axe", color_scheme=scheme).lay_out_rows().without_insides().violations()
     assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
 
 
@@ -258,7 +258,7 @@ def spoilt(results: Path) -> list[str]:
     figure = Figure()
     figure.subplots().set_title(title)
     drawn = json.loads((results / "figures/triangular/index.json").read_text())
-    saving.save(figure, results / f"figures/triangular/{next(iter(drawn))}.svg", ["a-run"])
+    save.save(figure, results / f"figures/triangular/{next(iter(drawn))}.svg", ["a-run"])
     return texts
 
 
@@ -270,7 +270,7 @@ def test_hostile_text_in_any_file_of_the_results_stays_text(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(paths.PROJECT, str(PROJECT))
     texts = spoilt(tmp_path / "results")
-    at = Visit(browser, tmp_path / render.render()).laid_out()
+    at = Visit(browser, tmp_path / render.render()).lay_out_rows()
     at.of("document.querySelectorAll('details').forEach(one => one.open = true)")
     read = at.of("document.querySelector('main').innerText")
     assert [text for text in texts if " ".join(text.split()) not in " ".join(read.split())] == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import call, edit, only, small_clone
-from tests.workflow.asking import planned
+from tests.workflow.asking import jobs
 
 STUDY, SCALE = "config/copying/study.yaml", "config/copying/smoke.yaml"
 PARAMETERS = """studies:
@@ -18,8 +18,8 @@ PARAMETERS = """studies:
 """
 RUNS = '''"""A parent, a search, and their child, listed before them."""
 
-from allmlp.run import Run
-from allmlp.studies.settings import Optimiser, StudySettings
+from allmlp.spec.run import Run
+from allmlp.spec.settings import Optimiser, StudySettings
 
 
 class Settings(StudySettings):
@@ -43,7 +43,12 @@ def runs(settings, context):
     child = made("child", 1.0, settings.steps, parent=parent.id, continues=True, keep=(0,), search=ids)
     return [child, parent, *search]
 '''
-PARENT, SEARCH, CHILD = ["train_copying_1"], ["train_copying_2", "train_copying_3"], ["train_copying_4"]
+PARENT, SEARCH, CHILD = (
+    ["train copying-parent-seed0"],
+    ["train copying-search-seed0"] * 2,
+    ["train copying-child-seed0"],
+)
+MEASURES = ["measure copying-child-seed0", "measure copying-parent-seed0"]
 
 
 @pytest.fixture
@@ -66,11 +71,6 @@ def ids(clone: Path) -> dict[str, list[str]]:
     return found
 
 
-def jobs(clone: Path) -> list[str]:
-    """What Snakemake would train and measure, by rule."""
-    return [name for name in planned(clone, "measurements") if name != "measurements"]
-
-
 @pytest.mark.slow
 def test_parents_come_first_and_are_trained_again_only_where_a_child_needs_them(family: Path) -> None:
     names = ids(family)
@@ -80,7 +80,7 @@ def test_parents_come_first_and_are_trained_again_only_where_a_child_needs_them(
     assert f"{child} needs {parent}, its parent (and 2 more), which is not trained here" in said.stderr
     assert f"allmlp train {parent} {' '.join(names['search'])}" in said.stderr
 
-    assert jobs(family) == [*PARENT, *SEARCH, *CHILD]
+    assert jobs(family) == [*MEASURES, *CHILD, *PARENT, *SEARCH]
     call(family, "snakemake", "measurements", "--cores", "2")
     folder = family / "results/checkpoints"
     made = {one: (folder / one / "run.json").stat().st_mtime_ns for name in names.values() for one in name}
@@ -95,25 +95,25 @@ def test_parents_come_first_and_are_trained_again_only_where_a_child_needs_them(
     assert jobs(family) == []
     (measured,) = (family / "work/measurements/copying/cost").glob("child-*.parquet")
     measured.unlink()
-    assert jobs(family) == [*PARENT, *SEARCH, *CHILD]
+    assert jobs(family) == [MEASURES[0], *CHILD, *PARENT, *SEARCH]
     call(family, "snakemake", "measurements", "--cores", "2")
     assert jobs(family) == []
 
     measured.unlink()
-    assert jobs(family) == ["measure_copying_4"], "its weights are there"
+    assert jobs(family) == MEASURES[:1], "its weights are there"
     shutil.rmtree(folder / child)
-    assert jobs(family) == CHILD, "what it needs is there; a batch keeps its number"
+    assert jobs(family) == [MEASURES[0], *CHILD], "what it needs is there"
     edit(family, STUDY, "parent_steps: 5", "parent_steps: 6")
     renamed = ids(family)
     assert renamed["search"] == names["search"]
     assert not {*renamed["parent"], *renamed["child"]} & {parent, child}
-    assert jobs(family) == [*PARENT, *CHILD]
+    assert jobs(family) == [*MEASURES, *CHILD, *PARENT]
 
 
 @pytest.mark.slow
 def test_one_process_trains_a_whole_family(family: Path) -> None:
     edit(family, SCALE, "seeds: [0]", "seeds: [0], runs_per_process: 9")
-    assert jobs(family) == ["train_copying_1"]
+    assert jobs(family) == ["measure copying-seed0", "train copying-seed0"]
     call(family, "snakemake", "measurements", "--cores", "1")
     assert jobs(family) == []
 
@@ -121,6 +121,7 @@ def test_one_process_trains_a_whole_family(family: Path) -> None:
 @pytest.mark.slow
 def test_on_a_cluster_other_jobs_measure(family: Path) -> None:
     profile = ("--workflow-profile", "workflow/profiles/slurm")
-    measures = ["measure_copying_1", "measure_copying_4"]
-    trainings = [*PARENT, *SEARCH, *CHILD]
-    assert planned(family, "measurements", *profile) == sorted([*measures, *trainings, "measurements"])
+    ask = ("snakemake", "-n", "--printshellcmds", "measurements")
+    here, there = (call(family, *ask, *words).stdout for words in ((), profile))
+    assert here.count(" --measure ") == here.count("allmlp train ") == there.count("allmlp train ") == 4
+    assert there.count(" --measure ") == 0

@@ -12,12 +12,12 @@ import torch
 from allmlp import models
 from allmlp.models.angles import fill, place
 from allmlp.models.rows import Rows
-from allmlp.studies.language.neurons import to_frequencies
-from allmlp.studies.mixers.measures import memory
+from allmlp.studies.language.neurons import transform_neurons
+from allmlp.studies.mixers.measures.costs import MODELS, bytes_by_depth
 from allmlp.studies.quadrature.bounds import angle_bound, box_bound, folded_bound, total_bound
 from allmlp.studies.quadrature.errors import largest_error, trained_sum
 from allmlp.studies.quadrature.frequencies import Rule, two_phi
-from allmlp.studies.quadrature.hand_coded import scores_of
+from allmlp.studies.quadrature.hand_coded import score_phases
 from tests.workflow.visiting import Visit
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,11 @@ def test_learning_curves_are_chosen_by_text_loss_axis_and_model(visit: Callable[
         select.select_option(index=0)
     drawn = piece.locator(".plot path.seed").count()
     first = piece.locator(".chips input").first
-    seeds = int(piece.locator("tbody td").nth(1).inner_text())
+    row = piece.locator("tbody tr", has_text=piece.locator(".chips label").first.inner_text().strip()).first
+    assert row.locator("td").first.inner_text() != "outside its curve", (
+        "the mark begins where all chosen curves have a value"
+    )
+    seeds = int(row.locator("td").nth(1).inner_text())
     first.focus()
     at.page.keyboard.press("Space")
     assert piece.locator(".plot path.seed").count() == drawn - seeds
@@ -100,7 +104,7 @@ def test_the_playground_computes_what_the_study_computes(visit: Callable[..., Vi
     )
     theta = np.pi * np.arange(2 * p) / p
     sums = trained_sum("relu", theta, rule)
-    scores = scores_of(p, rule)
+    scores = score_phases(p, rule)
     expected = {
         "accuracy": scores.accuracy,
         "margin": scores.smallest_margin,
@@ -230,19 +234,19 @@ def test_the_map_of_a_neuron_is_that_of_the_chosen_moment(visit: Callable[..., V
 def test_the_page_turns_weights_into_the_frequencies_of_the_study(visit: Callable[..., Visit]) -> None:
     weights_TD = np.random.default_rng(0).normal(size=(15, 4))
     found = visit().of(f"frequencies({json.dumps(weights_TD.tolist())})")
-    assert np.allclose(found, to_frequencies(weights_TD[None])[0], rtol=0, atol=1e-9)
+    assert np.allclose(found, transform_neurons(weights_TD[None])[0], rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("model", memory.MODELS)
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     ("width", "layers", "context", "vocabulary"), [(64, 1, 16, 512), (128, 3, 48, 96), (256, 2, 320, 64)]
 )
 def test_memory_is_counted_to_the_byte(
     visit: Callable[..., Visit], model: str, width: int, layers: int, context: int, vocabulary: int
 ) -> None:
-    architecture, own = memory.MODELS[model]
+    architecture, own = MODELS[model]
     sizes: dict[str, Any] = {"d_model": width, "vocabulary": vocabulary, "context": context, **own}
-    expected = memory.of_depths(architecture, [layers], **sizes)[layers]
+    expected = bytes_by_depth(architecture, [layers], **sizes)[layers]
     size = json.dumps({"d": width, "n": layers, "T": context, "V": vocabulary})
     found = visit().of(f"memoryOf({json.dumps(model)}, {size})")
     cache = found.pop("cache")
@@ -306,7 +310,7 @@ def test_unfolded_pieces_scroll_nothing_sideways_and_have_no_tiny_text(visit: Ca
     at = visit(width, fragment="#pieces")
     at.of("document.querySelectorAll('details.explore').forEach(one => one.open = true)")
     at.page.wait_for_function("[...document.querySelectorAll('.explore')].every(one => one.querySelector('.plot svg'))")
-    at.laid_out()
+    at.lay_out_rows()
     assert at.of("document.documentElement.scrollWidth") <= width
     sizes = at.of(
         "[...document.querySelectorAll('.explore svg text')].map(one =>"

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from allmlp import store
+from allmlp.measurements import store
 from tests.conftest import call, edit, git
 from tests.workflow.test_states import commit
 
@@ -16,8 +16,8 @@ RATE = "learning_rate: {}, weight_decay: 2.0"
 ANOTHER_RATE = ("config/quadrature/study.yaml", RATE.format("1e-3"), RATE.format("2e-3"))
 KILLED_AT_THE_ROW = """
 import os, runpy
-from allmlp import whole
-whole.sync = lambda path: os.kill(os.getpid(), 9)
+from allmlp.common import atomic
+atomic.sync = lambda path: os.kill(os.getpid(), 9)
 runpy.run_module("allmlp", run_name="__main__", alter_sys=True)
 """
 
@@ -29,6 +29,7 @@ def refused(clone: Path, *words: str) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 def test_a_state_is_pinned_only_where_everything_is_kept(finished: Path) -> None:
     assert "only a-z" in refused(finished, "allmlp", "pin", "../up")
     (finished / "note.txt").write_text("new\n")
@@ -99,7 +100,7 @@ def test_verify_names_what_is_gone(finished: Path) -> None:
 def change_stored(clone: Path, measure: str, column: str, by: float) -> None:
     """Add to a column of a committed measurement of the quadrature study."""
     with contextlib.chdir(clone):
-        stored = store.of("quadrature", measure)
+        stored = store.read_measure("quadrature", measure)
         taken = [(one, stored.rows(key).to_pandas()) for key, (one, _) in stored.places.items()]
         changed = [(one, pa.Table.from_pandas(rows.assign(**{column: rows[column] + by}))) for one, rows in taken]
         store.rewrite("quadrature", measure, changed, {})
@@ -110,7 +111,7 @@ def test_a_study_trained_again_is_compared_with_what_is_committed(finished: Path
     change_stored(finished, "accuracy", "mean_margin_nats", 1e-9)
     change_stored(finished, "coefficients", "ratio_1", 1.0)
     commit(finished, "two measurements that were not measured")
-    done = call(finished, "allmlp", "verify", "--rerun", "quadrature", "--cores", "2", ok=False)
+    done = call(finished, "allmlp", "verify", "--rerun", "--study", "quadrature", "--cores", "2", ok=False)
     assert done.returncode == 1, done.stderr
     *_, tiny, large, summary = done.stdout.splitlines()
     assert "accuracy: other bits on the same CPU type" in tiny
@@ -122,7 +123,7 @@ def test_a_study_trained_again_is_compared_with_what_is_committed(finished: Path
 
 
 def test_a_study_without_committed_measurements_is_not_trained_again(finished: Path) -> None:
-    said = refused(finished, "allmlp", "verify", "--rerun", "quadrature", "--scale", "laptop")
+    said = refused(finished, "allmlp", "verify", "--rerun", "--study", "quadrature", "--scale", "laptop")
     assert "nothing is committed to compare with" in said
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from allmlp import measured
+from allmlp.measurements import measurement
 from tests.conftest import call, edit
-from tests.workflow.asking import planned
+from tests.workflow.asking import planned, trained
 from tests.workflow.test_parents import CHILD, PARENT, SEARCH, ids
 from tests.workflow.test_parents import family as family
 
@@ -39,7 +39,8 @@ def test_weights_go_after_their_last_measure_and_nothing_is_trained_again(releas
     names = ids(releasing)
     (child,), (parent,) = names["child"], names["parent"]
 
-    call(releasing, "snakemake", "measure_copying_1", "--cores", "2")
+    first, *_, last = trained(releasing)
+    call(releasing, "snakemake", first.replace("trained", "measured"), "--cores", "2")
     assert holders(releasing) == {parent}, "its child is open"
     assert len(measurements(releasing)) == 1
 
@@ -48,7 +49,7 @@ def test_weights_go_after_their_last_measure_and_nothing_is_trained_again(releas
     assert holders(releasing) == set()
     for run in (child, parent, *names["search"]):
         assert (releasing / "results/checkpoints" / run / "run.json").is_file()
-    assert f"{child}: weights released" in (releasing / "logs/measure/copying_4.log").read_text()
+    assert f"{child}: weights released" in (releasing / "logs/measure" / f"{Path(last).stem}.log").read_text()
     assert planned(releasing, "measurements") == []
 
     found = measurements(releasing)
@@ -62,7 +63,9 @@ def test_weights_go_after_their_last_measure_and_nothing_is_trained_again(releas
     call(releasing, "snakemake", "measurements", "--cores", "2")
     assert holders(releasing) == {child, parent, *names["search"]}
     assert measurements(releasing) == found
-    assert {measured.read(releasing / "work/measurements/copying/learning_curve" / name)[0].run for name in found} == {
+    assert {
+        measurement.read(releasing / "work/measurements/copying/learning_curve" / name)[0].run for name in found
+    } == {
         child,
         parent,
     }

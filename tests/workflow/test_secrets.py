@@ -71,7 +71,7 @@ def test_a_remote_that_refuses_is_named_without_its_secrets(
     trained: Path, echo: str, options: dict[str, str], reason: str
 ) -> None:
     set_up(trained, {name: value.replace("ECHO", echo) for name, value in options.items()})
-    for words in (("keep", "--push"), ("pin", "first")):
+    for words in (("keep", "--push", "a-run"), ("pin", "first")):
         done = call(trained, "allmlp", *words, ok=False, HF_TOKEN=TOKEN, AWS_MAX_ATTEMPTS="1")
         said = done.stdout + done.stderr
         assert done.returncode == 2, said

@@ -3,7 +3,7 @@
 import contextlib
 from pathlib import Path
 
-from allmlp.report import origins, selection
+from allmlp.judging import origins, selection
 
 
 def test_a_scale_that_nothing_was_trained_for_names_no_run(pipeline: Path) -> None:
@@ -19,5 +19,5 @@ def test_a_scale_that_nothing_was_trained_for_names_no_run(pipeline: Path) -> No
 
 def test_every_run_made_from_a_clean_tree_has_a_known_origin(pipeline: Path) -> None:
     with contextlib.chdir(pipeline):
-        found = origins.of_report(selection.read())
+        found = origins.report_origins(selection.read())
     assert found.known == found.runs > 0

@@ -14,11 +14,11 @@ pytestmark = pytest.mark.slow
 
 ABSENT = ("datasets", "dvc", "pydantic", "snakemake", "typer")
 EVERY_MEASURE = """
-from allmlp import studies
-for study in studies.STUDIES:
-    for name in studies.measures(study):
-        studies.measure(study, name)
-from allmlp.tokenizers import load
+from allmlp.spec import catalogue
+for study in catalogue.STUDIES:
+    for name in catalogue.measures(study):
+        catalogue.measure(study, name)
+from allmlp.data.tokenizers import load
 from pathlib import Path
 load(*Path("results/tokens").glob("*"))
 import sentencepiece  # of tokenizers whose files users give
@@ -59,7 +59,9 @@ def test_a_bundle_is_worked_off_and_goes_back(python: str, home: Path) -> None:
     call(other, *allmlp, "unpack", "../bundle")
     call(other, python, "-c", EVERY_MEASURE)
 
-    run = call(home, "python", "-c", "from allmlp.plan import load_plan; print(load_plan().runs[0].id)").stdout.strip()
+    run = call(
+        home, "python", "-c", "from allmlp.plan.plan import load_plan; print(load_plan().runs[0].id)"
+    ).stdout.strip()
     call(other, *allmlp, "train", run)
     assert (other / "results/checkpoints" / run / "final.safetensors").is_file()
     call(other, *allmlp, "measure", run)
@@ -71,7 +73,7 @@ def test_a_bundle_is_worked_off_and_goes_back(python: str, home: Path) -> None:
     assert ", 0 failed; " in call(other, *allmlp, "doctor", "--gpu").stdout
     call(other, *allmlp, "pack", "../back")
     call(home, "allmlp", "unpack", "../back")
-    assert "5 of 5 runs done" in call(home, "allmlp", "advance", "--minutes=10", "--scale=smoke").stdout
+    assert "all 5 runs are done" in call(home, "allmlp", "advance", "--minutes=10", "--scale=smoke").stdout
 
 
 def test_the_program_names_what_brings_the_other_commands(python: str, tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """The Slurm profile, with real daemons: two nodes of two pretended GPUs each."""
 
-import importlib
 import os
 import re
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
-from allmlp import measured, measuring, studies
-from allmlp.locks import holder
+from allmlp.common.locks import holder
+from allmlp.measurements import measurement
+from allmlp.spec import catalogue
+from allmlp.training import measuring
 from tests.conftest import call, edit, environment, only, small_clone
-from tests.workflow.asking import contents
+from tests.workflow.asking import contents, trained
 from tests.workflow.slurm import MissingError, Slurm, running
 from tests.workflow.standing_in import BIN, HOLDER, held, instead, most_at_once
 
@@ -28,7 +30,7 @@ PATIENCE_S = 300.0
 
 THRIFTY = f"""#!/bin/sh
 # `allmlp`, which saves a training's state only when it is asked to; of seed 1, also every half second
-case "$2" in *seed1*) ALLMLP_SAVE_SECONDS=0.5;; *) ALLMLP_SAVE_SECONDS=3600;; esac
+case "$3" in *seed1*) ALLMLP_SAVE_SECONDS=0.5;; *) ALLMLP_SAVE_SECONDS=3600;; esac
 export ALLMLP_SAVE_SECONDS
 exec {BIN}/allmlp "$@"
 """
@@ -62,6 +64,12 @@ def rule(job: dict[str, str]) -> str:
     return job["Comment"].removeprefix("rule_").partition("_wildcards_")[0]
 
 
+def seed_of(job: dict[str, str]) -> int:
+    """The seed that a job trains."""
+    (found,) = re.findall(r"-seed(\d+)-", job["Comment"])
+    return int(found)
+
+
 def differing(clone: Path, other: Path) -> list[str]:
     """The measurements that one clone lacks, or that differ in more than seconds."""
     ours, theirs = (
@@ -75,8 +83,8 @@ def differing(clone: Path, other: Path) -> list[str]:
 def same(name: str, ours: dict[Path, Path], theirs: dict[Path, Path]) -> bool:
     """Is a measurement of both clones the same, but for seconds?"""
     study, measure, _ = Path(name).parts
-    columns = importlib.import_module(studies.measure_module(study, measure)).COLUMNS
-    one, two = (measured.read(of[Path(name)])[1].to_pandas() for of in (ours, theirs))
+    columns = catalogue.measure(study, measure).columns
+    one, two = (measurement.read(of[Path(name)])[1].to_pandas() for of in (ours, theirs))
     return measuring.compare(one, two, columns).outcome == "identical"
 
 
@@ -84,13 +92,13 @@ def test_all_is_made_by_jobs_on_two_nodes_as_the_plan_asks(slurm: Slurm, pipelin
     call(clone, *SNAKEMAKE, *SOON, **words(slurm))
     all_jobs = jobs(slurm, clone)
     done = {rule(job): job for job in all_jobs}
-    steps = {f"{verb}_{study}_1" for verb in ("train", "measure") for study in ("language", "copying", "quadrature")}
-    assert set(done) >= {"tokenize", *steps}
-    assert len([job for job in all_jobs if rule(job) != "tokenize"]) == len(done) - 1, "no job was repeated"
+    counts = Counter(map(rule, all_jobs))
+    assert counts.keys() == {"tokenize", "train", "measure"}
+    assert counts["train"] == counts["measure"] == len(trained(clone)), "no job was repeated"
     assert {job["NodeList"] for job in all_jobs} == {"n1", "n2"}
     asked = {(job["JobState"], job["MinMemoryNode"], job["TimeLimit"]) for job in all_jobs}
     assert asked == {("COMPLETED", "4000M", "1-00:00:00")}
-    assert (done["tokenize"]["NumCPUs"], done["train_language_1"]["NumCPUs"]) == ("4", "1")
+    assert (done["tokenize"]["NumCPUs"], done["train"]["NumCPUs"]) == ("4", "1")
     assert differing(clone, pipeline) == [], "as a local run's"
     assert (clone / "results/report.html").is_file()
     assert "Nothing to be done" in call(clone, *SNAKEMAKE, **words(slurm)).stderr
@@ -100,22 +108,23 @@ def test_all_is_made_by_jobs_on_two_nodes_as_the_plan_asks(slurm: Slurm, pipelin
 def test_an_overlay_reaches_the_jobs(slurm: Slurm, clone: Path) -> None:
     only(clone, "quadrature")
     (clone / "my.yaml").write_text("studies: {quadrature: {steps: 25}}\n", encoding="utf-8")
-    call(clone, *SNAKEMAKE, *SOON, "--configfile", "params.yaml", "my.yaml", "--", "train_quadrature_1", **words(slurm))
-    assert "25 steps" in (clone / "own/my/logs/train/quadrature_1.log").read_text(encoding="utf-8")
+    call(clone, *SNAKEMAKE, *SOON, "--configfile", "params.yaml", "my.yaml", "--until", "train", **words(slurm))
+    logs = [path.read_text(encoding="utf-8") for path in (clone / "own/my/logs/train").iterdir()]
+    assert any("25 steps" in log for log in logs)
 
 
-def with_seeds(clone: Path, seeds: Sequence[int], steps: int = 20) -> tuple[str, ...]:
-    """Leave one training of each seed in the plan of a clone. Returns the rules."""
+def with_seeds(clone: Path, seeds: Sequence[int], steps: int = 20, **changes: str) -> tuple[str, ...]:
+    """Leave one training of each seed in the plan of a clone. Returns the files that Snakemake makes of them."""
     only(clone, "quadrature")
     edit(clone, "config/quadrature/smoke.yaml", "seeds: [0]", f"seeds: {list(seeds)}")
     edit(clone, "config/quadrature/smoke.yaml", "steps: 20", f"steps: {steps}")
-    return tuple(f"train_quadrature_{number}" for number in range(1, 1 + len(seeds)))
+    return tuple(trained(clone, **changes)[: len(seeds)])
 
 
 def test_four_gpu_jobs_at_once_have_a_device_each(slurm: Slurm, clone: Path) -> None:
-    rules = with_seeds(clone, range(4))
+    files = with_seeds(clone, range(4), device="cuda")
     more = words(slurm, instead(clone, HOLDER, slurm.environment["PATH"]), ALLMLP_FAKE_DEVICES="2", TOGETHER="4")
-    call(clone, *SNAKEMAKE, *SOON, "--config", "device=cuda", "--", *rules, **more)
+    call(clone, *SNAKEMAKE, *SOON, "--config", "device=cuda", "--", *files, **more)
     had = held(clone)
     assert sorted(device for device, *_ in had) == ["n1 0", "n1 1", "n2 0", "n2 1"]
     assert most_at_once([(began, ended) for _, began, ended, _ in had]) == 4
@@ -137,9 +146,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 @contextmanager
 def training(slurm: Slurm, clone: Path) -> Iterator[Popen[str]]:
     """The same two trainings as jobs, in the background; the end of the block waits until all is done."""
-    rules = with_seeds(clone, (0, 1), STEPS)
+    files = with_seeds(clone, (0, 1), STEPS)
     more = {**environment(clone), **words(slurm, instead(clone, THRIFTY, slurm.environment["PATH"]))}
-    with Popen([*SNAKEMAKE, *SOON, *rules], cwd=clone, env=more, stdout=PIPE, stderr=PIPE, text=True) as process:
+    with Popen([*SNAKEMAKE, *SOON, *files], cwd=clone, env=more, stdout=PIPE, stderr=PIPE, text=True) as process:
         try:
             yield process
             _, said = process.communicate(timeout=3 * PATIENCE_S)
@@ -181,14 +190,14 @@ def in_the_middle(slurm: Slurm, clone: Path, *acts: Callable[[dict[str, str]], A
 def running_job(slurm: Slurm, clone: Path, seed: int) -> dict[str, str]:
     """The running job of a seed."""
     here = [job for job in jobs(slurm, clone) if job["JobState"] == "RUNNING"]
-    (job,) = [job for job in here if rule(job) == f"train_quadrature_{1 + seed}"]
+    (job,) = [job for job in here if seed_of(job) == seed]
     return job
 
 
 def went_on(clone: Path, seed: int) -> int:
     """The one step at which a training was taken up again."""
-    log = (clone / f"logs/train/quadrature_{1 + seed}.log").read_text(encoding="utf-8")
-    (step,) = re.findall(r"going on at step (\d+)", log)
+    (log,) = (clone / "logs/train").glob(f"quadrature-*-seed{seed}-*.log")
+    (step,) = re.findall(r"going on at step (\d+)", log.read_text(encoding="utf-8"))
     return int(step)
 
 
@@ -208,8 +217,8 @@ def test_cancelled_and_killed_jobs_are_repeated_and_go_on(
 
     with training(slurm, clone):
         done = in_the_middle(slurm, clone, cancel, kill)
-    states = [(rule(job), job["JobState"]) for job in jobs(slurm, clone)]
-    assert ("train_quadrature_1", "CANCELLED") in states
+    states = [(seed_of(job), job["JobState"]) for job in jobs(slurm, clone)]
+    assert (0, "CANCELLED") in states
     assert len(states) == 4, "each job was repeated once"
     assert went_on(clone, 0) >= done[0], "nothing was lost"
     assert went_on(clone, 1) > 0
@@ -238,7 +247,7 @@ def test_preempted_jobs_and_those_of_a_lost_node_are_requeued(
             soon(lambda job=job: job["JobId"] in slurm.jobs("pending"))
             slurm.ask("scontrol", "update", f"jobid={job['JobId']}", "starttime=now")  # not only after two minutes
         soon(lambda: {job["JobId"] for job in found} <= set(slurm.jobs()))
-        (lost,) = [job["NodeList"] for job in found if rule(job) == "train_quadrature_2"]
+        (lost,) = [job["NodeList"] for job in found if seed_of(job) == 1]
         slurm.ask("scontrol", "update", f"nodename={lost}", "state=resume")
     assert [(job["JobState"], job["Restarts"]) for job in jobs(slurm, clone)] == [("COMPLETED", "1")] * 2
     assert all(went_on(clone, seed) >= steps for seed, steps in enumerate(done)), "nothing was lost"
@@ -266,7 +275,7 @@ def test_a_job_out_of_time_saves_its_state_and_is_repeated(
 
     with training(slurm, clone):
         (done,) = in_the_middle(slurm, clone, out_of_time)
-    first, *_, again = [job for job in jobs(slurm, clone) if rule(job) == "train_quadrature_1"]
+    first, *_, again = [job for job in jobs(slurm, clone) if seed_of(job) == 0]
     assert (first["JobId"], first["JobState"], again["JobState"]) == (ended[0], "TIMEOUT", "COMPLETED")
     assert went_on(clone, 0) >= done, "nothing was lost"
     assert contents(clone / "results/checkpoints") == undisturbed

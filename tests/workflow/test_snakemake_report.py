@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from allmlp import studies
+from allmlp.spec import catalogue
 from tests.conftest import PROJECT, call
 
 FIGURES = [
@@ -17,6 +17,7 @@ FIGURES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("committed_last_mile")
 def test_every_figure_is_there_under_its_paper_with_title_and_caption(tmp_path: Path) -> None:
     said = call(PROJECT, "snakemake", "--report", str(tmp_path / "page.html"))
@@ -29,7 +30,7 @@ def test_every_figure_is_there_under_its_paper_with_title_and_caption(tmp_path: 
         for files in groups.values()
         for file in files
     ]
-    assert sorted(found) == sorted((studies.about(study)["paper"], _title(about)) for study, about in FIGURES)
+    assert sorted(found) == sorted((catalogue.read_about(study)["paper"], _title(about)) for study, about in FIGURES)
     assert len(found) > 50
     assert all(of["caption"].count("<p>") >= 2 for of in results.values()), "its title, then its caption"
     assert not re.findall(r"""<(?:script|link)[^>]* (?:src|href)=["']https?:""", page), "it needs a network"

@@ -104,6 +104,7 @@ def test_two_clones_that_each_keep_a_run_merge(finished: Path) -> None:
     assert git(first, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 def test_no_clone_needs_the_remote(fresh: Path) -> None:
     assert not (fresh.parent / "allmlp-remote").exists()
     shutil.rmtree(fresh / "results/figures/copying")

@@ -37,7 +37,7 @@ class Visit:
     def of(self, script: str) -> Any:
         return self.page.evaluate(script)
 
-    def laid_out(self) -> "Visit":
+    def lay_out_rows(self) -> "Visit":
         """Studies out of sight, which are otherwise laid out when they are reached, have their real heights."""
         self.page.add_style_tag(content="section.study { content-visibility: visible !important }")
         return self

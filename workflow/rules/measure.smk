@@ -1,10 +1,17 @@
-for batch in plan.unmeasured:
-    rule:
-        name:      f"measure_{batch.name}"
-        input:     ancient(batch.measured)
-        output:    batch.measurements
-        log:       f"logs/measure/{batch.name}.log"
-        params:    runs=batch.ids
-        priority:  priorities.of(batch.runs, measuring=True)
-        message:   f"measure {batch.title}"
-        shell:     "allmlp measure {params.runs} {plan.arguments} > {log} 2>&1 || {{ tail -n 3 {log} >&2; false; }}"
+# Where the process that trains a batch has measured it, no other one starts.
+rule measure:
+    input:
+        lambda w: ancient(plan.measuring_inputs(plan.batch(w.batch))),
+    output:
+        "work/measured/{batch}.json",
+    log:
+        "logs/measure/{batch}.log",
+    priority: lambda w: priorities.job_priority(plan.batch(w.batch).to_measure, measuring=True)
+    params:
+        plan=plan.arguments,
+    message:
+        "measure {wildcards.batch}"
+    shell:
+        "mv work/taken/{wildcards.batch}.json {output} 2> /dev/null"
+        " || allmlp measure --batch {wildcards.batch} {params.plan} > {log} 2>&1"
+        " || {{ tail -n 3 {log} >&2; false; }}"

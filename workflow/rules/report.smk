@@ -1,28 +1,35 @@
-from allmlp.own import last_word, reported
-from allmlp.workflow import pictures
-
-unstored = plan.unstored
-asked = unstored or workflow.main_snakefile  # Snakemake would run a rule without input and output each time
-
-drawn = pictures(reported(plan))  # file -> what `snakemake --report` says of a figure; empty for all other calls
-
-speaks = reported(plan)
-if unstored or speaks.unreported():  # results/claims.json speaks of another plan, or soon will
-    rule all:
-        input:     asked
-        message:   "judge, draw, tabulate, render"
-        shell:     "allmlp report {speaks.arguments}"
-else:  # a rule with a shell and no output would always run: without one, there is nothing to be done
-    rule all:
-        input:     asked, list(drawn)
-
-if drawn:
-    rule figure:  # that dvc repro has drawn
-        output:    report("{path}.svg", caption="../report/figure.rst", category=lambda w: drawn[f"{w.path}.svg"]["paper"], labels=lambda w: {"figure": drawn[f"{w.path}.svg"]["title"]})
-        params:    about=lambda w: drawn[f"{w.path}.svg"]
-
 rule measurements:
-    input:     asked
+    input:
+        lambda w: last_mile.measure_targets(),
 
-onsuccess:
-    print(last_word(plan), end="")
+
+rule report:  # where the user typed it, and only where it is behind
+    input:
+        lambda w: last_mile.measure_targets(),
+    output:
+        touch(last_mile.note),
+    log:
+        "logs/report.log",
+    localrule: True
+    params:
+        plan=lambda w: last_mile.report_plan.arguments,
+    message:
+        "judge, draw, tabulate, render"
+    shell:
+        "allmlp report {params.plan} > {log} 2>&1 || {{ tail -n 3 {log} >&2; false; }} && tail -n 1 {log}"
+
+
+rule result:  # a file of the last mile by its name: DVC's, so Snakemake neither makes nor deletes it
+    input:
+        lambda w: last_mile.note if last_mile.is_outdated else ancient(last_mile.note),
+    output:
+        report(
+            "results/{file}",
+            caption="../report/figure.rst",
+            category=lambda w: last_mile.figure_labels(w.file)["paper"],
+            labels=lambda w: {"figure": last_mile.figure_labels(w.file)["title"]},
+        ),
+    wildcard_constraints:
+        file=r"[a-z]+\.(json|html)|(figures|tables)/.+",
+    params:
+        about=lambda w: last_mile.figure_labels(w.file),

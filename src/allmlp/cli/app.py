@@ -7,24 +7,30 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperGroup
 
-RUN, LOOK, STATES, EXTEND, HOUSE = GROUPS = ("Run", "Look", "States", "Extend", "Keep the house")
+RUN, LOOK, STATES, EXTEND, STEPS = GROUPS = ("Run", "Look", "States", "Extend", "Steps")
 
 
-class _InGroups(TyperGroup):
-    """Help lists the groups of commands in their order."""
+class _GroupedCommands(TyperGroup):
+    """Help lists the groups of commands in their order; of the steps that other commands take, names alone."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         places = {name: GROUPS.index(str(found.rich_help_panel)) for name, found in self.commands.items()}  # type: ignore[attr-defined]
         return sorted(super().list_commands(ctx), key=places.__getitem__)
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        hidden = [name for name in self.list_commands(ctx) if self.commands[name].hidden]
+        self.epilog = f"Single steps, each with --help: {', '.join(hidden)}."
+        super().format_help(ctx, formatter)
 
-app = typer.Typer(cls=_InGroups, pretty_exceptions_enable=False)
+
+app = typer.Typer(cls=_GroupedCommands, pretty_exceptions_enable=False)
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
 def command(group: str, example: str) -> Callable[[Command], Command]:
     """A command in a group of the help, named as its example names it, with that in its own help."""
-    return app.command(example.split()[1], rich_help_panel=group, epilog=f"Example: {example}")
+    epilog = f"Example: {example}"
+    return app.command(example.split()[1], rich_help_panel=group, epilog=epilog, hidden=group == STEPS)
 
 
 START = Path.cwd()  # where the user typed it; commands then work in the project's folder
@@ -47,11 +53,11 @@ DirtyOption = Annotated[
 StudyOption = Annotated[str | None, typer.Option(help="One study alone.")]
 
 
-def plan_of(overlays: list[Path] | None, scale: str | None, device: str | None, study: str | None = None) -> Any:
+def options_plan(overlays: list[Path] | None, scale: str | None, device: str | None, study: str | None = None) -> Any:
     """The plan of these options."""
-    from allmlp import own
-    from allmlp.plan import load_plan
+    from allmlp.plan import results_folder
+    from allmlp.plan.plan import load_plan
 
     current = load_plan(overlays or (), {"scale": scale, "device": device, "study": study})
-    own.enter(current)
+    results_folder.enter(current)
     return current

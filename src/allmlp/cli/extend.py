@@ -1,11 +1,14 @@
 """Commands for a model of your own, and for models that leave this project."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from allmlp.cli.app import EXTEND, START, DeviceOption, Overlays, ScaleOption, command, plan_of
+from allmlp.cli.app import EXTEND, START, DeviceOption, Overlays, ScaleOption, command, options_plan
+from allmlp.common import paths
 
 
 @command(EXTEND, "allmlp try my_mixer.py --minutes 5")
@@ -17,11 +20,21 @@ def try_(
     scale: Annotated[str, typer.Option(help="Sizes and budgets: smoke, laptop, workstation.")] = "laptop",
 ) -> None:
     """A mixer of your own on the crossover's tasks, beside the committed architectures. Runs the file's code."""
-    from allmlp import trying
-    from allmlp.plan import load_plan
+    from allmlp.pipeline import try_mixer
+    from allmlp.plan.plan import load_plan
 
-    asked = trying.Request(START / file, minutes, task or (), seeds)
-    print(trying.attempt(load_plan(changes={"scale": scale}), asked))
+    asked = try_mixer.Request(START / file, minutes, task or (), seeds)
+    print(try_mixer.attempt(load_plan(changes={"scale": scale}), asked))
+
+
+@command(EXTEND, "allmlp new study averages")
+def new(kind: Literal["study", "architecture"], name: str) -> None:
+    """The files of a study or an architecture of your own, ready to run; change them to yours."""
+    from allmlp.pipeline import new as writing
+
+    files = writing.study(name) if kind == "study" else writing.architecture(name)
+    print("\n".join(str(file.relative_to(paths.project())) for file in files))
+    raise typer.Exit(subprocess.run([sys.executable, "-m", "allmlp", "check", "--fix"], check=False).returncode)
 
 
 @command(EXTEND, "allmlp audit transformer")
@@ -34,15 +47,17 @@ def audit(
     format: Annotated[Literal["text", "json"], typer.Option(help="for people or for machines")] = "text",
 ) -> None:
     """Does any architecture see the future, its padding or its batch? Status 1 if one does without declaring it."""
-    from allmlp import audit as auditor
     from allmlp import models
-    from allmlp.audit.findings import show
-    from allmlp.training.trained import Trained
+    from allmlp.models import audit as auditor
+    from allmlp.models.audit.findings import show
+    from allmlp.training.published import TrainedRun
 
     findings = auditor.audit(architectures or ([] if run else models.REGISTRY))
     if run:
-        current = plan_of(params, scale, device)
-        findings += [finding for name in run for finding in auditor.audit_run(Trained(current.run(name)))]
+        current = options_plan(params, scale, device)
+        for trained in (TrainedRun(current.run(name)) for name in run):
+            of = trained.run
+            findings += auditor.audit_weights(of.id, of.architecture, of.hyperparameters, trained.model())
     raise typer.Exit(1 if show(findings, format) else 0)
 
 
@@ -59,13 +74,13 @@ def export(
     hf writes weights, the architecture's source files, tokenizer, and a card from what was measured. transformers runs
     these files; the card shows how.
     """
-    from allmlp.exporting import hf, tensorboard
-    from allmlp.training.trained import at_hand
+    from allmlp.pipeline.exporting import hf, tensorboard
+    from allmlp.training.published import load_trained_run
 
-    found = plan_of(params, scale, None).find(run)
+    found = options_plan(params, scale, None).find(run)
     if format == "hf":
         folder = START / to if to else Path.cwd() / "work/hf" / found.id
-        hf.write(at_hand(found), folder)
+        hf.write(load_trained_run(found), folder)
         print(f"{folder}: README.md there shows how to load it")
     else:
         folder = START / to if to else Path.cwd() / "work/tensorboard"

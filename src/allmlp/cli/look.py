@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from allmlp.cli.app import LOOK, START, DeviceOption, Overlays, ScaleOption, StudyOption, command, plan_of
-from allmlp.errors import UserError
+from allmlp.cli.app import LOOK, START, STEPS, DeviceOption, Overlays, ScaleOption, StudyOption, command, options_plan
+from allmlp.common.errors import UserError
 
 
 @command(LOOK, "allmlp plan --scale long")
@@ -17,6 +17,9 @@ def plan(
     study: StudyOption = None,
     runs: Annotated[bool, typer.Option("--runs", help="A row per run.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="What changed parameters would do.")] = False,
+    why: Annotated[
+        str | None, typer.Option(metavar="RUN", help="What differs between a run and the nearest stored one.")
+    ] = None,
     devices: Annotated[
         list[int] | None, typer.Option(min=1, help="Devices that work at the same time; may be given more than once.")
     ] = None,
@@ -27,25 +30,35 @@ def plan(
     format: Annotated[Literal["table", "json"], typer.Option(help="for people or for machines")] = "table",
 ) -> None:
     """What would run, and what it costs, before anything runs."""
-    others = {"--runs": runs, "--price": price, "--budget": budget, "--devices": devices, "--on": on, "--disk": disk}
-    given = [name for name, value in others.items() if value]
-    if (
-        clash := given
-        if diff
-        else [name for name in given if budget and name in ("--runs", "--price", "--devices", "--disk")]
-    ):
-        raise UserError(f"{clash[0]}: says nothing beside {'--diff' if diff else '--budget'}. Give one of them.")
-    current = plan_of(params, scale, device, study)
-    if diff:
-        from allmlp import differing
+    options: dict[str, object] = {"--why": why, "--diff": diff, "--budget": budget}
+    options |= {"--runs": runs, "--price": price, "--devices": devices, "--on": on, "--disk": disk}
+    given = [name for name, value in options.items() if value]
+    for name in given[1:]:
+        if given[0] in ("--why", "--diff", "--budget") and (given[0], name) != ("--budget", "--on"):
+            raise UserError(f"{name} cannot be combined with {given[0]}. Give one of them.")
+    current = options_plan(params, scale, device, study)
+    if why:
+        from allmlp.plan import nearest_run
 
-        differing.show(current)
+        nearest_run.show(current, why)
+    elif diff:
+        from allmlp.plan import differences
+
+        differences.show(current)
     else:
-        from allmlp import budgeting, overview
+        from allmlp.plan import budgeting, overview
 
-        hours = None if budget is None else budgeting.hours_of(budget)
+        hours = None if budget is None else budgeting.parse_hours(budget)
         room = math.inf if disk is None else 1e9 * disk
         overview.show(current, runs, format, devices or overview.DEVICES, price, on, hours, room)
+
+
+@command(STEPS, "allmlp schema")
+def schema() -> None:
+    """The JSON schema of params.yaml, config/ and files of your own, for editors: workflow/schemas has it too."""
+    from allmlp.pipeline import json_schema as keys
+
+    print(keys.text(), end="")
 
 
 @command(LOOK, "allmlp doctor")
@@ -54,10 +67,10 @@ def doctor(
 ) -> None:
     """Is this machine fit for the work? Status 1, and the one next step, if not."""
     if gpu:
-        from allmlp import gpu_check
+        from allmlp.pipeline import gpu_check
 
         raise typer.Exit(gpu_check.show())
-    from allmlp import doctor as examining
+    from allmlp.pipeline import doctor as examining
 
     raise typer.Exit(examining.show())
 
@@ -69,12 +82,12 @@ def show(
     scale: ScaleOption = None,
 ) -> None:
     """One run: settings, files, logs, measurements, and the claims that rest on it."""
-    from allmlp import showing
+    from allmlp.pipeline import show_run
 
-    showing.show(plan_of(params, scale, None), run)
+    show_run.show(options_plan(params, scale, None), run)
 
 
-@command(LOOK, "allmlp certify RUN")
+@command(STEPS, "allmlp certify RUN")
 def certify(
     run: Annotated[str, typer.Argument(help="A run id, a run's folder, or your own weights as safetensors.")],
     attention: Annotated[float, typer.Option(help="0.5 or 1: what your own weights were trained with.")] = 0.5,
@@ -105,10 +118,10 @@ def generate(
     scale: ScaleOption = None,
 ) -> None:
     """What a trained language model writes after a prompt."""
-    from allmlp import generating
-    from allmlp.training.trained import at_hand
+    from allmlp.pipeline import generating
+    from allmlp.training.published import load_trained_run
 
-    trained, seeds = at_hand(plan_of(params, scale, None).find(run)), range(seed, seed + count)
+    trained, seeds = load_trained_run(options_plan(params, scale, None).find(run)), range(seed, seed + count)
     for text in generating.texts(trained, prompt, tokens=tokens, temperature=temperature, seeds=seeds, step=step):
         print(f"{prompt}{text}\n")
 
@@ -121,7 +134,7 @@ def power(
     write: Annotated[bool, typer.Option(help="Write results/power.json, which the report shows.")] = False,
 ) -> None:
     """Before a run: the chance that each rule decides, if the claim is true and if it is not."""
-    from allmlp.report import planned_power
+    from allmlp.judging import planned_power
 
     if write:
         planned_power.write()

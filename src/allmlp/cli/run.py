@@ -5,8 +5,19 @@ from typing import Annotated
 
 import typer
 
-from allmlp import paths, processors
-from allmlp.cli.app import RUN, START, DeviceOption, DirtyOption, Overlays, ScaleOption, StudyOption, command, plan_of
+from allmlp.cli.app import (
+    RUN,
+    START,
+    DeviceOption,
+    DirtyOption,
+    Overlays,
+    ScaleOption,
+    StudyOption,
+    command,
+    options_plan,
+)
+from allmlp.common import cores, paths
+from allmlp.common.errors import UserError
 
 
 @command(RUN, "allmlp tokenize stories")
@@ -14,42 +25,66 @@ def tokenize(
     corpora: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None
 ) -> None:
     """Corpora -> tokens: results/tokens/<corpus>-<digest>/."""
-    from allmlp.tokenizing import tokenize_corpus
+    from allmlp.pipeline.tokenize import tokenize_corpus
 
     for corpus in corpora:
-        tokenize_corpus(plan_of(params, scale, device), corpus)
+        tokenize_corpus(options_plan(params, scale, device), corpus)
+
+
+BatchOption = Annotated[str | None, typer.Option(help="In place of runs: what is open of one of Snakemake's batches.")]
 
 
 @command(RUN, "allmlp train RUN")
 def train(
-    runs: list[str],
+    runs: Annotated[list[str] | None, typer.Argument()] = None,
+    batch: BatchOption = None,
     params: Overlays = None,
     scale: ScaleOption = None,
     device: DeviceOption = None,
     measure: Annotated[bool, typer.Option("--measure", help="Take the missing measures too.")] = False,
 ) -> None:
     """Tokens -> checkpoints: results/checkpoints/<run>/. A killed training goes on where it was."""
-    from allmlp import uncommitted
-    from allmlp.jobs import train_runs
-    from allmlp.training.deadline import leave_if_passed
+    from allmlp.common.deadline import leave_if_passed
+    from allmlp.pipeline import jobs, working_tree
+    from allmlp.plan.batches import study_name
 
-    leave_if_passed(runs[0])
-    current = plan_of(params, scale, device)
-    uncommitted.caution(current.root)
-    train_runs([current.run(run) for run in runs], measure)
+    leave_if_passed(_run_or_batch(runs, batch))
+    current = options_plan(params, scale, device, batch and study_name(batch))
+    working_tree.caution(current.root)
+    if batch:
+        jobs.train_batch(current.batch(batch), measure)
+    else:
+        named = list(map(current.run, runs or ()))
+        jobs.train_runs(named, named if measure else ())
 
 
 @command(RUN, "allmlp measure RUN")
-def measure(runs: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
+def measure(
+    runs: Annotated[list[str] | None, typer.Argument()] = None,
+    batch: BatchOption = None,
+    params: Overlays = None,
+    scale: ScaleOption = None,
+    device: DeviceOption = None,
+) -> None:
     """Checkpoints -> measurements: work/measurements/; `allmlp select` takes them into the store."""
-    from allmlp import releasing
-    from allmlp.jobs import measure_runs
-    from allmlp.training.deadline import leave_if_passed
+    from allmlp.common.deadline import leave_if_passed
+    from allmlp.pipeline import jobs, release_weights
+    from allmlp.plan.batches import study_name
 
-    leave_if_passed(runs[0])
-    current = plan_of(params, scale, device)
-    measure_runs([current.run(run) for run in runs])
-    releasing.release(current)
+    leave_if_passed(_run_or_batch(runs, batch))
+    current = options_plan(params, scale, device, batch and study_name(batch))
+    if batch:
+        jobs.measure_batch(current.batch(batch))
+    else:
+        jobs.measure_runs(list(map(current.run, runs or ())))
+    release_weights.release(current)
+
+
+def _run_or_batch(runs: list[str] | None, batch: str | None) -> str:
+    """The first run, or the batch. UserError for both and for none."""
+    if bool(runs) == bool(batch):
+        raise UserError("name runs, or one batch by --batch: `allmlp plan --runs` lists runs, `snakemake -n` batches.")
+    return batch or (runs or [""])[0]
 
 
 @command(RUN, "allmlp report")
@@ -57,7 +92,7 @@ def report(params: Overlays = None, scale: ScaleOption = None, device: DeviceOpt
     """Measurements -> everything up to results/report.html: select, then the stages that are out of date."""
     from allmlp.report.last_mile import report as write
 
-    for study, figures in write(plan_of(params, scale, device)).items():
+    for study, figures in write(options_plan(params, scale, device)).items():
         print(f"{study}: drew {', '.join(figures)}")
     print(f"report: {Path.cwd() / paths.REPORT}")
 
@@ -65,17 +100,17 @@ def report(params: Overlays = None, scale: ScaleOption = None, device: DeviceOpt
 @command(RUN, "allmlp reproduce --cores 2")
 def reproduce(
     params: Overlays = None,
-    cores: int = processors.count(),
+    cores: int = cores.count(),
     against: Annotated[str | None, typer.Option(metavar="STATE", help="Compare with this state of git.")] = None,
     dirty: DirtyOption = False,
 ) -> None:
     """Every run of the chosen scale again from nothing, compared with the results in git's HEAD, and the report."""
-    from allmlp import uncommitted
-    from allmlp.reproducing import reproduce as again
-    from allmlp.states.repository import commit
+    from allmlp.pipeline import working_tree
+    from allmlp.pipeline.reproduce import reproduce as again
+    from allmlp.pipeline.states.repository import commit
 
     if not dirty:  # otherwise Snakemake warns
-        uncommitted.refuse(paths.project())
+        working_tree.refuse(paths.project())
     if against:
         commit(against)
     raise typer.Exit(again(params or [], cores, against))
@@ -84,7 +119,7 @@ def reproduce(
 @command(RUN, "allmlp advance --minutes 60")
 def advance(
     minutes: Annotated[float, typer.Option(help="When to save all states and exit.")],
-    cores: Annotated[int, typer.Option(min=1)] = processors.count(),
+    cores: Annotated[int, typer.Option(min=1)] = cores.count(),
     params: Overlays = None,
     scale: ScaleOption = "long",
     device: DeviceOption = None,
@@ -92,11 +127,11 @@ def advance(
     dirty: DirtyOption = False,
 ) -> None:
     """Work through a scale's open runs until a deadline, most claims per hour first; the next call goes on."""
-    from allmlp import advancing, uncommitted
+    from allmlp.pipeline import advancing, working_tree
 
-    (uncommitted.caution if dirty else uncommitted.refuse)(paths.project())
+    (working_tree.caution if dirty else working_tree.refuse)(paths.project())
     words = advancing.snakemake_words(params or [], scale, device, study)
-    raise typer.Exit(advancing.advance(plan_of(params, scale, device, study), minutes, cores, words))
+    raise typer.Exit(advancing.advance(options_plan(params, scale, device, study), minutes, cores, words))
 
 
 @command(RUN, "allmlp pack open.bundle --scale long")
@@ -109,14 +144,14 @@ def pack(
     study: StudyOption = None,
 ) -> None:
     """A scale's open runs as one file: their newest states, their inputs, and finished work that is not in git."""
-    from allmlp.bundles import packing
+    from allmlp.pipeline.bundles import packing
 
-    packing.pack(plan_of(params, scale, device, study), START / file, max_mb)
+    packing.pack(options_plan(params, scale, device, study), START / file, max_mb)
 
 
 @command(RUN, "allmlp unpack open.bundle")
 def unpack(file: Path) -> None:
     """Unpack the parts of a bundle that are newer than the files here; everything in it is checked first."""
-    from allmlp.bundles import unpacking
+    from allmlp.pipeline.bundles import unpacking
 
     unpacking.unpack(START / file)

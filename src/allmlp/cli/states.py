@@ -5,69 +5,94 @@ from typing import Annotated
 
 import typer
 
-from allmlp import processors
-from allmlp.cli.app import START, STATES, DeviceOption, Overlays, ScaleOption, command, plan_of
+from allmlp.cli.app import START, STATES, STEPS, DeviceOption, Overlays, ScaleOption, command, options_plan
+from allmlp.common import cores
+from allmlp.common.errors import UserError
 
 
 @command(STATES, "allmlp keep --push")
-def keep(runs: Annotated[list[str] | None, typer.Argument()] = None, push: bool = False) -> None:
-    """Hand complete runs (all, or those named) and tokens to DVC, one pointer each; --push sends them to the remote."""
-    from allmlp.keeping import keep as add
+def keep(
+    runs: Annotated[list[str] | None, typer.Argument()] = None,
+    push: Annotated[bool, typer.Option("--push", help="Send them to your remote.")] = False,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Put these runs into results/models, for every clone; 10 MB in all.")
+    ] = False,
+) -> None:
+    """Hand complete runs and tokens to DVC, one pointer each: those named, or those of git's plan.
 
-    add(runs, push)
+    Your own texts, their runs and trials must be named: from tokens that are pushed, the text can be read.
+    """
+    from allmlp.common import dvc
+    from allmlp.plan import results_folder
+
+    if publish and (push or not runs):
+        raise UserError("--publish: name the runs, and leave out --push: results/models is their remote.")
+    if publish:
+        dvc.publish(runs or [])
+    else:
+        dvc.keep(runs, push, results_folder.names_of_git)
 
 
 @command(STATES, "allmlp pin NAME")
 def pin(name: str, params: Overlays = None, scale: ScaleOption = None) -> None:
     """Name this state, if everything is committed, measured and in the remote: a tag, and a row of results/PINS.md."""
-    from allmlp.states import pinning
+    from allmlp.pipeline.states import pinning
 
-    pinning.pin(plan_of(params, scale, None), name)
+    pinning.pin(options_plan(params, scale, None), name)
 
 
-@command(STATES, "allmlp pins")
+@command(STEPS, "allmlp pins")
 def pins() -> None:
     """The pinned states: name, commit, day, verdicts. `git checkout NAME && dvc pull` restores one."""
-    from allmlp.states import pinning
+    from allmlp.pipeline.states import pinning
 
     pinning.pins()
 
 
-@command(STATES, "allmlp verify --rerun language")
+@command(STATES, "allmlp verify --rerun --claim 002-5")
 def verify(
-    rerun: Annotated[str | None, typer.Option(metavar="STUDY", help="Train its runs again and compare.")] = None,
+    rerun: Annotated[bool, typer.Option("--rerun", help="Train and measure again, apart, and compare.")] = False,
+    claim: Annotated[
+        str | None, typer.Option(help="The runs behind this claim's verdict, which is judged too.")
+    ] = None,
+    study: Annotated[str | None, typer.Option(help="All runs of this study at a scale.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="With --claim: only so many seeds; the others stay as committed.")
+    ] = None,
     params: Overlays = None,
     scale: ScaleOption = None,
     device: DeviceOption = None,
-    cores: int = processors.count(),
+    cores: Annotated[int, typer.Option(min=1)] = cores.count(),
 ) -> None:
     """Read every result again: is it the bytes that were recorded? Status 1 if one is not.
 
-    With --rerun, train and measure a study's runs again, apart, and compare; no file changes. The other options choose
-    these runs.
+    With --rerun, train and measure runs again, apart, and compare; no committed file changes. --claim says first how
+    long that takes, and in the end compares the verdict. It takes the scale of the verdict, and the learning rates that
+    the committed searches chose; a search is trained again where git does not have how it ended. --study trains all.
     """
-    from allmlp.states import rerunning, verifying
+    from allmlp.pipeline.states import rerunning, verifying
 
-    if rerun:
-        raise typer.Exit(rerunning.rerun(plan_of(params, scale, device, rerun), cores))
-    raise typer.Exit(verifying.show(verifying.verify()))
+    if not rerun:
+        if given := [f"--{name}" for name, value in (("claim", claim), ("study", study), ("seeds", seeds)) if value]:
+            raise UserError(f"{given[0]}: says what --rerun trains. Give both.")
+        raise typer.Exit(verifying.show(verifying.verify()))
+    if bool(claim) == bool(study) or (seeds and study):
+        raise UserError("--rerun: needs --claim or --study, one of them; --seeds goes with --claim.")
+    if claim:
+        raise typer.Exit(rerunning.rerun_claim(claim, scale, seeds, cores, params or (), device))
+    raise typer.Exit(rerunning.rerun_study(options_plan(params, scale, device, study), cores))
 
 
 @command(STATES, "allmlp diff STATE_A STATE_B")
-def diff(before: str, after: str, page: Annotated[Path | None, typer.Option(help="HTML too.")] = None) -> None:
-    """Parameters and verdicts that differ between two states, and values beyond the other state's interval."""
-    from allmlp.states import comparing
-
-    comparing.show(before, after, START / page if page else None)
-
-
-@command(STATES, "allmlp moved STATE --write")
-def moved(
+def diff(
     before: str,
     after: Annotated[str | None, typer.Argument(help="The working folder by default.")] = None,
-    write: Annotated[bool, typer.Option(help="Write results/moved.json, which the report shows.")] = False,
+    page: Annotated[Path | None, typer.Option(help="HTML too.")] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write results/moved.json, the report's table of verdicts that moved.")
+    ] = False,
 ) -> None:
-    """The verdicts that moved between two states, and why: scale, runs, rule, its code, or the family of tests."""
-    from allmlp.states import moving
+    """What two states say otherwise: parameters; verdicts, and why; values beyond the other state's interval."""
+    from allmlp.pipeline.states import comparing
 
-    moving.show(before, after, write)
+    comparing.show(before, after, START / page if page else None, write)

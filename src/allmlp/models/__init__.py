@@ -11,7 +11,7 @@ import importlib
 import inspect
 from typing import TYPE_CHECKING, Any, get_args
 
-from allmlp.errors import UserError, shown
+from allmlp.common.errors import UserError, format_value
 
 if TYPE_CHECKING:
     from allmlp.models.base import SequenceModel
@@ -89,4 +89,4 @@ def _parameters(architecture: type) -> dict[str, inspect.Parameter]:
 def _suggest(wrong: str, right: list[str]) -> str:
     near = difflib.get_close_matches(wrong, right, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"{shown(wrong)}.{hint} It is one of: {', '.join(right)}"
+    return f"{format_value(wrong)}.{hint} It is one of: {', '.join(right)}"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from allmlp.errors import wrong
+from allmlp.common.errors import parameter_error
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +29,9 @@ def fill(n: int, given: Sequence[float] | None = None) -> Floats:
     except (TypeError, ValueError):
         found = np.zeros(0)
     if found.shape != (n,) or not np.isfinite(found).all() or not (found > 0).all():
-        raise wrong("widths", given, f"it must be {n} numbers above 0, one per angle, or nothing for equal ones")
+        raise parameter_error(
+            "widths", given, f"it must be {n} numbers above 0, one per angle, or nothing for equal ones"
+        )
     return 2 * np.pi * found / found.sum()
 
 

@@ -9,8 +9,8 @@ from torch.nn import functional as F
 
 from allmlp.models.backbone import Backbone, Sizes
 from allmlp.models.base import TokenMixer
-from allmlp.models.layers import FeedForward, PlainNorm, check_eps, check_heads, heads_join, heads_split, mlp_width
-from allmlp.models.ragged import Ragged
+from allmlp.models.layers import FeedForward, PlainNorm, check_eps, check_heads, join_heads, mlp_width, split_heads
+from allmlp.models.ragged import RaggedLayout
 from allmlp.models.rows import Rows
 
 RECIPE = 1
@@ -22,7 +22,7 @@ class SoftmaxAttention(TokenMixer):
     """y_j = W_out sum over i of softmax_i(q_j . k_i / sqrt(K)) v_i, over i <= j where causal, head by head.
 
     Shapes: x (B, T, D) -> (B, T, D), K = D / n_heads. `causal=False` lets every position see all. A subclass overrides
-    `_attend`, which `forward` and `of_rows` share.
+    `_attend`, which `forward` and `mix_rows` share.
     """
 
     def __init__(
@@ -37,8 +37,8 @@ class SoftmaxAttention(TokenMixer):
     def forward(self, x_BTD: Tensor) -> Tensor:
         return self.out(self._attend(self.qkv(x_BTD)))
 
-    def of_rows(self, x_ND: Tensor, ragged: Ragged) -> Tensor:
-        return self.out(ragged.rows(self._attend(ragged.laid_out(self.qkv(x_ND)))))
+    def mix_rows(self, x_ND: Tensor, ragged: RaggedLayout) -> Tensor:
+        return self.out(ragged.rows(self._attend(ragged.lay_out_rows(self.qkv(x_ND)))))
 
     def start(self, like_BD: Tensor) -> Cache:
         empty = like_BD.new_empty(like_BD.shape[0], self.n_heads, 0, self.d_model // self.n_heads)
@@ -48,14 +48,14 @@ class SoftmaxAttention(TokenMixer):
         """One more token in O(t D): the new query looks at all keys so far."""
         q, k, v = self._heads(self.qkv(x_BD[:, None]))
         (k, keys), (v, values) = state[0].append(k), state[1].append(v)
-        return self.out(heads_join(F.scaled_dot_product_attention(q, k, v))[:, 0]), (keys, values)
+        return self.out(join_heads(F.scaled_dot_product_attention(q, k, v))[:, 0]), (keys, values)
 
     def _attend(self, qkv_BTE: Tensor) -> Tensor:
         q, k, v = self._heads(qkv_BTE)
-        return heads_join(F.scaled_dot_product_attention(q, k, v, is_causal=self.causal))
+        return join_heads(F.scaled_dot_product_attention(q, k, v, is_causal=self.causal))
 
     def _heads(self, qkv_BTE: Tensor) -> list[Tensor]:
-        return [heads_split(part, self.n_heads) for part in qkv_BTE.chunk(3, dim=-1)]
+        return [split_heads(part, self.n_heads) for part in qkv_BTE.chunk(3, dim=-1)]
 
 
 def transformer_parts(

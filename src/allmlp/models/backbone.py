@@ -6,23 +6,23 @@ from typing import Any, ClassVar, Literal, TypedDict
 
 from torch import Tensor, nn
 
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
 from allmlp.models.base import SequenceModel, TokenMixer
 from allmlp.models.layers import check_positive, initialise_normal
-from allmlp.models.ragged import Ragged, rows_at
+from allmlp.models.ragged import RaggedLayout, select_rows
 
 Norm = Callable[[], nn.Module]
 # one token alone, (..., D) -> (..., D); its linear map into the residual stream is named `out`
 Feed = Callable[[], nn.Module]
 # (d_model, context) -> mixer: a mixer's class with its options bound
 Mixer = Callable[[int, int], TokenMixer]
-Given = Ragged | Tensor | None  # what blocks take beside x: which rows x has if not all, else which are left padding
-Places = slice | Tensor  # positions in their sequence: of all (T,), or of the rows of a `Ragged` (N,)
+Given = RaggedLayout | Tensor | None  # beside x, blocks take: which rows x has if not all, else which are left padding
+Places = slice | Tensor  # positions in their sequence: of all (T,), or of the rows of a `RaggedLayout` (N,)
 
 
-def ragged_in(given: tuple[Given, ...]) -> Ragged | None:
+def ragged_layout(given: tuple[Given, ...]) -> RaggedLayout | None:
     """The layout of a block's rows, if it does not compute all positions."""
-    return given[0] if given and isinstance(given[0], Ragged) else None
+    return given[0] if given and isinstance(given[0], RaggedLayout) else None
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class State:
 class Block(nn.Module):
     """x + mixer(norm(x)), then, where there is one, x + feed_forward(norm(x)): (B, T, D) -> (B, T, D).
 
-    With a `Ragged` only its rows: (N, D) -> (N, D). Otherwise `given` is what the mixer takes beside x.
+    With a `RaggedLayout` only its rows: (N, D) -> (N, D). Otherwise `given` is what the mixer takes beside x.
     """
 
     def __init__(self, mixer: TokenMixer, feed_forward: nn.Module | None, norm: Norm) -> None:
@@ -47,7 +47,7 @@ class Block(nn.Module):
         self.feed_forward_norm = norm() if feed_forward is not None else None
 
     def forward(self, x: Tensor, *given: Given) -> Tensor:
-        return self._feed(x + self._mixed(x, *given))
+        return self._feed(x + self._mix(x, *given))
 
     def start(self, like_BD: Tensor) -> Any:
         return self.mixer.start(like_BD)
@@ -56,13 +56,13 @@ class Block(nn.Module):
         mixed_BD, state = self.mixer.step(self.norm(x_BD), state, *given)
         return self._feed(x_BD + mixed_BD), state
 
-    def _mixed(self, x: Tensor, *given: Given) -> Tensor:
-        ragged, x = ragged_in(given), self.norm(x)
+    def _mix(self, x: Tensor, *given: Given) -> Tensor:
+        ragged, x = ragged_layout(given), self.norm(x)
         if ragged is None:
             return self.mixer(x, *given)
         if isinstance(self.mixer, TokenMixer):
-            return self.mixer.of_rows(x, ragged)
-        return ragged.rows(self.mixer(ragged.laid_out(x)))  # a module of a user's own
+            return self.mixer.mix_rows(x, ragged)
+        return ragged.rows(self.mixer(ragged.lay_out_rows(x)))  # a module of a user's own
 
     def _feed(self, x: Tensor) -> Tensor:
         if self.feed_forward is None or self.feed_forward_norm is None:
@@ -107,7 +107,7 @@ class Chain(SequenceModel):
         x_BTD = self.wte(tokens_BT)
         return x_BTD + self.wpe.weight[first : first + tokens_BT.shape[1]] if self.position_embedding else x_BTD
 
-    def between(self, x: Tensor, places: Places) -> Tensor:
+    def next_block_input(self, x: Tensor, places: Places) -> Tensor:
         """A block's output -> the input of the next block, or of `read`: (B, T, D) or (N, D), at these positions."""
         return x
 
@@ -118,18 +118,18 @@ class Chain(SequenceModel):
     def hidden(self, tokens_BT: Tensor) -> Tensor:
         """The input of the unembedding: (B, T, D); (B, D) if only the last token is predicted."""
         self.check_length(tokens_BT.shape[1])
-        return self.through(self.embed(tokens_BT), *self.given(tokens_BT))
+        return self.run_blocks(self.embed(tokens_BT), *self.shared_inputs(tokens_BT))
 
-    def given(self, tokens_BT: Tensor) -> tuple[Given, ...]:
+    def shared_inputs(self, tokens_BT: Tensor) -> tuple[Given, ...]:
         """What every block takes beside x: nothing, unless an architecture overrides it."""
         return ()
 
-    def through(self, x: Tensor, *given: Given) -> Tensor:
+    def run_blocks(self, x: Tensor, *given: Given) -> Tensor:
         """The same from the input of the first block; `given`: a further input of every block."""
-        ragged = ragged_in(given)
+        ragged = ragged_layout(given)
         places = ragged.places_N if ragged else slice(x.shape[1])
         for block in self.blocks:
-            x = self.between(block(x, *given), places)
+            x = self.next_block_input(block(x, *given), places)
         return self.read(x[:, -1] if self.predicts == "last" else x)
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
@@ -157,7 +157,7 @@ class Chain(SequenceModel):
         memories = []
         for block, memory in zip(self.chain(), state.blocks, strict=True):
             x_BD, memory = block.step(x_BD, memory, *given)
-            x_BD = self.between(x_BD[:, None], place)[:, 0]
+            x_BD = self.next_block_input(x_BD[:, None], place)[:, 0]
             memories.append(memory)
         return self.unembedding(self.read(x_BD)), State(state.position + 1, tuple(memories))
 
@@ -208,19 +208,19 @@ class Backbone(Chain):
         for embedding in (self.wte, self.wpe) if position_embedding else (self.wte,):
             nn.init.normal_(embedding.weight, std=embedding_std)
 
-    def hidden_at(self, tokens_BT: Tensor, at: Tensor) -> Tensor:
+    def select_hidden_states(self, tokens_BT: Tensor, at: Tensor) -> Tensor:
         """`hidden(tokens)[at]`: (N, D). A position on which none of these depends is not computed.
 
         Where an architecture overrides `hidden`, all are.
         """
-        read_BT = self._read_by(at, tokens_BT) if type(self).hidden is Chain.hidden else None
+        read_BT = self._positions_read(at, tokens_BT) if type(self).hidden is Chain.hidden else None
         if read_BT is None or read_BT.all() or not read_BT.any():
-            return super().hidden_at(tokens_BT, at)
+            return super().select_hidden_states(tokens_BT, at)
         self.check_length(tokens_BT.shape[1])
-        ragged = Ragged(read_BT)
-        return rows_at(self.through(ragged.taken(self.embed(tokens_BT)), ragged), at[read_BT])
+        ragged = RaggedLayout(read_BT)
+        return select_rows(self.run_blocks(ragged.take_rows(self.embed(tokens_BT)), ragged), at[read_BT])
 
-    def _read_by(self, at_BT: Tensor, tokens_BT: Tensor) -> Tensor | None:
+    def _positions_read(self, at_BT: Tensor, tokens_BT: Tensor) -> Tensor | None:
         """The positions (B, T) on which those in `at` depend, without gaps in a row; None for all."""
         if not self.causal or self.predicts == "last":
             return None

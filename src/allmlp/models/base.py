@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from torch import Tensor, nn
 
-from allmlp.errors import UserError
-from allmlp.models.ragged import Ragged, rows_at
+from allmlp.common.errors import UserError
+from allmlp.models.ragged import RaggedLayout, select_rows
 
 
 class LinearHead(NamedTuple):
@@ -40,9 +40,9 @@ class SequenceModel(nn.Module, ABC):
     def hidden(self, tokens_BT: Tensor) -> Tensor:
         """The input of the unembedding: (B, T, D), or (B, D) where only the last token is predicted."""
 
-    def hidden_at(self, tokens_BT: Tensor, at: Tensor) -> Tensor:
+    def select_hidden_states(self, tokens_BT: Tensor, at: Tensor) -> Tensor:
         """`hidden(tokens)[at]`: (N, D), for `at` bool, (B, T) or (B,). An architecture may compute no others."""
-        return rows_at(self.hidden(tokens_BT), at)
+        return select_rows(self.hidden(tokens_BT), at)
 
     def linear_head(self) -> LinearHead | None:
         """The linear map from `hidden` to logits, by the model's own weights; None if logits are made in another way.
@@ -80,9 +80,9 @@ class TokenMixer(nn.Module, ABC):
     def forward(self, x_BTD: Tensor) -> Tensor:
         """All positions at once."""
 
-    def of_rows(self, x_ND: Tensor, ragged: Ragged) -> Tensor:
+    def mix_rows(self, x_ND: Tensor, ragged: RaggedLayout) -> Tensor:
         """The same where only some positions are computed; a mixer may do a part of it on the rows alone."""
-        return ragged.rows(self(ragged.laid_out(x_ND)))
+        return ragged.rows(self(ragged.lay_out_rows(x_ND)))
 
     @abstractmethod
     def start(self, like_BD: Tensor) -> Any:
@@ -93,7 +93,7 @@ class TokenMixer(nn.Module, ABC):
         """One more token: (output (B, D) equal to the last row of `forward`, the memory that follows)."""
 
 
-class Bidirectional(TokenMixer):
+class BidirectionalMixer(TokenMixer):
     """A mixer in which every position reads all positions; it cannot generate."""
 
     causal = False

@@ -31,7 +31,7 @@ def product(wide_BSHP: Tensor, lower_HKTS: Tensor, bias_HT: Tensor | None, block
     return y_BTHF
 
 
-def of_input(g_BTHF: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
+def input_gradient(g_BTHF: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
     """The gradient of the widened input, (B, S, H, P): a block of columns from the rows that read it."""
     (B, T, H, F), (_, K, _, S) = g_BTHF.shape, lower_HKTS.shape
     dx_BSHP = (g_BTHF.new_zeros if K > 1 else g_BTHF.new_empty)(B, S, H, F + K - 1)
@@ -48,7 +48,7 @@ def of_input(g_BTHF: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
     return dx_BSHP
 
 
-def of_weights(g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
+def weight_gradient(g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
     """The gradient of the weights: the sum of those of all sequences, which it holds for one block."""
     F = g_BTHF.shape[3]
     dw_HKTS = torch.zeros_like(lower_HKTS)

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.models.base import Bidirectional
-from allmlp.models.layers import PlainNorm, check_eps, check_positive, in_single_precision
+from allmlp.models.base import BidirectionalMixer
+from allmlp.models.layers import PlainNorm, check_eps, check_positive, to_float32
 from allmlp.models.linear_relation import exp_over_largest
 from allmlp.models.patches import PatchClassifier, PatchSizes
 from allmlp.models.relation import causal_relation_sum
@@ -16,7 +16,7 @@ from allmlp.models.relation import causal_relation_sum
 RECIPE = 1
 
 
-class BidirectionalRelation(Bidirectional):
+class BidirectionalRelation(BidirectionalMixer):
     """y_j = b_out + W_out LN0(1/T sum over all i of exp(LN0(p_i + q_j))), p = W_left x, q = W_right x + b_in.
 
     Equation 6 of 002 with the exact pre-activation norm of its equation 4. Shapes: x (B, T, D) -> (B, T, D), through
@@ -36,7 +36,7 @@ class BidirectionalRelation(Bidirectional):
         sums_BTD = relation_sum(self.left(x_BTD), self.right(x_BTD), self.norm.eps)
         return self.out(self.norm(sums_BTD / x_BTD.shape[1]))
 
-    def pairs_with(self, x_BTD: Tensor, j: int) -> Tensor:
+    def pair_values(self, x_BTD: Tensor, j: int) -> Tensor:
         """exp(LN0(p_i + q_j)) of every position i with position j: (B, T, D_relation) (002 Fig. 8)."""
         return self.norm(self.left(x_BTD) + self.right(x_BTD[:, j, None])).exp()
 
@@ -67,7 +67,7 @@ def relation_sum(p_BTD: Tensor, q_BTD: Tensor, eps: float) -> Tensor:
     the pair of a token with itself, which is subtracted: all terms are positive, so nothing cancels. Memory is
     O(B T D + B T^2), of which O(B T D) is kept for the backward pass. Single precision for halves.
     """
-    p_BTD, q_BTD = in_single_precision(p_BTD, q_BTD)
+    p_BTD, q_BTD = to_float32(p_BTD, q_BTD)
     p_2BTD, q_2BTD = torch.cat([p_BTD, p_BTD.flip(1)]), torch.cat([q_BTD, q_BTD.flip(1)])
     before_BTD, after_BTD = causal_relation_sum(p_2BTD, q_2BTD, "exp", "exact", eps).chunk(2)
     own_BTD = F.layer_norm(p_BTD + q_BTD, p_BTD.shape[-1:], eps=eps).exp()
@@ -93,7 +93,7 @@ class LinearBidirectionalRelation(BidirectionalRelation):
     def forward(self, x_BTD: Tensor) -> Tensor:
         return self.out(self.norm(linear_relation_sum(self.norm(self.left(x_BTD)), self.norm(self.right(x_BTD)))))
 
-    def pairs_with(self, x_BTD: Tensor, j: int) -> Tensor:
+    def pair_values(self, x_BTD: Tensor, j: int) -> Tensor:
         """exp(LN0(p_i) + LN0(q_j)) of every position i with position j: (B, T, D_relation) (002 Fig. 8)."""
         return (self.norm(self.left(x_BTD)) + self.norm(self.right(x_BTD[:, j, None]))).exp()
 

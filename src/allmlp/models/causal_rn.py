@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import wrong
+from allmlp.common.errors import parameter_error
 from allmlp.models.backbone import Backbone, Sizes
 from allmlp.models.base import TokenMixer
-from allmlp.models.layers import PlainNorm, check_choice, check_eps, check_positive, in_single_precision, own_precision
+from allmlp.models.layers import PlainNorm, check_choice, check_eps, check_positive, disable_autocast, to_float32
 from allmlp.models.linear_relation import exp_over_largest, linear_causal_relation_sum, log_sums
 from allmlp.models.relation import ACTIVATIONS, causal_relation_sum
 from allmlp.models.rows import Rows
@@ -49,7 +49,7 @@ class CausalRelation(TokenMixer):
         check_choice("activation", activation, ACTIVATIONS)
         check_choice("pre_norm", pre_norm, PRE_NORMS)
         if not isinstance(post_norm, bool):
-            raise wrong("post_norm", post_norm, "it must be true or false")
+            raise parameter_error("post_norm", post_norm, "it must be true or false")
         self.activation, self.pre_norm, self.post_norm, self.eps = activation, pre_norm, post_norm, eps
         self.factorises, self.bounded = activation == "exp" and pre_norm != "exact", pre_norm == "approximate"
         self.left = nn.Linear(d_model, self.d_relation, bias=False)
@@ -88,7 +88,7 @@ class CausalRelation(TokenMixer):
         return y_BD, (t, log_sum_BD)
 
     def _project(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        p, q = in_single_precision(self.left(x), self.right(x))  # a sum of exponentials exceeds float16's range
+        p, q = to_float32(self.left(x), self.right(x))  # a sum of exponentials exceeds float16's range
         return (self.norm(p), self.norm(q)) if self.pre_norm == "approximate" else (p, q)
 
     def _activate(self, z: Tensor) -> Tensor:
@@ -97,7 +97,7 @@ class CausalRelation(TokenMixer):
     def _finish(self, mean: Tensor) -> Tensor:
         if self.post_norm:
             return self.out(self.norm(mean))
-        with own_precision(mean):  # a mean of exponentials can exceed float16's range
+        with disable_autocast(mean):  # a mean of exponentials can exceed float16's range
             return self.out(mean)
 
 

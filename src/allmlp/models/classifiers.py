@@ -7,8 +7,8 @@ from typing import ClassVar, Unpack
 from torch import Tensor
 
 from allmlp.models.attention import SoftmaxAttention, transformer_parts
-from allmlp.models.base import Bidirectional, TokenMixer
-from allmlp.models.layers import heads_join, own_precision
+from allmlp.models.base import BidirectionalMixer, TokenMixer
+from allmlp.models.layers import disable_autocast, join_heads
 from allmlp.models.linear_attention import LinearAttention
 from allmlp.models.patches import PatchClassifier, PatchSizes
 
@@ -34,7 +34,7 @@ class TransformerClassifier(PatchClassifier):
         super().__init__(embedding_bias=embedding_bias, embedding_std=embedding_std, **parts, **sizes)
 
 
-class BidirectionalLinearAttention(Bidirectional, LinearAttention):
+class BidirectionalLinearAttention(BidirectionalMixer, LinearAttention):
     """y_j = W_out [phi(q_j)^T sum over all i of phi(k_i) v_i^T] / [phi(q_j)^T sum over all i of phi(k_i)].
 
     phi = elu + 1. Shapes: x (B, T, D) -> (B, T, D), head by head. O(T); the weights are those of `LinearAttention`.
@@ -42,9 +42,9 @@ class BidirectionalLinearAttention(Bidirectional, LinearAttention):
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         q, k, v = self._project(x_BTD)
-        with own_precision(q):  # as `LinearAttention`: sums over all positions exceed half precision
+        with disable_autocast(q):  # as `LinearAttention`: sums over all positions exceed half precision
             y = q @ (k.mT @ v) / (q * k.sum(2, keepdim=True)).sum(-1, keepdim=True)
-        return self.out(heads_join(y))
+        return self.out(join_heads(y))
 
 
 class LinearTransformerClassifier(TransformerClassifier):

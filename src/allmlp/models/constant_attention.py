@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import wrong
+from allmlp.common.errors import parameter_error
 from allmlp.models.base import SequenceModel
 from allmlp.models.layers import check_heads, check_positive
 
@@ -37,7 +37,7 @@ class ConstantAttention(SequenceModel):
         check_positive(vocabulary=vocabulary, d_mlp=d_mlp)
         check_heads(d_model, n_heads)
         if context != 2:
-            raise wrong("context", context, "constant-attention adds two tokens, so its context is 2")
+            raise parameter_error("context", context, "constant-attention adds two tokens, so its context is 2")
         self.vocabulary, self.context = vocabulary, context
 
         def matrix(*shape: int) -> nn.Parameter:

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from allmlp.models.attention import SoftmaxAttention
 from allmlp.models.backbone import Backbone, Sizes
-from allmlp.models.layers import FeedForward, check_eps, check_heads, heads_join, heads_split, mlp_width
+from allmlp.models.layers import FeedForward, check_eps, check_heads, join_heads, mlp_width, split_heads
 
 RECIPE = 2
 
@@ -31,8 +31,8 @@ class LastQueryAttention(SoftmaxAttention):
         of_q, of_kv = (None, None) if bias is None else (bias[:D], bias[D:])
         query = F.linear(x_BTD[:, -1:], weight[:D], of_q)
         keys, values = F.linear(x_BTD, weight[D:], of_kv).chunk(2, dim=-1)
-        q, k, v = (heads_split(part, self.n_heads) for part in (query, keys, values))
-        return self.out(heads_join(F.scaled_dot_product_attention(q, k, v))[:, 0])
+        q, k, v = (split_heads(part, self.n_heads) for part in (query, keys, values))
+        return self.out(join_heads(F.scaled_dot_product_attention(q, k, v))[:, 0])
 
 
 class LastTokenGPT2(Backbone):

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from allmlp.errors import wrong
+from allmlp.common.errors import parameter_error
 from allmlp.models.angles import GRIDS, fill, place
 from allmlp.models.constant_attention import ConstantAttention
 from allmlp.models.layers import check_choice, check_positive
-from allmlp.primes import is_odd_prime
+from allmlp.models.primes import is_odd_prime
 
 RECIPE = 1
 
@@ -80,14 +80,14 @@ def _weights(p: int, frequencies: Sequence[int], phi_KN: np.ndarray, width_KN: n
 def _check(p: int, frequencies: Sequence[int], n: int, grid: str, offset: float, seed: int) -> None:
     check_positive(vocabulary=p, angles=n)
     if not is_odd_prime(p):
-        raise wrong("vocabulary", p, "it must be a prime above 2, for every frequency to add modulo it")
+        raise parameter_error("vocabulary", p, "it must be a prime above 2, for every frequency to add modulo it")
     whole = isinstance(frequencies, Sequence) and all(type(k) is int for k in frequencies)
     if not whole or not frequencies or len(set(frequencies)) < len(frequencies):
-        raise wrong("frequencies", frequencies, "it must be a list of different whole numbers, at least one")
+        raise parameter_error("frequencies", frequencies, "it must be a list of different whole numbers, at least one")
     if outside := [k for k in frequencies if not 1 <= k <= p // 2]:
-        raise wrong("frequencies", frequencies, f"{outside[0]} is not between 1 and (p - 1)/2 = {p // 2}")
+        raise parameter_error("frequencies", frequencies, f"{outside[0]} is not between 1 and (p - 1)/2 = {p // 2}")
     check_choice("grid", grid, GRIDS)
     if isinstance(offset, bool) or not isinstance(offset, int | float) or not np.isfinite(offset):
-        raise wrong("offset", offset, "it must be an angle in rad")
+        raise parameter_error("offset", offset, "it must be an angle in rad")
     if type(seed) is not int or seed < 0:
-        raise wrong("seed", seed, "it must be a whole number, 0 or above")
+        raise parameter_error("seed", seed, "it must be a whole number, 0 or above")

@@ -21,11 +21,11 @@ def product(wide_BSHP: Tensor, lower_HKTS: Tensor, bias_HT: Tensor | None, block
             factors = weight_HTS[:, rows, read], x_HSN[:, read]
             y_HRN = torch.bmm(*factors) if y_HRN is None else torch.baddbmm(y_HRN, *factors)
         assert y_HRN is not None
-        y_BTHF[:, rows] = _unflattened(y_HRN, B).permute(2, 1, 0, 3)
+        y_BTHF[:, rows] = _unflatten(y_HRN, B).permute(2, 1, 0, 3)
     return y_BTHF
 
 
-def of_input(g_BTHF: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
+def input_gradient(g_BTHF: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
     """The gradient of the widened input, (B, S, H, P); parts of several blocks are added up as floats, halves too."""
     (g_HTN,), summed = _columns(g_BTHF, 1), torch.promote_types(g_BTHF.dtype, torch.float32)
     dx_HSBP = g_HTN.new_empty(0)
@@ -38,7 +38,7 @@ def of_input(g_BTHF: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
     return dx_HSBP.to(g_BTHF.dtype).permute(2, 1, 0, 3).contiguous()
 
 
-def of_weights(g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
+def weight_gradient(g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, blocks: Blocks) -> Tensor:
     """The gradient of the weights."""
     (g_HTN,), dw_HKTS = _columns(g_BTHF, 1), torch.zeros_like(lower_HKTS)
     for x_HSN, dw_HTS in zip(_columns(wide_BSHP, lower_HKTS.shape[1]), dw_HKTS.unbind(1), strict=True):
@@ -49,7 +49,7 @@ def of_weights(g_BTHF: Tensor, wide_BSHP: Tensor, lower_HKTS: Tensor, blocks: Bl
 
 def _taps_sum(g_HRN: Tensor, weight_HKRs: Tensor, B: int) -> Tensor:
     K = weight_HKRs.shape[1]
-    taps = [_unflattened(torch.bmm(weight_HRs.mT, g_HRN), B) for weight_HRs in weight_HKRs.unbind(1)]
+    taps = [_unflatten(torch.bmm(weight_HRs.mT, g_HRN), B) for weight_HRs in weight_HKRs.unbind(1)]
     wide = [F.pad(tap, (k, K - 1 - k)) for k, tap in enumerate(taps)] if K > 1 else taps
     return sum(wide[1:], wide[0])
 
@@ -60,5 +60,5 @@ def _columns(wide_BSHP: Tensor, taps: int) -> list[Tensor]:
     return [window_HSBF.flatten(2) for window_HSBF in windows]
 
 
-def _unflattened(y_HRN: Tensor, B: int) -> Tensor:
+def _unflatten(y_HRN: Tensor, B: int) -> Tensor:
     return y_HRN.unflatten(2, (B, -1))

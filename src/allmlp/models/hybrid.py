@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Unpack
 import torch
 from torch import Tensor, nn
 
-from allmlp.errors import UserError
-from allmlp.models.backbone import Block, Given, Norm, Sizes, State, ragged_in
+from allmlp.common.errors import UserError
+from allmlp.models.backbone import Block, Given, Norm, Sizes, State, ragged_layout
 from allmlp.models.base import TokenMixer
 from allmlp.models.layers import check_choice
 from allmlp.models.llama import RopeBackbone
@@ -31,7 +31,7 @@ class HybridBlock(Block):
         self.mixing, self.mixing_norm = Mixing(mixer.d_model, mixer.context), norm()
 
     def forward(self, x: Tensor, *given: Given) -> Tensor:
-        return self._arranged(x, lambda x: self._mixed(x, *given), lambda x: self._tokens_mixed(x, *given))
+        return self._apply_branches(x, lambda x: self._mix(x, *given), lambda x: self._mix_tokens(x, *given))
 
     def start(self, like_BD: Tensor) -> Any:
         return {"attention": self.mixer.start(like_BD), "mixing": self.mixing.start(like_BD)}
@@ -47,13 +47,13 @@ class HybridBlock(Block):
             y_BD, after["mixing"] = self.mixing.step(self.mixing_norm(x_BD), state["mixing"])
             return y_BD
 
-        return self._arranged(x_BD, attend, mix), after
+        return self._apply_branches(x_BD, attend, mix), after
 
-    def _tokens_mixed(self, x: Tensor, *given: Given) -> Tensor:
-        ragged, x = ragged_in(given), self.mixing_norm(x)
-        return self.mixing.of_rows(x, ragged) if ragged else self.mixing(x)
+    def _mix_tokens(self, x: Tensor, *given: Given) -> Tensor:
+        ragged, x = ragged_layout(given), self.mixing_norm(x)
+        return self.mixing.mix_rows(x, ragged) if ragged else self.mixing(x)
 
-    def _arranged(self, x: Tensor, attend: Branch, mix: Branch) -> Tensor:
+    def _apply_branches(self, x: Tensor, attend: Branch, mix: Branch) -> Tensor:
         if self.order == "beside":
             return self._feed(x + attend(x) + mix(x))
         for branch in (mix, attend) if self.order == "before" else (attend, mix):
@@ -86,7 +86,7 @@ class Hybrid(RopeBackbone):
             block.order = order
 
 
-def packed(x_BTD: Tensor, padding_BT: Tensor) -> Tensor:
+def repack_rows(x_BTD: Tensor, padding_BT: Tensor) -> Tensor:
     """Every row rotated left until its left padding is at its end: (B, T, D), (B, T) bool -> (B, T, D)."""
     B, T, _ = x_BTD.shape
     rows_B1 = torch.arange(B, device=x_BTD.device)[:, None]
@@ -103,10 +103,10 @@ class RepackingBlock(HybridBlock):
 
     order = "after"
 
-    def _tokens_mixed(self, x: Tensor, *given: Given) -> Tensor:
+    def _mix_tokens(self, x: Tensor, *given: Given) -> Tensor:
         if given and isinstance(given[0], Tensor):
-            return self.mixing(packed(self.mixing_norm(x), given[0]))
-        return super()._tokens_mixed(x, *given)
+            return self.mixing(repack_rows(self.mixing_norm(x), given[0]))
+        return super()._mix_tokens(x, *given)
 
 
 class HybridAsPublished(Hybrid):

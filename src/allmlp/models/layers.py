@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import wrong
+from allmlp.common.errors import parameter_error
 
 
 class PlainNorm(nn.Module):
@@ -40,23 +40,23 @@ class FeedForward(nn.Module):
         return self.out(F.gelu(self.expand(x)))
 
 
-def heads_split(x: Tensor, n_heads: int) -> Tensor:
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
     """(B, T, D) -> (B, H, T, D / H)."""
     B, T, D = x.shape
     return x.view(B, T, n_heads, D // n_heads).transpose(1, 2)
 
 
-def heads_join(x_BHTK: Tensor) -> Tensor:
+def join_heads(x_BHTK: Tensor) -> Tensor:
     """(B, H, T, K) -> (B, T, H K)."""
     return torch.flatten(x_BHTK.transpose(1, 2), start_dim=2)
 
 
-def in_single_precision(*tensors: Tensor) -> tuple[Tensor, ...]:
+def to_float32(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Half precision as float32, other types unchanged."""
     return tuple(x.float() if x.dtype in (torch.bfloat16, torch.float16) else x for x in tensors)
 
 
-def own_precision(x: Tensor) -> AbstractContextManager[object]:
+def disable_autocast(x: Tensor) -> AbstractContextManager[object]:
     """Inside, autocast leaves the precision of operands as it is. The meta device, for counting, has no autocast."""
     return nullcontext() if x.is_meta else torch.autocast(x.device.type, enabled=False)
 
@@ -78,20 +78,20 @@ def check_positive(**values: int) -> None:
     """UserError unless every value is an integer above zero."""
     for name, value in values.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise wrong(name, value, "it must be a whole number above 0")
+            raise parameter_error(name, value, "it must be a whole number above 0")
 
 
 def check_eps(eps: float) -> None:
     """UserError for an eps that no normalisation can use."""
     if not (isinstance(eps, (int, float)) and math.isfinite(eps) and eps >= 0):
-        raise wrong("eps", eps, "it must be 0 (as published) or a small positive number")
+        raise parameter_error("eps", eps, "it must be 0 (as published) or a small positive number")
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """UserError, with the choices, for a value that is none of them."""
     choices = list(choices)
     if value not in choices:
-        raise wrong(name, value, f"it must be one of {', '.join(choices)}")
+        raise parameter_error(name, value, f"it must be one of {', '.join(choices)}")
 
 
 def mlp_width(d_model: int, d_mlp: int | None) -> int:
@@ -106,4 +106,4 @@ def check_heads(d_model: int, n_heads: int) -> None:
     """UserError unless the features divide evenly among the heads."""
     check_positive(d_model=d_model, n_heads=n_heads)
     if d_model % n_heads:
-        raise wrong("d_model", d_model, f"does not divide among n_heads={n_heads}")
+        raise parameter_error("d_model", d_model, f"does not divide among n_heads={n_heads}")

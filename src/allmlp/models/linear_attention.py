@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from allmlp.models.attention import Transformer
 from allmlp.models.base import TokenMixer
-from allmlp.models.layers import check_heads, heads_join, heads_split, in_single_precision, own_precision
+from allmlp.models.layers import check_heads, disable_autocast, join_heads, split_heads, to_float32
 
 RECIPE = 1
 
@@ -36,12 +36,12 @@ class LinearAttention(TokenMixer):
     def forward(self, x_BTD: Tensor) -> Tensor:
         parts = [part.split(CHUNK, dim=2) for part in self._project(x_BTD)]
         past, rows = None, []
-        with own_precision(x_BTD):
+        with disable_autocast(x_BTD):
             for index, (q, k, v) in enumerate(zip(*parts, strict=True)):
                 rows.append(_attend(q, k, v, past))
                 if index + 1 < len(parts[0]):
                     past = _remember(k, v, past)
-        return self.out(heads_join(torch.cat(rows, dim=2)))
+        return self.out(join_heads(torch.cat(rows, dim=2)))
 
     def start(self, like_BD: Tensor) -> Sums:
         B, H, K = like_BD.shape[0], self.n_heads, self.d_model // self.n_heads
@@ -50,14 +50,14 @@ class LinearAttention(TokenMixer):
     def step(self, x_BD: Tensor, state: Sums) -> tuple[Tensor, Sums]:
         """One more token in O(D^2 / n_heads), however long the past is."""
         q, k, v = self._project(x_BD[:, None])
-        with own_precision(x_BD):
+        with disable_autocast(x_BD):
             state = _remember(k, v, state)
             y_BH1K = (q @ state[0]) / (q * state[1]).sum(-1, keepdim=True)
-        return self.out(heads_join(y_BH1K)[:, 0]), state
+        return self.out(join_heads(y_BH1K)[:, 0]), state
 
     def _project(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        q, k, v = in_single_precision(*self.qkv(x_BTD).chunk(3, dim=-1))
-        q, k, v = (heads_split(part, self.n_heads) for part in (F.elu(q) + 1, F.elu(k) + 1, v))
+        q, k, v = to_float32(*self.qkv(x_BTD).chunk(3, dim=-1))
+        q, k, v = (split_heads(part, self.n_heads) for part in (F.elu(q) + 1, F.elu(k) + 1, v))
         return q, k, v
 
 

@@ -7,8 +7,8 @@ Names: p_i comes from the earlier token i, q_j from the current token j; T posit
 import torch
 from torch import Tensor
 
-from allmlp.models.layers import in_single_precision
-from allmlp.models.vmap import folded, unfolded
+from allmlp.models.layers import to_float32
+from allmlp.models.vmap import fold_seeds, unfold_seeds
 
 CHUNK = 16  # positions taken one after the other, in all chunks at once; then the chunks' sums, in the same way
 
@@ -22,7 +22,7 @@ def linear_causal_relation_sum(p_BTD: Tensor, q_BTD: Tensor, bounded: bool) -> T
     Half precision, in which either could, is taken in single precision. Appendix A also subtracts the running
     maximum of L and adds it back; as L never falls, that is the identity and left out here.
     """
-    p_BTD, q_BTD = in_single_precision(p_BTD, q_BTD)
+    p_BTD, q_BTD = to_float32(p_BTD, q_BTD)
     log_sums_BTD = p_BTD.exp().cumsum(1).log() if bounded else log_sums(p_BTD)
     return exp_over_largest(q_BTD + log_sums_BTD)
 
@@ -39,7 +39,7 @@ def log_sums(p_BTD: Tensor) -> Tensor:
     that function is the forward pass. Exponentials are relative to the largest so far, never to a later one: no
     relevant term underflows, and no later token alters a bit.
     """
-    return _log_sums(*in_single_precision(p_BTD))
+    return _log_sums(*to_float32(p_BTD))
 
 
 @torch.library.custom_op("allmlp::log_sums", mutates_args=())
@@ -108,6 +108,6 @@ _log_sums.register_autograd(_backward, setup_context=_save)
 
 
 @_log_sums.register_vmap
-def _of_seeds(info, in_dims, p):  # type: ignore[no-untyped-def]
+def _vmap_rule(info, in_dims, p):  # type: ignore[no-untyped-def]
     """Seeds are sequences."""
-    return unfolded(_log_sums(folded(p, info.batch_size, in_dims[0], 0)), info.batch_size, 0)
+    return unfold_seeds(_log_sums(fold_seeds(p, info.batch_size, in_dims[0], 0)), info.batch_size, 0)

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import UserError, wrong
+from allmlp.common.errors import UserError, parameter_error
 from allmlp.models.attention import Cache, SoftmaxAttention
 from allmlp.models.backbone import Backbone, Given, Sizes, State
-from allmlp.models.layers import heads_join, mlp_width
+from allmlp.models.layers import join_heads, mlp_width
 
 RECIPE = 1
 
@@ -34,9 +34,11 @@ class RopeAttention(SoftmaxAttention):
         super().__init__(d_model, context, n_heads=n_heads)
         K = d_model // n_heads
         if K % 2:
-            raise wrong("n_heads", n_heads, f"gives heads of {K} features; rotary positions need an even number")
+            raise parameter_error(
+                "n_heads", n_heads, f"gives heads of {K} features; rotary positions need an even number"
+            )
         if not isinstance(fused, bool):
-            raise wrong("fused", fused, "it must be true or false")
+            raise parameter_error("fused", fused, "it must be true or false")
         self.fused = fused
         rate_F = base ** (-torch.arange(0, K, 2, dtype=torch.float64) / K)
         angle_TF = torch.arange(context, dtype=torch.float64)[:, None] * rate_F
@@ -48,17 +50,17 @@ class RopeAttention(SoftmaxAttention):
 
     def step(self, x_BD: Tensor, state: Cache, padding_BT: Tensor | None = None) -> tuple[Tensor, Cache]:
         """One more token in O(t D + D^2). padding (B, t): of all tokens so far, this one included."""
-        q, k, v = self._turned(self.qkv(x_BD[:, None]), first=state[0].length)
+        q, k, v = self._rotate_queries_keys(self.qkv(x_BD[:, None]), first=state[0].length)
         (k, keys), (v, values) = state[0].append(k), state[1].append(v)
         allowed: Tensor | None = None
         if padding_BT is not None:
             own_T = torch.arange(k.shape[-2], device=k.device) == k.shape[-2] - 1
             allowed = (~padding_BT | own_T)[:, None, None]
         y = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)
-        return self.out(heads_join(y)[:, 0]), (keys, values)
+        return self.out(join_heads(y)[:, 0]), (keys, values)
 
     def _attend(self, qkv_BTE: Tensor, padding_BT: Tensor | None = None) -> Tensor:
-        q, k, v = self._turned(qkv_BTE, first=0)
+        q, k, v = self._rotate_queries_keys(qkv_BTE, first=0)
         T = qkv_BTE.shape[1]
         allowed: Tensor | None = None
         if padding_BT is not None:  # padding attends to itself: a softmax over no position would be NaN
@@ -66,14 +68,14 @@ class RopeAttention(SoftmaxAttention):
             allowed = (~padding_BT[:, None, None] & own_TT.new_ones(T, T).tril()) | own_TT
         elif not self.fused:
             allowed = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()
-        return heads_join(self._read(q, k, v, allowed))
+        return join_heads(self._read(q, k, v, allowed))
 
-    def _turned(self, qkv_BTE: Tensor, first: int) -> tuple[Tensor, Tensor, Tensor]:
+    def _rotate_queries_keys(self, qkv_BTE: Tensor, first: int) -> tuple[Tensor, Tensor, Tensor]:
         """Turned queries and keys, and values, of tokens at positions `first` and after."""
         q, k, v = self._heads(qkv_BTE)
-        return self._turn(q, first), self._turn(k, first), v
+        return self._rotate(q, first), self._rotate(k, first), v
 
-    def _turn(self, z_BHTK: Tensor, first: int) -> Tensor:
+    def _rotate(self, z_BHTK: Tensor, first: int) -> Tensor:
         at = slice(first, first + z_BHTK.shape[-2])
         cos_TF, sin_TF = (self.get_buffer(name)[at].to(z_BHTK.dtype) for name in ("cosine", "sine"))
         a, b = z_BHTK.chunk(2, dim=-1)
@@ -133,11 +135,11 @@ class RopeBackbone(Backbone):
         )
         self.padding = padding
 
-    def given(self, tokens_BT: Tensor) -> tuple[Given, ...]:
+    def shared_inputs(self, tokens_BT: Tensor) -> tuple[Given, ...]:
         return (left_padding(tokens_BT, self.padding),)
 
-    def _read_by(self, at_BT: Tensor, tokens_BT: Tensor) -> Tensor | None:
-        return super()._read_by(at_BT, tokens_BT) if self.padding is None else None
+    def _positions_read(self, at_BT: Tensor, tokens_BT: Tensor) -> Tensor | None:
+        return super()._positions_read(at_BT, tokens_BT) if self.padding is None else None
 
     def start(self, batch: int) -> State:
         """The memory before the first token of `batch` sequences."""
@@ -174,9 +176,9 @@ class Llama(RopeBackbone):
         super().__init__(n_heads=n_heads, d_mlp=d_mlp, fused=fused, padding=pad, embedding_std=0.02, **sizes)
         self.pad = pad
 
-    def _read_by(self, at_BT: Tensor, tokens_BT: Tensor) -> Tensor | None:
+    def _positions_read(self, at_BT: Tensor, tokens_BT: Tensor) -> Tensor | None:
         """Without left padding, which only padding reads: the rest can move, as rotations see differences alone."""
-        read_BT, padding_BT = Backbone._read_by(self, at_BT, tokens_BT), left_padding(tokens_BT, self.pad)
+        read_BT, padding_BT = Backbone._positions_read(self, at_BT, tokens_BT), left_padding(tokens_BT, self.pad)
         if read_BT is None or padding_BT is None:
             return read_BT
         return None if (at_BT & padding_BT).any() else read_BT & ~padding_BT

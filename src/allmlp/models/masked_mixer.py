@@ -79,13 +79,13 @@ class MaskedMixer(Backbone):
     def embed(self, tokens_BT: Tensor, first: int = 0) -> Tensor:
         x_BTD = self.second_embedding(super().embed(tokens_BT, first))
         places = slice(first, first + tokens_BT.shape[1])
-        return x_BTD if self.positions == "none" else self._positioned(x_BTD, places)
+        return x_BTD if self.positions == "none" else self._append_position(x_BTD, places)
 
-    def between(self, x: Tensor, places: Places) -> Tensor:
-        return self._positioned(x[..., :-1], places) if self.positions == "every" else x
+    def next_block_input(self, x: Tensor, places: Places) -> Tensor:
+        return self._append_position(x[..., :-1], places) if self.positions == "every" else x
 
     def read(self, x: Tensor) -> Tensor:
         return x if self.positions == "none" else x[..., :-1]
 
-    def _positioned(self, x: Tensor, places: Places) -> Tensor:
+    def _append_position(self, x: Tensor, places: Places) -> Tensor:
         return torch.cat([x, self.position[places].to(x.dtype).expand(*x.shape[:-1], 1)], dim=-1)

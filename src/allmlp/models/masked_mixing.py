@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import UserError, wrong
+from allmlp.common.errors import UserError, parameter_error
 from allmlp.models.base import TokenMixer
 from allmlp.models.layers import check_choice, check_heads, check_positive
 from allmlp.models.rows import Rows
-from allmlp.models.triangles import token_product, widened
+from allmlp.models.triangles import pad_features, token_product
 
 PARALLEL_ACTIVATIONS = ("none", "gelu")
 
@@ -57,20 +57,20 @@ class TokenWeights(nn.Module):
             weight = weight[..., :length, : x_BSHF.shape[1]]
             bias = bias if bias is None else bias[..., :length]
         products = [token_product(x_BSHF, *of_set, self.causal) for of_set in self._sets(weight, bias)]
-        return self._joined(products)
+        return self._combine_products(products)
 
     def row(self, t: int, seen_BHtP: Tensor) -> Tensor:
         """Token t of `forward` from the input up to t, widened: (B, H, t + 1 or less, F + K - 1) -> (B, H, 1, F)."""
         weight, bias = self.weight[..., t, : seen_BHtP.shape[2]], None if self.bias is None else self.bias[..., t]
-        return self._joined([_row(seen_BHtP, *of_set) for of_set in self._sets(weight, bias)])
+        return self._combine_products([_row(seen_BHtP, *of_set) for of_set in self._sets(weight, bias)])
 
     def _sets(self, weight: Tensor, bias: Tensor | None) -> list[tuple[Tensor, Tensor | None]]:
         """Weights and biases of each product. Parallel linear maps are one map with the sum of their weights."""
         if self.gelu:
             return list(zip(weight, [None] * len(weight) if bias is None else bias, strict=True))
-        return [(_together(weight), None if bias is None else _together(bias))]
+        return [(_merge_parallel(weight), None if bias is None else _merge_parallel(bias))]
 
-    def _joined(self, products: list[Tensor]) -> Tensor:
+    def _combine_products(self, products: list[Tensor]) -> Tensor:
         return torch.stack([F.gelu(y) for y in products]).sum(0) if self.gelu else products[0]
 
 
@@ -83,7 +83,7 @@ def _row(seen_BHtP: Tensor, weight_HKt: Tensor, bias_H: Tensor | None) -> Tensor
     return y_BH1F if bias_H is None else y_BH1F + bias_H[:, None, None]
 
 
-def _together(parallel: Tensor) -> Tensor:
+def _merge_parallel(parallel: Tensor) -> Tensor:
     return parallel.squeeze(0) if len(parallel) == 1 else parallel.sum(0)
 
 
@@ -124,7 +124,9 @@ class Mixing(TokenMixer):
         self.causal, self.n_heads, self.kernel = causal, n_heads, kernel
         hidden = _hidden_tokens(context, expansion, flat)
         if hidden and parallel > 1:
-            raise wrong("parallel", parallel, f"expansion={expansion:g}, so layers stand side by side and in a row")
+            raise parameter_error(
+                "parallel", parallel, f"expansion={expansion:g}, so layers stand side by side and in a row"
+            )
         if parallel == 1 and parallel_activation != "none":
             raise UserError(
                 f"parallel_activation={parallel_activation!r} needs parallel triangles: give `parallel` too"
@@ -168,9 +170,9 @@ class Mixing(TokenMixer):
         row_BH1F = self.heads(x_BD).view(len(x_BD), self.n_heads, 1, -1)
         if not first or t < self.used:
             for i, layer in enumerate(first):
-                seen, read[i] = read[i].append(widened(row_BH1F, self.kernel))
+                seen, read[i] = read[i].append(pad_features(row_BH1F, self.kernel))
                 row_BH1F = F.gelu(layer.row(t, seen))
-            seen, read[-1] = read[-1].append(widened(row_BH1F, self.kernel))
+            seen, read[-1] = read[-1].append(pad_features(row_BH1F, self.kernel))
         if seen is None:
             raise ValueError("a step needs the state that `start` or a step before gave")
         y_BD = self.out(last.row(t, seen).view(x_BD.shape))
@@ -183,10 +185,10 @@ class Mixing(TokenMixer):
 def _hidden_tokens(context: int, expansion: float, flat: bool | None) -> int:
     """How many tokens the hidden layer has; 0 for none."""
     if isinstance(expansion, bool) or not isinstance(expansion, int | float) or not 0 < expansion < math.inf:
-        raise wrong("expansion", expansion, "it must be a number above 0; 1 is the flat mixer")
+        raise parameter_error("expansion", expansion, "it must be a number above 0; 1 is the flat mixer")
     if flat and expansion != 1:
-        raise wrong("expansion", expansion, "a flat mixer has none. Leave out `flat`, or `expansion`")
+        raise parameter_error("expansion", expansion, "a flat mixer has none. Leave out `flat`, or `expansion`")
     hidden = int(context * expansion)
     if hidden < 1:
-        raise wrong("expansion", expansion, f"context={context} leaves it no hidden token: take a larger one")
+        raise parameter_error("expansion", expansion, f"context={context} leaves it no hidden token: take a larger one")
     return 0 if flat or (flat is None and expansion == 1) else hidden

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from allmlp.errors import wrong
+from allmlp.common.errors import parameter_error
 from allmlp.models.backbone import Block
 from allmlp.models.base import SequenceModel
 from allmlp.models.layers import FeedForward, check_heads, check_positive, mlp_width
@@ -32,18 +32,18 @@ class Matcher(SequenceModel):
         super().__init__()
         check_positive(features=features, context=context, n_blocks=n_blocks)
         if context < 3:
-            raise wrong("context", context, "a query needs at least two candidates, so a context of 3")
+            raise parameter_error("context", context, "a query needs at least two candidates, so a context of 3")
         self.features, self.context, self.vocabulary = features, context, context - 1
         self.unembedding = nn.Linear(features, 1, bias=False)
 
     @abstractmethod
-    def mixed(self, x_BCF: Tensor) -> Tensor:
+    def mix_embeddings(self, x_BCF: Tensor) -> Tensor:
         """The embeddings after all blocks: (B, C, features)."""
 
     def hidden(self, tokens_BT: Tensor) -> Tensor:
         """Candidates after all blocks, (B, C - 1, features)."""
         self.check_length(tokens_BT.shape[1], exactly=True)
-        return self.mixed(tokens_BT)[:, 1:]
+        return self.mix_embeddings(tokens_BT)[:, 1:]
 
     def linear_head(self) -> None:
         """One logit a candidate is no linear map to a vocabulary."""
@@ -66,7 +66,7 @@ class MatcherMixer(Matcher):
             )
         )
 
-    def mixed(self, x_BCF: Tensor) -> Tensor:
+    def mix_embeddings(self, x_BCF: Tensor) -> Tensor:
         return self.blocks(x_BCF)
 
 
@@ -94,7 +94,7 @@ class MatcherTransformer(Matcher):
         check_heads(features, n_heads)
         check_dropout(dropout)
         if not isinstance(norm_first, bool):
-            raise wrong("norm_first", norm_first, "it must be true or false")
+            raise parameter_error("norm_first", norm_first, "it must be true or false")
         self.blocks = nn.ModuleList(
             nn.TransformerDecoderLayer(
                 features, n_heads, 4 * features, dropout, batch_first=not self.ACROSS_BATCH, norm_first=norm_first
@@ -103,7 +103,7 @@ class MatcherTransformer(Matcher):
         )
         self.query = None if self.ACROSS_BATCH else nn.Parameter(torch.randn(features))
 
-    def mixed(self, x_BCF: Tensor) -> Tensor:
+    def mix_embeddings(self, x_BCF: Tensor) -> Tensor:
         if self.query is not None:
             x_BCF = torch.cat([x_BCF[:, :1] + self.query, x_BCF[:, 1:]], dim=1)
         for block in self.blocks:

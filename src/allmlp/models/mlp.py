@@ -76,7 +76,7 @@ class LastTokenMLP(SequenceModel):
     def hidden(self, tokens_BT: Tensor) -> Tensor:
         """The input of the unembedding, (B, D)."""
         self.check_length(tokens_BT.shape[1], exactly=True)
-        return self._hidden(self.embedding(tokens_BT))
+        return self._hidden_of_embeddings(self.embedding(tokens_BT))
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
         return self.unembedding(self.hidden(tokens_BT))
@@ -84,7 +84,7 @@ class LastTokenMLP(SequenceModel):
     def from_embeddings(self, x_BTD: Tensor) -> Tensor:
         """Logits (B, V) for arbitrary embeddings, such as zeros and a neuron's slice (000-11)."""
         self.check_length(x_BTD.shape[1], exactly=True)
-        return self.unembedding(self._hidden(x_BTD))
+        return self.unembedding(self._hidden_of_embeddings(x_BTD))
 
-    def _hidden(self, x_BTD: Tensor) -> Tensor:
+    def _hidden_of_embeddings(self, x_BTD: Tensor) -> Tensor:
         return self.blocks(F.relu(self.first_norm(self.first(x_BTD.flatten(1)))))

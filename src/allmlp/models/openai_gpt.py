@@ -5,11 +5,11 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import wrong
+from allmlp.common.errors import parameter_error
 from allmlp.models.attention import Cache, SoftmaxAttention
 from allmlp.models.backbone import Chain
 from allmlp.models.base import LinearHead
-from allmlp.models.layers import FeedForward, check_heads, check_positive, heads_join, initialise_normal
+from allmlp.models.layers import FeedForward, check_heads, check_positive, initialise_normal, join_heads
 
 RECIPE = 1
 
@@ -24,7 +24,7 @@ class DroppingAttention(SoftmaxAttention):
     def _attend(self, qkv_BTE: Tensor) -> Tensor:
         q, k, v = self._heads(qkv_BTE)
         drop = self.dropout if self.training else 0.0
-        return heads_join(F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=drop))
+        return join_heads(F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=drop))
 
 
 class TanhFeedForward(FeedForward):
@@ -109,4 +109,4 @@ class OpenAIGPT(Chain):
 def check_dropout(dropout: float) -> None:
     """UserError unless `dropout` is a share below 1."""
     if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
-        raise wrong("dropout", dropout, "it must be a number from 0 up to, not including, 1")
+        raise parameter_error("dropout", dropout, "it must be a number from 0 up to, not including, 1")

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, TypedDict
 import torch
 from torch import Tensor, nn
 
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
 from allmlp.models.backbone import Block, Mixer, Norm
 from allmlp.models.base import SequenceModel
 from allmlp.models.layers import FeedForward, check_positive, initialise_normal

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 
-def rows_at(x: Tensor, at: Tensor) -> Tensor:
+def select_rows(x: Tensor, at: Tensor) -> Tensor:
     """`x[at]`, for x (..., D) and `at` (...) bool: (N, D). Its gradient adds nothing up, as no row is taken twice."""
     rows = x.flatten(0, -2)
-    return rows if at.all() else _Taken.apply(rows, at.flatten().nonzero()[:, 0])
+    return rows if at.all() else _TakeRows.apply(rows, at.flatten().nonzero()[:, 0])
 
 
-class Ragged:
+class RaggedLayout:
     """The kept positions of each sequence: neighbours, as mixers take them for such; at least one in all."""
 
     def __init__(self, kept_BT: Tensor) -> None:
@@ -28,20 +28,20 @@ class Ragged:
         # columns after a sequence's last row repeat it, or the row before: of zeros a norm would divide by 0
         self.source_BL = (first_B[:, None] + torch.minimum(column_L, lengths_B[:, None] - 1)).clamp(min=0).flatten()
 
-    def taken(self, x_BTD: Tensor) -> Tensor:
+    def take_rows(self, x_BTD: Tensor) -> Tensor:
         """The rows of the kept positions: (B, T, D) -> (N, D)."""
-        return rows_at(x_BTD, self.kept_BT)
+        return select_rows(x_BTD, self.kept_BT)
 
-    def laid_out(self, x_ND: Tensor) -> Tensor:
+    def lay_out_rows(self, x_ND: Tensor) -> Tensor:
         """Each sequence's rows from column 0 on, then copies without a gradient: (N, D) -> (B, L, D)."""
-        return _LaidOut.apply(x_ND, self.source_BL, self.at_N).view(self.B, self.L, -1)
+        return _LayOutRows.apply(x_ND, self.source_BL, self.at_N).view(self.B, self.L, -1)
 
     def rows(self, x_BLD: Tensor) -> Tensor:
-        """What `laid_out` laid out, without the copies: (B, L, D) -> (N, D)."""
-        return _Taken.apply(x_BLD.flatten(0, 1), self.at_N)
+        """What `lay_out_rows` laid out, without the copies: (B, L, D) -> (N, D)."""
+        return _TakeRows.apply(x_BLD.flatten(0, 1), self.at_N)
 
 
-class _Taken(torch.autograd.Function):
+class _TakeRows(torch.autograd.Function):
     """Rows, each at most once: (M, D), (N,) -> (N, D)."""
 
     @staticmethod
@@ -56,7 +56,7 @@ class _Taken(torch.autograd.Function):
         return grads[0].new_zeros(ctx.total, grads[0].shape[1]).index_copy_(0, at_N, grads[0]), None
 
 
-class _LaidOut(torch.autograd.Function):
+class _LayOutRows(torch.autograd.Function):
     """Rows, some repeated; only the places `at_N` have a gradient."""
 
     @staticmethod

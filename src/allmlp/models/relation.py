@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import register_flop_formula
 
-from allmlp.models.vmap import folded, unfolded
+from allmlp.models.vmap import fold_seeds, unfold_seeds
 
 ACTIVATIONS = ("exp", "relu", "elu")
 HAS_KERNELS = find_spec("triton") is not None and find_spec(f"{__package__}.relation_triton") is not None
@@ -49,11 +49,11 @@ def causal_relation_sum(p_BTD: Tensor, q_BTD: Tensor, activation: str, pre_norm:
 @torch.library.custom_op("allmlp::causal_relation", mutates_args=())
 def _pairs_sum(p_TBD: Tensor, q_TBD: Tensor, activation: str, exact: bool, eps: float) -> Tensor:
     """Block by block of earlier tokens, each with one current token at a time: a few passes over the same memory."""
-    if _takes_kernels(p_TBD):
+    if _can_use_kernels(p_TBD):
         return _kernels().pairs_sum(p_TBD, q_TBD, activation, exact, eps)
     r_jiB1 = _inverse_rms(p_TBD, q_TBD, eps) if exact else None
     y_TBD = torch.zeros_like(q_TBD)
-    p_TBD, q_TBD = _in_units(activation, p_TBD, q_TBD)
+    p_TBD, q_TBD = _scale_to_log2(activation, p_TBD, q_TBD)
     z_memory, below_memory = _block(p_TBD), _block(p_TBD)
     for i, length, q_BD, r_iB1, y_BD in _spans(p_TBD, q_TBD, r_jiB1, y_TBD):
         z_iBD = _arguments(p_TBD.narrow(0, i, length), q_BD, r_iB1, z_memory.narrow(0, 0, length))
@@ -70,12 +70,12 @@ def _pairs_gradients(
     g_TBD: Tensor, p_TBD: Tensor, q_TBD: Tensor, activation: str, exact: bool, eps: float
 ) -> tuple[Tensor, Tensor]:
     """With z = r s, s = p_i + q_j: ds = r (dz - z mean(dz z)); the second term sums as matrix products."""
-    if _takes_kernels(p_TBD):
+    if _can_use_kernels(p_TBD):
         return _kernels().pairs_gradients(g_TBD, p_TBD, q_TBD, activation, exact, eps)
     T, B, D = p_TBD.shape
     r_jiB1 = _inverse_rms(p_TBD, q_TBD, eps) if exact else None
     along_jiB = p_TBD.new_zeros(T, T, B)
-    scaled_p_TBD, scaled_q_TBD = _in_units(activation, p_TBD, q_TBD)
+    scaled_p_TBD, scaled_q_TBD = _scale_to_log2(activation, p_TBD, q_TBD)
     dp_TBD, dq_TBD = torch.zeros_like(p_TBD), torch.zeros_like(q_TBD)
     z_memory, dz_memory = _block(p_TBD), _block(p_TBD)
     for i, length, q_BD, r_iB1, g_BD, along_iB, dq_BD in _spans(p_TBD, scaled_q_TBD, r_jiB1, g_TBD, along_jiB, dq_TBD):
@@ -118,7 +118,7 @@ def _spans(p_TBD: Tensor, q_TBD: Tensor, r_jiB1: Tensor | None, *others: Tensor)
             yield start, length, q_BD, r_iB1 if r_iB1 is None else r_iB1.narrow(0, start, length), *rest
 
 
-def _takes_kernels(x: Tensor) -> bool:
+def _can_use_kernels(x: Tensor) -> bool:
     return HAS_KERNELS and x.is_cuda and x.dtype == torch.float32
 
 
@@ -128,7 +128,7 @@ def _kernels() -> ModuleType:
     return relation_triton
 
 
-def _in_units(activation: str, p_TBD: Tensor, q_TBD: Tensor) -> tuple[Tensor, Tensor]:
+def _scale_to_log2(activation: str, p_TBD: Tensor, q_TBD: Tensor) -> tuple[Tensor, Tensor]:
     """Both times log2(e), so that exp(z) is a power of two: torch.exp2 takes half the time of torch.exp (AVX2)."""
     return (p_TBD, q_TBD) if activation == "relu" else (p_TBD * LOG2_E, q_TBD * LOG2_E)
 
@@ -179,12 +179,12 @@ _pairs_sum.register_autograd(_backward, setup_context=_save)
 
 
 @_pairs_sum.register_vmap
-def _of_seeds(info, in_dims, p, q, *options):  # type: ignore[no-untyped-def]
+def _vmap_rule(info, in_dims, p, q, *options):  # type: ignore[no-untyped-def]
     """Seeds are sequences."""
     N = info.batch_size
     # of one sequence each they would be a view, which the kernels cannot read
-    p_TBD, q_TBD = (folded(x, N, dim, 1).contiguous() for x, dim in zip((p, q), in_dims[:2], strict=True))
-    return unfolded(_pairs_sum(p_TBD, q_TBD, *options), N, 1)
+    p_TBD, q_TBD = (fold_seeds(x, N, dim, 1).contiguous() for x, dim in zip((p, q), in_dims[:2], strict=True))
+    return unfold_seeds(_pairs_sum(p_TBD, q_TBD, *options), N, 1)
 
 
 for _device in ("cpu", "cuda"):

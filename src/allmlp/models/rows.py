@@ -29,15 +29,15 @@ class Rows:
         """
         store, length = self._store, self.length + 1
         if row.requires_grad and torch.is_grad_enabled():
-            store = _Store(torch.cat([self._so_far(), row], dim=-2), length)
+            store = _Store(torch.cat([self._filled_rows(), row], dim=-2), length)
             return store.rows, Rows(self.like, length, store)
         if store is None or store.filled != self.length or store.rows.shape[-2] == self.length:
             grown = row.new_empty(*row.shape[:-2], max(SMALLEST, 2 * self.length), row.shape[-1])
-            grown.narrow(-2, 0, self.length).copy_(self._so_far())
+            grown.narrow(-2, 0, self.length).copy_(self._filled_rows())
             store = _Store(grown)
         store.rows.narrow(-2, self.length, 1).copy_(row)
         store.filled = length
         return store.rows.narrow(-2, 0, length), Rows(self.like, length, store)
 
-    def _so_far(self) -> Tensor:
+    def _filled_rows(self) -> Tensor:
         return self.like if self._store is None else self._store.rows.narrow(-2, 0, self.length)

@@ -22,10 +22,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import UserError, wrong
-from allmlp.models.layers import check_positive, in_single_precision, own_precision
+from allmlp.common.errors import UserError, parameter_error
+from allmlp.models.layers import check_positive, disable_autocast, to_float32
 from allmlp.models.rows import Rows
-from allmlp.models.vmap import folded, unfolded
+from allmlp.models.vmap import fold_seeds, unfold_seeds
 
 CHUNK = 32  # positions of one matrix product
 
@@ -49,13 +49,13 @@ class SlidingDCT(nn.Module):
             self.register_buffer(name, table, persistent=False)
 
     def forward(self, x_BTHK: Tensor, weights_HkKK: Tensor) -> Tensor:
-        x_BTHK, weights_HkKK = in_single_precision(x_BTHK, weights_HkKK)
+        x_BTHK, weights_HkKK = to_float32(x_BTHK, weights_HkKK)
         T = x_BTHK.shape[1]
         N = -(-T // CHUNK)
         inside, ahead, phase = (self.get_buffer(name) for name in ("inside", "ahead", "phase"))
         padded_BTHK = F.pad(x_BTHK, (0, 0, 0, 0, 0, N * CHUNK - T)) if T % CHUNK else x_BTHK
-        with own_precision(x_BTHK):
-            y_BTD, _ = _Sliding.apply(
+        with disable_autocast(x_BTHK):
+            y_BTD, _ = _SlidingTransform.apply(
                 padded_BTHK, weights_HkKK, self.windows, inside.to(x_BTHK.dtype), ahead.double(), phase[:, :, :N]
             )
         return y_BTD[:, :T]
@@ -69,14 +69,14 @@ class SlidingDCT(nn.Module):
 
     def step(self, x_BHK: Tensor, weights_HkKK: Tensor, state: Memory) -> tuple[Tensor, Memory]:
         """One more position in O(k d): (y (B, H K), the memory that follows)."""
-        x_BHK, weights_HkKK = in_single_precision(x_BHK, weights_HkKK)
+        x_BHK, weights_HkKK = to_float32(x_BHK, weights_HkKK)
         B, H, K = x_BHK.shape
         i, rows, sums = state
         seen_BtD, rows = rows.append(x_BHK.reshape(B, 1, H * K))
         seen_BtHK = seen_BtD.view(B, i + 1, H, K)
         left = [seen_BtHK[:, i - t, h] if t <= i else torch.zeros_like(x_BHK[:, h]) for h, t in enumerate(self.windows)]
         adds, reads = (table.to(x_BHK.device)[..., None] for table in step_tables(self.windows, self.frequencies, i))
-        with own_precision(x_BHK):
+        with disable_autocast(x_BHK):
             entering, leaving = x_BHK.double(), torch.stack(left, dim=1).double()
             e_BPHK = torch.stack([entering - leaving, entering + leaving][: sums.shape[1]], dim=1)
             sums = sums + adds * e_BPHK[:, :, :, None, None]
@@ -85,7 +85,7 @@ class SlidingDCT(nn.Module):
         return y_BHK.reshape(B, H * K), (i + 1, rows, sums)
 
 
-class _Sliding(torch.autograd.Function):
+class _SlidingTransform(torch.autograd.Function):
     """(x (B, T, H, K), W (H, k, K, K), windows, tables) -> (B, T, H K), T a multiple of the chunk.
 
     And the coefficients (P, H, J, R, K), which the backward pass needs. Inside, positions are (c, N): place in the
@@ -104,7 +104,7 @@ class _Sliding(torch.autograd.Function):
                 left_BTHK[:, t:, h] = x_BTHK[:, : T - t, h]
         e_PHcNBK = now_BTHK.new_empty(P, H, CHUNK, N, B, K)
         for sign, e_HcNBK in zip((-1, 1), e_PHcNBK.unbind(0), strict=False):
-            torch.add(_chunked(now_BTHK), _chunked(left_BTHK), alpha=sign, out=e_HcNBK)
+            torch.add(_split_chunks(now_BTHK), _split_chunks(left_BTHK), alpha=sign, out=e_HcNBK)
         given = x_BTHK.new_empty(P * H, CHUNK + 2 * J, N, B * K)  # the input of `inside`: e, and the past's sums
         given[:, :CHUNK] = e_PHcNBK.view(P * H, CHUNK, N, B * K)
         past = given[:, CHUNK:].unflatten(1, (2, J))
@@ -134,10 +134,10 @@ class _Sliding(torch.autograd.Function):
         """Seeds are heads; all have the same tables."""
         N, H = info.batch_size, len(windows)
         same = (table if dim is None else table.select(dim, 0) for table, dim in zip(tables, in_dims[3:], strict=True))
-        tables = tuple(folded(table.unflatten(0, (-1, H)), N, None, 1).flatten(0, 1) for table in same)
-        x_BTHK, weights_HkKK = folded(x, N, in_dims[0], 2), folded(weights, N, in_dims[1], 0)
-        y_BTD, dct = _Sliding.apply(x_BTHK, weights_HkKK, windows * N, *tables)
-        (y, of_y), (stacked, of_dct) = unfolded(y_BTD, N, 2), unfolded(dct, N, 1)
+        tables = tuple(fold_seeds(table.unflatten(0, (-1, H)), N, None, 1).flatten(0, 1) for table in same)
+        x_BTHK, weights_HkKK = fold_seeds(x, N, in_dims[0], 2), fold_seeds(weights, N, in_dims[1], 0)
+        y_BTD, dct = _SlidingTransform.apply(x_BTHK, weights_HkKK, windows * N, *tables)
+        (y, of_y), (stacked, of_dct) = unfold_seeds(y_BTD, N, 2), unfold_seeds(dct, N, 1)
         return (y, stacked), (of_y, of_dct)
 
     @staticmethod
@@ -148,7 +148,7 @@ class _Sliding(torch.autograd.Function):
         dct, weights, inside, ahead, phase = ctx.saved_tensors
         (P, H, J, _, K), (B, T, _), k = dct.shape, gradients[0].shape, weights.shape[1]
         N = T // CHUNK
-        g_HRK = _chunked(gradients[0].view(B, T, H, K)).reshape(H, -1, K)
+        g_HRK = _split_chunks(gradients[0].view(B, T, H, K)).reshape(H, -1, K)
         g_weights, g_dct = torch.empty_like(weights), torch.empty_like(dct)
         for j in range(k):
             g_weights[:, j] = torch.bmm(dct[j % 2, :, j // 2].mT, g_HRK)
@@ -165,20 +165,20 @@ class _Sliding(torch.autograd.Function):
             g_own = torch.view_as_real(g_own).movedim(-1, 1).reshape(P * H, 2 * J, -1)
             g_e[:, :, : (N - 1) * B * K] += torch.bmm(ahead.mT, g_own)
         g_e = g_e.view(P, H, CHUNK, N, B, K)
-        entered = _in_order(g_e.sum(0))
-        left = _in_order(g_e[1] - g_e[0] if P == 2 else -g_e[0])
+        entered = _join_chunks(g_e.sum(0))
+        left = _join_chunks(g_e[1] - g_e[0] if P == 2 else -g_e[0])
         for h, t in enumerate(ctx.windows):
             if t < T:
                 entered[:, : T - t, h] += left[:, t:, h]
         return entered.to(weights.dtype), g_weights, None, None, None, None
 
 
-def _chunked(x_BTHK: Tensor) -> Tensor:
+def _split_chunks(x_BTHK: Tensor) -> Tensor:
     """(B, T, H, K) -> (H, c, N, B, K), a view."""
     return x_BTHK.unflatten(1, (-1, CHUNK)).permute(3, 2, 1, 0, 4)
 
 
-def _in_order(x_HcNBK: Tensor) -> Tensor:
+def _join_chunks(x_HcNBK: Tensor) -> Tensor:
     """(H, c, N, B, K) -> (B, T, H, K)."""
     return x_HcNBK.permute(3, 2, 1, 0, 4).flatten(1, 2).contiguous()
 
@@ -195,7 +195,7 @@ def log_windows(n_heads: int, shortest: int, longest: int) -> list[int]:
 def coefficients(window: int, frequencies: int) -> np.ndarray:
     """The orthonormal DCT-II's first rows, (k, t) float64, oldest position first."""
     if not 1 <= frequencies <= window:
-        raise wrong("frequencies", frequencies, f"a window of {window} tokens has 1 to {window}")
+        raise parameter_error("frequencies", frequencies, f"a window of {window} tokens has 1 to {window}")
     j, n = np.arange(frequencies)[:, None], np.arange(window)
     scale = np.where(j == 0, math.sqrt(1 / window), math.sqrt(2 / window))
     return scale * np.cos(np.pi * j * (2 * n + 1) / (2 * window))

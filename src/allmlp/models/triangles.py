@@ -13,7 +13,7 @@ from torch.utils.flop_counter import register_flop_formula
 
 from allmlp.models import batch_products, head_products
 from allmlp.models.batch_products import Blocks
-from allmlp.models.vmap import folded, unfolded
+from allmlp.models.vmap import fold_seeds, unfold_seeds
 
 PER_SEQUENCE = ("cpu",)  # devices where each sequence has a product of its own; elsewhere all are columns of one
 
@@ -33,7 +33,7 @@ def token_product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, c
     return torch.ops.allmlp.token_product(x_BSHF, weight_HKTS, bias_HT, causal)
 
 
-def widened(x: Tensor, taps: int) -> Tensor:
+def pad_features(x: Tensor, taps: int) -> Tensor:
     """Zeros around the features, so that tap k reads features k to k + F: (..., F) -> (..., F + K - 1)."""
     return x if taps == 1 else F.pad(x, ((taps - 1) // 2, taps // 2))
 
@@ -43,7 +43,7 @@ def _form(device: torch.device) -> ModuleType:
 
 
 def _product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
-    lower_HKTS, wide_BSHP = _lower(weight_HKTS, causal), widened(x_BSHF, weight_HKTS.shape[1])
+    lower_HKTS, wide_BSHP = _lower_triangle(weight_HKTS, causal), pad_features(x_BSHF, weight_HKTS.shape[1])
     made: Tensor = _form(x_BSHF.device).product(wide_BSHP, lower_HKTS, bias_HT, _blocks(weight_HKTS, causal))
     return made
 
@@ -53,11 +53,11 @@ def _gradients(
 ) -> tuple[Tensor, Tensor]:
     """Of the input and of the weights; empty where not wanted."""
     form, K, blocks = _form(g_BTHF.device), weight_HKTS.shape[1], _blocks(weight_HKTS, causal)
-    lower_HKTS, dx_BSHF, dw_HKTS = _lower(weight_HKTS, causal), g_BTHF.new_empty(0), weight_HKTS.new_empty(0)
+    lower_HKTS, dx_BSHF, dw_HKTS = _lower_triangle(weight_HKTS, causal), g_BTHF.new_empty(0), weight_HKTS.new_empty(0)
     if wanted[0]:
-        dx_BSHF = _narrowed(form.of_input(g_BTHF, lower_HKTS, blocks), K)
+        dx_BSHF = _unpad_features(form.input_gradient(g_BTHF, lower_HKTS, blocks), K)
     if wanted[1]:
-        dw_HKTS = _lower(form.of_weights(g_BTHF, widened(x_BSHF, K), lower_HKTS, blocks), causal)
+        dw_HKTS = _lower_triangle(form.weight_gradient(g_BTHF, pad_features(x_BSHF, K), lower_HKTS, blocks), causal)
     return dx_BSHF, dw_HKTS
 
 
@@ -78,12 +78,12 @@ def _blocks(weight_HKTS: Tensor, causal: bool) -> Blocks:
     return [(slice(start, end), slice(min(end, read))) for start, end in zip(range(0, made, size), ends, strict=True)]
 
 
-def _narrowed(x: Tensor, taps: int) -> Tensor:
-    """Without the zeros of `widened`."""
+def _unpad_features(x: Tensor, taps: int) -> Tensor:
+    """Without the zeros of `pad_features`."""
     return x if taps == 1 else x[..., (taps - 1) // 2 : x.shape[-1] - taps // 2].contiguous()
 
 
-def _lower(weight: Tensor, causal: bool) -> Tensor:
+def _lower_triangle(weight: Tensor, causal: bool) -> Tensor:
     return weight.tril() if causal else weight
 
 
@@ -132,12 +132,12 @@ torch.library.register_autograd("allmlp::token_product", _backward, setup_contex
 
 
 @torch.library.register_vmap("allmlp::token_product")
-def _of_seeds(info, in_dims, x, weight, bias, causal):  # type: ignore[no-untyped-def]
+def _vmap_rule(info, in_dims, x, weight, bias, causal):  # type: ignore[no-untyped-def]
     """Seeds are heads."""
     N, (of_x, of_weight, of_bias, _) = info.batch_size, in_dims
-    x_BSHF, weight_HKTS = folded(x, N, of_x, 2), folded(weight, N, of_weight, 0)
-    bias_HT = None if bias is None else folded(bias, N, of_bias, 0)
-    return unfolded(torch.ops.allmlp.token_product(x_BSHF, weight_HKTS, bias_HT, causal), N, 2)
+    x_BSHF, weight_HKTS = fold_seeds(x, N, of_x, 2), fold_seeds(weight, N, of_weight, 0)
+    bias_HT = None if bias is None else fold_seeds(bias, N, of_bias, 0)
+    return unfold_seeds(torch.ops.allmlp.token_product(x_BSHF, weight_HKTS, bias_HT, causal), N, 2)
 
 
 @register_flop_formula(torch.ops.allmlp.token_product)

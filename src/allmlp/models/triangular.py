@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from allmlp.errors import wrong
+from allmlp.common.errors import parameter_error
 from allmlp.models.backbone import Chain
 from allmlp.models.base import TokenMixer
 from allmlp.models.layers import check_choice, check_positive
@@ -45,7 +45,7 @@ def _activation(name: str, negative_slope: float) -> Callable[[Tensor], Tensor]:
     if name == LEAKY:
         return partial(F.leaky_relu, negative_slope=negative_slope)
     if negative_slope != PYTORCHS_SLOPE:
-        raise wrong("negative_slope", negative_slope, f"has no effect on activation={name!r}: leave it out")
+        raise parameter_error("negative_slope", negative_slope, f"has no effect on activation={name!r}: leave it out")
     return ACTIVATIONS[name]
 
 
@@ -101,9 +101,11 @@ class TriangularMixing(TokenMixer):
         check_choice("mask", mask, MASKS)
         check_choice("form", form, FORMS)
         if not 0 < discount <= 1:
-            raise wrong("discount", discount, "it must be above 0 and at most 1, which averages")
+            raise parameter_error("discount", discount, "it must be above 0 and at most 1, which averages")
         if discount != 1 and mask == "plain":
-            raise wrong("discount", discount, "has no effect on mask='plain': leave it out, or take 'averaging'")
+            raise parameter_error(
+                "discount", discount, "has no effect on mask='plain': leave it out, or take 'averaging'"
+            )
         self.form = form
         self.triangles = nn.ModuleList(Triangle(context, mask, discount) for _ in range(layers))
 
@@ -119,9 +121,9 @@ class TriangularMixing(TokenMixer):
         product_TT, T = self.matrix(), x_BTD.shape[1]
         if self.form == "transpose":
             return token_product(x_BTD.unsqueeze(2), product_TT[None, None, :T, :T], None, causal=True).squeeze(2)
-        return self._in_rows(x_BTD.flatten(1), product_TT).view_as(x_BTD)
+        return self._mix_context_rows(x_BTD.flatten(1), product_TT).view_as(x_BTD)
 
-    def _in_rows(self, x_BN: Tensor, product_TT: Tensor) -> Tensor:
+    def _mix_context_rows(self, x_BN: Tensor, product_TT: Tensor) -> Tensor:
         """Numbers in memory's order, N of a sequence, mixed in rows of `context`; the last row may be short."""
         missing = -x_BN.shape[1] % self.context
         rows_BRT = F.pad(x_BN, (0, missing)).unflatten(1, (-1, self.context))
@@ -142,7 +144,7 @@ class TriangularMixing(TokenMixer):
             t = seen_BtD.shape[1]
             return product_TT[t - 1, :t] @ seen_BtD, (product_TT, past)
         row_BN = torch.cat([past, x_BD], dim=1)
-        mixed_BD = self._in_rows(row_BN, product_TT)[:, past.shape[1] :]
+        mixed_BD = self._mix_context_rows(row_BN, product_TT)[:, past.shape[1] :]
         return mixed_BD, (product_TT, row_BN[:, row_BN.shape[1] // self.context * self.context :])
 
 
@@ -223,11 +225,11 @@ class Triangular(Chain):
         self.unembedding = nn.Linear(d_model, vocabulary)
 
     def embed(self, tokens_BT: Tensor, first: int = 0) -> Tensor:
-        return self._narrowed(super().embed(tokens_BT, first))
+        return self._map_embeddings(super().embed(tokens_BT, first))
 
     def from_embeddings(self, embedded_BTV: Tensor) -> Tensor:
         """`hidden` of tokens given by the sums of their embeddings and positions, (B, T, d_vocabulary)."""
-        return self.through(self._narrowed(embedded_BTV))
+        return self.run_blocks(self._map_embeddings(embedded_BTV))
 
-    def _narrowed(self, embedded_BTV: Tensor) -> Tensor:
+    def _map_embeddings(self, embedded_BTV: Tensor) -> Tensor:
         return self.embedding_map(self.embedding_norm(embedded_BTV))

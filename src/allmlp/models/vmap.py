@@ -3,7 +3,7 @@
 from torch import Tensor
 
 
-def folded(x: Tensor, seeds: int, dim: int | None, axis: int) -> Tensor:
+def fold_seeds(x: Tensor, seeds: int, dim: int | None, axis: int) -> Tensor:
     """Seeds as the outer part of an axis: (..., n, ...) of each seed -> (..., seeds n, ...).
 
     `dim`: where the seeds are in x, None if they share it; `axis`: of x without them.
@@ -12,6 +12,6 @@ def folded(x: Tensor, seeds: int, dim: int | None, axis: int) -> Tensor:
     return x.flatten(axis, axis + 1)
 
 
-def unfolded(y: Tensor, seeds: int, axis: int) -> tuple[Tensor, int]:
+def unfold_seeds(y: Tensor, seeds: int, axis: int) -> tuple[Tensor, int]:
     """What a rule of `register_vmap` returns: (..., seeds n, ...) -> ((..., seeds, n, ...), where the seeds are)."""
     return y.unflatten(axis, (seeds, -1)), axis

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from allmlp import studies
-from allmlp.report import claims
-from allmlp.report.statistics import BELOW
+from allmlp.judging import claims_json
+from allmlp.judging.statistics import BELOW
+from allmlp.spec import catalogue
 
 SIZED = ("reproduced", "partly", BELOW, "contradicted")  # verdicts that can be about a small scale
 UNTESTED = ("not testable at this scale", "not run")
@@ -22,14 +22,14 @@ NOTHING = "nothing yet"
 Entry = Mapping[str, Any]  # of claims.json
 
 
-def small(entry: Entry) -> bool:
+def is_small_scale(entry: Entry) -> bool:
     """Is a decided verdict about less than a tenth of the paper's size?"""
-    return claims.label(entry) in SIZED and (entry.get("reach") or {}).get("small_scale") is True
+    return claims_json.label(entry) in SIZED and (entry.get("reach") or {}).get("small_scale") is True
 
 
 def words(entry: Entry) -> str:
     """The verdict as its badge says it: `contradicted`, `contradicted at small scale`."""
-    return f"{claims.label(entry)} {SMALL}" if small(entry) else claims.label(entry)
+    return f"{claims_json.label(entry)} {SMALL}" if is_small_scale(entry) else claims_json.label(entry)
 
 
 def counts(entries: Iterable[Entry], verdicts: Sequence[str]) -> dict[str, int]:
@@ -55,7 +55,7 @@ def ratios(entry: Entry) -> str:
     return ", ".join(f"{letter}\u00a0{ratio(value)}" for letter, value in known.items())
 
 
-def reached(entry: Entry) -> str:
+def reach_text(entry: Entry) -> str:
     """The same for the table of claims, with what the claim is about if it is not the whole of a training."""
     about = (entry.get("reach") or {}).get("about")
     said = [ratios(entry), about if about != "training" else ""]
@@ -71,7 +71,7 @@ def _reach(entry: Entry) -> str:
     return {True: "below a tenth", False: "a tenth or more", None: "nothing to compare with"}[found["small_scale"]]
 
 
-def _levelled(entry: Entry) -> str:
+def _levelled_text(entry: Entry) -> str:
     found = entry.get("reach")
     return LEVELLED.get(found["levelled"], found["levelled"]) if found else NOTHING
 
@@ -79,15 +79,15 @@ def _levelled(entry: Entry) -> str:
 def marks(entry: Entry) -> dict[str, str]:
     """What the table of claims filters by: whose claim, reach, levelled, blind, and the rule's age."""
     return {
-        "whose": "this project's" if studies.is_own(entry["id"]) else "a paper's",
+        "whose": "this project's" if catalogue.is_project_claim(entry["id"]) else "a paper's",
         "reach": _reach(entry),
-        "levelled": _levelled(entry),
+        "levelled": _levelled_text(entry),
         "blind": "blind" if entry.get("blind") else "not blind",
         "rule": AGES[entry.get("rule_changed_since")] if entry["scale"] else NOTHING,
     }
 
 
-def before_result(entries: Iterable[Entry]) -> dict[str, int]:
+def rule_age_counts(entries: Iterable[Entry]) -> dict[str, int]:
     """How many claims were `judged`, and by a rule that was written `before` its result.
 
     Before: no result was known when the rule was written (blind), and git says that the rule is not younger.

@@ -26,7 +26,7 @@ def heading(name: str) -> str:
     return words + (f", {end[1]}" if end else "") + (f" ({unit})" if unit else "")
 
 
-def rounded(cell: str) -> str:
+def round_cell(cell: str) -> str:
     """A number in a cell of a table to four digits; a dash for an empty cell."""
     if cell == "nan":
         return "-"
@@ -36,13 +36,13 @@ def rounded(cell: str) -> str:
         return cell
 
 
-def shown(rows: pd.DataFrame) -> pd.DataFrame:
+def format_table(rows: pd.DataFrame) -> pd.DataFrame:
     """The table as the page prints it: headings, rounded numbers, and `mean [low, high]` in place of three columns."""
-    cells = rows.map(rounded)
+    cells = rows.map(round_cell)
     for name in cells.columns.intersection(list(COLUMNS)):
         cells[name] = cells[name].map(display)
     names = [str(name) for name in cells.columns]
-    lows = {number for number in range(1, len(names) - 1) if _opens(names, number)}
+    lows = {number for number in range(1, len(names) - 1) if _is_interval_start(names, number)}
     columns = {}
     for number, name in enumerate(names):
         if number + 1 in lows:
@@ -54,7 +54,7 @@ def shown(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _opens(names: list[str], number: int) -> bool:
+def _is_interval_start(names: list[str], number: int) -> bool:
     """Do an interval's low and high stand at this place and the next, after a column that is no end itself?"""
     before, low, high = names[number - 1 : number + 2]
     return not END.search(before) and LOW.search(low) is not None and LOW.sub(r"\1high", low) == high

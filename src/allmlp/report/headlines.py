@@ -6,7 +6,7 @@
 first wording from zero on, the second below: the sentence is true whatever is measured. Without a number the sentence
 `open` stands in its place.
 
->>> "{0:nats ahead of|nats behind} it, {1:percent}, {2:exp2} times".format(*map(Measured, (-0.735, 0.922, 3.31)))
+>>> "{0:nats ahead of|nats behind} it, {1:percent}, {2:exp2} times".format(*map(RoundedNumber, (-0.735, 0.922, 3.31)))
 '0.73 nats behind it, 92 %, 9.9 times'
 """
 
@@ -14,36 +14,36 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from allmlp import studies
+from allmlp.judging.needs import letter
 from allmlp.report import badges
-from allmlp.report.needs import letter
+from allmlp.spec import catalogue
 
 
-class Measured(float):
+class RoundedNumber(float):
     """A number in a sentence: to two digits, or in one of the forms above. `exp`, `exp2`: of a logarithm."""
 
     def __format__(self, form: str) -> str:
         if "|" in form:
             positive, negative = form.split("|")
-            return f"{_short(abs(self))} {positive if self >= 0 else negative}"
+            return f"{_format_number(abs(self))} {positive if self >= 0 else negative}"
         if form == "percent":
             return f"{100 * self:.0f} %"
-        return _short({"": float, "exp": math.exp, "exp2": lambda value: 2.0**value}[form](self))
+        return _format_number({"": float, "exp": math.exp, "exp2": lambda value: 2.0**value}[form](self))
 
 
-def _short(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:.2g}" if abs(value) < 100 else f"{value:,.0f}"
 
 
-def of(study: str, entries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def study_headlines(study: str, entries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The findings of a study: claim, text, budget, verdict of the claim or of its part. entries: claim -> entry."""
-    return [_finding(one, entries[one["claim"]]) for one in studies.about(study)["headlines"]]
+    return [_finding(one, entries[one["claim"]]) for one in catalogue.read_about(study)["headlines"]]
 
 
 def _finding(said: Mapping[str, str], entry: Mapping[str, Any]) -> dict[str, Any]:
     judged = next((part for part in entry.get("parts", ()) if letter(part["name"]) == said.get("part")), entry)
     basis = entry.get("rests", {}).get(judged.get("name", ""), {}).get("of", ())
-    numbers = [Measured(math.nan if one["mean"] is None else one["mean"]) for one in basis]
+    numbers = [RoundedNumber(math.nan if one["mean"] is None else one["mean"]) for one in basis]
     try:
         text = said["says"].format(*numbers) if all(map(math.isfinite, numbers)) else said["open"]
     except IndexError:  # fewer numbers than the sentence names: nothing was measured

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
-from allmlp import git, paths, store, studies
-from allmlp.keeping import dvc
-from allmlp.plan import Plan
-from allmlp.report.ages import head
+from allmlp.common import git, paths
+from allmlp.common.dvc import run_dvc
+from allmlp.judging.ages import head
+from allmlp.measurements import store
+from allmlp.plan.plan import Plan
+from allmlp.spec import catalogue
 
 SOURCES = (
     "config",
@@ -20,6 +22,7 @@ SOURCES = (
 RESULTS = (
     "claims.json",
     "figures",
+    "metrics.json",
     "moved.json",
     "power.json",
     "report.html",
@@ -40,23 +43,31 @@ def report(plan: Plan, force: bool = False) -> dict[str, list[str]]:
     at_home = Path.cwd().samefile(plan.root)
     recorded = at_home and bool(git.output(plan.root, "rev-parse", "--git-dir"))
     stamp = Path("work", "report.txt" if at_home else f"report-{Path.cwd().name}.txt")  # overlays share work/
-    if not force and _read(stamp) == _stamp(plan) and not any(store.new(plan.every)):
+    if not force and _read(stamp) == _stamp(plan) and not any(store.new_measurements(plan.all_runs)):
         _numbers_of_readme(plan, at_home)
         return {}
-    before = _times()
-    from allmlp.report.select import select  # a slow import, needed only here
+    newest = max([*_times().values(), *_times(plan.root).values()], default=0)
+    from allmlp.judging.select import select  # a slow import, needed only here
 
     changed = select(plan) or force
     if changed or not recorded:
         make()
-    if recorded:
-        dvc(*(("commit", "--force", "dvc.yaml") if changed else ("repro",)))
+    if recorded and changed:
+        run_dvc("commit", "--force", "dvc.yaml")
+    elif recorded:
+        _record_selection()
+        run_dvc("repro")
     _numbers_of_readme(plan, at_home)
-    paths.write_whole(stamp, _stamp(plan))
+    paths.write_atomically(stamp, _stamp(plan))
     drawn: dict[str, list[str]] = {}
-    for file in (file for file, time in _times().items() if before.get(file) != time):
+    for file in (file for file, time in _times().items() if time > newest):
         drawn.setdefault(file.parent.name, []).append(file.stem)
     return drawn
+
+
+def _record_selection() -> None:
+    """DVC's stage of that name refuses an incomplete plan; here what there is was selected, and is reported."""
+    run_dvc("commit", "--force", "select", "--quiet")
 
 
 def _numbers_of_readme(plan: Plan, at_home: bool) -> None:
@@ -69,18 +80,19 @@ def _numbers_of_readme(plan: Plan, at_home: bool) -> None:
 
 def make() -> None:
     """Everything but the selection."""
-    from allmlp.report import draw, judge, planned_power, render, stages, tabulate
-    from allmlp.report.workers import Work, done
+    from allmlp.common.workers import Work, run_all
+    from allmlp.judging import judge, planned_power
+    from allmlp.report import draw, metrics, render, stages, tabulate
 
-    done([judge.work(), tabulate.work(), Work([stages.write])])
-    with_runs = [study for study in studies.STUDIES if studies.has_runs(study)]
-    done([Work([planned_power.write]), *map(draw.work, with_runs)])  # the power reads claims
+    run_all([judge.work(), tabulate.work(), Work([stages.write])])
+    with_runs = [study for study in catalogue.STUDIES if catalogue.has_runs(study)]
+    run_all([Work([planned_power.write, metrics.write]), *map(draw.work, with_runs)])  # power and metrics read claims
     render.render()
 
 
-def _times() -> dict[Path, int]:
+def _times(folder: Path = Path()) -> dict[Path, int]:
     """figure -> when it was drawn: those that did not change are not written again."""
-    return {file: file.stat().st_mtime_ns for file in sorted(Path("results/figures").glob("*/*.svg"))}
+    return {file: file.stat().st_mtime_ns for file in sorted(folder.glob("results/figures/*/*.svg"))}
 
 
 def _stamp(plan: Plan) -> str:

@@ -1,6 +1,6 @@
 """Building blocks of figures: bands, bars and whiskers over seeds, ticks, axes of steps, one legend.
 
-`points` are rows of `allmlp.studies.seeds.over_seeds`: a column `x`, and mean, low and high (nan: no interval).
+`points` are rows of `allmlp.report.seeds.aggregate_seeds`: a column `x`, and mean, low and high (nan: no interval).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,15 +12,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from allmlp.judging.statistics import Interval
 from allmlp.report import style
-from allmlp.report.powers import plain
-from allmlp.report.statistics import Interval
+from allmlp.report.powers import format_plain
 
 SMALL: dict[str, Any] = {"markersize": 3}
 PICTURE: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "rasterized": True}
 
 
-def by_model(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+def group_by_model(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """(model, its colour, its rows) in alphabetical order."""
     for position, model in enumerate(sorted(rows["model"].unique())):
         yield model, style.colour(model, position), rows[rows["model"] == model]
@@ -59,7 +59,7 @@ def ticks(
     values: Sequence[float],
     *,
     base: float = 10,
-    form: Callable[[float], str] = plain,
+    form: Callable[[float], str] = format_plain,
     apart: float = 1,
     **looks: Any,
 ) -> None:
@@ -83,7 +83,7 @@ def steps(
     axis.set_xlabel(label)
 
 
-def bare(axis: Axes, *, frame: bool = True) -> None:
+def clear_axis(axis: Axes, *, frame: bool = True) -> None:
     """No grid and no ticks: for pictures."""
     axis.grid(visible=False)
     axis.set_xticks([])
@@ -92,7 +92,7 @@ def bare(axis: Axes, *, frame: bool = True) -> None:
         side.set_visible(False)
 
 
-def legend_below(figure: Figure, axes: Iterable[Axes], ncols: int, order: Sequence[str] = (), **looks: Any) -> None:
+def add_legend(figure: Figure, axes: Iterable[Axes], ncols: int, order: Sequence[str] = (), **looks: Any) -> None:
     """One legend below all axes that names each label once: those of `order` first, then as they were drawn."""
     named: dict[str, Any] = {}
     for axis in axes:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import Formatter, LogFormatterMathtext
 
 
-class Plain(Formatter):
+class PlainFormatter(Formatter):
     """Labels the ticks that another formatter labels, in plain figures."""
 
     def __init__(self, labels: Formatter) -> None:
@@ -21,13 +21,13 @@ class Plain(Formatter):
         self.labels.set_locs(locs)
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        return plain(x) if self.labels(x, pos) else ""
+        return format_plain(x) if self.labels(x, pos) else ""
 
 
-def plain(value: float) -> str:
+def format_plain(value: float) -> str:
     """A number of a tick: written out from 0.001 to 9,999, and otherwise with the power of ten behind an e.
 
-    >>> [plain(value) for value in (0.001, 0.25, 1000, 1e4, 2e-05, -3e12, 0)]
+    >>> [format_plain(value) for value in (0.001, 0.25, 1000, 1e4, 2e-05, -3e12, 0)]
     ['0.001', '0.25', '1,000', '1e4', '2e\N{MINUS SIGN}5', '\N{MINUS SIGN}3e12', '0']
     """
     written = f"{value:,g}"
@@ -37,7 +37,7 @@ def plain(value: float) -> str:
     return written.replace("-", "\N{MINUS SIGN}")  # as on Matplotlib's other axes
 
 
-def write_plainly(figure: Figure) -> None:
+def use_plain_numbers(figure: Figure) -> None:
     """Replace Matplotlib's labels of the logarithmic axes of a figure."""
     for axis in figure.findobj(Axis):
         for formatter, replace in (
@@ -45,4 +45,4 @@ def write_plainly(figure: Figure) -> None:
             (axis.get_minor_formatter(), axis.set_minor_formatter),
         ):
             if isinstance(formatter, LogFormatterMathtext):
-                replace(Plain(formatter))
+                replace(PlainFormatter(formatter))

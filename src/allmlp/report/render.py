@@ -8,74 +8,74 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
-from allmlp import artifacts, labels, paths, studies
-from allmlp.errors import UserError, warn
-from allmlp.layered import SCALES
-from allmlp.origins import software
-from allmlp.paths import REPORT
-from allmlp.report import answer, badges, claims, counting, headlines, leading, origins, selection
-from allmlp.report.characters import in_ascii
-from allmlp.report.course import course, flipped
+from allmlp.common import formats, paths
+from allmlp.common.errors import UserError, warn
+from allmlp.common.paths import REPORT
+from allmlp.judging import claims_json, origins, selection
+from allmlp.judging.levelling import LIMIT
+from allmlp.judging.planned_power import POWER
+from allmlp.judging.state_comparison import MOVED
+from allmlp.judging.statistics import BELOW, CORRECTED
+from allmlp.measurements.origins import software
+from allmlp.plan.merge import SCALES
+from allmlp.report import badges, first_screen, headlines, run_counts
+from allmlp.report.ascii import to_ascii
 from allmlp.report.draw import FIGURES
-from allmlp.report.headings import shown
+from allmlp.report.headings import format_table
 from allmlp.report.inline import VIEW_BOX, element, sheet
-from allmlp.report.interactive import curves, memory, neurons, playground
-from allmlp.report.moved import MOVED
-from allmlp.report.planned_power import POWER
-from allmlp.report.printing import print_page
-from allmlp.report.statistics import BELOW, CORRECTED
+from allmlp.report.pdf import print_page
 from allmlp.report.tabulate import TABLES
-from allmlp.studies.levelling import LIMIT
+from allmlp.report.verdict_by_scale import all_flips, course
+from allmlp.spec import catalogue, labels
 
 PDF = Path("results/report.pdf")
+PIECES: dict[str, Any] = {"curves": [], "networks": [], "neurons": {}, "memory": {}}  # of a figure, by its study
 LARGEST = 8_000_000  # bytes: a page that opens at once; git keeps every version, compressed to a sixth
 VERDICTS = ("reproduced", "partly", BELOW, "contradicted", CORRECTED, "undecided", *badges.UNTESTED)
 NARROW, ENLARGED = 460, 1.3  # units of a view box: a figure below is shown at most so much larger than it was drawn
 LONGEST = 20  # rows of a table that are shown before it is unfolded
 
 
-def kept(kind: str, path: Path) -> dict[str, Any]:
+def read_content(kind: str, path: Path) -> dict[str, Any]:
     """The content of a file of the last mile, empty without one."""
-    return (
-        artifacts.read(kind, path, f"`dvc repro` makes it again, or `git checkout {path}`.") if path.is_file() else {}
-    )
+    return formats.read(kind, path, f"`dvc repro` makes it again, or `git checkout {path}`.") if path.is_file() else {}
 
 
 def _figures(study: str, corpora: dict[str, Any], looks: dict[str, str]) -> list[dict[str, Any]]:
     """The figures of a study, each with one variant per text; their styles join `looks`."""
-    index = kept("exhibits", FIGURES / study / "index.json")
-    place = list(studies.STUDIES).index(study)
+    index = read_content("exhibits", FIGURES / study / "index.json")
+    place = list(catalogue.STUDIES).index(study)
     for number, (name, about) in enumerate(index.items()):
         svg = element(FIGURES / study / f"{name}.svg", f"f{place}-{number}", about["title"], looks)
-        index[name] = {**about, "svg": Markup(svg), "widest": widest(svg)}
-    return _by_text(index, corpora)
+        index[name] = {**about, "svg": Markup(svg), "widest": page_width(svg)}
+    return _group_by_text(index, corpora)
 
 
-def widest(svg: str) -> int | None:
+def page_width(svg: str) -> int | None:
     """How wide the page shows a narrow figure at most, in pixels; None of one that may fill its column."""
     drawn = VIEW_BOX.search(svg)
     return round(ENLARGED * float(drawn[1])) if drawn and float(drawn[1]) < NARROW else None
 
 
 def _tables(study: str, corpora: dict[str, Any]) -> list[dict[str, Any]]:
-    index = kept("exhibits", TABLES / study / "index.json")
+    index = read_content("exhibits", TABLES / study / "index.json")
     for name, about in index.items():
         rows = _csv(TABLES / study / f"{name}.csv")
         index[name] = {**about, "rows": rows, "brief": brief(rows)}
-    return _by_text(index, corpora)
+    return _group_by_text(index, corpora)
 
 
 SWITCHED = ("text", "scale", "steps")  # what may differ between the variants of a figure or table
 
 
-def _by_text(index: dict[str, Any], corpora: dict[str, Any]) -> list[dict[str, Any]]:
+def _group_by_text(index: dict[str, Any], corpora: dict[str, Any]) -> list[dict[str, Any]]:
     """What is drawn of the plan's own texts and of recorded ones, as variants of one figure or table."""
     found: dict[str, dict[str, Any]] = {}
     for name, about in index.items():
         first = name.removesuffix(f"-{about['recorded']}") if about["recorded"] else name
-        text = ", ".join(answer.texts(about["corpora"], corpora)) or answer.NO_TEXT
+        text = ", ".join(first_screen.texts(about["corpora"], corpora)) or first_screen.NO_TEXT
         trained = about.get("levelled")
-        steps = f"{answer.span(trained['steps'])} steps" if trained else ""
+        steps = f"{first_screen.span(trained['steps'])} steps" if trained else ""
         variant = {**about, "name": name, "text": text, "steps": steps}
         found.setdefault(first, {**about, "name": first, "variants": []})["variants"].append(variant)
     return [{**item, **switch(item["variants"])} for item in found.values()]
@@ -107,7 +107,7 @@ def _csv(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
-def _spent(study: str, runs: pd.DataFrame, selected: dict[str, Any]) -> list[dict[str, Any]]:
+def _study_costs(study: str, runs: pd.DataFrame, selected: dict[str, Any]) -> list[dict[str, Any]]:
     """Per scale of a study: what was run, FLOPs and versions."""
     rows = []
     of_study = runs[runs.study == study] if len(runs) else runs
@@ -116,7 +116,9 @@ def _spent(study: str, runs: pd.DataFrame, selected: dict[str, Any]) -> list[dic
         rows.append(
             {
                 "scale": scale,
-                **answer.here(group, selected["corpora"], counting.measured(selected["studies"], str(scale), study)),
+                **first_screen.project_setup(
+                    group, selected["corpora"], run_counts.measured_runs(selected["studies"], str(scale), study)
+                ),
                 "diverged": int((group.diverged == "True").sum()),
                 "counted_flops": flops.counted_flops,
                 "six_nd_flops": flops.six_nd_flops,
@@ -126,7 +128,7 @@ def _spent(study: str, runs: pd.DataFrame, selected: dict[str, Any]) -> list[dic
     return rows
 
 
-def _wanting(row: dict[str, Any], scales: dict[str, Any]) -> dict[str, Any]:
+def _run_counts(row: dict[str, Any], scales: dict[str, Any]) -> dict[str, Any]:
     """What an untested claim would cost: the runs that its scale plans, and those of them that are measured."""
     at = scales.get(row["needs"]["scale"], {"planned": {}, "measurements": {}})
     planned = {run for measure in row["measures"] for run in at["planned"].get(measure, [])}
@@ -136,31 +138,34 @@ def _wanting(row: dict[str, Any], scales: dict[str, Any]) -> dict[str, Any]:
 
 def _claims(study: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> list[dict[str, Any]]:
     """The claims of a study with their verdicts, texts, and what these stand on."""
-    power, corpora, found = kept("power", POWER), selected["corpora"], []
-    for row in studies.ledger(study):
+    power, corpora, found = read_content("power", POWER), selected["corpora"], []
+    for row in catalogue.ledger(study):
         entry = verdicts[row["id"]]
         more = {
-            **{key: labels.worded(row[key], row["margin"]) for key in labels.RULE if key in row},
-            "margins": [(labels.of(key).words, labels.of(key).amount(value)) for key, value in row["margin"].items()],
-            "printed": printed(row["paper"], entry.get("here", {})),
+            **{key: labels.fill_names(row[key], row["margin"]) for key in labels.RULE if key in row},
+            "margins": [
+                (labels.find_label(key).words, labels.find_label(key).amount(value))
+                for key, value in row["margin"].items()
+            ],
+            "printed": compare_printed(row["paper"], entry.get("here", {})),
             "verdict": entry,
             "power": power.get(row["id"], []),
-            "basis": answer.basis(entry),
-            "texts": answer.texts(entry.get("corpora") or [""], corpora) if entry["scale"] else [],
+            "basis": first_screen.basis(entry),
+            "texts": first_screen.texts(entry.get("corpora") or [""], corpora) if entry["scale"] else [],
             "marks": badges.marks(entry),
-            "elsewhere": [answer.text(name, corpora) for name in entry.get("elsewhere", {})],
+            "elsewhere": [first_screen.text(name, corpora) for name in entry.get("elsewhere", {})],
         }
         found.append({**row, **more})
     return found
 
 
-def printed(paper: Mapping[str, float], here: Mapping[str, float | None]) -> list[dict[str, Any]]:
+def compare_printed(paper: Mapping[str, float], here: Mapping[str, float | None]) -> list[dict[str, Any]]:
     """The numbers that a paper prints, each with the one that was compared with it here, if any."""
     found = []
     for key, value in paper.items():
         ours = here.get(key)
         difference = None if ours is None else ours - value
-        found.append({**labels.of(key)._asdict(), "paper": value, "here": ours, "difference": difference})
+        found.append({**labels.find_label(key)._asdict(), "paper": value, "here": ours, "difference": difference})
     return found
 
 
@@ -176,7 +181,7 @@ def _inventory(study: str, figures: list[dict[str, Any]], tables: list[dict[str,
         anchors[name] |= {f"table-{study}-{name}": next(item["title"] for item in tables if item["name"] == name)}
     return [
         {**row, "anchors": {at: title for name in row["here"] for at, title in anchors.get(name, {}).items()}}
-        for row in studies.inventory(study)
+        for row in catalogue.inventory(study)
     ]
 
 
@@ -187,49 +192,51 @@ def _study(
     corpora, runs = selected["corpora"], _csv(TABLES / "runs.csv")
     rows, scales = _claims(study, selected, verdicts), selected["studies"].get(study, {})
     ledger = [row["id"] for row in rows]
-    figures = answer.ordered(_figures(study, corpora, looks), ledger)
-    tables = answer.ordered(_tables(study, corpora), ledger)
+    figures = first_screen.order_exhibits(_figures(study, corpora, looks), ledger)
+    tables = first_screen.order_exhibits(_tables(study, corpora), ledger)
+    page = catalogue.Page(study)
     for item in figures:
-        item["curves"] = curves.of(study, corpora) if curves.enlarge(study, item["name"]) else []
-        item["networks"] = playground.of(study, item["name"])
-        item["neurons"] = neurons.of(study, item["name"], corpora)
-        item["memory"] = memory.of(study, item["name"])
-        item["beyond"] = bool(item["claims"]) and not item["paper"] and all(map(studies.is_own, item["claims"]))
+        item |= PIECES | page.enlarge(item["name"], corpora)
+        item["beyond"] = (
+            bool(item["claims"]) and not item["paper"] and all(map(catalogue.is_project_claim, item["claims"]))
+        )
     for row in rows:
         row["figures"] = [item for item in figures if row["id"] in item["claims"]]
-    counts = claims.counts(row["verdict"] for row in rows if not studies.is_own(row["id"]))
+    counts = claims_json.counts(row["verdict"] for row in rows if not catalogue.is_project_claim(row["id"]))
     return {
         "name": study,
         "number": number,
-        "called": f"{number} {study}" if studies.about(study)["authors"] else study,
+        "called": f"{number} {study}" if catalogue.read_about(study)["authors"] else study,
         "says": "",
         "notes": "",
         "terms": {},
-        **studies.about(study),
-        "errata": studies.ledger(study, "errata"),
+        **catalogue.read_about(study),
+        "errata": catalogue.ledger(study, "errata"),
         "inventory": _inventory(study, figures, tables),
-        "claims": [row for row in rows if not studies.is_own(row["id"])],
-        "own": [row for row in rows if studies.is_own(row["id"])],
+        "claims": [row for row in rows if not catalogue.is_project_claim(row["id"])],
+        "own": [row for row in rows if catalogue.is_project_claim(row["id"])],
         "counts": {verdict: counts[verdict] for verdict in VERDICTS},
-        "badges": badges.counts((row["verdict"] for row in rows if not studies.is_own(row["id"])), VERDICTS),
-        "bars": answer.bars(row["verdict"] for row in rows if not studies.is_own(row["id"])),
-        "untested": [_wanting(row, scales) for row in rows if row["verdict"]["verdict"] in badges.UNTESTED],
-        "headlines": headlines.of(study, verdicts),
-        "ran": answer.ran(study),
-        "here": answer.here(runs, corpora, counting.measured(selected["studies"], study=study)),
+        "badges": badges.counts(
+            (row["verdict"] for row in rows if not catalogue.is_project_claim(row["id"])), VERDICTS
+        ),
+        "bars": first_screen.bars(row["verdict"] for row in rows if not catalogue.is_project_claim(row["id"])),
+        "untested": [_run_counts(row, scales) for row in rows if row["verdict"]["verdict"] in badges.UNTESTED],
+        "headlines": headlines.study_headlines(study, verdicts),
+        "ran": first_screen.paper_setup(study),
+        "here": first_screen.project_setup(runs, corpora, run_counts.measured_runs(selected["studies"], study=study)),
         "figures": figures,
         "tables": tables,
-        "lead": leading.of(tables),
-        "spent": _spent(study, runs, selected),
+        "lead": page.lead(tables),
+        "spent": _study_costs(study, runs, selected),
     }
 
 
 def content() -> dict[str, Any]:
     """The values of the templates."""
-    selected, judged = selection.read(), claims.read()
+    selected, judged = selection.read(), claims_json.read()
     verdicts = {entry["id"]: entry for entry in judged["claims"]}
     looks: dict[str, str] = {}
-    of_studies = [_study(study, number, selected, verdicts, looks) for study, number in studies.STUDIES.items()]
+    of_studies = [_study(study, number, selected, verdicts, looks) for study, number in catalogue.STUDIES.items()]
     runs = _csv(TABLES / "runs.csv")
     of_papers = [row["verdict"] for study in of_studies for row in study["claims"]]
     badged = badges.counts(of_papers, VERDICTS)
@@ -238,31 +245,31 @@ def content() -> dict[str, Any]:
         "studies": of_studies,
         "papers": [study for study in of_studies if study["authors"]],
         "verdicts": VERDICTS,
-        "bar_names": answer.BARS,
-        "bases": answer.BASES,
-        "synthetic": answer.SYNTHETIC,
-        "crossing": answer.crossing(verdicts),
-        "scales": answer.scales(selected["studies"], runs, [*SCALES, *selected.get("recorded", {})]),
-        "all_runs": len(everything := counting.measured(selected["studies"])),
-        "all_hours": answer.in_hours(counting.hours(runs, everything)),
+        "bar_names": first_screen.BARS,
+        "bases": first_screen.BASES,
+        "synthetic": first_screen.SYNTHETIC,
+        "crossing": first_screen.crossing(verdicts),
+        "scales": first_screen.scales(selected["studies"], runs, [*SCALES, *selected.get("recorded", {})]),
+        "all_runs": len(everything := run_counts.measured_runs(selected["studies"])),
+        "all_hours": first_screen.format_hours(run_counts.hours(runs, everything)),
         "total": {verdict: sum(study["counts"][verdict] for study in of_studies) for verdict in VERDICTS},
-        "total_bars": answer.bars(of_papers),
+        "total_bars": first_screen.bars(of_papers),
         "small": {verdict: badged[f"{verdict} {badges.SMALL}"] for verdict in badges.SIZED},
-        "before": badges.before_result(of_papers),
-        "flipped": flipped(judged["claims"]),
-        "moved": artifacts.read_json(MOVED) if MOVED.is_file() else {},
+        "before": badges.rule_age_counts(of_papers),
+        "flipped": all_flips(judged["claims"]),
+        "moved": formats.read_json(MOVED) if MOVED.is_file() else {},
         "limit": LIMIT,
         "overlays": selected.get("overlays", []),
         "scale": selected["scale"],
         "plan": selected["plan"],
         "corpora": selected["corpora"],
         "recipes": selected["recipes"],
-        "origin": origins.of_report(selected),
-        "trained_on": _trained_on(selected),
+        "origin": origins.report_origins(selected),
+        "trained_on": _training_corpora(selected),
     }
 
 
-def _trained_on(selected: dict[str, Any]) -> dict[str, dict[str, list[str]]]:
+def _training_corpora(selected: dict[str, Any]) -> dict[str, dict[str, list[str]]]:
     """study -> corpus -> the scales and recorded overlays with measured trainings on it."""
     found: dict[str, dict[str, list[str]]] = {}
     for study, scales in selected["studies"].items():
@@ -315,12 +322,12 @@ def templates() -> Environment:
     environment.filters |= {
         "duration": duration,
         "number": number,
-        "shown": shown,
+        "shown": format_table,
         "effect": effect,
-        "label": claims.label,
+        "label": claims_json.label,
         "badge": badges.words,
         "ratios": badges.ratios,
-        "reached": badges.reached,
+        "reached": badges.reach_text,
         "scientific": lambda value: f"{value:.2e}",
         "course": course,
         "slug": lambda text: text.replace(" ", "-"),
@@ -332,12 +339,12 @@ def render(pdf: bool = False) -> Path:
     """Write the report, and the PDF beside it if asked."""
     found = content()
     try:
-        page = in_ascii(templates().get_template("report.html.j2").render(found))
+        page = to_ascii(templates().get_template("report.html.j2").render(found))
     except TemplateError as error:
         raise UserError(f"paper/: a template cannot be rendered ({error.message}). No report was written.") from error
     if (size := len(page)) > LARGEST:
         warn(f"{REPORT}: {size:,} bytes, more than {LARGEST:,}; git keeps every version. Draw fewer points.")
-    paths.write_whole(REPORT, page)
+    paths.write_atomically(REPORT, page)
     if pdf:
         print_page(REPORT, PDF)
     return REPORT

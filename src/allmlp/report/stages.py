@@ -8,40 +8,49 @@ import json
 from pathlib import Path
 from typing import Any
 
-from allmlp import labels, paths, recipes, studies
-from allmlp.report.evidence import printed
+from allmlp.common import paths, recipes
+from allmlp.judging.evidence import printed_numbers
+from allmlp.spec import catalogue, labels
 
 STAGES = Path("results/stages.json")
+README = "allmlp.report.readme"  # written with the page
 
 
 def digests() -> dict[str, Any]:
     """stage -> digest; of `draw`, study -> digest."""
-    claims = {study: studies.ledger(study) for study in studies.STUDIES}
-    sizes = {study: studies.paper_sizes(study) for study in studies.STUDIES}
+    claims = {study: catalogue.ledger(study) for study in catalogue.STUDIES}
+    sizes = {study: catalogue.paper_sizes(study) for study in catalogue.STUDIES}
     words = {
-        study: [studies.about(study), studies.ledger(study, "errata"), studies.inventory(study)]
-        for study in studies.STUDIES
+        study: [catalogue.read_about(study), catalogue.ledger(study, "errata"), catalogue.inventory(study)]
+        for study in catalogue.STUDIES
     }
-    numbers = {study: printed(study) for study in studies.STUDIES}
-    measures = [studies.measure_module(study, name) for study in studies.STUDIES for name in studies.measures(study)]
+    numbers = {study: {claim: of for claim, of in printed_numbers(study).items() if of} for study in catalogue.STUDIES}
+    measures = [
+        recipes.module_code(catalogue.measure_source(study, name))
+        for study in catalogue.STUDIES
+        for name in catalogue.measures(study)
+    ]
     return {
-        "judge": _digest("judge", *_of_all("verdicts"), said=[claims, sizes, labels.known()]),
-        "power": _digest("planned_power", said=claims),
-        "tabulate": _digest("tabulate", *_of_all("tables"), said=[numbers, list(map(recipes.own_code, measures))]),
-        "draw": {study: _digest("draw", *studies.files(study, "figures"), said=numbers[study]) for study in claims},
-        "render": _digest("render", said=[claims, words, labels.known()]),
+        "judge": _digest("judging.judge", *_study_modules("verdicts"), said=[claims, sizes, labels.read_labels()]),
+        "power": _digest("judging.planned_power", said=claims),
+        "tabulate": _digest("report.tabulate", *_study_modules("tables"), said=[numbers, measures]),
+        "draw": {
+            study: _digest("report.draw", *catalogue.files(study, "figures"), said=numbers[study]) for study in claims
+        },
+        "metrics": _digest("report.metrics", said=[claims, labels.read_labels()]),
+        "render": _digest("report.render", README, *_study_modules("page"), said=[claims, words, labels.read_labels()]),
     }
 
 
-def _of_all(kind: str) -> list[str]:
-    return [module for study in studies.STUDIES for module in studies.files(study, kind)]
+def _study_modules(kind: str) -> list[str]:
+    return [module for study in catalogue.STUDIES for module in catalogue.files(study, kind)]
 
 
 def _digest(stage: str, *modules: str, said: Any) -> str:
-    """A digest of a module of allmlp.report, of further modules, and of other source files that the stage reads."""
-    return paths.digest([recipes.fingerprint(f"allmlp.report.{stage}", *modules, blind=frozenset()), said], 16)
+    """A digest of a module of allmlp, of further modules, and of other source files that the stage reads."""
+    return paths.digest([recipes.fingerprint(f"allmlp.{stage}", *modules, blind=frozenset()), said], 16)
 
 
 def write() -> None:
     """Write results/stages.json."""
-    paths.write_whole(STAGES, json.dumps(digests(), indent=1) + "\n")
+    paths.write_atomically(STAGES, json.dumps(digests(), indent=1) + "\n")

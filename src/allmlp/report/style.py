@@ -99,13 +99,13 @@ def colour(name: str, position: int = 0) -> str:
     If two names give the same colour, the architecture registered later takes the next free one. Registering another at
     the end therefore changes no colour.
     """
-    new = _further(*(registered for registered in models.REGISTRY if registered not in COLOURS))
+    new = _extra_colours(*(registered for registered in models.REGISTRY if registered not in COLOURS))
     known = {**new, **COLOURS}
     return known.get(name) or known.get(architecture(name), NEUTRAL[position % len(NEUTRAL)])
 
 
 @cache
-def _further(*architectures: str) -> dict[str, str]:
+def _extra_colours(*architectures: str) -> dict[str, str]:
     """Colours for architectures that are not in COLOURS."""
     if not architectures:
         return {}

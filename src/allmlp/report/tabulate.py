@@ -1,41 +1,36 @@
 """Tables: each study's own, one row per run of all studies, and the dictionary of all columns."""
 
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from allmlp import paths, studies
-from allmlp.report import evidence, exhibits, levels, selection
-from allmlp.report.evidence import Evidence
-from allmlp.report.exhibits import Exhibit
-from allmlp.report.workers import Work
+from allmlp.common.workers import Work
+from allmlp.judging import evidence, selection, training_levels
+from allmlp.report import exhibit_files
+from allmlp.report.save_table import save_table
+from allmlp.spec import catalogue, exhibits
 
-TABLES, INDEX = Path("results/tables"), "index.json"
-
-
+TABLES = Path("results/tables")
 KEYS = ["architecture", "task", "corpus", "steps", "seed", "device", "threads"]  # of a run's description
-
-
-def _write(path: Path, table: pd.DataFrame) -> None:
-    shown = table.copy()
-    for name in shown.select_dtypes("float"):
-        shown[name] = shown[name].map(lambda value: f"{value:.6g}")
-    paths.write_whole(path, shown.to_csv(index=False))
 
 
 def runs_table() -> pd.DataFrame:
     """One row per measured run of all studies and scales: its description, its cost, how it ended."""
     content, parts = selection.read(), []
-    for study in studies.STUDIES:
-        for scale, found in {**evidence.by_scale(study, content), **evidence.by_overlay(study, content)}.items():
-            if runs := found.measured("cost"):
-                costs = found.table("cost")[list(studies.measure(study, "cost").COLUMNS)]
-                ended, described = levels.columns(found), pd.DataFrame([found.content["runs"][run] for run in runs])
-                how = pd.DataFrame([ended.get(run, levels.UNTRAINED) for run in runs])
+    for study in catalogue.STUDIES:
+        for scale, found in {
+            **evidence.evidence_by_scale(study, content),
+            **evidence.evidence_by_overlay(study, content),
+        }.items():
+            if runs := found.measured_runs("cost"):
+                costs = found.table("cost")[list(catalogue.measure(study, "cost").columns)]
+                ended, described = (
+                    training_levels.columns(found),
+                    pd.DataFrame([found.content["runs"][run] for run in runs]),
+                )
+                how = pd.DataFrame([ended.get(run, training_levels.UNTRAINED) for run in runs])
                 parts.append(pd.concat([described[KEYS], costs, how], axis=1))
                 for place, (name, value) in enumerate((("study", study), ("scale", scale), ("run", runs))):
                     parts[-1].insert(place, name, value)
@@ -45,38 +40,28 @@ def runs_table() -> pd.DataFrame:
 def columns_table() -> pd.DataFrame:
     """Kind, tolerance and meaning of every column of every measure."""
     rows = []
-    for study in studies.STUDIES:
-        shared = (*studies.SHARED, *studies.FROM_LONG) if studies.has_runs(study) else ()
-        for measure in [*studies.measures(study), *shared]:
-            for name, column in studies.measure(study, measure).COLUMNS.items():
+    for study in catalogue.STUDIES:
+        shared = (*catalogue.SHARED, *catalogue.FROM_LONG) if catalogue.has_runs(study) else ()
+        for measure in [*catalogue.measures(study), *shared]:
+            for name, column in catalogue.measure(study, measure).columns.items():
                 rows.append((study, measure, name, column.kind, column.rtol, column.atol, column.meaning))
     return pd.DataFrame(rows, columns=["study", "measure", "column", "kind", "rtol", "atol", "meaning"])
 
 
-def _entry(exhibit: Exhibit, found: Evidence) -> dict[str, Any]:
-    about = {
-        "scale": found.scale,
-        "recorded": found.recorded,
-        "corpora": found.corpora(exhibit.measures),
-        "seeds": found.seeds_of(exhibit.measures[0]),
-    }
-    return {**exhibit.about(), **about, **evidence.extension(found)}
-
-
-def _of_study(study: str) -> set[Path]:
-    """Write a study's own tables and their index. Returns the files."""
+def _write_study_tables(study: str) -> set[Path]:
+    """Write the changed tables of a study, and their index. Returns the files of all."""
     index, folder = {}, TABLES / study
-    for kind, exhibit in exhibits.of(study, "tables").items():
+    for kind, exhibit in exhibits.study_exhibits(study, "tables").items():
         for suffix, found in evidence.sources(study, exhibit).items():
-            _write(folder / f"{kind}{suffix}.csv", found.shown(exhibit))
-            index[f"{kind}{suffix}"] = _entry(exhibit, found)
-    if index:
-        paths.write_whole(folder / INDEX, json.dumps(index, indent=1) + "\n")
-    return {folder / INDEX, *(folder / f"{name}.csv" for name in index)}
+            about = exhibit_files.describe(exhibit, found, save_table.__module__)
+            if not exhibit_files.is_current(file := folder / f"{kind}{suffix}.csv", about["digest"]):
+                save_table(found.make_exhibit(exhibit), file)
+            index[file.stem] = about
+    return exhibit_files.write_index(folder, ".csv", index) if index else set()
 
 
-def _of_all(name: str, made: Callable[[], pd.DataFrame]) -> set[Path]:
-    _write(TABLES / name, made())
+def _write_project_table(name: str, made: Callable[[], pd.DataFrame]) -> set[Path]:
+    save_table(made(), TABLES / name)
     return {TABLES / name}
 
 
@@ -89,6 +74,9 @@ def _tidy(written: list[set[Path]]) -> None:
 
 def work() -> Work:
     """Every table, written as CSV."""
-    tasks: list[Callable[[], set[Path]]] = [partial(_of_study, study) for study in studies.STUDIES]
-    tasks += [partial(_of_all, "runs.csv", runs_table), partial(_of_all, "columns.csv", columns_table)]
+    tasks: list[Callable[[], set[Path]]] = [partial(_write_study_tables, study) for study in catalogue.STUDIES]
+    tasks += [
+        partial(_write_project_table, "runs.csv", runs_table),
+        partial(_write_project_table, "columns.csv", columns_table),
+    ]
     return Work(tasks, _tidy)

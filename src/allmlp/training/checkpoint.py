@@ -3,7 +3,6 @@
     run.json           the run, and how it ended
     log.parquet        a row per update
     step-<n>.safetensors, final.safetensors
-    final-state.safetensors    weights and optimiser, for a longer twin; only of runs that ask for it
     manifest.json      sha256 of each of these
 They hold no time: the same run gives the same bytes.
 """
@@ -14,28 +13,28 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from allmlp import artifacts, origins, paths
-from allmlp.errors import UserError
-from allmlp.locks import hold
-from allmlp.origins import MADE_BY
-from allmlp.run import Run
+from allmlp.common import formats, paths
+from allmlp.common.atomic import copy_atomically, sync
+from allmlp.common.errors import UserError
+from allmlp.common.locks import hold
+from allmlp.measurements import origins
+from allmlp.measurements.origins import MADE_BY
+from allmlp.spec.run import Run
 from allmlp.training import stack
-from allmlp.training.building import build_task
 from allmlp.training.environment import provenance
-from allmlp.training.exhausted import memory_named
+from allmlp.training.inputs import choose_settings, parent_weights
 from allmlp.training.loop import Training
-from allmlp.training.relatives import chosen, continued
-from allmlp.training.state import WorkFolder, tensors_of
+from allmlp.training.out_of_memory import name_memory_error
+from allmlp.training.process_group import ALONE, SingleProcess
+from allmlp.training.published import TIMINGS, TrainedRun
+from allmlp.training.state import WorkFolder
 from allmlp.training.storage import MANIFEST, read_manifest, write_json
-from allmlp.training.team import ALONE, Alone
-from allmlp.training.trained import TIMINGS, Trained
-from allmlp.training.twins import STATE, begin_where_twin_ended
-from allmlp.whole import copy_whole, sync
+from allmlp.training.task import build_task
 
 WORK = Path("work/runs")
 
 
-def produce(run: Run, team: Alone = ALONE) -> None:
+def produce(run: Run, team: SingleProcess = ALONE) -> None:
     """Train a run, or go on with it, and publish its checkpoints. A twin in another process is refused.
 
     Of a team, every process trains, and the one that leads writes.
@@ -43,16 +42,16 @@ def produce(run: Run, team: Alone = ALONE) -> None:
     produce_stack([run], team)
 
 
-def produce_stack(runs: Sequence[Run], team: Alone = ALONE) -> None:
+def produce_stack(runs: Sequence[Run], team: SingleProcess = ALONE) -> None:
     """The same for the runs of a stack."""
     folders = {run.id: WORK / run.id for run in runs}
     with ExitStack() as held:
-        for name, folder in folders.items() if team.leads else ():
+        for name, folder in folders.items() if team.is_leader else ():
             folder.mkdir(parents=True, exist_ok=True)
             held.enter_context(hold(folder / "lock", f"run {name}"))
         left = [run for run in runs if not _is_published(run)]
         _train([run for run in left if not _is_sealed(folders[run.id])], team)
-        if team.leads:
+        if team.is_leader:
             for run in left:
                 WorkFolder(folders[run.id]).forget()
                 _publish(folders[run.id], run.folder)
@@ -60,62 +59,59 @@ def produce_stack(runs: Sequence[Run], team: Alone = ALONE) -> None:
 
 
 def _is_published(run: Run) -> bool:
-    if found := _is_whole(run.folder):
+    if found := _is_complete(run.folder):
         print(f"{run.id}: is trained already", flush=True)
     return found
 
 
 def _is_sealed(folder: Path) -> bool:
-    return (folder / "complete").is_file() and _is_whole(folder)
+    return (folder / "complete").is_file() and _is_complete(folder)
 
 
-def _train(runs: Sequence[Run], team: Alone) -> None:
+def _train(runs: Sequence[Run], team: SingleProcess) -> None:
     if not runs:
         return
     for run in runs:
         (WORK / run.id / "complete").unlink(missing_ok=True)
-    with memory_named(runs[0], len(runs)):
-        trainings = [_prepared(run, WORK / run.id, team) for run in runs]
+    with name_memory_error(runs[0], len(runs)):
+        trainings = [_prepare(run, WORK / run.id, team) for run in runs]
         stack.train(trainings)
     for training in trainings:
-        if training.run.keeps_state and not training.diverged:
-            training.publish(STATE, tensors_of(training.model, training.optimiser))
-        if team.leads:
+        if team.is_leader:
             _seal(training, WORK / training.run.id)
 
 
-def _prepared(run: Run, folder: Path, team: Alone) -> Training:
+def _prepare(run: Run, folder: Path, team: SingleProcess) -> Training:
     """The run's training, with its parent's weights and its search's settings."""
-    parent = Trained(run).parent
-    weights = continued(run, parent) if run.continues and parent else None
-    begun = begin_where_twin_ended(run, folder, TIMINGS)
-    choice = chosen(run, (Trained(run.relatives[one]) for one in run.search)) if run.search else None
+    parent = TrainedRun(run).parent
+    weights = parent_weights(run, parent) if run.continues and parent else None
+    choice = choose_settings(run, (TrainedRun(run.relatives[one]) for one in run.search)) if run.search else None
     task = build_task(run, parent, choice.task_parameters if choice else {})
     training = Training(run, folder, task=task, weights=weights, choice=choice, team=team)
-    if team.leads:
-        _note_sources(folder, training.step, begun)
+    if team.is_leader:
+        _note_sources(folder, training.step)
     return training
 
 
-def _note_sources(folder: Path, step: int, twin: list[str]) -> None:
+def _note_sources(folder: Path, step: int) -> None:
     """Note the sources that train a run from this step on, after those that trained it before."""
-    before = (twin or _sources(folder)) if step else []
-    write_json(folder / MADE_BY, list(dict.fromkeys([*before, origins.here()])))
+    before = _sources(folder) if step else []
+    write_json(folder / MADE_BY, list(dict.fromkeys([*before, origins.process_sources()])))
 
 
 def _sources(folder: Path) -> list[str]:
     """The sources that trained a run so far."""
     try:
-        return list(map(str, artifacts.read_json(folder / MADE_BY)))
+        return list(map(str, formats.read_json(folder / MADE_BY)))
     except (UserError, TypeError):  # of an earlier release, or damaged: no reason to train again
         return [origins.NO_RECORD]
 
 
-def _is_whole(folder: Path) -> bool:
+def _is_complete(folder: Path) -> bool:
     """Are all files of its manifest there, with its digests?"""
     try:
         files = read_manifest(folder)
-    except artifacts.NewerError:
+    except formats.NewerError:
         raise
     except UserError:  # no manifest, or a damaged one
         return False
@@ -131,19 +127,19 @@ def _seal(training: Training, folder: Path) -> None:
         described["learning_rate"] = training.choice.learning_rate
         described["chosen"] = training.choice.task_parameters
     write_json(folder / "run.json", described)
-    paths.write_whole(folder / "log.parquet", training.work.log().to_parquet(index=False, compression="zstd"))
+    paths.write_atomically(folder / "log.parquet", training.work.log().to_parquet(index=False, compression="zstd"))
     files = {**training.kept, **{name: paths.file_sha256(folder / name) for name in ("run.json", "log.parquet")}}
     write_json(folder / MANIFEST, files)
     origin = origins.record(_sources(folder), run.modules)
     write_json(TIMINGS / f"{run.id}.json", {"seconds": training.seconds, **provenance(run.device, origin)})
-    paths.write_whole(folder / "complete", "")
+    paths.write_atomically(folder / "complete", "")
 
 
 def _publish(work: Path, published: Path) -> None:
     """Copy a complete run to its place, final.safetensors last: it marks a complete folder."""
     files = sorted(read_manifest(work), key=lambda name: name == "final.safetensors")
     for name in [MANIFEST, *files]:
-        copy_whole(work / name, published / name)
+        copy_atomically(work / name, published / name)
     sync(published)  # before the work folder is removed
 
 

@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
+from allmlp.training.gpu_slots import lock_emptiest, places
 from allmlp.training.gpus import candidates, machine
-from allmlp.training.places import emptiest, places
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 BATCH_JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")  # Slurm, PBS, LSF
@@ -54,10 +54,10 @@ def lease(kind: str, *, count: int = 1, folder: Path | None = None, visible: str
     require(kind, runs=1, visible=listed, count=count)
     if kind == "cpu":
         yield Device("cpu", "the CPU")
-    elif visible is None and (chosen := _chosen_elsewhere(listed)):
+    elif visible is None and (chosen := _batch_system_variable(listed)):
         yield Device("cuda:0", f"left as chosen by {chosen}")
     else:
-        with _locked(candidates(listed), count, folder or _folder()) as devices, _only(devices):
+        with _lock_devices(candidates(listed), count, folder or _folder()) as devices, _limit_cuda(devices):
             shared = f"one of {each} places on {'each of ' * (count > 1)}" if (each := places()) > 1 else ""
             yield Device("cuda:0", f"{shared}CUDA device{'s' * (count > 1)} {', '.join(devices)}, leased")
 
@@ -87,7 +87,7 @@ def require(kind: str, runs: int, visible: str | None = None, count: int = 1) ->
     )
 
 
-def _chosen_elsewhere(listed: str | None) -> str | None:
+def _batch_system_variable(listed: str | None) -> str | None:
     """The variable by which a batch system has chosen. A user's own list only names devices to lease."""
     batch = next((name for name in BATCH_GPUS if os.environ.get(name)), None)
     if listed is None or batch:
@@ -97,22 +97,22 @@ def _chosen_elsewhere(listed: str | None) -> str | None:
 
 
 @contextmanager
-def _locked(devices: list[str], count: int, folder: Path) -> Iterator[tuple[str, ...]]:
+def _lock_devices(devices: list[str], count: int, folder: Path) -> Iterator[tuple[str, ...]]:
     """The `count` emptiest of `devices`, a place on each locked; waits for them."""
     global _used
-    if _cuda_started():
+    if _is_cuda_started():
         if not _used:
             raise RuntimeError("CUDA has started in this process before it leased a device")
         devices = list(_used)
     each = places()
-    found = emptiest(devices, count, each, folder)
+    found = lock_emptiest(devices, count, each, folder)
     if not found:
         wanted = "a free GPU" if count == 1 else f"{count} free GPUs"
         shared = f", {each} runs on each" * (each > 1)
         print(f"waiting for {wanted} ({len(devices)} in use{shared})", file=sys.stderr, flush=True)
     while not found:
         time.sleep(POLL_S)
-        found = emptiest(devices, count, each, folder)
+        found = lock_emptiest(devices, count, each, folder)
     _used = tuple(found)
     try:
         yield _used
@@ -122,7 +122,7 @@ def _locked(devices: list[str], count: int, folder: Path) -> Iterator[tuple[str,
 
 
 @contextmanager
-def _only(devices: tuple[str, ...]) -> Iterator[None]:
+def _limit_cuda(devices: tuple[str, ...]) -> Iterator[None]:
     """Let CUDA see these devices alone, which it then numbers from 0."""
     before = os.environ.get(VISIBLE)
     os.environ[VISIBLE] = ",".join(devices)
@@ -135,7 +135,7 @@ def _only(devices: tuple[str, ...]) -> Iterator[None]:
             os.environ[VISIBLE] = before
 
 
-def _cuda_started() -> bool:
+def _is_cuda_started() -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and torch.cuda.is_initialized()
 

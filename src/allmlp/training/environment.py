@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy
 import torch
 
-from allmlp import origins
+from allmlp.measurements import origins
 
 
 def _processor() -> str:
@@ -18,7 +18,7 @@ def _processor() -> str:
 
 
 def provenance(device: str, origin: str = "") -> dict[str, str]:
-    """{hardware, versions}: never compared. `origin`: a record of `allmlp.origins` if not this process alone."""
+    """{hardware, versions}: never compared. `origin`: a record of `measurements.origins` if not this process alone."""
     hardware = torch.cuda.get_device_name() if device == "cuda" else _processor()
     numbers = f"Python {platform.python_version()}, torch {torch.__version__}, NumPy {numpy.__version__}"
-    return {"hardware": hardware, "versions": f"{numbers}, {origin or origins.here()}"}
+    return {"hardware": hardware, "versions": f"{numbers}, {origin or origins.process_sources()}"}

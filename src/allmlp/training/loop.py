@@ -16,18 +16,19 @@ from typing import Any
 import torch
 from torch import nn
 
-from allmlp import models, outcomes
-from allmlp.errors import UserError
-from allmlp.run import Run
-from allmlp.tasks.task import IGNORED, Batch, Task
-from allmlp.training import deadline
-from allmlp.training.building import build_task
+from allmlp import models
+from allmlp.common import deadline
+from allmlp.common.errors import UserError
+from allmlp.data.tasks.task import IGNORED, Batch, Task
+from allmlp.measurements import search_losses
+from allmlp.spec.run import Run
+from allmlp.training.inputs import Choice
 from allmlp.training.loss import Loss
+from allmlp.training.process_group import ALONE, SingleProcess, Tensors
 from allmlp.training.progress import Progress
-from allmlp.training.relatives import Choice
-from allmlp.training.state import WorkFolder, tensors_of
+from allmlp.training.state import WorkFolder, training_tensors
 from allmlp.training.storage import write_tensors
-from allmlp.training.team import ALONE, Alone, Tensors
+from allmlp.training.task import build_task
 
 
 def learning_rate(step: int, steps: int, optimiser: dict[str, Any]) -> float:
@@ -64,7 +65,7 @@ def adamw(weights: Iterable[torch.Tensor], settings: Mapping[str, Any]) -> torch
     )
 
 
-def moved(batch: Batch, device: str) -> Batch:
+def move_batch(batch: Batch, device: str) -> Batch:
     """The batch on a device; the copy is asynchronous."""
     return Batch(*(part.to(device, non_blocking=True) for part in batch))  # pragma: no mutate: as a copy that waits
 
@@ -78,16 +79,16 @@ def check_parts(run: Run, sequences: int, count: int) -> None:
         )
 
 
-def validation_loss(loss: Loss, batches: list[Batch], device: str, team: Alone = ALONE) -> float | None:
+def validation_loss(loss: Loss, batches: list[Batch], device: str, team: SingleProcess = ALONE) -> float | None:
     """Mean cross-entropy in nats over all held-out targets; None without a held-out split."""
     if not batches:
         return None
     loss.eval()
     own = batches[team.rank :: team.size]
-    with torch.no_grad(), team.whole(loss):
-        found = [(loss(moved(batch, device))[0].item(), int((batch.targets != IGNORED).sum())) for batch in own]
+    with torch.no_grad(), team.gather(loss):
+        found = [(loss(move_batch(batch, device))[0].item(), int((batch.targets != IGNORED).sum())) for batch in own]
     loss.train()
-    total, count = team.summed([sum(value * count for value, count in found), sum(count for _, count in found)])
+    total, count = team.sum_values([sum(value * count for value, count in found), sum(count for _, count in found)])
     return total / count
 
 
@@ -121,7 +122,7 @@ class Training:
         task: Task | None = None,
         weights: Mapping[str, torch.Tensor] | None = None,
         choice: Choice | None = None,
-        team: Alone = ALONE,
+        team: SingleProcess = ALONE,
     ) -> None:
         torch.set_num_threads(run.threads)
         # use_deterministic_algorithms(), but without the compiler that it imports: seconds of every process
@@ -141,7 +142,7 @@ class Training:
         self.optimiser = adamw(self.model.parameters(), self.settings)
         self.held_out = self.task.validation()
         self.restore()
-        if list(team.agreed([self.step, -self.step])) != [self.step, -self.step]:
+        if list(team.largest_flags([self.step, -self.step])) != [self.step, -self.step]:
             raise UserError(f"{work}: the processes do not see the same saved states in it. Run again a little later.")
         self.diverged = self.arrived = False
 
@@ -165,14 +166,14 @@ class Training:
 
     def publish(self, file: str, tensors: Tensors) -> None:
         """Write tensors into the work folder, to be published with the rest."""
-        whole = self.team.gathered(tensors)
-        if self.team.leads:
+        whole = self.team.gather_tensors(tensors)
+        if self.team.is_leader:
             self.kept[file] = write_tensors(self.work.folder / file, whole)
 
     def save(self) -> None:
         """Save the state before the next update."""
-        whole = self.team.gathered(tensors_of(self.model, self.optimiser))
-        if self.team.leads:
+        whole = self.team.gather_tensors(training_tensors(self.model, self.optimiser))
+        if self.team.is_leader:
             self.work.save(self.step, whole, self.seconds, self.kept)
         self.team.wait()
 
@@ -188,7 +189,7 @@ class Training:
         run = self.run
         # torch visits every device, for 0.5 ms
         generator = torch.default_generator if run.device == "cpu" else torch  # pragma: no mutate: same numbers
-        batch = moved(self.task.batch(run.seed, self.step), run.device)
+        batch = move_batch(self.task.batch(run.seed, self.step), run.device)
         supervised = (batch.targets != IGNORED).sum()
         total = torch.zeros((), dtype=self.dtype, device=run.device)
         scores: dict[str, float] = {}
@@ -203,7 +204,7 @@ class Training:
             for name, score in self.task.scores(logits.detach(), part).items() if logits is not None else ():
                 scores[name] = scores.get(name, 0.0) + score * (len(part.tokens) / len(batch.tokens))
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), run.optimiser["clip"] or math.inf)
-        mean, *found = self.team.summed([total.item(), *scores.values()])
+        mean, *found = self.team.sum_values([total.item(), *scores.values()])
         row = self.row(mean, self.team.norm(norm), dict(zip(scores, found, strict=True)))
         if not self.diverged:
             for group in self.optimiser.param_groups:
@@ -216,12 +217,12 @@ class Training:
         """An update's row of the log. The run has diverged if the loss or the gradient's norm is not finite. It has
         arrived if it trains until an accuracy, and the batch has it."""
         self.diverged = not (math.isfinite(loss) and math.isfinite(norm))
-        self.arrived = self.run.until is not None and scores[outcomes.ACCURACY] >= self.run.until
+        self.arrived = self.run.until is not None and scores[search_losses.ACCURACY] >= self.run.until
         rate = learning_rate(self.step, self.run.steps, self.settings)
         return {"step": self.step, "loss": loss, "learning_rate": rate, "gradient_norm": norm, **scores}
 
     @property
-    def ended(self) -> bool:
+    def is_over(self) -> bool:
         """Is there no further update?"""
         return self.diverged or self.arrived or self.step >= self.run.steps
 
@@ -235,7 +236,7 @@ class Training:
         """After an update: write its row, unless the run diverged in it."""
         if self.diverged:
             return
-        if self.team.leads:
+        if self.team.is_leader:
             self.work.append_log([{**row, **({"validation_loss": held_out} if self.held_out else {})}])
         self.step += 1
 
@@ -255,14 +256,14 @@ def learn(trainings: Sequence[Training], update: Callable[[Sequence[Training]], 
 
     Each run's seconds are its share of those that the updates took.
     """
-    first, left = trainings[0], [training for training in trainings if not training.ended]
+    first, left = trainings[0], [training for training in trainings if not training.is_over]
     progress, saved = Progress(first.run, first.step, len(trainings)), time.monotonic()
     pause, until = float(os.environ.get("ALLMLP_SAVE_SECONDS", SAVE_SECONDS)), deadline.moment()
     with _quiet_stop() as received:
         while left:
             signalled = received[0] if received else 0
             due: int = time.monotonic() - saved > pause
-            signalled, late, due = first.team.agreed([signalled, time.time() >= until, due])
+            signalled, late, due = first.team.largest_flags([signalled, time.time() >= until, due])
             if signalled or late or due:
                 for training in left:
                     training.save()
@@ -279,7 +280,7 @@ def learn(trainings: Sequence[Training], update: Callable[[Sequence[Training]], 
                 training.seconds += seconds
                 training.record(row, loss)
             progress.show(left[0].step, rows[0]["loss"])
-            left = [training for training in left if not training.ended]
+            left = [training for training in left if not training.is_over]
     for training in trainings:
         training.finish()
         progress.end(training.run.id, training.diverged, training.step)

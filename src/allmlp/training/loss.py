@@ -7,9 +7,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from allmlp.data.tasks.task import IGNORED, Batch, Task
 from allmlp.models.base import LinearHead, SequenceModel
-from allmlp.models.ragged import rows_at
-from allmlp.tasks.task import IGNORED, Batch, Task
+from allmlp.models.ragged import select_rows
 
 AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 28}  # logits that are held at a time,
 LEAST_ROWS = 256  # but at least of so many rows: a product with fewer waits for the weights
@@ -46,7 +46,11 @@ class Loss(nn.Module):
             logits = compiled[0](tokens) if compiled else self.model(tokens)
             return cross_entropy(logits, targets, self.dtype), logits if self.reads_logits else None
         supervised = targets != IGNORED
-        hidden_ND = rows_at(compiled[0](tokens), supervised) if compiled else self.model.hidden_at(tokens, supervised)
+        hidden_ND = (
+            select_rows(compiled[0](tokens), supervised)
+            if compiled
+            else self.model.select_hidden_states(tokens, supervised)
+        )
         return linear_cross_entropy(hidden_ND, head, targets[supervised], self.dtype), None
 
 

@@ -2,8 +2,8 @@
 
 import time
 
-from allmlp import tasks
-from allmlp.run import Run
+from allmlp.data import tasks
+from allmlp.spec.run import Run
 
 SECONDS_BETWEEN = 10.0
 

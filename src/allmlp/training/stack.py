@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
+from allmlp.data.tasks.task import IGNORED, Batch
 from allmlp.models.base import LinearHead
-from allmlp.models.ragged import rows_at
-from allmlp.run import Run
-from allmlp.tasks.task import IGNORED, Batch
-from allmlp.training.loop import Row, Training, adamw, check_parts, learn, moved
+from allmlp.models.ragged import select_rows
+from allmlp.spec.run import Run
+from allmlp.training.loop import Row, Training, adamw, check_parts, learn, move_batch
 from allmlp.training.loss import Loss, linear_cross_entropy
 
 RECIPE = 1
@@ -40,14 +40,14 @@ def train(trainings: Sequence[Training]) -> None:
             training.restore(least)
     for step in sorted({training.step for training in trainings}):
         together = [training for training in trainings if training.step == step]
-        if len(together) > 1 and not _draws(together[0].model):
+        if len(together) > 1 and not _has_dropout(together[0].model):
             learn(together, Stack(together).update)
         else:
             for training in together:
                 training.train()
 
 
-def _draws(model: nn.Module) -> bool:
+def _has_dropout(model: nn.Module) -> bool:
     """Has it dropout? Each run draws from a generator of its own, which a stack has not."""
     return any(isinstance(module, nn.Dropout) and module.p > 0 for module in model.modules())
 
@@ -105,19 +105,19 @@ class Stack:
             self._gather(trainings)
         first = self.first
         batches = [training.task.batch(training.run.seed, training.step) for training in trainings]
-        batch = moved(Batch(*(torch.stack(parts) for parts in zip(*batches, strict=True))), first.run.device)
-        supervised_N = _supervised(batch)
+        batch = move_batch(Batch(*(torch.stack(parts) for parts in zip(*batches, strict=True))), first.run.device)
+        supervised_N = _count_supervised(batch)
         total_N = torch.zeros(len(trainings), dtype=first.dtype, device=first.run.device)
         scores: list[dict[str, float]] = [{} for _ in trainings]
         for part in self._parts(batch):
             with first.autocast():
                 losses_N, logits = self.body.losses(self.weights, part)
-            losses_N = losses_N * (_supervised(part) / supervised_N)
+            losses_N = losses_N * (_count_supervised(part) / supervised_N)
             losses_N.sum().backward()
             total_N += losses_N.detach()
             if logits is not None:
                 self._score(scores, logits.detach(), part, part.tokens.shape[1] / batch.tokens.shape[1])
-        norms_N = self._clipped()
+        norms_N = self._clip_gradients()
         found = zip(trainings, torch.stack([total_N.double(), norms_N.double()], 1).tolist(), scores, strict=True)
         rows = [training.row(loss, norm, own) for training, (loss, norm), own in found]
         for n, training in enumerate(trainings):
@@ -141,7 +141,7 @@ class Stack:
             for name, score in training.task.scores(logits[n], Batch(*(one[n] for one in part))).items():
                 scores[n][name] = scores[n].get(name, 0.0) + score * share
 
-    def _clipped(self) -> Tensor:
+    def _clip_gradients(self) -> Tensor:
         """The norm of each run's gradient, (N,), which is cut to the run's `clip`."""
         gradients = [weight.grad for weight in self.weights.values() if weight.grad is not None]
         norms = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients]
@@ -175,7 +175,7 @@ class _Body(nn.Module):
         return self.model.hidden(tokens_BT), *(one for one in head if one is not None)
 
     def losses(self, weights: dict[str, Tensor], part: Batch) -> tuple[Tensor, Tensor | None]:
-        named = {f"model.{name}": self._in_autocast(name, weight) for name, weight in weights.items()}
+        named = {f"model.{name}": self._cast_bias(name, weight) for name, weight in weights.items()}
         with sdpa_kernel(SDPBackend.MATH):  # `vmap` loops over runs on a CPU's own kernel, and breaks a GPU's gradient
             out, *heads = torch.vmap(lambda own, tokens_BT: functional_call(self, own, (tokens_BT,)))(
                 named, part.tokens
@@ -187,9 +187,9 @@ class _Body(nn.Module):
 
     def _loss(self, states: Tensor, head: LinearHead, targets: Tensor) -> Tensor:
         supervised = targets != IGNORED
-        return linear_cross_entropy(rows_at(states, supervised), head, targets[supervised], self.dtype)
+        return linear_cross_entropy(select_rows(states, supervised), head, targets[supervised], self.dtype)
 
-    def _in_autocast(self, name: str, weight: Tensor) -> Tensor:
+    def _cast_bias(self, name: str, weight: Tensor) -> Tensor:
         """A linear map's bias in autocast's type: `vmap` adds it after the product, and would give the sum its own."""
         kind = weight.device.type
         halved = name in self.biases and torch.is_autocast_enabled(kind)
@@ -203,6 +203,6 @@ def _cross_entropies(logits: Tensor, targets: Tensor, dtype: torch.dtype) -> Ten
     return of_targets.view(len(logits), -1).sum(1) / (targets != IGNORED).flatten(1).sum(1)
 
 
-def _supervised(batch: Batch) -> Tensor:
+def _count_supervised(batch: Batch) -> Tensor:
     """Targets in the loss of each run, (N,)."""
     return (batch.targets != IGNORED).flatten(1).sum(1)

@@ -12,13 +12,13 @@ from typing import Any
 import pandas as pd
 import torch
 
-from allmlp import artifacts, paths
-from allmlp.errors import UserError
-from allmlp.training import saved
-from allmlp.training.saved import BACK, LOG
+from allmlp.common import formats, paths
+from allmlp.common.atomic import sync
+from allmlp.common.errors import UserError
+from allmlp.training import state_file
+from allmlp.training.process_group import shard_like
+from allmlp.training.state_file import BACK, LOG
 from allmlp.training.storage import read_tensors, write_json, write_tensors
-from allmlp.training.team import placed
-from allmlp.whole import sync
 
 
 def _optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
@@ -26,7 +26,7 @@ def _optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tens
     return {f"optimiser.{index}.{key}": value for index, state in states.items() for key, value in state.items()}
 
 
-def tensors_of(model: torch.nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+def training_tensors(model: torch.nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
     """Weights and optimiser, by name: the state of a training besides its log."""
     return {f"model.{name}": value for name, value in model.state_dict().items()} | _optimiser_tensors(optimiser)
 
@@ -40,23 +40,23 @@ class WorkFolder:
         folder.mkdir(parents=True, exist_ok=True)
 
     def save(self, step: int, tensors: dict[str, torch.Tensor], seconds: float, kept: dict[str, str]) -> None:
-        """Save `tensors_of` a training before update number `step`; `kept`: sha256 of the weights kept so far."""
+        """Save `training_tensors` a training before update number `step`; `kept`: sha256 of the weights kept so far."""
         if step == self._whole:
             return
-        self._keep_only(self._whole)  # if there is a later one, it is damaged
+        self._remove_others(self._whole)  # if there is a later one, it is damaged
         digest = write_tensors(self.folder / f"state-{step}.safetensors", tensors)
         log = self.folder / LOG
         if log.is_file():
             sync(log)
-        said = saved.described(step, digest, seconds, kept, log.read_bytes() if log.is_file() else b"")
+        said = state_file.describe_checkpoint(step, digest, seconds, kept, log.read_bytes() if log.is_file() else b"")
         write_json(self.folder / f"state-{step}.json", said)
         self._whole = step
 
     def forget(self) -> None:
         """Remove all states, of a training that has ended: its folder stays until its whole job has."""
-        self._keep_only(None)
+        self._remove_others(None)
 
-    def _keep_only(self, step: int | None) -> None:
+    def _remove_others(self, step: int | None) -> None:
         """Remove all other states, and what a kill left of them."""
         for path in sorted(self.folder.glob("*state-*")):  # a description before what it describes
             if path.stem != f"state-{step}":
@@ -72,16 +72,16 @@ class WorkFolder:
         """Load the newest undamaged state, of step `latest` at most, into model and optimiser. None without one."""
         for step in (one for one in reversed(self.steps()) if one <= latest):
             try:
-                found = saved.read(self.folder, step)
+                found = state_file.read(self.folder, step)
                 tensors = read_tensors(self.folder / f"state-{step}.safetensors", found["sha256"], BACK)
-            except artifacts.NewerError:
+            except formats.NewerError:
                 raise
             except UserError as error:
                 print(error, flush=True)
                 continue
             own = model.state_dict()
             weights = {name.removeprefix("model."): one for name, one in tensors.items() if name.startswith("model.")}
-            model.load_state_dict({name: placed(one, own.get(name, one)) for name, one in weights.items()})
+            model.load_state_dict({name: shard_like(one, own.get(name, one)) for name, one in weights.items()})
             self._restore_optimiser(optimiser, tensors)
             self._cut_log(step)
             self._whole = step
@@ -95,7 +95,9 @@ class WorkFolder:
         for name, value in tensors.items():
             if name.startswith("optimiser."):
                 _, index, key = name.split(".", 2)
-                state.setdefault(int(index), {})[key] = value if key == "step" else placed(value, weights[int(index)])
+                state.setdefault(int(index), {})[key] = (
+                    value if key == "step" else shard_like(value, weights[int(index)])
+                )
         optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
 
     def append_log(self, rows: list[dict[str, Any]]) -> None:
@@ -107,7 +109,7 @@ class WorkFolder:
         """Keep the rows of updates before `step`. Later rows, and a line cut off by a kill, will be written again."""
         path = self.folder / LOG
         if path.is_file():
-            paths.write_whole(path, saved.rows(path.read_bytes(), step))
+            paths.write_atomically(path, state_file.rows(path.read_bytes(), step))
 
     def log(self) -> pd.DataFrame:
         """The log so far, a row per update."""

@@ -10,8 +10,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from allmlp import artifacts, bounded, paths
-from allmlp.errors import UserError
+from allmlp.common import formats, paths
+from allmlp.common.errors import UserError
+from allmlp.measurements import safe_parquet
 
 MANIFEST = "manifest.json"
 
@@ -19,19 +20,19 @@ MANIFEST = "manifest.json"
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> str:
     """Write tensors (moved to the CPU) as safetensors. Returns the file's sha256."""
     content = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
-    paths.write_whole(path, content)
+    paths.write_atomically(path, content)
     return paths.file_sha256(path)
 
 
 def write_json(path: Path, value: Any) -> None:
     """Write JSON, a key per line; equal values give equal bytes."""
-    paths.write_whole(path, json.dumps(value, indent=1, sort_keys=True) + "\n")
+    paths.write_atomically(path, json.dumps(value, indent=1, sort_keys=True) + "\n")
 
 
 def read_manifest(folder: Path, way_out: str = "Delete it and run again.") -> dict[str, str]:
     """file -> sha256, of a folder's checkpoints. UserError if it is broken or names a file elsewhere."""
     path = folder / MANIFEST
-    found = artifacts.read("checkpoint", path, way_out)
+    found = formats.read("checkpoint", path, way_out)
     if not isinstance(found, dict) or any(Path(name).name != name for name in found):
         raise UserError(f"{path}: holds no names of files with their sha256. {way_out}")
     return found
@@ -40,7 +41,7 @@ def read_manifest(folder: Path, way_out: str = "Delete it and run again.") -> di
 def read_log(path: Path, way_out: str) -> pd.DataFrame:
     """A training log, a row per update. UserError, which ends with `way_out`, if it is damaged or far too large."""
     try:
-        log: pd.DataFrame = bounded.read(path).to_pandas()
+        log: pd.DataFrame = safe_parquet.read(path).to_pandas()
     except (ValueError, pa.ArrowException) as error:
         raise UserError(f"{path}: cannot be read as a training log ({error}); {way_out}") from None
     return log

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def flushed() -> Iterator[None]:
+def flush_to_zero() -> Iterator[None]:
     """Count them as zero within the block, in this thread and in threads that begin there.
 
     NumPy's and Python's numbers too. A GPU keeps them, and loses no time by them.

@@ -106,10 +106,19 @@ def rows_and_frequencies(data: Measured) -> dict[str, Part]:
 
 
 @claim("000-10")
-def dct_sparse(data: Measured) -> dict[str, Part]:
-    rows = classes(data)
-    ends, starts = (by_seed(of, "dct_sparse_share_1") for of in (last(rows), [r for r in rows if r["step"] == 0]))
-    return {"": above(minus(ends, starts), data.margin["rise_share_1"], refutes=worn(rows, data))}
+def low_waves(data: Measured) -> dict[str, Part]:
+    half, shares = data.margin["energy_share_1"], []
+    for moment in ("end", "start"):
+        of_seeds = grouped(data.rows("energy_map", part="neurons", moment=moment), "seed").items()
+        waves = {
+            seed: [
+                row["low_energy_1"] > half and row["recent_energy_1"] + row["constant_energy_1"] < half for row in rows
+            ]
+            for seed, rows in of_seeds
+        }
+        shares.append({seed: float(np.mean(of)) for seed, of in waves.items()})
+    old = worn(data.rows("energy_map", part="neurons", moment="end"), data)
+    return {"": above(minus(*shares), data.margin["rise_share_1"], refutes=old)}
 
 
 @claim("000-15")

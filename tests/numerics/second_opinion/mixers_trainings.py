@@ -187,10 +187,14 @@ def completions(data: Measured) -> dict[str, Part]:
         step = max(row["step"] for row in rows if row["step"] * of.seconds <= near * common)
         kept[name], spent[name] = [row for row in rows if row["step"] == step], step * of.seconds
     alike = max(spent.values()) <= near * min(spent.values())
-    names, repeated = ({name: by_seed(rows, c) for name, rows in kept.items()} for c in ("names_kept_1", "repeated_1"))
+    repeated = {name: by_seed(rows, "repeated_1") for name, rows in kept.items()}
+    away = {
+        name: by_seed([row | {"away": abs(row["names_kept_1"] - row["true_names_kept_1"])} for row in rows], "away")
+        for name, rows in kept.items()
+    }
     conditions = {"supports": alike, "refutes": alike}
     return {
-        "a": above(minus(names["flat"], names["llama-4"]), data.margin["share_1"], **conditions),
+        "a": above(minus(away["llama-4"], away["flat"]), data.margin["share_1"], **conditions),
         "b": above(minus(repeated["llama-4"], repeated["flat"]), data.margin["share_1"], **conditions),
     }
 

@@ -25,7 +25,7 @@ class Panel(Protocol):
     def draw(self, pen: Pen, left: float, top: float) -> None:
         """Draw it with its upper left corner there."""
 
-    def said(self) -> str:
+    def description(self) -> str:
         """It in words."""
 
 
@@ -60,7 +60,7 @@ class Squares:
                 if value:
                     pen.text(x + self.side / 2, y + self.side / 2, value, size=SMALL, across="center")
 
-    def said(self) -> str:
+    def description(self) -> str:
         """Of each row, the squares that are filled."""
         rows = [f"{n}: {_spans(row)}" for n, row in enumerate(self.found, start=1)]
         return f"{' '.join(self.title.split())}, {self.axes}: {'; '.join(rows)}."
@@ -89,9 +89,9 @@ class Stack:
             panel.draw(pen, left, top)
             top += panel.height + LINE
 
-    def said(self) -> str:
+    def description(self) -> str:
         """All of them in words."""
-        return " ".join(panel.said() for panel in self.panels)
+        return " ".join(panel.description() for panel in self.panels)
 
 
 def board(*panels: Panel, notes: Sequence[str] = ()) -> Figure:
@@ -106,10 +106,10 @@ def board(*panels: Panel, notes: Sequence[str] = ()) -> Figure:
     for line in (line for note in notes for line in textwrap.wrap(note, letters)):
         pen.text(MARGIN, high + LINE / 2, line, size=SMALL, color=SOFT)
         high += LINE
-    return pen.finish(wide, high + MARGIN, " ".join([*(panel.said() for panel in panels), *notes]))
+    return pen.finish(wide, high + MARGIN, " ".join([*(panel.description() for panel in panels), *notes]))
 
 
-def sizes_of(*columns: Column) -> list[str]:
+def describe_sizes(*columns: Column) -> list[str]:
     """Below diagrams: what their letters are, and how many weights each model has at these sizes."""
     letters = {name: letter for column in columns for name, letter in column.subject.sizes.letters.items()}
     numbers = {name: f" ({letter.real:,})" if letter.real else "" for name, letter in letters.items()}
@@ -119,6 +119,6 @@ def sizes_of(*columns: Column) -> list[str]:
 
 
 def _weights(column: Column) -> str:
-    unused = column.subject.unused()
+    unused = column.subject.unused_parameters()
     rest = f", of which {' and '.join(unused)} take no part" if unused else ""
     return f"{sum(column.subject.weights.values()):,} weights{rest}"

@@ -39,10 +39,10 @@ class Column:
 
     def __init__(self, subject: Subject, title: str, given: str) -> None:
         self.subject, self.title, self.given = subject, title, given
-        self.rows = Rows.of(subject.step)
+        self.rows = Rows.from_model(subject.step)
         self.jumps = jumps(self.rows)
         self.labels = [label(step, subject.sizes) for step in self.rows.steps]
-        self.counts = list(_counted(subject, self.rows.steps))
+        self.counts = list(_weight_counts(subject, self.rows.steps))
         deepest = max((frame.depth + 1 for frame in self.rows.frames), default=0)
         self.inset = deepest * INDENT
         self.lanes = (1 + max((jump.lane for jump in self.jumps), default=-1)) * LANE
@@ -66,7 +66,7 @@ class Column:
         """Draw it with its upper left corner there."""
         middle = left + self.inset + self.lanes + self.box / 2
         pen.text(left, top + 6, self.title)
-        pen.text(middle, top + TITLE + 8, f"{self.given} {self._given()}", size=SMALL, across="center")
+        pen.text(middle, top + TITLE + 8, f"{self.given} {self._input_shape()}", size=SMALL, across="center")
         for frame in self.rows.frames:
             self._frame(pen, frame, left, top)
         for number in range(len(self.rows.steps)):
@@ -74,28 +74,28 @@ class Column:
         for jump in self.jumps:
             self._jump(pen, jump, middle, top)
         below = top + self.tops[-1] + BOX + GAP + 9
-        out = self.subject.sizes.named(self.subject.step.shape)
+        out = self.subject.sizes.name_shape(self.subject.step.shape)
         pen.text(middle, below, f"out {out}", size=SMALL, across="center")
 
-    def said(self) -> str:
+    def description(self) -> str:
         """The steps in words, in their order, with shapes."""
         times = {frame.first: frame for frame in self.rows.frames if frame.times > 1}
         words = []
         for number, (text, shape) in enumerate(zip(self.labels, self.shapes, strict=True)):
             begins = f"{times[number].times} times {times[number].step.title}, of " if number in times else ""
             words.append(f"{begins}{text} {shape}")
-        return f"{self.title}: {self.given} {self._given()}; {'; '.join(words)}."
+        return f"{self.title}: {self.given} {self._input_shape()}; {'; '.join(words)}."
 
     def _shape(self, number: int) -> str:
         """Of what a row makes, and the shape in which the next row reads it, if that differs."""
-        steps, named = self.rows.steps, self.subject.sizes.named
+        steps, named = self.rows.steps, self.subject.sizes.name_shape
         if number + 1 == len(steps):
-            return _turned(named(steps[number].shape), named(self.subject.step.shape))
+            return _shape_change(named(steps[number].shape), named(self.subject.step.shape))
         reads = [shape for maker, shape in steps[number + 1].reads if self.rows.row[maker] == number]
-        return _turned(named(steps[number].shape), named(reads[0] if reads else steps[number].shape))
+        return _shape_change(named(steps[number].shape), named(reads[0] if reads else steps[number].shape))
 
-    def _given(self) -> str:
-        return self.subject.sizes.named(self.subject.step.reads[0][1])
+    def _input_shape(self) -> str:
+        return self.subject.sizes.name_shape(self.subject.step.reads[0][1])
 
     def _frame(self, pen: Pen, frame: Frame, left: float, top: float) -> None:
         inset = frame.depth * INDENT
@@ -118,12 +118,12 @@ class Column:
         pen.text(middle, y + BOX / 2, self.labels[number], across="center")
         pen.text(middle + self.box / 2 + 4, y + BOX / 2, self.counts[number], size=SMALL, color=SOFT)
         below = top + (self.tops[number + 1] if number + 1 < len(self.tops) else self.tops[-1] + BOX + GAP)
-        if number + 1 == len(self.tops) or reads(self.rows, number + 1, number):
+        if number + 1 == len(self.tops) or is_input(self.rows, number + 1, number):
             pen.arrow((middle, y + BOX), (middle, below))
         else:
             pen.lines.append([(middle, y + BOX), (middle, y + BOX + GAP / 2)])
         pen.text(middle + 4, y + BOX + GAP / 2, self.shapes[number], size=SMALL, color=SOFT)
-        if not number and reads(self.rows, 0, INPUT):
+        if not number and is_input(self.rows, 0, INPUT):
             pen.arrow((middle, top + 2 * TITLE + 2), (middle, y))
 
     def _jump(self, pen: Pen, jump: Jump, middle: float, top: float) -> None:
@@ -134,7 +134,7 @@ class Column:
         pen.arrow((middle, top + start), (x, top + start), (x, top + end), (middle - self.box / 2, top + end))
 
 
-def _counted(subject: Subject, steps: Sequence[Step]) -> Iterator[str]:
+def _weight_counts(subject: Subject, steps: Sequence[Step]) -> Iterator[str]:
     """Beside each step the numbers in its weights; those of an earlier step are not counted again."""
     counted: set[str] = set()
     for step in steps:
@@ -143,7 +143,7 @@ def _counted(subject: Subject, steps: Sequence[Step]) -> Iterator[str]:
         yield f"{new:,}" if new else "the same" if step.weights else ""
 
 
-def _turned(made: str, read: str) -> str:
+def _shape_change(made: str, read: str) -> str:
     return made if made == read else f"{made} → {read}"
 
 
@@ -154,11 +154,11 @@ def label(step: Step, sizes: Sizes) -> str:
         name = ".".join(step.path.split(".")[-2:]) if name.isdigit() else name
         return f"{name}: {step.title}"
     used = [weight.rpartition(".")[0].rpartition(".")[2] or weight for weight in dict.fromkeys(step.weights)]
-    fixed = [f"fixed {sizes.named(one)}" if isinstance(one, tuple) else f"{one:g}" for one in step.fixed]
+    fixed = [f"fixed {sizes.name_shape(one)}" if isinstance(one, tuple) else f"{one:g}" for one in step.fixed]
     return " ".join([WORDS.get(step.title, step.title), *([", ".join(used)] if used else []), *fixed])
 
 
-def reads(rows: Rows, reader: int, maker: int) -> bool:
+def is_input(rows: Rows, reader: int, maker: int) -> bool:
     """Is what one row makes an input of another?"""
     return any(rows.row[number] == maker for number, _ in rows.steps[reader].reads)
 

@@ -28,14 +28,14 @@ class Rows:
     row: dict[int, int] = field(default_factory=lambda: {INPUT: INPUT})
 
     @classmethod
-    def of(cls, root: Step) -> "Rows":
+    def from_model(cls, root: Step) -> "Rows":
         """The rows of a model."""
         rows = cls()
         rows._add(root.children, 0)
         return rows
 
     def _add(self, children: list[Step], depth: int) -> None:
-        for alike in folded(children):
+        for alike in fold_steps(children):
             begin, step, times = len(self.steps), alike[0], len(alike)
             if not step.children:
                 self.steps.append(step)
@@ -53,23 +53,23 @@ class Rows:
                 self.row |= {number: self.row[of_first] for number, of_first in shown}
 
 
-def folded(steps: list[Step]) -> list[list[Step]]:
+def fold_steps(steps: list[Step]) -> list[list[Step]]:
     """Neighbours that do the same, together. Operations that follow one another are never the same step."""
     found: list[list[Step]] = []
     for step in steps:
-        if found and step.children and alike(found[-1][0], step):
+        if found and step.children and is_alike(found[-1][0], step):
             found[-1].append(step)
         else:
             found.append([step])
     return found
 
 
-def alike(one: Step, other: Step) -> bool:
+def is_alike(one: Step, other: Step) -> bool:
     """Do both do the same, with inputs from as many steps before?"""
     return (
         _looks(one) == _looks(other)
         and len(one.children) == len(other.children)
-        and all(map(alike, one.children, other.children))
+        and all(map(is_alike, one.children, other.children))
     )
 
 

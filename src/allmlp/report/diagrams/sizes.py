@@ -28,7 +28,7 @@ class Sizes:
     """The letters of one model.
 
     >>> sizes = Sizes({"B": Letter("sequences", 17), "T": Letter("tokens", 5, 15), "D": Letter("features", 7, 512)})
-    >>> sizes.named((17, 35)), sizes.named((17, 5, 28)), sizes.named((17, 4, 1))
+    >>> sizes.name_shape((17, 35)), sizes.name_shape((17, 5, 28)), sizes.name_shape((17, 4, 1))
     ('(B, T D)', '(B, T, 4 D)', '(B, T - 1, 1)')
     """
 
@@ -37,7 +37,9 @@ class Sizes:
         by_number = {letter.traced: name for name, letter in letters.items()}
         if len(by_number) < len(letters):
             raise ValueError(f"two of {', '.join(letters)} are traced with the same number")
-        self.names = by_number | {number: names for number, names in _made_of(self).items() if number not in by_number}
+        self.names = by_number | {
+            number: names for number, names in _composite_names(self).items() if number not in by_number
+        }
 
     def __getitem__(self, name: str) -> int:
         return self.letters[name].traced
@@ -46,7 +48,7 @@ class Sizes:
         """The number in the paper."""
         return self.letters[name].real
 
-    def named(self, shape: Iterable[int]) -> str:
+    def name_shape(self, shape: Iterable[int]) -> str:
         """A shape in letters; a number that is none of them, nor made of them, stays a number.
 
         ValueError for a number that can be made of them in two ways.
@@ -57,7 +59,7 @@ class Sizes:
         return f"({', '.join(names)})"
 
 
-def _made_of(sizes: Sizes) -> dict[int, str]:
+def _composite_names(sizes: Sizes) -> dict[int, str]:
     """number -> `T D`, `4 D` or `C - 1`; two of them where it can be either."""
     found: dict[int, set[str]] = {}
     for name in sizes.letters:
@@ -69,7 +71,7 @@ def _made_of(sizes: Sizes) -> dict[int, str]:
     return {number: " or ".join(sorted(names)) for number, names in found.items()}
 
 
-class _Unset(TorchFunctionMode):
+class _UnsetWeights(TorchFunctionMode):
     """Leaves large weights without values, so that they take neither time nor memory."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -83,5 +85,5 @@ def counts(build: Callable[[], nn.Module]) -> dict[str, int]:
 
     Not on the meta device: there PyTorch imports its compiler, which takes longer than all diagrams.
     """
-    with _Unset():
+    with _UnsetWeights():
         return {name: weight.numel() for name, weight in build().named_parameters()}

@@ -25,7 +25,7 @@ class Subject:
         names = {name for leaf in step.leaves() for name in leaf.weights}
         return sum(self.weights[name] for name in names.difference(but))
 
-    def unused(self) -> list[str]:
+    def unused_parameters(self) -> list[str]:
         """Parameters that no step uses."""
         used = {name for leaf in self.step.leaves() for name in leaf.weights}
         return [name for name in self.weights if name not in used]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from allmlp.studies.over_steps import first_below, mean_over, rising
+from allmlp.studies.shared.curve_statistics import check_rising, first_step_below, interval_mean
 
 WITHIN = 25  # iterations in which a phase change happens
 LETTERS = 26
@@ -38,9 +38,9 @@ def largest_fall(steps: NDArray, loss: NDArray, within: int = WITHIN) -> Fall:
     """The largest loss[t] - min(loss[t .. t + within]), in nats, and the step t where it begins (002-2).
 
     Steps may be further apart than one iteration. Losses that are not finite are left out. 0 if the loss never falls,
-    as in an empty curve (a run that diverged at once). Raises ValueError as `rising`.
+    as in an empty curve (a run that diverged at once). Raises ValueError as `check_rising`.
     """
-    steps, loss = rising(steps, loss)
+    steps, loss = check_rising(steps, loss)
     finite = np.isfinite(loss)
     best = Fall(0.0, int(steps[0]) if len(steps) else 0)
     for row in np.flatnonzero(finite):
@@ -55,9 +55,9 @@ def largest_fall(steps: NDArray, loss: NDArray, within: int = WITHIN) -> Fall:
 def largest_rise(steps: NDArray, loss: NDArray, level: float = LEARNED_NATS) -> Rise | None:
     """The largest loss[t] - min(loss[.. t]) from the first loss of at most `level` nats on (002-1).
 
-    None for a loss that never gets there. Losses that are not finite are left out. Raises ValueError as `rising`.
+    None for a loss that never gets there. Losses that are not finite are left out. Raises ValueError as `check_rising`.
     """
-    steps, loss = rising(steps, loss)
+    steps, loss = check_rising(steps, loss)
     steps, loss = steps[np.isfinite(loss)], loss[np.isfinite(loss)]
     learned = np.flatnonzero(loss <= level)
     if not len(learned):
@@ -79,7 +79,7 @@ def sharpness(steps: NDArray, loss: NDArray, height: float, budget: int) -> floa
     A straight descent from the plateau has 8, an exponential one 21. A curve that does not fall to 0.1 counts with the
     whole `budget` as the time it took, one that does not fall to 0.9 with the budget as its plateau too.
     """
-    begins, ends = first_below(steps, loss, 0.9 * height), first_below(steps, loss, 0.1 * height)
+    begins, ends = first_step_below(steps, loss, 0.9 * height), first_step_below(steps, loss, 0.1 * height)
     took = budget if begins is None or ends is None else ends - begins
     return took / (budget if begins is None else begins)
 
@@ -88,9 +88,9 @@ def gap(steps: NDArray, loss_a: NDArray, loss_b: NDArray, height: float) -> floa
     """Mean |loss_a - loss_b| of the steps over the plateau's `height`, up to twice the later fall to 0.1 of it (002-4).
 
     Up to the last step if a curve does not fall, or if twice its time is beyond the last step. Raises ValueError as
-    `rising`.
+    `check_rising`.
     """
-    steps, loss_a = rising(steps, loss_a)
-    falls = [first_below(steps, loss, 0.1 * height) for loss in (loss_a, rising(steps, loss_b)[1])]
+    steps, loss_a = check_rising(steps, loss_a)
+    falls = [first_step_below(steps, loss, 0.1 * height) for loss in (loss_a, check_rising(steps, loss_b)[1])]
     until = steps[-1] if None in falls else 2 * max(fall for fall in falls if fall is not None)
-    return mean_over(steps, np.abs(loss_a - loss_b), int(steps[0]), int(min(until, steps[-1]))) / height
+    return interval_mean(steps, np.abs(loss_a - loss_b), int(steps[0]), int(min(until, steps[-1]))) / height

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from allmlp.studies.rules import NotPlannedError, of_part
-from allmlp.studies.seeds import at_end
+from allmlp.judging.rules import NotPlannedError, part_rows
+from allmlp.report.seeds import last_rows
 
 PUBLISHED = "published"  # the variant of the published CausalRN
 SEARCH = "search"  # the part that searches learning rates
@@ -14,10 +14,10 @@ SEARCH = "search"  # the part that searches learning rates
 
 def variants(rows: pd.DataFrame, *names: str) -> pd.DataFrame:
     """The ablations `names` (none: all) and the published CausalRN, at the string length and seeds of the ablations."""
-    ablations = of_part(rows, "ablation")
+    ablations = part_rows(rows, "ablation")
     if missing := set(names) - set(ablations["variant"]):
         raise NotPlannedError(f"needs the ablations {', '.join(sorted(missing))}, which are not planned")
-    comparison = of_part(rows, "comparison")
+    comparison = part_rows(rows, "comparison")
     published = comparison[
         comparison["model"].eq("causal-rn")
         & comparison["string_length"].isin(ablations["string_length"])
@@ -30,14 +30,14 @@ def variants(rows: pd.DataFrame, *names: str) -> pd.DataFrame:
     )
 
 
-def with_one_head(rows: pd.DataFrame) -> pd.DataFrame:
+def one_head_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """The Transformer with several heads, after the sweep's own run with one head at the same learning rate."""
-    heads, sweep = of_part(rows, "heads"), of_part(rows, "sweep")
+    heads, sweep = part_rows(rows, "heads"), part_rows(rows, "sweep")
     one = sweep[(sweep["model"] == "transformer") & sweep["learning_rate"].isin(heads["learning_rate"])]
     return pd.concat([one, heads], ignore_index=True)
 
 
-def with_operations(falls: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
+def add_operations(falls: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     """`falls` with the counted operations up to 99 %: iterations times what a step of the run costs."""
     by_run = cost.set_index("run")
     per_step = by_run["counted_flops"] / by_run["steps_done"]
@@ -52,11 +52,11 @@ def sharpness(falls: pd.DataFrame) -> pd.Series:
 
 def text_ends(rows: pd.DataFrame) -> pd.DataFrame:
     """The last row of each run on text: its held-out loss after the last step, also as nats_per_byte."""
-    last = at_end(rows).dropna(subset="validation_nats")
+    last = last_rows(rows).dropna(subset="validation_nats")
     return last.assign(nats_per_byte=last["validation_bits_per_byte"] * math.log(2))
 
 
-def central(rows: int, columns: int) -> np.ndarray:
+def central_patches(rows: int, columns: int) -> np.ndarray:
     """The patches in the middle, (R, C) bool: the centred rectangle with an area nearest to half the image's (002-9).
 
     It leaves out as many rows as columns on every side: 12 x 12 of 16 x 16 patches, 2 x 2 of 4 x 4.

@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 
-from allmlp.outcomes import milestones
-from allmlp.report.exhibits import Paper, table
-from allmlp.searches import choose, decisive
+from allmlp.judging.rules import part_rows
+from allmlp.measurements.search_losses import milestones
+from allmlp.report.seeds import last_rows, summary
+from allmlp.spec.columns import Rows
+from allmlp.spec.exhibits import Paper, table
+from allmlp.spec.search_rules import choose, decisive_values
 from allmlp.studies.copying.parts import SEARCH, sharpness, text_ends, variants
-from allmlp.studies.overlap import one_line
-from allmlp.studies.rules import of_part
-from allmlp.studies.seeds import at_end, summary
+from allmlp.studies.shared.overlap import single_line
 
 
 @table(
@@ -45,25 +46,23 @@ def ablations(falls: pd.DataFrame, iterations_to_99: pd.DataFrame) -> pd.DataFra
     claims=["002-1", "002-2", "002-3", "002-4", "002-5", "002-own-4"],
     parts=[SEARCH],
 )
-def learning_rates(falls: pd.DataFrame) -> pd.DataFrame:
+def learning_rates(falls: pd.DataFrame) -> Rows:
     """Geometric mean over the search's seeds, which nothing else uses, of the iterations to 99 % at each rate; a run
     that does not get there counts with the budget. In brackets how many got there; without any, the steps to a tenth,
     a half or nine tenths of the plateau choose the rate. Rates whose paired difference from
     the best is within its standard error tie; the middle one is chosen, never one beside a rate at which a run
     diverged. edge: the best or the chosen rate is the lowest or the highest that was tried.
     """
-    found = []
-    search = of_part(falls, SEARCH)
+    search = part_rows(falls, SEARCH)
     for (length, model, variant), rows in search.groupby(["string_length", "model", "variant"], sort=False):
         rows = rows.sort_values("seed")
         of_rates = {rate: rows[rows["learning_rate"].eq(rate)] for rate in sorted(rows["learning_rate"].unique())}
         reached = {rate: [milestones(row) or () for row in of.to_dict("records")] for rate, of in of_rates.items()}
-        chosen = choose(decisive(reached))
+        chosen = choose(decisive_values(reached))
         cells = {f"at_{rate:g}": _arrivals(of_rate) for rate, of_rate in of_rates.items()}
         edge = "edge" if chosen.edge else ""
         setting = {"string_length": length, "model": model, "variant": variant, "budget": rows["budget"].max()}
-        found.append({**setting, "chosen": chosen.rate, "at": edge, **cells})
-    return pd.DataFrame(found)
+        yield {**setting, "chosen": chosen.rate, "at": edge, **cells}
 
 
 def _arrivals(rows: pd.DataFrame) -> str:
@@ -121,7 +120,7 @@ def _image_ends(image_curve: pd.DataFrame, heat_shares: pd.DataFrame, cost: pd.D
     beyond = (heat_shares["centre_share_1"] - heat_shares["area_share_1"]).rename("heat")
     heat = beyond.groupby([heat_shares["corpus"], heat_shares["model"]]).mean()
     shown = summary(
-        at_end(image_curve).merge(spent, on="run").join(heat, on=["corpus", "model"]),
+        last_rows(image_curve).merge(spent, on="run").join(heat, on=["corpus", "model"]),
         ["corpus", "model"],
         seeds=("run", "nunique"),
         test_nats="test_nats",
@@ -155,20 +154,18 @@ def iterations_to_99(iterations_to_99: pd.DataFrame) -> pd.DataFrame:
 
 
 @table("Operations against length", where="Equation 5", claims=["002-11"])
-def operations(operations: pd.DataFrame) -> pd.DataFrame:
+def operations(operations: pd.DataFrame) -> Rows:
     """Counted operations of a forward and backward pass over one sequence, and of one more token after a sequence of
     this length: matrix products and pairs of the relation by their size, all others by the numbers that they write. The
     exponents are the slopes of their logarithms over the logarithm of the length.
     """
-    found = []
     for model, rows in operations.groupby("model"):
         row: dict[str, object] = {"model": model}
         for kind in ("training", "generation"):
             row |= {f"{kind}_{length}": count for length, count in zip(rows["length"], rows[kind], strict=True)}
             slope = np.polyfit(np.log(rows["length"]), np.log(rows[kind]), 1)[0]
             row[f"{kind}_exponent"] = round(float(slope), 6) + 0.0  # a constant's: 0 on any machine
-        found.append(row)
-    return pd.DataFrame(found)
+        yield row
 
 
 @table("Weights at the paper's size", where="Appendix D", claims=["002-10"])
@@ -227,7 +224,7 @@ def text_samples(text_samples: pd.DataFrame) -> pd.DataFrame:
     training text, and the longest part that occurs there word for word, in bytes. One changed bit of a weight changes a
     sample, so other machines write other words. The paper prints two samples of its Linear CausalRN.
     """
-    rows = text_samples.assign(text=text_samples["text"].map(one_line))
+    rows = text_samples.assign(text=text_samples["text"].map(single_line))
     return (
         rows.sort_values(["seed", "sample"])
         .groupby("model", as_index=False)

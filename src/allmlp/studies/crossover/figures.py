@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
-from allmlp.report.exhibits import figure
-from allmlp.studies import crossing_drawing
-from allmlp.studies.crossing import compare
+from allmlp.report.seeds import aggregate_seeds
+from allmlp.spec.exhibits import figure
 from allmlp.studies.crossover import ladders
-from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, LEARNT, scored, surely_learnt
-from allmlp.studies.seeds import over_seeds
+from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, LEARNT, is_surely_learnt, order_scores
+from allmlp.studies.shared import crossing_drawing
+from allmlp.studies.shared.crossing import compare
 
 LINE = 15  # letters of a reason in one line of a cell
 
@@ -37,7 +37,7 @@ def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
     skill reaches zero or its mean is below {learnt}; such a skill is printed as it is and not compared. The sizes of
     the recall tasks were chosen by trials of attention alone.
     """
-    rows = scored(score)
+    rows = order_scores(score)
     cells = _cells(rows).set_index(["task", "column"])
     tasks = [task for task in abilities["task"].unique() if task in set(rows["task"])]
     rank = {family: place for place, family in enumerate(rows["family"].unique())}
@@ -67,9 +67,9 @@ def _cells(rows: pd.DataFrame) -> pd.DataFrame:
     The shares are NaN where nothing was surely learnt, and in a task that the best column did not learn; halves are NaN
     with too few seeds.
     """
-    found = over_seeds(rows, ["task", "column"], "skill_1")
+    found = aggregate_seeds(rows, ["task", "column"], "skill_1")
     best = found["mean"] == found.groupby("task")["mean"].transform("max")
-    learnt = surely_learnt(found)
+    learnt = is_surely_learnt(found)
     tasks = set(found.loc[best & learnt, "task"])
     top = found.groupby("task")["mean"].transform("max").where(learnt & found["task"].isin(tasks))
     half = (found["high"] - found["mean"]).where(found["n"] >= FEWEST_OF_INTERVAL)
@@ -117,7 +117,7 @@ def over_operations(score: pd.DataFrame, cost: pd.DataFrame) -> Figure:
     leads. A dot is a crossing, where the mean difference changes its sign; grey, the 95 % interval of the Llama's, in
     which the interval of the difference contains 0. The matrix is one slice of these curves.
     """
-    rows = ladders.spent(score, cost)
+    rows = ladders.add_operations(score, cost)
     tasks, drawn = list(rows["task"].unique()), {name: {"color": style.colour(name)} for name in rows["model"].unique()}
     figure, (axes,) = style.canvas(columns=len(tasks) + 1, height=2.8)
     for axis, (task, of_task) in zip(axes, rows.groupby("task", sort=False), strict=False):
@@ -132,5 +132,5 @@ def over_operations(score: pd.DataFrame, cost: pd.DataFrame) -> Figure:
         course = compare(losses[ladders.FLAT], losses[name])
         crossing_drawing.difference(axes[-1], course, drawn[name], marked=name == ladders.LLAMA)
     axes[-1].set(xlabel="counted operations", ylabel="loss minus the flat mixer's\n(nats per token)")
-    plots.legend_below(figure, axes[:-1], ncols=len(drawn))
+    plots.add_legend(figure, axes[:-1], ncols=len(drawn))
     return figure

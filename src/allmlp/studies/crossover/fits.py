@@ -1,17 +1,17 @@
 """Which architecture can do which task according to its class, and a sentence for the reader if it cannot.
 
->>> fits("transformer", "copying")
->>> fits("mlp", "copying")
+>>> misfit_reason("transformer", "copying")
+>>> misfit_reason("mlp", "copying")
 'It gives one answer per sequence, not one per token.'
 """
 
 from typing import NamedTuple
 
-from allmlp import known
 from allmlp.models import REGISTRY
+from allmlp.plan import model_facts
 
 
-class Asks(NamedTuple):
+class TaskNeeds(NamedTuple):
     """What a task needs: tokens or patches, predictions at "all" positions or the "last", a fixed length or any."""
 
     reads: str = "tokens"
@@ -20,14 +20,14 @@ class Asks(NamedTuple):
 
 
 TASKS = {
-    "copying": Asks(),
-    "bytes": Asks(),
-    "stories": Asks(),
-    "retrieval": Asks(),
-    "recall": Asks(predicts=("all", "last")),
-    "multi-recall": Asks(),
-    "digits": Asks(reads="patches", predicts=("last",)),
-    "addition": Asks(predicts=("all", "last"), context=2),
+    "copying": TaskNeeds(),
+    "bytes": TaskNeeds(),
+    "stories": TaskNeeds(),
+    "retrieval": TaskNeeds(),
+    "recall": TaskNeeds(predicts=("all", "last")),
+    "multi-recall": TaskNeeds(),
+    "digits": TaskNeeds(reads="patches", predicts=("last",)),
+    "addition": TaskNeeds(predicts=("all", "last"), context=2),
 }
 READS = {
     "tokens": "It reads tokens, not patches of images.",
@@ -39,11 +39,11 @@ ANSWERS = {
 }
 
 
-def fits(architecture: str, task: str) -> str | None:
+def misfit_reason(architecture: str, task: str) -> str | None:
     """Why an architecture cannot do a task, in one short sentence (a cell of the matrix); None if it can."""
-    about, asks = known.of(architecture), TASKS[task]
+    about, asks = model_facts.declarations(architecture), TASKS[task]
     reads = "patches" if "features" in about.takes else "tokens"
-    given = (*known.SIZES, "features") if asks.reads == "patches" else known.SIZES
+    given = (*model_facts.SIZES, "features") if asks.reads == "patches" else model_facts.SIZES
     if "d_model" not in about.takes:
         return "Its width cannot be set."
     if reads != asks.reads:
@@ -59,6 +59,6 @@ def fits(architecture: str, task: str) -> str | None:
     return None
 
 
-def all_fits() -> list[tuple[str, str, str]]:
+def list_misfits() -> list[tuple[str, str, str]]:
     """(architecture, task, why it cannot or empty) of the whole registry, in its order."""
-    return [(name, task, fits(name, task) or "") for name in REGISTRY for task in TASKS]
+    return [(name, task, misfit_reason(name, task) or "") for name in REGISTRY for task in TASKS]

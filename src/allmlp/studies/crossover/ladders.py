@@ -2,20 +2,20 @@
 
 import pandas as pd
 
-from allmlp.studies.crossing import Curve
-from allmlp.studies.rules import NotPlannedError
+from allmlp.judging.rules import NotPlannedError
+from allmlp.studies.shared.crossing import Curve
 
 TEXT, KEYS = "text", "keys"  # the ladders of config/crossover/long.yaml, as the label `part`
 FLAT, HYBRID, LLAMA = "masked-mixer", "hybrid", "llama"
 
 
-def spent(score: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
+def add_operations(score: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     """The rows of trainings with `operations`, as counted; without retrieval, for which nothing is trained."""
     rows = score[score["task"].ne("retrieval")].merge(cost[["run", "counted_flops"]], on="run")
     return rows.rename(columns={"counted_flops": "operations"}).astype({"operations": float})
 
 
-def of_width(rows: pd.DataFrame, model: str, width: int) -> pd.DataFrame:
+def width_rows(rows: pd.DataFrame, model: str, width: int) -> pd.DataFrame:
     """The rows of one architecture at one width. NotPlannedError, naming both, for none."""
     found = rows[rows["model"].eq(model) & rows["d_model"].eq(width)]
     if found.empty:

@@ -3,7 +3,7 @@
 An embedding is the mean of the frozen model's last hidden layer over a text's tokens. A ridge regression from
 embeddings of summaries to those of stories is fitted to some pairs; the other pairs are judged by cosine.
 
-Only the last tokens of a text longer than the context are read, as in study 001 (`mixers.embeddings`). There an
+Only the last tokens of a text longer than the context are read, as in study 001 (`tasks.embeddings`). There an
 embedding may be taken at the end of a text, so the end must be read. A mean over tokens could use any part; using the
 same part makes the two studies comparable. The share of cut texts is measured too. It is the same for every model of a
 task, because context and tokenizer are.
@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from allmlp import tokenizers
-from allmlp.corpora import stories
+from allmlp.data import tokenizers
+from allmlp.data.corpora import stories
 from allmlp.models.base import SequenceModel
-from allmlp.run import Run
+from allmlp.spec.run import Run
 
 SEED = 2**20  # a split of the pairs' stories that no corpus has
 FITTED, CANDIDATES, GROUPS = 512, 32, 8
@@ -29,7 +29,7 @@ AT_ONCE = 64
 Array = np.ndarray
 
 
-class Retrieved(NamedTuple):
+class RetrievalShares(NamedTuple):
     """Shares, 0 to 1: summaries that find their story; stories and summaries that are longer than a context.
 
     `top_1` is nan if an embedding is not finite.
@@ -40,7 +40,7 @@ class Retrieved(NamedTuple):
     cut_summaries: float
 
 
-def retrieved(model: SequenceModel, run: Run) -> Retrieved:
+def score_retrieval(model: SequenceModel, run: Run) -> RetrievalShares:
     """How often a summary's own story is the nearest of CANDIDATES, and the shares of texts that were cut."""
     tokenizer = tokenizers.load(Path("results/tokens") / str(run.tokens))
     pairs = [stories.story(SEED, index) for index in range(FITTED + CANDIDATES * GROUPS)]
@@ -48,11 +48,11 @@ def retrieved(model: SequenceModel, run: Run) -> Retrieved:
     texts = tokenizer.encode_batch([pair.text for pair in pairs])
     of_summaries, of_texts = embeddings(model, summaries), embeddings(model, texts)
     finite = np.isfinite(of_summaries).all() and np.isfinite(of_texts).all()
-    top_1 = found(of_summaries, of_texts, FITTED) if finite else float("nan")
-    return Retrieved(top_1, cut(texts, model.context), cut(summaries, model.context))
+    top_1 = retrieval_accuracy(of_summaries, of_texts, FITTED) if finite else float("nan")
+    return RetrievalShares(top_1, truncated_share(texts, model.context), truncated_share(summaries, model.context))
 
 
-def cut(texts: Sequence[Array], context: int) -> float:
+def truncated_share(texts: Sequence[Array], context: int) -> float:
     """Share of the texts that have more tokens than the context holds."""
     return float(np.mean([len(text) > context for text in texts]))
 
@@ -75,10 +75,10 @@ def embeddings(model: SequenceModel, texts: Sequence[Array]) -> Array:
     return np.concatenate(rows)
 
 
-def found(queries: Array, texts: Array, fitted: int) -> float:
+def retrieval_accuracy(queries: Array, texts: Array, fitted: int) -> float:
     """Share of correct pairs in groups of CANDIDATES, by a ridge regression on the first `fitted` pairs, judged on the
     rest."""
-    q, t = (_standardised(part, fitted) for part in (queries, texts))
+    q, t = (_standardise(part, fitted) for part in (queries, texts))
     gram = q[:fitted].T @ q[:fitted] + RIDGE * fitted * np.eye(q.shape[1])
     mapped = q[fitted:] @ np.linalg.solve(gram, q[:fitted].T @ t[:fitted])
     mine, theirs = (_unit(part).reshape(-1, CANDIDATES, part.shape[1]) for part in (mapped, t[fitted:]))
@@ -86,7 +86,7 @@ def found(queries: Array, texts: Array, fitted: int) -> float:
     return float(np.mean(nearest == np.arange(CANDIDATES)))
 
 
-def _standardised(rows: Array, fitted: int) -> Array:
+def _standardise(rows: Array, fitted: int) -> Array:
     mean, std = rows[:fitted].mean(axis=0), rows[:fitted].std(axis=0)
     return (rows - mean) / np.where(std > 0, std, 1.0)
 

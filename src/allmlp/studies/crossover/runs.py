@@ -15,16 +15,17 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-from allmlp import known, paths
-from allmlp.errors import UserError
+from allmlp.common import paths
+from allmlp.common.errors import UserError
 from allmlp.models import REGISTRY
-from allmlp.protocols import Context
-from allmlp.run import Run
-from allmlp.studies import SHARED
-from allmlp.studies.crossover.fits import all_fits, fits
+from allmlp.plan import model_facts
+from allmlp.spec.catalogue import SHARED
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run
+from allmlp.studies.crossover.fits import list_misfits, misfit_reason
 from allmlp.studies.crossover.settings import Ladder, LadderSearch, Row, Search, Settings
 
-__all__ = ["Cell", "Settings", "cells", "columns", "of_cell", "runs", "steps_of"]
+__all__ = ["Cell", "Settings", "cell_runs", "cells", "columns", "ladder_cells", "runs"]
 
 
 class Cell(NamedTuple):
@@ -57,21 +58,21 @@ def runs(settings: Settings, context: Context) -> list[Run]:
     ladders."""
     found = [_abilities(settings)] if settings.budgets else []
     for cell in cells(settings, context):
-        found += of_cell(settings, context, cell)
+        found += cell_runs(settings, context, cell)
     for name, ladder in settings.ladders.items():
-        for cell in steps_of(settings, context, ladder):
-            found += of_cell(settings, context, cell, name, ladder.search)
+        for cell in ladder_cells(settings, context, ladder):
+            found += cell_runs(settings, context, cell, name, ladder.search)
     return found
 
 
-def of_cell(
+def cell_runs(
     settings: Settings, context: Context, cell: Cell, part: str = "trained", search: Search | LadderSearch | None = None
 ) -> list[Run]:
     """The runs of one architecture on one task: the search of its learning rate, and a run per seed."""
     search = search or settings.search
-    tried = [_searching(settings, context, cell, search.share, seed, rate) for seed, rate in search.settings()]
+    tried = [_search_run(settings, context, cell, search.share, seed, rate) for seed, rate in search.settings()]
     chosen = {"search": tuple(run.id for run in tried), "criterion": search.criterion}
-    return [*tried, *(_trained(settings, context, cell, part, seed, chosen) for seed in settings.seeds)]
+    return [*tried, *(_seed_run(settings, context, cell, part, seed, chosen) for seed in settings.seeds)]
 
 
 def columns(settings: Settings) -> dict[str, list[str]]:
@@ -87,14 +88,14 @@ def cells(settings: Settings, context: Context) -> Iterator[Cell]:
     for task, budget in settings.budgets.items():
         row = _row(settings, context, task)
         for column, names in columns(settings).items():
-            if architecture := next((name for name in names if fits(name, task) is None), None):
+            if architecture := next((name for name in names if misfit_reason(name, task) is None), None):
                 yield _cell(settings, row, column, architecture, budget, f"budgets.{task}")
 
 
-def steps_of(settings: Settings, context: Context, ladder: Ladder) -> Iterator[Cell]:
+def ladder_cells(settings: Settings, context: Context, ladder: Ladder) -> Iterator[Cell]:
     """The steps of a ladder: its architectures at its widths and budgets. UserError where one cannot do a task."""
     for (task, budgets), width, name in product(ladder.budgets.items(), ladder.widths, ladder.architectures):
-        if reason := fits(name, task):
+        if reason := misfit_reason(name, task):
             raise UserError(f"studies.crossover.ladders: {name} cannot do {task}. {reason}")
         of_width, row = settings.model_copy(update={"d_model": width}), _row(settings, context, task)
         for budget in budgets:
@@ -108,8 +109,8 @@ def _row(settings: Settings, context: Context, task: str) -> Row:
 
 def _cell(settings: Settings, row: Row, column: str, architecture: str, budget: float, where: str) -> Cell:
     sizes = _sizes(settings, row, architecture)
-    of_step = known.counts(architecture, sizes, row.batch_size).flops
-    family, predicts = settings.family(architecture), known.of(architecture).predicts
+    of_step = model_facts.counts(architecture, sizes, row.batch_size).flops
+    family, predicts = settings.family(architecture), model_facts.declarations(architecture).predicts
     cell = Cell(column, architecture, row, sizes, budget, of_step, family, predicts)
     if not cell.steps:
         raise UserError(
@@ -121,7 +122,7 @@ def _cell(settings: Settings, row: Row, column: str, architecture: str, budget: 
 
 def _sizes(settings: Settings, row: Row, architecture: str) -> dict[str, Any]:
     """The common sizes that an architecture takes, then its own, then its own for this task."""
-    about = known.of(architecture)
+    about = model_facts.declarations(architecture)
     common = {**row.sizes, "d_model": settings.d_model, "n_blocks": settings.n_blocks, "n_heads": settings.n_heads}
     if "d_mlp" in about.needs:
         common["d_mlp"] = 4 * settings.d_model
@@ -130,12 +131,12 @@ def _sizes(settings: Settings, row: Row, architecture: str) -> dict[str, Any]:
     return {**taken, **own, **row.settings.hyperparameters.get(architecture, {})}
 
 
-def _searching(settings: Settings, context: Context, cell: Cell, share: float, seed: int, rate: float) -> Run:
+def _search_run(settings: Settings, context: Context, cell: Cell, share: float, seed: int, rate: float) -> Run:
     steps, name = max(1, round(share * min(cell.steps, settings.steps))), f"{cell.name}-rate{rate:g}"
     return _run(settings, context, cell, name, "search", seed, steps, rate, measures=SHARED)
 
 
-def _trained(settings: Settings, context: Context, cell: Cell, part: str, seed: int, chosen: Mapping[str, Any]) -> Run:
+def _seed_run(settings: Settings, context: Context, cell: Cell, part: str, seed: int, chosen: Mapping[str, Any]) -> Run:
     steps = min(cell.steps, settings.steps)
     timed = seed == settings.seeds[0] and cell.width is None
     measures = ("score", *SHARED, *(("resources",) if timed else ()))
@@ -156,7 +157,7 @@ def _run(
 ) -> Run:
     row = cell.row
     task, parameters = row.forms[cell.predicts]
-    optimiser = settings.optimiser.of(steps, rate).model_dump()
+    optimiser = settings.optimiser.optimiser_for(steps, rate).model_dump()
     if row.settings.weight_decay is not None:
         optimiser["weight_decay"] = row.settings.weight_decay
     of_corpus: dict[str, Any] = (
@@ -195,15 +196,15 @@ def _run(
 
 def _abilities(settings: Settings) -> Run:
     """The run of the measure `abilities`, without training. The measure reads neither weights nor settings but what
-    classes declare (`fits`), so the run's name holds a digest of its result."""
+    classes declare (`fits.misfit_reason`), so the run's name holds a digest of its result."""
     return Run(
         study="crossover",
-        name=f"abilities-{paths.digest(all_fits())}",
+        name=f"abilities-{paths.digest(list_misfits())}",
         labels={"part": "abilities"},
         architecture="transformer",
         hyperparameters={"vocabulary": 2, "context": 2, "d_model": 1, "n_blocks": 1},
         task="copying",
         task_parameters={"string_length": 1, "batch_size": 1},
         measures=("abilities",),
-        **settings.untrained(),
+        **settings.untrained_settings(),
     )

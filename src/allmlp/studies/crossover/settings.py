@@ -7,13 +7,12 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from allmlp import known
-from allmlp.images import patches_of
+from allmlp.common.schema import Hyperparameters, StrictModel, refuse_unknown_names
+from allmlp.data.images import patch_layout
 from allmlp.models import REGISTRY
-from allmlp.protocols import Context
-from allmlp.strict import Hyperparameters, Strict, refuse_unknown_names
-from allmlp.studies.crossover.fits import TASKS
-from allmlp.studies.settings import (
+from allmlp.plan import model_facts
+from allmlp.spec.protocols import Context
+from allmlp.spec.settings import (
     FEWEST_SEARCHED,
     Count,
     Rate,
@@ -22,6 +21,7 @@ from allmlp.studies.settings import (
     StudySettings,
     refuse_searched_seeds,
 )
+from allmlp.studies.crossover.fits import TASKS
 
 COPYING_TYPES, FILLERS = 29, 16  # the same numbers as in the tasks; a test compares them
 
@@ -47,7 +47,7 @@ class Row:
         return {"vocabulary": self.vocabulary, "context": self.context, **of_patches}
 
 
-class RowSettings(Strict):
+class RowSettings(StrictModel):
     """What every task may set: its own weight decay, and hyperparameters of an architecture for this task."""
 
     weight_decay: float | None = Field(default=None, ge=0)
@@ -105,7 +105,7 @@ class Digits(RowSettings):
 
     def row(self, name: str, context: Context) -> Row:
         source = context.images(self.corpus)
-        patches, features = patches_of(source.size, self.patch)
+        patches, features = patch_layout(source.size, self.patch)
         forms = {"last": ("images", {"patch": self.patch, "batch_size": self.batch_size})}
         return Row(name, source.classes, patches, self.batch_size, forms, self, features, self.corpus)
 
@@ -123,7 +123,7 @@ class Addition(RowSettings):
         return Row(name, self.p, 2, pairs, forms, self, loss_dtype="float64")
 
 
-class Search(Strict):
+class Search(StrictModel):
     """Learning rates that are tried on `seed`, each for `share` of a run's steps."""
 
     learning_rates: list[Rate] = Field(min_length=1)
@@ -140,10 +140,10 @@ class Search(Strict):
         return ""
 
 
-class LadderSearch(Strict):
+class LadderSearch(StrictModel):
     """Learning rates that are tried on each of `seeds`, each for `share` of a run's steps: at every budget again.
 
-    The rate is chosen as in `allmlp.searches`.
+    The rate is chosen as in `allmlp.spec.search_rules`.
     """
 
     learning_rates: list[Rate] = Field(min_length=1)
@@ -156,7 +156,7 @@ class LadderSearch(Strict):
         return product(self.seeds, self.learning_rates)
 
 
-class Ladder(Strict):
+class Ladder(StrictModel):
     """Skill over operations: every architecture at every width, trained once for each budget of a task.
 
     A training is finished at its budget, with a rate of its own and a schedule that ends there. `budgets`: task ->
@@ -169,13 +169,13 @@ class Ladder(Strict):
     search: LadderSearch
 
     @model_validator(mode="after")
-    def _named(self) -> Self:
+    def _refuse_unknown(self) -> Self:
         refuse_unknown_names("architecture", self.architectures, REGISTRY)
         _refuse_unknown_tasks(self.budgets)
         return self
 
 
-class Tasks(Strict):
+class Tasks(StrictModel):
     """Every row of the matrix with trainings; retrieval is measured on the trainings of stories."""
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -210,7 +210,7 @@ class Settings(StudySettings):
     optimiser: RelativeOptimiser
 
     @model_validator(mode="after")
-    def _named(self) -> Self:
+    def _refuse_unknown(self) -> Self:
         listed = [name for names in self.families.values() for name in names]
         refuse_unknown_names("architecture", [*listed, *self.hyperparameters], REGISTRY)
         if twice := {name for name in listed if listed.count(name) > 1}:
@@ -227,7 +227,7 @@ class Settings(StudySettings):
     def family(self, architecture: str) -> str:
         """As listed; for a new architecture, from its class."""
         listed = (family for family, names in self.families.items() if architecture in names)
-        return next(listed, None) or known.of(architecture).family
+        return next(listed, None) or model_facts.declarations(architecture).family
 
 
 def _refuse_unknown_tasks(budgets: dict[str, Any]) -> None:

@@ -5,12 +5,13 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 
-from allmlp.report.exhibits import table
-from allmlp.report.statistics import t_interval
+from allmlp.judging.rules import part_rows
+from allmlp.judging.statistics import t_interval
+from allmlp.report.seeds import aggregate_seeds
+from allmlp.spec.columns import Rows
+from allmlp.spec.exhibits import table
 from allmlp.studies.crossover import families
 from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, REFERENCE
-from allmlp.studies.rules import of_part
-from allmlp.studies.seeds import over_seeds
 
 
 @table("What each architecture can do")
@@ -44,14 +45,13 @@ def costs(resources: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     claims=["all-own-1", "all-own-2", "all-own-3"],
     parts=["trained", "search"],
 )
-def learning_rates(score: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
+def learning_rates(score: pd.DataFrame, cost: pd.DataFrame) -> Rows:
     """Held-out loss (nats) at the end of the search's runs, on a seed that nothing else uses; none where every batch is
     fresh: there the last tenth of the training losses decides. edge: the chosen rate is the lowest or the highest that
     was tried, so a better one may lie outside.
     """
-    keys, search = ["task", "column"], of_part(cost, "search")
+    keys, search = ["task", "column"], part_rows(cost, "search")
     chosen = score.drop_duplicates(keys).set_index(keys)["learning_rate_1"]
-    found = []
     for names, rows in search.groupby(keys, sort=False):
         rates = rows["learning_rate"].astype(float)
         rate = float(chosen.get(names, np.nan))
@@ -59,8 +59,7 @@ def learning_rates(score: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
         cells = {f"at_{one:g}": loss for one, loss in losses.items()}
         edge = "edge" if rate in (rates.min(), rates.max()) else ""
         steps = int(rows["steps_done"].max())
-        found.append({**dict(zip(keys, names, strict=True)), "steps": steps, "chosen": rate, "at": edge, **cells})
-    return pd.DataFrame(found)
+        yield {**dict(zip(keys, names, strict=True)), "steps": steps, "chosen": rate, "at": edge, **cells}
 
 
 @table("Retrieval by what learnt the stories", parts=["trained"])
@@ -70,7 +69,7 @@ def retrieval(score: pd.DataFrame) -> pd.DataFrame:
     text longer than the context are read. Cut: the share of such texts, the same for all models, because context and
     tokenizer are.
     """
-    rows = families.scored(score).query("task == 'retrieval'")
+    rows = families.order_scores(score).query("task == 'retrieval'")
     return rows.groupby(["family", "model"], sort=False, as_index=False).agg(
         found_1=("value", "mean"),
         guessed_1=("guess", "first"),
@@ -86,13 +85,13 @@ def skills(score: pd.DataFrame, resources: pd.DataFrame) -> pd.DataFrame:
     """Skill at the end of each training, and the counted operations of a training token; retrieval has those of the
     stories' models, which it reads. Learnt: is the mean over seeds surely above zero?
     """
-    rows = families.scored(score)
+    rows = families.order_scores(score)
     costs = resources.drop_duplicates(["column", "task"])[["column", "task", "flops_per_token"]]
     trained_on = rows["task"].where(rows["task"] != "retrieval", "stories")
     of_costs = costs.rename(columns={"task": "trained_on"})
     found = rows.assign(trained_on=trained_on).merge(of_costs, on=["column", "trained_on"], how="left")
-    of_seeds = over_seeds(rows, ["task", "column"], "skill_1")
-    found = found.merge(of_seeds.assign(learnt=families.surely_learnt(of_seeds)), on=["task", "column"])
+    of_seeds = aggregate_seeds(rows, ["task", "column"], "skill_1")
+    found = found.merge(of_seeds.assign(learnt=families.is_surely_learnt(of_seeds)), on=["task", "column"])
     return found[["task", "column", "family", "model", "seed", "skill_1", "learnt", "flops_per_token"]]
 
 
@@ -122,23 +121,23 @@ def distances(score: pd.DataFrame, resources: pd.DataFrame) -> pd.DataFrame:
     tasks that it shares with attention. The other numbers are ratios to attention on the common task named last: above
     one, the family needs more, or is faster. Speeds are from one timing each.
     """
-    rows = families.best_variants(families.scored(score))
-    of_families = {family: families.distances(rows, family) for family in families.all_mlp(rows)}
+    rows = families.best_variants(families.order_scores(score))
+    of_families = {family: families.distances(rows, family) for family in families.all_mlp_families(rows)}
     of_families = {family: of_tasks for family, of_tasks in of_families.items() if of_tasks}
-    ranked, common = families.compared(of_families)
+    ranked, common = families.comparable_families(of_families)
     found = []
     for family, of_tasks in of_families.items():
         on = common if family in ranked else []
         means = {task: float(behind.mean()) for task, behind in of_tasks.items()}
         best, worst = min(means, key=lambda task: means[task]), max(means, key=lambda task: means[task])
         extremes = {"best_on": best, "best": means[best], "worst_on": worst, "worst": means[worst]}
-        row = {"family": family, **_behind(of_tasks, on), **extremes}
+        row = {"family": family, **_mean_distance(of_tasks, on), **extremes}
         found.append({**row, **_ratios(rows, resources, family, on or of_tasks)})
     shown = pd.DataFrame(found, columns=[*COLUMNS, *RATIOS.values(), "costs_on"])
     return shown.sort_values("behind", kind="stable", ignore_index=True)
 
 
-def _behind(of_tasks: dict[str, np.ndarray], common: list[str]) -> dict[str, object]:
+def _mean_distance(of_tasks: dict[str, np.ndarray], common: list[str]) -> dict[str, object]:
     """The mean over the common tasks, nan without any, and its interval, nan with too few seeds."""
     seeds = min(map(len, of_tasks.values()))
     behind = np.mean([of_tasks[task] for task in common], axis=0) if common else np.full(seeds, np.nan)

@@ -17,7 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from allmlp.studies.language.neurons import Energies, of_neurons, over
+from allmlp.studies.language.neurons import Energies, neuron_energies, safe_divide
 
 N_GRAM, BAG_OF_WORDS, HYBRID, DCT_SPARSE, OTHER = CLASSES = ("n-gram", "bag-of-words", "hybrid", "dct-sparse", "other")
 RowScale = Literal["raw", "max-row"]
@@ -71,18 +71,18 @@ def share_column(name: str) -> str:
 
 def is_n_gram(neurons: NDArray | Energies, reading: Reading, thresholds: Thresholds) -> NDArray[np.bool_]:
     """Which neurons (n, T, d) have over `low_rows` of rows below `low` and one above `high`, as (n,)."""
-    return _few_large(of_neurons(neurons).rows, reading, thresholds)
+    return _has_few_large(neuron_energies(neurons).rows, reading, thresholds)
 
 
 def is_dct_sparse(neurons: NDArray | Energies, reading: Reading, thresholds: Thresholds) -> NDArray[np.bool_]:
     """The same of their frequencies, in the orthonormal cosine basis (000-12)."""
-    return _few_large(of_neurons(neurons).frequencies, reading, thresholds)
+    return _has_few_large(neuron_energies(neurons).frequencies, reading, thresholds)
 
 
-def _few_large(energies_NT: NDArray, reading: Reading, thresholds: Thresholds) -> NDArray[np.bool_]:
+def _has_few_large(energies_NT: NDArray, reading: Reading, thresholds: Thresholds) -> NDArray[np.bool_]:
     norms_NT = np.sqrt(energies_NT)
     if reading.rows == "max-row":  # the largest is then 1: the second condition holds for all but dead neurons
-        norms_NT = over(norms_NT, np.broadcast_to(norms_NT.max(axis=1, keepdims=True), norms_NT.shape), 0.0)
+        norms_NT = safe_divide(norms_NT, np.broadcast_to(norms_NT.max(axis=1, keepdims=True), norms_NT.shape), 0.0)
     many_low = (norms_NT < thresholds.low).mean(axis=1) > thresholds.low_rows
     return many_low & (norms_NT > thresholds.high).any(axis=1)
 
@@ -92,14 +92,17 @@ def time_variance(neurons: NDArray | Energies, reading: Reading) -> NDArray[np.f
 
     The mean over time of the scaled rows' energy, less the energy of their mean row, over d.
     """
-    energies = of_neurons(neurons)
+    energies = neuron_energies(neurons)
     norms_NT = np.sqrt(energies.rows)
     scale_NT = {
         "time-slice": norms_NT,
         "mean-slice": norms_NT.mean(axis=1, keepdims=True),
         "rms-row": np.sqrt(energies.rows.mean(axis=1, keepdims=True)),
     }[reading.slices]
-    T, per_row_NT = energies.context, over(np.ones_like(norms_NT), np.broadcast_to(scale_NT, norms_NT.shape), 0.0)
+    T, per_row_NT = (
+        energies.context,
+        safe_divide(np.ones_like(norms_NT), np.broadcast_to(scale_NT, norms_NT.shape), 0.0),
+    )
     energy_N = (energies.rows * per_row_NT**2).mean(axis=1)
     of_mean_N = np.einsum("nt,nts,ns->n", per_row_NT, energies.gram, per_row_NT, optimize=True) / T**2
     variance_N = (energy_N - of_mean_N).clip(min=0) / energies.width
@@ -108,7 +111,7 @@ def time_variance(neurons: NDArray | Energies, reading: Reading) -> NDArray[np.f
 
 def is_bag_of_words(neurons: NDArray | Energies, reading: Reading, thresholds: Thresholds) -> NDArray[np.bool_]:
     """Which neurons (n, T, d) vary little over time: `<`, where the paper prints `>` (E000-1)."""
-    energies = of_neurons(neurons)
+    energies = neuron_energies(neurons)
     return time_variance(energies, reading) < thresholds.variance * variance_scale(energies, reading)
 
 
@@ -123,7 +126,7 @@ def classify(neurons: NDArray | Energies, reading: Reading) -> NDArray[np.str_]:
     n-gram is tested first, because rows of exactly zero also vary little over time. A hybrid is in neither class but
     passes both relaxed criteria. A DCT-sparse neuron is none of these. A neuron without weights is "other".
     """
-    energies = of_neurons(neurons)
+    energies = neuron_energies(neurons)
     n_gram = is_n_gram(energies, reading, reading.strict)
     bag_of_words = is_bag_of_words(energies, reading, reading.strict)
     relaxed = reading.relaxed
@@ -138,6 +141,6 @@ def shares(neurons: NDArray | Energies, reading: Reading) -> dict[str, float]:
     return {name: float((classes == name).mean()) for name in CLASSES}
 
 
-def deciding(width: int) -> Reading:
+def deciding_reading(width: int) -> Reading:
     """The reading that claims are judged by: "paper" at the paper's width, "relative" at any other."""
     return PAPER if width == PAPER_WIDTH else RELATIVE

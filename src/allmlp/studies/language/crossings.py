@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from allmlp.studies.rules import NotPlannedError
+from allmlp.judging.rules import NotPlannedError
 
 DCT, GPT = BOTH = "dct-mlp", "gpt2"
 
@@ -30,7 +30,7 @@ class Ratios(NamedTuple):
         return f"censored {' and '.join(sides)}" if sides else f"over {self.sizes} transformers"
 
 
-def more_data(rows: pd.DataFrame) -> int:
+def largest_data_multiple(rows: pd.DataFrame) -> int:
     """The largest multiple of the transformer's data that a DCT-MLP is trained on. NotPlannedError for none above 1."""
     most = int(rows.loc[rows["model"] == DCT, "data"].max())
     if most <= 1:
@@ -53,7 +53,7 @@ def crossings(rows: pd.DataFrame, data: int, size: str = "weights") -> pd.DataFr
         log_size, nats = np.log2(curve[size].to_numpy(dtype=float)), curve["validation_nats"].to_numpy()
         others = of_seed[(of_seed["model"] == GPT) & (of_seed["data"] == 1)]
         for n_blocks, own_size, wanted in others[["n_blocks", size, "validation_nats"]].to_numpy(dtype=float):
-            at, censored = _first(log_size, nats, wanted)
+            at, censored = _first_size(log_size, nats, wanted)
             found.append((seed, int(n_blocks), at - np.log2(own_size), censored))
     return pd.DataFrame(found, columns=["seed", "n_blocks", "log2", "censored"])
 
@@ -79,7 +79,7 @@ def ratios(*tables: pd.DataFrame) -> tuple[Ratios, ...]:
     )
 
 
-def _first(log_size: np.ndarray, nats: np.ndarray, wanted: float) -> tuple[float, str]:
+def _first_size(log_size: np.ndarray, nats: np.ndarray, wanted: float) -> tuple[float, str]:
     """The smallest logarithm of a size at which the curve reaches `wanted`."""
     if not (np.isfinite(nats).all() and np.isfinite(wanted)):
         return np.nan, ""

@@ -17,12 +17,12 @@ LINES = {name: {HYBRID: "--", OTHER: ":"}.get(name, "-") for name in CLASSES}
 MOMENTS = ("start", "half", "end")
 
 
-def kept_steps(axis: Axes, steps: "pd.Series[int]") -> None:
+def scale_step_axis(axis: Axes, steps: "pd.Series[int]") -> None:
     """A logarithmic x axis, linear up to the first kept step after the start."""
     plots.steps(axis, steps.max(), linear_to=max(1, steps[steps > 0].min()), label="training steps (logarithmic)")
 
 
-def without_empty(titles: Mapping[str, str], rows: pd.DataFrame) -> tuple[dict[str, str], str]:
+def drop_empty(titles: Mapping[str, str], rows: pd.DataFrame) -> tuple[dict[str, str], str]:
     """The columns of shares that get a panel, and a sentence on those that are 0 everywhere.
 
     `titles`: column -> the panel's title.
@@ -32,7 +32,7 @@ def without_empty(titles: Mapping[str, str], rows: pd.DataFrame) -> tuple[dict[s
     return shown, f"Nowhere any: {', '.join(titles[column] for column in empty)}." if empty else ""
 
 
-def say(figure: Figure, sentence: str) -> None:
+def add_sentence(figure: Figure, sentence: str) -> None:
     """A sentence above all panels, if there is one."""
     if sentence:
         figure.suptitle(sentence, fontsize=8, x=0.01, ha="left")

@@ -137,7 +137,7 @@ def exponents(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def pooled(rows: pd.DataFrame) -> pd.DataFrame:
+def pool_seeds(rows: pd.DataFrame) -> pd.DataFrame:
     """All seeds as one: the mean loss of each model, budget and size."""
     by = ["model", BUDGET, SIZE]
     means = rows.groupby(by, as_index=False).mean(numeric_only=True)
@@ -159,7 +159,7 @@ def bootstrap(rows: pd.DataFrame, size: str = SIZE, draws: int = DRAWS, level: f
             budget: cell.groupby(size, as_index=False).agg({DATA: "first", "validation_nats": list})
             for budget, cell in of_model.groupby(BUDGET)
         }
-        size_1, data_1 = _drawn(budgets, size, draws, rng)
+        size_1, data_1 = _draw_exponents(budgets, size, draws, rng)
         row: dict[str, object] = {"model": model}
         for name, values in (("size", size_1), ("data", data_1)):
             there = values[np.isfinite(values)]
@@ -169,7 +169,9 @@ def bootstrap(rows: pd.DataFrame, size: str = SIZE, draws: int = DRAWS, level: f
     return pd.DataFrame(found)
 
 
-def _drawn(budgets: Mapping[Any, pd.DataFrame], size: str, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def _draw_exponents(
+    budgets: Mapping[Any, pd.DataFrame], size: str, draws: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
     """Both exponents of each draw, (draws,). budgets: FLOPs -> a row per size, with its data and all runs' losses."""
     cells = list(budgets.values())
     counts = [len(losses) for cell in cells for losses in cell["validation_nats"]]

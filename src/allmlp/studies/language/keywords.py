@@ -13,7 +13,7 @@ CLEAREST_OF, EXAMPLE = "clearest", "example"  # as what a neuron is shown: for i
 DOCUMENTS = 20_000  # the first held-out documents, at most
 
 
-def nearest(vectors_KD: NDArray, embedding_VD: NDArray, nearness: str, count: int) -> NDArray[np.int64]:
+def nearest_tokens(vectors_KD: NDArray, embedding_VD: NDArray, nearness: str, count: int) -> NDArray[np.int64]:
     """The `count` tokens nearest to each vector, nearest first, (K, count). Raises ValueError for another nearness."""
     vectors_KD, embedding_VD = (np.asarray(x, dtype=np.float64) for x in (vectors_KD, embedding_VD))
     dot_KV, squared_V = vectors_KD @ embedding_VD.T, (embedding_VD**2).sum(axis=1)

@@ -18,13 +18,13 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from allmlp.errors import UserError
-from allmlp.protocols import Trained
+from allmlp.common.errors import UserError
+from allmlp.spec.protocols import TrainedRun
 
 FIRST_LAYER = "first.weight"
 
 
-def as_neurons(weight: NDArray, context: int) -> NDArray:
+def split_neurons(weight: NDArray, context: int) -> NDArray:
     """Cut a first layer's weight (n, T * d) into neurons (n, T, d), T = `context`; oldest token first.
 
     Raises ValueError if the weight is not a matrix, or `context` does not divide its width.
@@ -53,7 +53,7 @@ def row_norms(neurons_NTD: NDArray) -> NDArray[np.float64]:
     return np.linalg.norm(check_neurons(neurons_NTD), axis=2)
 
 
-def first_layer(trained: Trained, step: int) -> NDArray:
+def first_layer(trained: TrainedRun, step: int) -> NDArray:
     """The neurons (n, T, d) of a run at a kept step, of its float type. UserError if its architecture has none."""
     weights = trained.weights(step)
     if FIRST_LAYER not in weights:
@@ -61,10 +61,10 @@ def first_layer(trained: Trained, step: int) -> NDArray:
             f"run of {trained.run.labels.get('model', 'an architecture')} has no weight '{FIRST_LAYER}' but "
             f"{', '.join(sorted(weights))}. Neurons are measured on architecture 'mlp' only."
         )
-    return as_neurons(weights[FIRST_LAYER].detach().cpu().numpy(), trained.run.hyperparameters["context"])
+    return split_neurons(weights[FIRST_LAYER].detach().cpu().numpy(), trained.run.hyperparameters["context"])
 
 
-def wear(trained: Trained, step: int) -> float:
+def wear(trained: TrainedRun, step: int) -> float:
     """Weight decay times the sum of learning rates of the first `step` updates.
 
     The number of e-foldings by which AdamW has faded the initial weights: 30 in the paper. A share exp(-wear) of the
@@ -87,13 +87,13 @@ def basis(length: int) -> NDArray[np.float64]:
     return waves
 
 
-def to_frequencies(neurons_NTD: NDArray) -> NDArray[np.float64]:
+def transform_neurons(neurons_NTD: NDArray) -> NDArray[np.float64]:
     """Each coordinate's frequencies over time, (n, T, d) -> (n, T, d), frequency k in row k; energies are preserved."""
     neurons_NTD = np.asarray(neurons_NTD, dtype=np.float64)
     return basis(neurons_NTD.shape[1]) @ neurons_NTD
 
 
-def over(numerator: NDArray, denominator: NDArray, empty: float) -> NDArray[np.float64]:
+def safe_divide(numerator: NDArray, denominator: NDArray, empty: float) -> NDArray[np.float64]:
     """Quotient, `empty` where the denominator is 0."""
     return np.divide(numerator, denominator, out=np.full(np.shape(numerator), empty), where=denominator != 0)
 
@@ -143,13 +143,13 @@ class Energies:
             )
         return self.context - recent
 
-    def explained(self, window: int) -> NDArray[np.float64]:
+    def explained_share(self, window: int) -> NDArray[np.float64]:
         """Share of energy that a free window of last rows and one constant row before it explain, (n,); nan if dead."""
         recent_N = self.rows[:, self.older(window) :].sum(axis=1)
-        return over(recent_N + self.constant(window), self.total, np.nan)
+        return safe_divide(recent_N + self.constant(window), self.total, np.nan)
 
 
-def of_neurons(neurons: "NDArray | Energies") -> Energies:
+def neuron_energies(neurons: "NDArray | Energies") -> Energies:
     """The energies of neurons (n, T, d); energies are returned unchanged. Raises ValueError as `check_neurons`."""
     if isinstance(neurons, Energies):
         return neurons

@@ -12,16 +12,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from allmlp.columns import exact, numeric
-from allmlp.protocols import Trained
+from allmlp.spec.columns import exact, numeric
+from allmlp.spec.protocols import TrainedRun
 from allmlp.studies.language.neurons import (
     Energies,
     check_neurons,
     first_layer,
     gram,
-    of_neurons,
-    over,
-    to_frequencies,
+    neuron_energies,
+    safe_divide,
+    transform_neurons,
     wear,
 )
 
@@ -35,8 +35,8 @@ def l1_l2(neurons_NTD: NDArray) -> NDArray[np.float64]:
     """
     neurons_NTD = check_neurons(neurons_NTD)
     l2_ND = np.sqrt(np.einsum("ntd,ntd->nd", neurons_NTD, neurons_NTD))
-    ratio_ND = over(np.abs(neurons_NTD).sum(axis=1), l2_ND, 0.0)
-    return over(ratio_ND.sum(axis=1), np.count_nonzero(l2_ND, axis=1), np.nan)
+    ratio_ND = safe_divide(np.abs(neurons_NTD).sum(axis=1), l2_ND, 0.0)
+    return safe_divide(ratio_ND.sum(axis=1), np.count_nonzero(l2_ND, axis=1), np.nan)
 
 
 def bimodality(values: NDArray) -> float:
@@ -63,8 +63,8 @@ def constant_share(neurons: NDArray | Energies, recent: int = RECENT) -> NDArray
     1 / (T - recent) on average for random weights, 1 for a constant tail; nan without a tail. This is the
     energy of the tail's zero frequency. Raises ValueError unless 0 <= recent < T.
     """
-    energies = of_neurons(neurons)
-    return over(energies.constant(recent), energies.rows[:, : energies.older(recent)].sum(axis=1), np.nan)
+    energies = neuron_energies(neurons)
+    return safe_divide(energies.constant(recent), energies.rows[:, : energies.older(recent)].sum(axis=1), np.nan)
 
 
 def window_share(neurons: NDArray | Energies, window: int = RECENT) -> NDArray[np.float64]:
@@ -74,7 +74,7 @@ def window_share(neurons: NDArray | Energies, window: int = RECENT) -> NDArray[n
     window), bag-of-words and hybrid neuron. nan for a neuron without weights. Raises ValueError unless 0 <=
     window < T.
     """
-    return of_neurons(neurons).explained(window)
+    return neuron_energies(neurons).explained_share(window)
 
 
 AT_ONCE = 1 << 17  # weights; these and their frequencies fit into a core's cache
@@ -97,7 +97,7 @@ def profile(neurons_NTD: NDArray) -> Profile:
         block_NTD = check_neurons(neurons_NTD[start : start + some])
         grams.append(gram(block_NTD))
         times.append(l1_l2(block_NTD))
-        frequencies.append(l1_l2(to_frequencies(block_NTD)))
+        frequencies.append(l1_l2(transform_neurons(block_NTD)))
     energies = Energies(np.concatenate(grams), neurons_NTD.shape[2])
     return Profile(energies, np.concatenate(times), np.concatenate(frequencies))
 
@@ -105,7 +105,7 @@ def profile(neurons_NTD: NDArray) -> Profile:
 _of_last: tuple[object, dict[int, Profile]] = (None, {})  # the last run only: its measures are taken one after another
 
 
-def at(trained: Trained, step: int) -> Profile:
+def step_profile(trained: TrainedRun, step: int) -> Profile:
     """The profile of a run's first layer at a kept step. Errors as in `first_layer`."""
     global _of_last
     if _of_last[0] is not trained:
@@ -116,28 +116,28 @@ def at(trained: Trained, step: int) -> Profile:
     return known[step]
 
 
-def over_training(trained: Trained) -> Iterator[tuple[int, Profile]]:
+def training_profiles(trained: TrainedRun) -> Iterator[tuple[int, Profile]]:
     """(step, profile) of every step whose weights a run has kept. Errors as in `first_layer`."""
     for step in sorted(set(trained.steps)):  # a run that diverged at a kept step lists it twice
-        yield step, at(trained, step)
+        yield step, step_profile(trained, step)
 
 
-AT_MOMENTS = {  # the first columns of `at_moments`
+AT_MOMENTS = {  # the first columns of `moment_rows`
     "moment": exact("start, half or end of training"),
     "step": exact("training steps done"),
     "wear_1": numeric("weight decay times the sum of learning rates: e-foldings of the initial weights", rtol=1e-6),
 }
 
 
-def at_moments(trained: Trained, rows: Callable[[Profile], pd.DataFrame]) -> pd.DataFrame:
+def moment_rows(trained: TrainedRun, rows: Callable[[Profile], pd.DataFrame]) -> pd.DataFrame:
     """A measure's table: `rows` of the profile at start, half and end, with the columns AT_MOMENTS."""
     parts = []
     for moment, step in moments(trained).items():
-        parts.append(rows(at(trained, step)).assign(moment=moment, step=step, wear_1=wear(trained, step)))
+        parts.append(rows(step_profile(trained, step)).assign(moment=moment, step=step, wear_1=wear(trained, step)))
     return pd.concat(parts, ignore_index=True)
 
 
-def moments(trained: Trained) -> dict[str, int]:
+def moments(trained: TrainedRun) -> dict[str, int]:
     """Start, half and end: first kept step, the one nearest to half of training (the earlier of two), the last."""
     steps = sorted(trained.steps)
     half = min(steps, key=lambda step: (abs(2 * step - trained.run.steps), step))

@@ -1,6 +1,6 @@
 """The paper's six prompts (Appendix A), and the last word of each (000-17).
 
->>> in_context("The cat sat. A bat")
+>>> split_prompt("The cat sat. A bat")
 ('The cat sat. A', 'A', ' bat')
 """
 
@@ -18,7 +18,7 @@ PROMPTS = (
 PROBING = PROMPTS[2:]  # "meant to probe the model's ability to use the context beyond the immediate last word"
 
 
-def in_context(prompt: str) -> tuple[str, str, str]:
+def split_prompt(prompt: str) -> tuple[str, str, str]:
     """(all before the last word, the word before it alone, the last word with its space)."""
     before, last = prompt.rsplit(" ", 1)
     return before, before.rsplit(" ", 1)[-1], f" {last}"

@@ -3,8 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from allmlp.report.exhibits import table
-from allmlp.report.statistics import t_interval
+from allmlp.judging.rules import part_rows
+from allmlp.judging.statistics import t_interval
+from allmlp.report.seeds import aggregate_seeds, last_rows, summary
+from allmlp.spec.columns import Rows
+from allmlp.spec.exhibits import table
 from allmlp.studies.language import isoflop
 from allmlp.studies.language.classification import CLASSES, share_column
 from allmlp.studies.language.crossings import BOTH
@@ -12,14 +15,12 @@ from allmlp.studies.language.isoflop import BUDGET, SIZE, minima
 from allmlp.studies.language.keywords import RANDOM
 from allmlp.studies.language.parts import SETTINGS
 from allmlp.studies.language.verdicts.forms import READING
-from allmlp.studies.language.verdicts.wear import of_deciding
+from allmlp.studies.language.verdicts.initial_weights import deciding_rows
 from allmlp.studies.language.verdicts.words import DECIDING
-from allmlp.studies.overlap import one_line
-from allmlp.studies.rules import of_part
-from allmlp.studies.seeds import at_end, over_seeds, summary
+from allmlp.studies.shared.overlap import single_line
 
 
-def by_class(rows: pd.DataFrame) -> pd.DataFrame:
+def sort_by_class(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with a `reading` and a `class`, in the order of Appendix H."""
     order = {name: place for place, name in enumerate(CLASSES)}
     return rows.sort_values(["reading", "class"], key=lambda of: of.map(order).fillna(of), ignore_index=True)
@@ -42,7 +43,7 @@ def class_energies(class_energies: pd.DataFrame) -> pd.DataFrame:
         constant_1="constant_energy_1",
         three_frequencies_1="low_energy_1",
     )
-    return by_class(shown)
+    return sort_by_class(shown)
 
 
 @table(
@@ -101,10 +102,10 @@ def neuron_classes(neuron_classes: pd.DataFrame) -> pd.DataFrame:
     """Share of first-layer neurons in each class of Appendix H after the last step, under each reading of its norms
     (E000-2, E000-3); mean over seeds and 95 % t interval. The paper gives a drawing without numbers.
     """
-    last = at_end(neuron_classes)
+    last = last_rows(neuron_classes)
     shares = {"share_1": "mean", "low_1": "low", "high_1": "high", "seeds": "n"}
-    parts = [over_seeds(last, ["reading"], share_column(name)).assign(**{"class": name}) for name in CLASSES]
-    found = by_class(pd.concat(parts)).rename(columns={column: name for name, column in shares.items()})
+    parts = [aggregate_seeds(last, ["reading"], share_column(name)).assign(**{"class": name}) for name in CLASSES]
+    found = sort_by_class(pd.concat(parts)).rename(columns={column: name for name, column in shares.items()})
     return found[["reading", "class", *shares]]
 
 
@@ -113,8 +114,8 @@ def perplexities(perplexity: pd.DataFrame) -> pd.DataFrame:
     """Weights without and with embeddings, training tokens and perplexity per token on held-out documents at the end of
     training: mean over seeds and 95 % t interval.
     """
-    rows = of_part(perplexity, "perplexity", models=BOTH)
-    means = over_seeds(rows, ["model", "tokens", "n_blocks", "weights", "all_weights"], "perplexity_1")
+    rows = part_rows(perplexity, "perplexity", models=BOTH)
+    means = aggregate_seeds(rows, ["model", "tokens", "n_blocks", "weights", "all_weights"], "perplexity_1")
     names = {"n_blocks": "blocks", "mean": "perplexity_1", "low": "low_1", "high": "high_1", "n": "seeds"}
     columns = ["model", "blocks", "weights", "all_weights", "tokens", "perplexity_1", "low_1", "high_1", "seeds"]
     return means.rename(columns=names)[columns]
@@ -127,7 +128,7 @@ def samples(samples: pd.DataFrame) -> pd.DataFrame:
     there word for word, in bytes; how much more likely the prompt's last word is in context than after only the word
     before it, in nats. One changed bit of a weight changes a sample, so other machines write other words.
     """
-    rows = samples.assign(text=samples["text"].map(one_line)).sort_values("seed", kind="stable")
+    rows = samples.assign(text=samples["text"].map(single_line)).sort_values("seed", kind="stable")
     shown = rows.groupby(["prompt", "model", "d_model", "d_mlp"], as_index=False).agg(
         corpus=("corpus", "first"),
         prompt_text=("prompt_text", "first"),
@@ -177,17 +178,16 @@ def scaling_exponents(scaling: pd.DataFrame) -> pd.DataFrame:
     claims=["000-1", "000-2", "000-3"],
     parts=["scaling"],
 )
-def scaling_minima(scaling: pd.DataFrame) -> pd.DataFrame:
+def scaling_minima(scaling: pd.DataFrame) -> Rows:
     """For each budget C = 6 N D: the sizes tried; the vertex of the parabola in log N through the means over seeds, and
     on which side of the sizes it lies (a vertex outside is left out of every power law; nowhere: the parabola opens
     downwards); the share of seeds with a vertex inside; the lowest mean loss with its 95 % t interval over seeds; the
     size with this loss, how often it saw each sequence, and its counted operations over C. The paper gives drawings
     without numbers.
     """
-    found = []
     for _, rows in scaling.groupby(["model", BUDGET]):
-        mean, each = minima(isoflop.pooled(rows)).iloc[0], minima(rows)
-        losses = over_seeds(rows, [SIZE], "validation_nats").sort_values("mean").iloc[0]
+        mean, each = minima(isoflop.pool_seeds(rows)).iloc[0], minima(rows)
+        losses = aggregate_seeds(rows, [SIZE], "validation_nats").sort_values("mean").iloc[0]
         best = rows[rows[SIZE] == losses[SIZE]]
         tried = {"sizes": rows[SIZE].nunique(), "smallest": rows[SIZE].min(), "largest": rows[SIZE].max()}
         inside = each["side"].eq("inside").mean()
@@ -196,8 +196,7 @@ def scaling_minima(scaling: pd.DataFrame) -> pd.DataFrame:
         head = {"model": mean["model"], "budget_flops": mean[BUDGET], "seeds": rows["seed"].nunique()}
         spent = {"at_weights": int(losses[SIZE]), "epochs": best["epochs_1"].mean()}
         over = float(np.mean(best["counted_flops"] / best[BUDGET]))
-        found.append({**head, **tried, **vertex, **lowest, **spent, "counted_over_budget": over})
-    return pd.DataFrame(found)
+        yield {**head, **tried, **vertex, **lowest, **spent, "counted_over_budget": over}
 
 
 @table(
@@ -214,10 +213,10 @@ def variations(neuron_classes: pd.DataFrame, concentration: pd.DataFrame, cost: 
     constant energy before the last three rows and of the energy explained by these rows and one constant (all of it at
     a context of four tokens), and the loss on held-out documents.
     """
-    numbers = at_end(concentration)[["run", "constant_share_median_1", "window_share_median_1"]]
+    numbers = last_rows(concentration)[["run", "constant_share_median_1", "window_share_median_1"]]
     numbers = numbers.merge(cost[["run", "validation_nats"]], on="run")
     return summary(
-        at_end(of_deciding(neuron_classes)).merge(numbers, on="run"),
+        last_rows(deciding_rows(neuron_classes)).merge(numbers, on="run"),
         list(SETTINGS),
         seeds=("run", "nunique"),
         wear_1=("wear_1", "mean"),

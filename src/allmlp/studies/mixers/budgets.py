@@ -12,10 +12,10 @@ different amounts of text.
 import numpy as np
 import pandas as pd
 
+from allmlp.judging.rules import NotComparableError, NotPlannedError, part_rows
 from allmlp.studies.mixers import step_times
-from allmlp.studies.mixers.named import FLAT, TRAINING
-from allmlp.studies.mixers.parts import settings_of
-from allmlp.studies.rules import NotComparableError, NotPlannedError, of_part
+from allmlp.studies.mixers.names import FLAT, TRAINING
+from allmlp.studies.mixers.parts import setting_names
 
 UNITS = {"steps": "steps", "seconds": "time", "flops": "FLOPs"}  # unit -> how a table, figure or error names it
 MODEL = ["variant", "size", "padding"]
@@ -31,19 +31,19 @@ NEARLY = 1.1  # ends of decaying schedules: largest ratio of the longest to the 
 
 def curves(rows: pd.DataFrame, scale: str = "") -> pd.DataFrame:
     """Rows of `learning_curve` with `steps`, and `seconds` by one clock for all."""
-    return by_one_clock(rows.assign(steps=rows["step"], flops_per_step=(rows["flops"] / rows["step"]).round()), scale)
+    return add_clock(rows.assign(steps=rows["step"], flops_per_step=(rows["flops"] / rows["step"]).round()), scale)
 
 
-def by_one_clock(rows: pd.DataFrame, scale: str = "") -> pd.DataFrame:
+def add_clock(rows: pd.DataFrame, scale: str = "") -> pd.DataFrame:
     """The rows with `seconds` after their `step`, and `clock`, the source of the seconds per step.
 
     rows: run, step, seconds_per_step, flops_per_step and the labels of runs. Where no benchmark timed all models, a
     model's seconds per step are the median over its trainings, but unknown at the scale BENCHMARKED.
     """
-    timed = step_times.of_models(rows)
+    timed = step_times.model_benchmark(rows)
     if timed is not None:
         medians = {name: float(np.median(seconds)) for name, seconds in timed.seconds.items()}
-        per_step = pd.Series([medians[step_times.name_of(labels)] for labels in rows.to_dict("records")], rows.index)
+        per_step = pd.Series([medians[step_times.model_name(labels)] for labels in rows.to_dict("records")], rows.index)
         return rows.assign(seconds=rows["step"] * per_step, clock=f"a benchmark on {timed.hardware}")
     if scale == BENCHMARKED:
         return rows.assign(seconds=float("nan"), clock=NO_CLOCK)
@@ -52,7 +52,7 @@ def by_one_clock(rows: pd.DataFrame, scale: str = "") -> pd.DataFrame:
     return rows.assign(seconds=rows["step"] * per_step, clock=TRAININGS)
 
 
-def spent(rows: pd.DataFrame, unit: str) -> float:
+def spent_budget(rows: pd.DataFrame, unit: str) -> float:
     """The least that a run of these rows has spent at its end; a diverged run has spent its budget."""
     finished = rows[~rows["diverged"].astype(bool)]
     return float((finished if len(finished) else rows).groupby("run")[unit].max().min())
@@ -64,17 +64,17 @@ def budget(rows: list[pd.DataFrame], unit: str) -> float:
     Raises NotComparableError for unknown seconds, for equal steps of different batch sizes, and if a learning rate
     decays and the runs' ends differ by more than NEARLY in `unit`: the longer runs would count in mid-decay.
     """
-    amounts = [spent(of_model, unit) for of_model in rows]
+    amounts = [spent_budget(of_model, unit) for of_model in rows]
     if unit == "seconds" and any(of_model["clock"].eq(NO_CLOCK).any() for of_model in rows if "clock" in of_model):
         raise NotComparableError(NEEDS_BENCHMARK)
     if unit == "steps":
         _refuse_other_batches(rows)
-    if any(_decays(of_model) for of_model in rows):
+    if any(_has_decay(of_model) for of_model in rows):
         _refuse_other_ends(rows, unit)
     return min(amounts)
 
 
-def _decays(rows: pd.DataFrame) -> bool:
+def _has_decay(rows: pd.DataFrame) -> bool:
     return bool(rows["schedule"].ne("constant").any())
 
 
@@ -105,13 +105,13 @@ def _name(rows: pd.DataFrame) -> str:
     return f"{first['variant']} of size {first['size']}"
 
 
-def at(rows: pd.DataFrame, unit: str, amount: float, value: str = "validation_nats") -> pd.Series:
+def loss_at_amount(rows: pd.DataFrame, unit: str, amount: float, value: str = "validation_nats") -> pd.Series:
     """seed -> loss of one model after `amount` of `unit`; nan for a diverged seed, and before its first test.
 
     If the rate decays: the loss at the end, except for steps well before the end.
     """
-    on_the_way = unit == "steps" and amount * NEARLY < spent(rows, unit)
-    amount = np.inf if _decays(rows) and not on_the_way else amount
+    on_the_way = unit == "steps" and amount * NEARLY < spent_budget(rows, unit)
+    amount = np.inf if _has_decay(rows) and not on_the_way else amount
     points = rows[["seed", "step", "diverged", unit, value]].sort_values("step")  # fewer columns: much faster
     return pd.Series(
         {seed: _read(of_seed, unit, amount, value) for seed, of_seed in points.groupby("seed", sort=True)}, dtype=float
@@ -125,13 +125,17 @@ def _read(of_seed: pd.DataFrame, unit: str, amount: float, value: str) -> float:
     return float(np.interp(np.log(amount), np.log(points[unit]), points[value]))
 
 
-def compared(first: pd.DataFrame, second: pd.DataFrame, unit: str, value: str = "validation_nats") -> np.ndarray:
+def loss_differences(
+    first: pd.DataFrame, second: pd.DataFrame, unit: str, value: str = "validation_nats"
+) -> np.ndarray:
     """The first model's loss minus the second's at their common budget, one number per seed that both have."""
     amount = budget([first, second], unit)
-    return paired(at(first, unit, amount, value), at(second, unit, amount, value)).to_numpy()
+    return paired_differences(
+        loss_at_amount(first, unit, amount, value), loss_at_amount(second, unit, amount, value)
+    ).to_numpy()
 
 
-def paired(first: pd.Series, second: pd.Series) -> pd.Series:
+def paired_differences(first: pd.Series, second: pd.Series) -> pd.Series:
     """first minus second by seed, for the seeds that both have: a model may have further ones."""
     return (first - second).reindex(first.index.intersection(second.index))
 
@@ -151,8 +155,8 @@ def differences(learning_curve: pd.DataFrame) -> pd.DataFrame:
     NaN: the two are not comparable at that budget (py says when). Models of a size and padding without a flat
     mixer are left out. Raises NotPlannedError without a flat mixer.
     """
-    rows = curves(of_part(learning_curve, TRAINING))
-    rows = rows.assign(setting=settings_of(rows))
+    rows = curves(part_rows(learning_curve, TRAINING))
+    rows = rows.assign(setting=setting_names(rows))
     found = []
     for _, of_model in rows[~rows["variant"].eq(FLAT)].groupby(MODEL, sort=False):
         first = of_model.iloc[0]
@@ -176,4 +180,4 @@ def _difference(of_model: pd.DataFrame, flat: pd.DataFrame, unit: str) -> pd.Ser
         amount = budget([of_model, flat], unit)
     except NotComparableError:
         return pd.Series(float("nan"), index=sorted(of_model["seed"].unique()))
-    return paired(at(of_model, unit, amount), at(flat, unit, amount))
+    return paired_differences(loss_at_amount(of_model, unit, amount), loss_at_amount(flat, unit, amount))

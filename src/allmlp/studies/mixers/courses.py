@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from allmlp.studies.crossing import Curve
-from allmlp.studies.rules import NotComparableError
+from allmlp.judging.rules import NotComparableError
+from allmlp.studies.shared.crossing import Curve
 
 
 def curves(rows: pd.DataFrame) -> dict[int, Curve]:

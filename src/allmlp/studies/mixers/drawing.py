@@ -16,7 +16,7 @@ def looks(variant: str) -> dict[str, Any]:
     return {"color": style.colour(variant), "marker": MARKS.get(variant, "o"), "linestyle": "--" if second else "-"}
 
 
-def of_embedder(name: str) -> dict[str, str]:
+def embedder_look(name: str) -> dict[str, str]:
     """How an embedder of the retrieval is drawn: in its architecture's colour, hollow if it is not trained."""
     shade = style.colour(EMBEDDERS[name])  # type: ignore[index]
     return {"color": shade, "markerfacecolor": "white" if name.startswith("untrained") else shade}

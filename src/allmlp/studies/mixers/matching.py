@@ -2,14 +2,14 @@
 
 import pandas as pd
 
-from allmlp.studies.mixers.setting import ALL, BASE, LABELS, SMALL, WIDE, Setting
-from allmlp.studies.rules import NotPlannedError
+from allmlp.judging.rules import NotPlannedError
+from allmlp.studies.mixers.matcher_settings import ALL, BASE, LABELS, SMALL, WIDE, Setting
 
 SIDES = ("left", "right")
 POSITIONS = {"before_last": "before the end", "mean": "mean over the text"}  # names in figures
 
 
-def of_setting(rows: pd.DataFrame, setting: Setting) -> pd.DataFrame:
+def setting_rows(rows: pd.DataFrame, setting: Setting) -> pd.DataFrame:
     """The rows of one setting. NotPlannedError if there are none."""
     found = rows
     for field, column in LABELS.items() if len(rows) else ():
@@ -21,28 +21,28 @@ def of_setting(rows: pd.DataFrame, setting: Setting) -> pd.DataFrame:
     return found
 
 
-def usual(rows: pd.DataFrame) -> pd.DataFrame:
+def usual_matchers(rows: pd.DataFrame) -> pd.DataFrame:
     """The matchers that most figures show: mixers on all pairs and the study's width, at positions of POSITIONS."""
     of_mixers = rows["model"].eq("matcher-mixer") & rows["position"].isin(POSITIONS)
     return rows[of_mixers & rows["training_pairs"].eq(ALL) & rows["size"].eq(BASE)]
 
 
-def as_printed(rows: pd.DataFrame, *settings: Setting) -> list[Setting]:
+def printed_settings(rows: pd.DataFrame, *settings: Setting) -> list[Setting]:
     """The settings of the article's own size if they are planned: wider embedders, and its smaller set of pairs."""
     for changes in ({"size": WIDE, "fewer": True}, {"size": WIDE}):
         try:
             tried = [setting._replace(**changes) for setting in settings]
             for setting in tried:
-                of_setting(rows, setting)
+                setting_rows(rows, setting)
             return tried
         except NotPlannedError:
             continue
     return list(settings)
 
 
-def by_side(rows: pd.DataFrame, setting: Setting, column: str) -> dict[str, pd.Series]:
+def values_by_side(rows: pd.DataFrame, setting: Setting, column: str) -> dict[str, pd.Series]:
     """Padding side -> the values of one setting by seed, for the planned sides."""
-    found = of_setting(rows, setting).assign(seed=lambda of: of["seed"].astype(int))
+    found = setting_rows(rows, setting).assign(seed=lambda of: of["seed"].astype(int))
     sides = {side: found[found["padding"].eq(side)].set_index("seed")[column].astype(float) for side in SIDES}
     return {side: values.sort_index() for side, values in sides.items() if len(values)}
 
@@ -52,7 +52,7 @@ def differences(rows: pd.DataFrame, first: Setting, second: Setting, column: str
 
     A seed that only one of them has counts as NaN. Raises NotPlannedError where no side has both.
     """
-    one, other = by_side(rows, first, column), by_side(rows, second, column)
+    one, other = values_by_side(rows, first, column), values_by_side(rows, second, column)
     found = {side: one[side] - other[side] for side in one if side in other}
     if not found:
         raise NotPlannedError(f"needs {first} and {second} on one padding side, which is not planned")
@@ -61,7 +61,7 @@ def differences(rows: pd.DataFrame, first: Setting, second: Setting, column: str
 
 def gains(rows: pd.DataFrame, setting: Setting) -> dict[str, pd.Series]:
     """Padding side -> chance minus the lowest held-out loss (nats), by seed: 0 where nothing was learnt."""
-    return by_side(rows.assign(gain_nats=rows["chance_nats"] - rows["lowest_nats"]), setting, "gain_nats")
+    return values_by_side(rows.assign(gain_nats=rows["chance_nats"] - rows["lowest_nats"]), setting, "gain_nats")
 
 
 READERS = {  # name, in the order of a figure -> what, and the normalisation of a distance
@@ -81,7 +81,7 @@ def readings(retrieval: pd.DataFrame, distances: pd.DataFrame, embedding_probes:
     matched = retrieval[retrieval["run"].isin(distances["run"])].assign(what="matcher", normalisation="")
     probed = embedding_probes.assign(normalisation="").rename(columns={"probe": "what"})
     near = distances.rename(columns={"metric": "what"})
-    rows = usual(pd.concat([matched, probed, near], ignore_index=True))
+    rows = usual_matchers(pd.concat([matched, probed, near], ignore_index=True))
     rows = rows[rows["context"].eq(rows.loc[rows["context"].le(SMALL), "context"].max())]
     reader = {value: name for name, value in READERS.items()}
     named = [reader.get(key, "") for key in zip(rows["what"], rows["normalisation"], strict=True)]

@@ -2,12 +2,12 @@
 
 import pandas as pd
 
+from allmlp.judging.rules import NotPlannedError
 from allmlp.report.names import display
-from allmlp.studies.mixers.named import BASE
-from allmlp.studies.rules import NotPlannedError
+from allmlp.studies.mixers.names import BASE
 
 
-def of_model(rows: pd.DataFrame, variant: str, size: str | None = BASE, padding: str = "right") -> pd.DataFrame:
+def model_rows(rows: pd.DataFrame, variant: str, size: str | None = BASE, padding: str = "right") -> pd.DataFrame:
     """The rows of one model at one size (null: all sizes) and padding. NotPlannedError, naming it, for none."""
     found = rows[rows["variant"].eq(variant) & rows["padding"].eq(padding)]
     if size is not None:
@@ -17,7 +17,7 @@ def of_model(rows: pd.DataFrame, variant: str, size: str | None = BASE, padding:
     return found
 
 
-def of_base(rows: pd.DataFrame) -> pd.DataFrame:
+def base_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of the size that all models share, padded on the right."""
     return rows[rows["size"].eq(BASE) & rows["padding"].eq("right")]
 
@@ -25,22 +25,22 @@ def of_base(rows: pd.DataFrame) -> pd.DataFrame:
 def widths(rows: pd.DataFrame, variant: str) -> dict[int, pd.DataFrame]:
     """width -> the rows of one model at the study's own depth, padded on the right; its smallest batch of several."""
     depth = rows.loc[rows["size"].eq(BASE), "n_blocks"]
-    found = of_model(rows, variant, size=None)
+    found = model_rows(rows, variant, size=None)
     found = found[found["n_blocks"].isin(depth)]
     found = found[found["batch_size"].eq(found.groupby("d_model")["batch_size"].transform("min"))]
     return {int(width): found[found["d_model"].eq(width)] for width in sorted(found["d_model"].unique())}
 
 
-def deepest(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
+def deepest_rows(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
     """The rows of one model at its deepest size. NotPlannedError where it has the study's own depth only."""
-    found = of_model(rows, variant, size=None)
+    found = model_rows(rows, variant, size=None)
     found = found[found["n_blocks"].eq(found["n_blocks"].max()) & ~found["size"].eq(BASE)]
     if found.empty or found["n_blocks"].iloc[0] <= rows.loc[rows["size"].eq(BASE), "n_blocks"].max():
         raise NotPlannedError(f"needs a deeper {variant}, which is not planned")
     return found
 
 
-def with_half_the_width(rows: pd.DataFrame, wide: str, narrow: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def half_width_pair(rows: pd.DataFrame, wide: str, narrow: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rows of `wide` and of `narrow` at half its width, at the smallest width that both allow."""
     first, second = widths(rows, wide), widths(rows, narrow)
     for width in sorted(first):
@@ -49,7 +49,7 @@ def with_half_the_width(rows: pd.DataFrame, wide: str, narrow: str) -> tuple[pd.
     raise NotPlannedError(f"needs {narrow} of half the width of {wide}, which is not planned")
 
 
-def settings_of(rows: pd.DataFrame) -> pd.Series:
+def setting_names(rows: pd.DataFrame) -> pd.Series:
     """The name of a model in a figure or a table: `flat mixer`, `flat mixer, 128 wide, 2 deep`, `flat mixer, left`."""
     of_size = rows["size"].str.extract(r"d(?P<width>\d+)-n(?P<depth>\d+)-b(?P<batch>\d+)")
     sizes = (", " + of_size["width"] + " wide, " + of_size["depth"] + " deep").fillna("")
@@ -61,7 +61,7 @@ def settings_of(rows: pd.DataFrame) -> pd.Series:
 SETTING = ["variant", "size", "padding", "windows"]
 
 
-def searched(cost: pd.DataFrame) -> pd.DataFrame:
+def search_rows(cost: pd.DataFrame) -> pd.DataFrame:
     """A row per setting and rate of the search in `cost`: windows, chosen (one of each setting), at_edge (of the grid).
 
     As the training itself chooses: the lowest held-out loss, averaged over the search's seeds; rates with a diverged

@@ -36,7 +36,7 @@ PRINTED_BATCH = 16
 LABELS = ["variant", "d_model", "n_blocks", "batch_size", "padding"]
 
 
-class Timed(NamedTuple):
+class TimedModel(NamedTuple):
     """A model's rounds."""
 
     flops: int
@@ -47,8 +47,8 @@ class Table(NamedTuple):
     """The times of one device: the hardware, and name -> rounds."""
 
     hardware: str
-    models: dict[str, Timed]
-    printed: dict[str, Timed]
+    models: dict[str, TimedModel]
+    printed: dict[str, TimedModel]
 
 
 def read(device: str = "cpu") -> Table | None:
@@ -57,11 +57,11 @@ def read(device: str = "cpu") -> Table | None:
     if device not in content:
         return None
     of_device = content[device]
-    models, printed = ({name: Timed(**of) for name, of in of_device[key].items()} for key in ("models", "printed"))
+    models, printed = ({name: TimedModel(**of) for name, of in of_device[key].items()} for key in ("models", "printed"))
     return Table(of_device["hardware"], models, printed)
 
 
-def name_of(labels: Mapping[Any, Any]) -> str:
+def model_name(labels: Mapping[Any, Any]) -> str:
     """A model's name, from the labels of its run, with the padding: masks make attention slower."""
     left = "-left" if labels["padding"] == "left" else ""
     return f"{labels['variant']}-d{labels['d_model']}-n{labels['n_blocks']}-b{labels['batch_size']}{left}"
@@ -74,14 +74,14 @@ class Benchmark(NamedTuple):
     seconds: dict[str, np.ndarray]
 
 
-def of_models(rows: pd.DataFrame) -> Benchmark | None:
+def model_benchmark(rows: pd.DataFrame) -> Benchmark | None:
     """The benchmark of all models of these rows, with the labels of runs, and `flops_per_step` if a step was done.
 
     None if one of them was not timed: seconds of the benchmark and of trainings must not be mixed.
     """
     asked = rows[rows["step"].gt(0)].drop_duplicates(LABELS).to_dict("records") if set(LABELS) <= set(rows) else []
     for table in filter(None, map(read, SCALES)):
-        named = [(name_of(labels), labels["flops_per_step"]) for labels in asked]
+        named = [(model_name(labels), labels["flops_per_step"]) for labels in asked]
         if named and all(name in table.models and table.models[name].flops == flops for name, flops in named):
             return Benchmark(table.hardware, {name: np.array(table.models[name].seconds) for name, _ in named})
     return None
@@ -89,15 +89,15 @@ def of_models(rows: pd.DataFrame) -> Benchmark | None:
 
 def trained_models(device: str) -> dict[str, tuple[str, dict[str, Any], int]]:
     """Name -> architecture, hyperparameters and sequences of a batch, of all trainings of the scales of a device."""
-    from allmlp import tasks
-    from allmlp.plan import load_plan
+    from allmlp.data import tasks
+    from allmlp.plan.plan import load_plan
 
     found = {}
     for scale in SCALES[device]:
-        for run in load_plan(changes={"scale": scale}).by_scale[scale]["mixers"]:
+        for run in load_plan(changes={"scale": scale}).runs_by_scale[scale]["mixers"]:
             if run.labels.get("part") == "training":
                 sequences = tasks.size(run.task, run.task_parameters)[0]
-                found[name_of(run.labels)] = (run.architecture, run.hyperparameters, sequences)
+                found[model_name(run.labels)] = (run.architecture, run.hyperparameters, sequences)
     return found
 
 
@@ -126,24 +126,24 @@ def update(architecture: str, hyperparameters: dict[str, Any], sequences: int, d
 
 def measure(
     models: Mapping[str, tuple[str, dict[str, Any], int]], device: str, count: int, at_least_s: float
-) -> dict[str, Timed]:
+) -> dict[str, TimedModel]:
     """Every model once in each of `count` rounds."""
-    from allmlp import known
-    from allmlp.studies.mixers.measures.generation_speed import median_seconds
+    from allmlp.plan import model_facts
+    from allmlp.studies.mixers.measures.costs import median_seconds  # imports torch
 
     seconds: dict[str, list[float]] = {name: [] for name in models}
     for number in range(count):
         for name, of in models.items():
             seconds[name].append(float(f"{median_seconds(update(*of, device), device, at_least_s, FEWEST):.4g}"))
         print(f"round {number + 1} of {count}", flush=True)
-    return {name: Timed(known.counts(*of).flops, seconds[name]) for name, of in models.items()}
+    return {name: TimedModel(model_facts.counts(*of).flops, seconds[name]) for name, of in models.items()}
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
     """Time every model; with `--write` keep the rounds."""
     import torch
 
-    from allmlp import paths
+    from allmlp.common import paths
     from allmlp.training.environment import provenance
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -170,7 +170,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         "models": {name: of._asdict() for name, of in models.items()},
         "printed": {name: of._asdict() for name, of in printed.items()},
     }
-    paths.write_whole(FILE, json.dumps(content, indent=1) + "\n")
+    paths.write_atomically(FILE, json.dumps(content, indent=1) + "\n")
 
 
 if __name__ == "__main__":

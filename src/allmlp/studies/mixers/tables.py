@@ -5,19 +5,20 @@ import re
 import numpy as np
 import pandas as pd
 
-from allmlp.report.exhibits import Paper, table
+from allmlp.judging.rules import part_rows
+from allmlp.judging.statistics import t_interval
 from allmlp.report.names import display
-from allmlp.report.statistics import t_interval
+from allmlp.report.seeds import aggregate_seeds, summary
+from allmlp.spec.columns import Rows
+from allmlp.spec.exhibits import Paper, table
 from allmlp.studies.mixers.budgets import AGAINST_FLAT, MODEL, curves, differences, ends
+from allmlp.studies.mixers.matcher_settings import PART
 from allmlp.studies.mixers.matching import readings
-from allmlp.studies.mixers.named import FLAT, SEARCH, TRAINING
-from allmlp.studies.mixers.parts import SETTING, searched, settings_of
+from allmlp.studies.mixers.names import FLAT, SEARCH, TRAINING
+from allmlp.studies.mixers.parts import SETTING, search_rows, setting_names
 from allmlp.studies.mixers.prompts import PRINTED, PROMPTS
-from allmlp.studies.mixers.setting import PART
 from allmlp.studies.mixers.verdicts.formulae import FUSED, MIB, MIXER, TRANSFORMER, printed_table
-from allmlp.studies.overlap import one_line
-from allmlp.studies.rules import of_part
-from allmlp.studies.seeds import over_seeds, summary
+from allmlp.studies.shared.overlap import single_line
 
 
 @table(
@@ -37,12 +38,12 @@ def budgets(learning_curve: pd.DataFrame) -> pd.DataFrame:
     that it has to predict (E001-10).
     """
     rows, found = differences(learning_curve), []
-    of_model = dict(list(curves(of_part(learning_curve, TRAINING)).groupby(MODEL, sort=False)))
+    of_model = dict(list(curves(part_rows(learning_curve, TRAINING)).groupby(MODEL, sort=False)))
     compared = rows.drop_duplicates("setting")[MODEL].itertuples(index=False, name=None)
     for key in [*(key for key in of_model if key[0] == FLAT), *compared]:
         ours, flat = of_model[key], of_model[FLAT, *key[1:]]
-        row = {"model": settings_of(ours).iloc[0], **_at_end(ours)}
-        row |= {f"{of}_over_flat": _per_step(ours, of) / _per_step(flat, of) for of in ("seconds", "flops")}
+        row = {"model": setting_names(ours).iloc[0], **_end_means(ours)}
+        row |= {f"{of}_over_flat": _step_cost(ours, of) / _step_cost(flat, of) for of in ("seconds", "flops")}
         for unit, name in AGAINST_FLAT.items() if key[0] != FLAT else ():
             interval = t_interval(rows.loc[rows["setting"].eq(row["model"]), unit].to_numpy())
             row |= {f"{name}_nats": interval.mean, f"{unit}_low": interval.low, f"{unit}_high": interval.high}
@@ -70,7 +71,7 @@ def losses(learning_curve: pd.DataFrame, paper: Paper) -> pd.DataFrame:
     mean over seeds, in nats per token. d is the width, b the batch where the article has two, h the number of heads.
     Models, texts and hours here are smaller, so only the order of models can be compared, not the numbers.
     """
-    ours, found = of_part(learning_curve, TRAINING), []
+    ours, found = part_rows(learning_curve, TRAINING), []
     for claim, (model, variants) in IN_TABLES.items():
         printed: dict[str, dict[str, float]] = {}
         for key, value in paper[claim].items():
@@ -86,36 +87,34 @@ def losses(learning_curve: pd.DataFrame, paper: Paper) -> pd.DataFrame:
     return pd.DataFrame(found).astype({"steps": "Int64", "seeds": "Int64"})
 
 
-def _at_end(rows: pd.DataFrame) -> dict[str, object]:
+def _end_means(rows: pd.DataFrame) -> dict[str, object]:
     """Seeds, steps, learning rate, and the mean losses at the end, of one model."""
     losses = {f"{name}_at_end_nats": ends(rows, f"{name}_nats").mean() for name in ("train", "validation")}
     steps, rate = int(rows["step"].max()), rows["learning_rate"].iloc[0]
     return {"seeds": rows["seed"].nunique(), "steps": steps, "rate": rate, **losses}
 
 
-def _per_step(rows: pd.DataFrame, unit: str) -> float:
+def _step_cost(rows: pd.DataFrame, unit: str) -> float:
     """Seconds or counted FLOPs of one step of one model."""
     after = rows[rows["step"].gt(0)].iloc[0]
     return float(after[unit] / after["step"])
 
 
 @table("Learning rates: what the search of every model found", parts=[SEARCH])
-def learning_rates(cost: pd.DataFrame) -> pd.DataFrame:
+def learning_rates(cost: pd.DataFrame) -> Rows:
     """Held-out loss (nats) at the end of the search's runs, with the same rates, steps and seed for every model, size
     and text. Models trained with both paddings are searched with one of them. The seed is used for nothing else. edge:
     the chosen rate is the smallest or largest tried, so a better one may lie beyond. The article tunes by hand; a rate
     of 0.005, which it names twice, occurs in none of its published trainers (E001-6).
     """
-    rows = searched(of_part(cost, SEARCH))
-    rows = rows.assign(model=settings_of(rows) + rows["windows"].map({True: ", windows", False: ""}))
-    found = []
+    rows = search_rows(part_rows(cost, SEARCH))
+    rows = rows.assign(model=setting_names(rows) + rows["windows"].map({True: ", windows", False: ""}))
     for _, of_model in rows.groupby(SETTING, sort=False):
         chosen = of_model[of_model["chosen"]].iloc[0]
         losses = {f"at_{rate:g}": loss for rate, loss in zip(of_model["rate"], of_model["loss"], strict=True)}
         edge = "edge" if chosen["at_edge"] else ""
         steps = int(chosen["steps_done"])
-        found.append({"model": chosen["model"], "steps": steps, "chosen": chosen["rate"], "at": edge, **losses})
-    return pd.DataFrame(found)
+        yield {"model": chosen["model"], "steps": steps, "chosen": chosen["rate"], "at": edge, **losses}
 
 
 @table("Hybrids: who sees later tokens", where="Transformer mixer hybrids", claims=["001-19"], parts=[TRAINING])
@@ -201,7 +200,7 @@ def retrieval_probes(retrieval: pd.DataFrame, distances: pd.DataFrame, embedding
     Distances are between raw embeddings. Chance is one over the number of candidates.
     """
     by = ["words", "embedder", "padding", "position", "candidates", "reader"]
-    table = over_seeds(readings(retrieval, distances, embedding_probes), by, "top_1")
+    table = aggregate_seeds(readings(retrieval, distances, embedding_probes), by, "top_1")
     return table.rename(columns={"mean": "top_1", "n": "seeds"})
 
 
@@ -264,23 +263,21 @@ def completions(completions: pd.DataFrame) -> pd.DataFrame:
 
 
 @table("Completions of the paper's prompts", where="Mixer Inference", claims=["001-29"])
-def completion_samples(completion_samples: pd.DataFrame) -> pd.DataFrame:
+def completion_samples(completion_samples: pd.DataFrame) -> Rows:
     """Greedy completions of the paper's two prompts by the first seed, and the paper's printed ones of its own models.
     Our models, trained on this study's corpus, read as much of a prompt's end as fits into their context besides the
     completion.
     """
     ours = completion_samples[completion_samples["seed"].eq(completion_samples["seed"].min())].sort_values("variant")
-    rows = []
     for number, prompt in enumerate(PROMPTS):
         printed = {model: texts[number] for model, texts in PRINTED.items()}
         of_prompt = ours[ours["prompt"].eq(number)]
         written = dict(zip(of_prompt["variant"], of_prompt["text"], strict=True))
-        rows += [
-            {"prompt": f"... {prompt[-60:]}", "model": model, "completion": one_line(text)}
+        yield from [
+            {"prompt": f"... {prompt[-60:]}", "model": model, "completion": single_line(text)}
             for model, text in {**printed, **written}.items()
             if text is not None
         ]
-    return pd.DataFrame(rows)
 
 
 WORDS = {"pass": "pass", "fail": "leaks", "not applicable": "-"}

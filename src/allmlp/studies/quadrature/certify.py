@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
 from allmlp.studies.quadrature.certificate import NAMES, operations
 from allmlp.studies.quadrature.certificate.levels import Certificate, certify
 from allmlp.studies.quadrature.certificate.network import check
@@ -34,17 +34,17 @@ CHECKPOINTS, FINAL = Path("results/checkpoints"), "final.safetensors"
 def show(run: str, start: Path, attention: float = HALF) -> None:
     """Print the certificate of a run id, of its folder or of a safetensors file; paths are relative to `start`."""
     file = find(run, start)
-    weights, own = read(file), file.name not in _listed(file)
+    weights, own = read(file), file.name not in _listed_files(file)
     if attention not in ATTENTION or (attention != HALF and not own):
         raise UserError(
             f"--attention {attention:g}: 0.5, as in every run of this project, or 1 for weights of your own that were "
             "trained with it. Other values would round the weights: scale W_V yourself."
         )
     sizes = check(weights, str(file))
-    size, brute = f"p={sizes['p']}, d_model={sizes['d']}, d_mlp={sizes['m']}", operations.brute(sizes) / 1e6
+    size, brute = f"p={sizes['p']}, d_model={sizes['d']}, d_mlp={sizes['m']}", operations.count_brute_force(sizes) / 1e6
     print(f"{file}: {_network(own, attention)}", flush=True)
     print(f"{size}; {brute:.3g} M operations by brute force, then the levels", flush=True)
-    _print(certify(attending(weights, attention), str(file)))
+    _print(certify(halve_attention(weights, attention), str(file)))
 
 
 def _network(own: bool, attention: float) -> str:
@@ -55,12 +55,12 @@ def _network(own: bool, attention: float) -> str:
     return f"{this}; weights of another network get numbers that are not its own ({way})" if own else this
 
 
-def attending(weights: dict[str, Floats], attention: float) -> dict[str, Floats]:
+def halve_attention(weights: dict[str, Floats], attention: float) -> dict[str, Floats]:
     """Weights with attention 1/2 for the same network: the values scaled, by 2 without rounding."""
     return {**weights, "W_V": weights["W_V"] * (attention / HALF)}
 
 
-def _listed(file: Path) -> dict[str, str]:
+def _listed_files(file: Path) -> dict[str, str]:
     """The files beside it that this project's training wrote, with their digests."""
     return read_manifest(file.parent) if (file.parent / MANIFEST).is_file() else {}
 
@@ -85,7 +85,7 @@ def find(run: str, start: Path) -> Path:
 
 def read(file: Path) -> dict[str, Floats]:
     """All tensors as float64. A run's own file is checked against its manifest."""
-    if digest := _listed(file).get(file.name):
+    if digest := _listed_files(file).get(file.name):
         way_out = f"delete {file.parent} and run again, or `dvc checkout {file.parent}`."
         tensors = read_tensors(file, digest, way_out)
     else:
@@ -108,7 +108,7 @@ def _print(certificate: Certificate) -> None:
         table.add_row(
             NAMES[level.name],
             str(level.terms or ""),
-            percent(level.certified),
+            percent(level.certified_share),
             f"{level.lower.min():.3f} nats",
             f"{level.lower.mean():.3f} nats",
             f"{level.operations / 1e6:.3g} M",

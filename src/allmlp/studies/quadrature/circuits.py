@@ -14,9 +14,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from allmlp.errors import UserError
-from allmlp.protocols import Trained
-from allmlp.studies.quadrature.frequencies import Floats, Neurons, read_off
+from allmlp.common.errors import UserError
+from allmlp.spec.protocols import TrainedRun
+from allmlp.studies.quadrature.frequencies import Floats, Neurons, read_neurons
 
 Weights = Mapping[str, Floats]
 
@@ -33,7 +33,7 @@ LAYOUT = {  # name -> shape: p tokens, d_model d, h heads of k features, m neuro
 }
 
 
-def weights(trained: Trained, step: int | None = None) -> dict[str, Floats]:
+def weights(trained: TrainedRun, step: int | None = None) -> dict[str, Floats]:
     """The weights of a run after `step` updates (None: the last), float64.
 
     Raises UserError for an architecture without these weights.
@@ -52,14 +52,14 @@ def weights(trained: Trained, step: int | None = None) -> dict[str, Floats]:
     return arrays
 
 
-def attended(w: Weights) -> Floats:
+def attention_map(w: Weights) -> Floats:
     """The map of a token's residual stream through attention 1/2 in every head, (d, d)."""
     return 0.5 * np.einsum("hdk,hke->de", w["W_V"], w["W_O"])
 
 
 def ov(w: Weights) -> Floats:
     """OV[x, i]: what token x adds to the pre-activation of neuron i through attention, (p, d_mlp)."""
-    return w["W_E"] @ attended(w) @ w["W_in"]
+    return w["W_E"] @ attention_map(w) @ w["W_in"]
 
 
 def output(w: Weights) -> Floats:
@@ -69,7 +69,7 @@ def output(w: Weights) -> Floats:
 
 def neurons(w: Weights) -> Neurons:
     """Frequency, phases and amplitudes of every neuron."""
-    return read_off(ov(w), output(w))
+    return read_neurons(ov(w), output(w))
 
 
 def embed(w: Weights) -> Floats:
@@ -79,8 +79,8 @@ def embed(w: Weights) -> Floats:
 
 def residual(w: Weights) -> Floats:
     """The residual stream that the MLP reads, for all pairs: [x, y, :], (p, p, d)."""
-    first = (w["W_E"] + w["W_pos"][0]) @ attended(w)
-    second = (w["W_E"] + w["W_pos"][1]) @ (np.eye(len(w["b_out"])) + attended(w))
+    first = (w["W_E"] + w["W_pos"][0]) @ attention_map(w)
+    second = (w["W_E"] + w["W_pos"][1]) @ (np.eye(len(w["b_out"])) + attention_map(w))
     return first[:, None] + second[None, :]
 
 

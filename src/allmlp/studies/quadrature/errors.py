@@ -30,7 +30,7 @@ GRID = 2048  # angles over half a period of the absolute part's error: one every
 SLOPE = 2 * np.pi + 8 / 3
 
 
-def passed(part: Part, u: Any) -> Any:
+def relu_part(part: Part, u: Any) -> Any:
     """A part of ReLU(u), for a number or an array."""
     return FACTOR[part] * PARTS[part](u)
 
@@ -74,14 +74,14 @@ def error_at_any_angle(rule: Rule) -> tuple[float, float]:
     return max(on_grid, largest_error("abs", kinks, rule)), on_grid + SLOPE * np.pi / GRID / 2
 
 
-class Proportional(NamedTuple):
+class ProportionalFit(NamedTuple):
     """values = slope wave + rest: the least-squares slope of either sign, and R2 with a slope that is not negative."""
 
     slope: float
     r2: float
 
 
-def proportional(values_T: NDArray, wave_T: NDArray) -> Proportional:
+def proportional(values_T: NDArray, wave_T: NDArray) -> ProportionalFit:
     """No intercept, so R2 = 1 - |values - slope wave|^2 / |values|^2, sizes about 0 and not about the mean.
 
     A negative slope is set to 0 before R2 is taken, which is then 0: the sum has the wrong sign.
@@ -89,10 +89,10 @@ def proportional(values_T: NDArray, wave_T: NDArray) -> Proportional:
     values_T, wave_T = np.asarray(values_T, dtype=np.float64), np.asarray(wave_T, dtype=np.float64)
     slope, size = float(values_T @ wave_T / (wave_T @ wave_T)), float(values_T @ values_T)
     rest = values_T - max(slope, 0.0) * wave_T
-    return Proportional(slope, 1 - float(rest @ rest) / size if size > 0 else 0.0)
+    return ProportionalFit(slope, 1 - float(rest @ rest) / size if size > 0 else 0.0)
 
 
-def proportions(k: int, p: int, rule: Rule) -> tuple[Proportional, Proportional]:
+def proportions(k: int, p: int, rule: Rule) -> tuple[ProportionalFit, ProportionalFit]:
     """G_k on cos(kt) and H_k on -sin(kt), t = 0 .. p - 1."""
     theta_T = angles(k, p)
     sum_T = trained_sum("relu", theta_T, rule)

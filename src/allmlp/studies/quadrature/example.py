@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
 from allmlp.studies.quadrature.frequencies import Rule
 
 

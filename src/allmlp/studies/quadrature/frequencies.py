@@ -11,7 +11,7 @@ are non-negative, so r_i = |d_i| e_i as in Section 2 (E003-5). With these signs 
 psi = +2 phi (E003-2).
 
     >>> x = np.arange(7)[:, None]
-    >>> one = read_off(np.cos(2 * np.pi * 3 * x / 7 + 0.5), np.cos(2 * np.pi * 3 * x / 7 + 1.0))
+    >>> one = read_neurons(np.cos(2 * np.pi * 3 * x / 7 + 0.5), np.cos(2 * np.pi * 3 * x / 7 + 1.0))
     >>> int(one.frequency[0]), round(float(one.phi[0]), 6), round(float(one.psi[0]), 6)
     (3, 0.5, 1.0)
 """
@@ -82,7 +82,7 @@ def fourier(values_PM: NDArray) -> Fourier:
     return Fourier(sides * np.abs(X_KM) / p, np.angle(X_KM), share_KM)
 
 
-def read_off(ov_PM: NDArray, output_PM: NDArray) -> Neurons:
+def read_neurons(ov_PM: NDArray, output_PM: NDArray) -> Neurons:
     """The numbers of every neuron from OV[x, i] and W_out[z, i], both (p, m). ValueError if shapes differ."""
     if np.shape(ov_PM) != np.shape(output_PM):
         raise ValueError(f"OV {np.shape(ov_PM)} and W_out {np.shape(output_PM)} must have one shape (p, m)")
@@ -129,7 +129,7 @@ def two_phi(phi_N: NDArray, width_N: NDArray) -> Rule:
     return Rule(phi_N, 2 * np.asarray(phi_N), width_N)
 
 
-def normalised(weight_N: NDArray) -> Floats:
+def normalise_widths(weight_N: NDArray) -> Floats:
     """Widths: weights r scaled to sum to 2 pi. Raises ValueError unless r >= 0 with a positive sum."""
     weight_N = np.asarray(weight_N, dtype=np.float64)
     if not (weight_N >= 0).all() or not weight_N.sum() > 0:

@@ -117,10 +117,10 @@ def scores(p: int, phi_N: NDArray, width_N: NDArray) -> Scores:
 
     Another frequency k only permutes the tokens, as k has an inverse modulo p.
     """
-    return scores_of(p, two_phi(phi_N, width_N))
+    return score_phases(p, two_phi(phi_N, width_N))
 
 
-def scores_of(p: int, rule: Rule) -> Scores:
+def score_phases(p: int, rule: Rule) -> Scores:
     """The same with output phases of its own, in place of 2 phi."""
     count, least, largest = _classes(p)
     S = trained_sum("relu", np.pi * np.arange(2 * p) / p, rule)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from scipy.integrate import quad
 
-from allmlp.studies.quadrature.errors import Part, passed
+from allmlp.studies.quadrature.errors import Part, relu_part
 
 TOLERANCE = 1e-12
 
@@ -46,7 +46,7 @@ class Integral(NamedTuple):
         """By adaptive Gauss-Kronrod quadrature in float64, split where the cosine changes its sign."""
 
         def integrand(phi: float) -> float:
-            return self.weight(-2 * phi) * passed(self.part, math.cos(kt / 2 + phi))
+            return self.weight(-2 * phi) * relu_part(self.part, math.cos(kt / 2 + phi))
 
         kinks = sorted(math.remainder(side * math.pi / 2 - kt / 2, 2 * math.pi) for side in (-1, 1))
         return quad(integrand, -math.pi, math.pi, points=kinks, epsabs=TOLERANCE, epsrel=TOLERANCE)[0]

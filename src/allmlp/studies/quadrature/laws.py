@@ -37,19 +37,19 @@ PARTS: tuple[Part, ...] = get_args(Part)
 Profile = Callable[[Floats], Floats]  # of the angle k(x - y)/2
 
 
-def _absolute(half: Floats) -> Floats:
+def _absolute_cosine(half: Floats) -> Floats:
     return np.abs(np.cos(half))
 
 
-def _double(half: Floats) -> Floats:
+def _double_cosine(half: Floats) -> Floats:
     return np.cos(2 * half)
 
 
 LAWS: dict[Law, tuple[Profile, ...]] = {
-    "abs": (_absolute,),
+    "abs": (_absolute_cosine,),
     "cosine": (np.ones_like,),
-    "double": (_double,),
-    "both": (_absolute, _double),
+    "double": (_double_cosine,),
+    "both": (_absolute_cosine, _double_cosine),
 }
 
 
@@ -109,12 +109,12 @@ def r2(logits_XYZ: NDArray, keys: Sequence[int], law: Law, profile_KP: NDArray |
     return float(np.square(fitted).sum() / (2 * p) / variance)
 
 
-def synthesised(p: int, amplitudes: dict[int, tuple[float, float]]) -> Floats:
+def synthesise_logits(p: int, amplitudes: dict[int, tuple[float, float]]) -> Floats:
     """Logits sum_k (C_k |cos(k(x - y)/2)| + D_k cos(k(x - y))) cos(k(x + y - z)), (p, p, p), from k -> (C, D)."""
     x, y = np.indices((p, p))
     logits_XYZ = np.zeros((p, p, p))
     for k, (C, D) in amplitudes.items():
         wave_PP = np.cos(2 * np.pi * k * (np.arange(p)[:, None] - np.arange(p)) / p)  # over x + y, z
         half = np.pi * k * ((x - y) % p) / p
-        logits_XYZ += (C * _absolute(half) + D * _double(half))[:, :, None] * wave_PP[(x + y) % p]
+        logits_XYZ += (C * _absolute_cosine(half) + D * _double_cosine(half))[:, :, None] * wave_PP[(x + y) % p]
     return logits_XYZ

@@ -65,7 +65,7 @@ def terms(rule: Rule, M: int = TERMS) -> Complexes:
     Raises ValueError unless the rule's numbers are finite, its widths are not negative and sum to 2 pi, and M is at
     least 1.
     """
-    phi_N, psi_N, width_N = _checked(rule, M)
+    phi_N, psi_N, width_N = _check_rule(rule, M)
     nu = np.empty(2 * M + 1, dtype=np.complex128)
     turn_N = np.exp(2j * phi_N)
     back_N = turn_N.conj()
@@ -110,7 +110,7 @@ def _allowance(rule: Rule, M: int) -> float:
     return tail(M, float(np.sum(rule.width))) + rounding(M, np.size(rule.width))
 
 
-def _checked(rule: Rule, M: int) -> Rule:
+def _check_rule(rule: Rule, M: int) -> Rule:
     """The rule in float64."""
     if int(M) != M or M < 1:
         raise ValueError(f"a moment bound needs the terms up to M = 1 at least, not M = {M}")

@@ -101,17 +101,17 @@ def exponent(rows: pd.DataFrame, by: str, value: str) -> float:
     return float(np.polyfit(np.log(rows[by].astype(float)), np.log(rows[value].astype(float)), 1)[0])
 
 
-def fitted(rows: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
+def fitted_rows(rows: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
     """The rows that an exponent is fitted to: of time over neurons only those from TIMED_FROM on."""
     return rows[rows["neurons"] >= TIMED_FROM] if (by, value) == ("neurons", "time_s") else rows
 
 
-def over_p(rows: pd.DataFrame) -> pd.DataFrame:
+def rows_over_p(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows at the most neurons that were taken at every p."""
     primes = rows.groupby("neurons")["p"].nunique()
     return rows[rows["neurons"] == primes[primes == primes.max()].index.max()].sort_values("p")
 
 
-def over_neurons(rows: pd.DataFrame) -> pd.DataFrame:
+def rows_over_neurons(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows at p = P, over all numbers of neurons."""
     return rows[rows["p"] == P].sort_values("neurons")

@@ -6,12 +6,12 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from allmlp.primes import is_odd_prime
-from allmlp.protocols import Context
-from allmlp.run import Run, log_spaced
-from allmlp.strict import Strict
-from allmlp.studies import SHARED
-from allmlp.studies.settings import Optimiser, StudySettings
+from allmlp.common.schema import StrictModel
+from allmlp.models.primes import is_odd_prime
+from allmlp.spec.catalogue import SHARED
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run, log_spaced_steps
+from allmlp.spec.settings import Optimiser, StudySettings
 
 OF_EVERY_TRAINED = ("scan", *SHARED)
 OF_SEEDS = (
@@ -43,7 +43,7 @@ Width = Annotated[int, Field(ge=4)]
 Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
 
 
-class Grid(Strict):
+class Grid(StrictModel):
     """Every p with every width, trained for as many steps each."""
 
     p: list[Prime] = Field(min_length=1)
@@ -52,7 +52,7 @@ class Grid(Strict):
     steps: int = Field(gt=0)
 
 
-class Sweep(Strict):
+class Sweep(StrictModel):
     """Other weight decays than `optimiser.weight_decay`, all else equal."""
 
     weight_decay: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
@@ -84,7 +84,7 @@ class Network(NamedTuple):
 def runs(settings: Settings, context: Context) -> list[Run]:
     """One run per seed, the sweep over weight decay, the grid of p and width, and the hand-coded network."""
     base = Network(settings.p, settings.d_mlp, settings.optimiser.weight_decay)
-    kept: dict[str, Any] = {"measures": OF_SEEDS, "keep": log_spaced(settings.steps, per_decade=2)}
+    kept: dict[str, Any] = {"measures": OF_SEEDS, "keep": log_spaced_steps(settings.steps, per_decade=2)}
     found = [replace(_run(settings, context, "seeds", base, seed), **kept) for seed in settings.seeds]
     if sweep := settings.sweep:
         for decay, seed in product(sweep.weight_decay, sweep.seeds):

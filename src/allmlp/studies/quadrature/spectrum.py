@@ -42,7 +42,7 @@ def spectrum(matrix_ZX: NDArray) -> Complexes:
     return np.fft.fft2(matrix_ZX) / p**2
 
 
-def at_keys(a_UV: NDArray, keys: Sequence[int]) -> Complexes:
+def key_coefficients(a_UV: NDArray, keys: Sequence[int]) -> Complexes:
     """a_k = a[k, -2k], (keys,)."""
     k = np.asarray(keys, dtype=np.int64)
     return np.asarray(a_UV)[k, -2 * k % len(a_UV)]
@@ -50,12 +50,12 @@ def at_keys(a_UV: NDArray, keys: Sequence[int]) -> Complexes:
 
 def energy_share(a_UV: NDArray, keys: Sequence[int]) -> float:
     """Share of the energy, sum |a|^2 without the mean a[0, 0], at (k, -2k) of the keys and their mirror images."""
-    return _share(2 * (np.abs(at_keys(a_UV, keys)) ** 2).sum(), _energy(a_UV))
+    return _share(2 * (np.abs(key_coefficients(a_UV, keys)) ** 2).sum(), _energy(a_UV))
 
 
 def imaginary_share(a_UV: NDArray, keys: Sequence[int]) -> float:
     """sum |Im a_k| / sum |a_k| over the keys."""
-    a_K = at_keys(a_UV, keys)
+    a_K = key_coefficients(a_UV, keys)
     return _share(np.abs(a_K.imag).sum(), np.abs(a_K).sum())
 
 
@@ -75,7 +75,7 @@ def _share(part: float, total: float) -> float:
     return float(part / total) if total > 0 else float("nan")
 
 
-def largest(a_UV: NDArray, count: int) -> pd.DataFrame:
+def largest_coefficients(a_UV: NDArray, count: int) -> pd.DataFrame:
     """The `count` largest a[u, v], one of each mirrored pair, without the mean, the largest first.
 
     Columns z_frequency = u from 0 to (p - 1)/2, x_frequency = v within p/2 of 0, real, imaginary.

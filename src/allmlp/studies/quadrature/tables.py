@@ -8,10 +8,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from allmlp.report.exhibits import Paper, table
-from allmlp.report.statistics import Interval, prediction_interval, t_interval
+from allmlp.judging.statistics import Interval, prediction_interval, t_interval
+from allmlp.spec.columns import Rows
+from allmlp.spec.exhibits import Paper, table
 from allmlp.studies.quadrature import operations
-from allmlp.studies.quadrature.certificate import NAMES, in_order
+from allmlp.studies.quadrature.certificate import NAMES, order_levels
 from allmlp.studies.quadrature.frequencies import FADING_SHARE
 from allmlp.studies.quadrature.hand_coded import regular_wobble
 from allmlp.studies.quadrature.integrals import INTEGRALS
@@ -19,14 +20,14 @@ from allmlp.studies.quadrature.operations import BRUTE_FORCE, MOMENT_BOUND, PAPE
 from allmlp.studies.quadrature.verdicts.logits import OF_PAPER, r2_by_seed
 
 
-def of_mean(values: pd.Series, digits: int = 3, interval: Callable[[np.ndarray], Interval] = t_interval) -> str:
+def mean_text(values: pd.Series, digits: int = 3, interval: Callable[[np.ndarray], Interval] = t_interval) -> str:
     """The mean, and in brackets its interval if there is one."""
     found = interval(values.to_numpy(dtype=float))
     ends = f" [{found.low:.{digits}g}, {found.high:.{digits}g}]" if math.isfinite(found.low) else ""
     return f"{found.mean:.{digits}g}{ends}"
 
 
-def of_frequencies(stated: Mapping[str, float]) -> dict[int, dict[str, float]]:
+def numbers_by_frequency(stated: Mapping[str, float]) -> dict[int, dict[str, float]]:
     """frequency -> column -> the paper's number, from keys such as 'abs_error_k12_1'."""
     found: dict[int, dict[str, float]] = {}
     for key, value in stated.items():
@@ -35,7 +36,7 @@ def of_frequencies(stated: Mapping[str, float]) -> dict[int, dict[str, float]]:
     return dict(sorted(found.items()))
 
 
-def lasting(rows: pd.DataFrame) -> pd.DataFrame:
+def lasting_keys(rows: pd.DataFrame) -> pd.DataFrame:
     """The key frequencies that are not fading out."""
     return rows[rows["weight_share_1"] >= FADING_SHARE]
 
@@ -49,7 +50,7 @@ NEURONS = 128  # of one frequency: a quarter of the paper's 512, as it has four
     claims=["003-8"],
     values={"p": operations.P, "timed_from": operations.TIMED_FROM, "neurons": NEURONS},
 )
-def bound_cost(bound_cost: pd.DataFrame, paper: Paper) -> pd.DataFrame:
+def bound_cost(bound_cost: pd.DataFrame, paper: Paper) -> Rows:
     """Exponents by least squares through the logarithms: over p at the most neurons counted at every p, over neurons at
     p = {p}. Counts are multiplications and comparisons; time is the shortest of several on one core (over neurons from
     {timed_from:,} on). Last three columns: {neurons} neurons of one frequency, about the paper's size; operations and
@@ -58,29 +59,25 @@ def bound_cost(bound_cost: pd.DataFrame, paper: Paper) -> pd.DataFrame:
     """
     printed = paper["003-8"]
     stated = {PAPER_BOUND: printed["bound_exponent_1"], BRUTE_FORCE: printed["brute_force_exponent_1"]}
-    found = []
     for procedure in (PAPER_BOUND, BRUTE_FORCE, MOMENT_BOUND):
         own = bound_cost[bound_cost["procedure"] == procedure]
-        by_p, by_neurons = operations.over_p(own), operations.over_neurons(own)
+        by_p, by_neurons = operations.rows_over_p(own), operations.rows_over_neurons(own)
         size = own[(own["p"] == operations.P) & (own["neurons"] == NEURONS)].iloc[0]
-        found.append(
-            {
-                "procedure": procedure,
-                "p_exponent_paper_1": f"{stated[procedure]:g}" if procedure in stated else "",
-                "p_exponent_counted_1": _slope(by_p, "p", "operations_1"),
-                "p_exponent_timed_1": _slope(by_p, "p", "time_s"),
-                "neurons_exponent_paper_1": "1" if procedure in stated else "",
-                "neurons_exponent_counted_1": _slope(by_neurons, "neurons", "operations_1"),
-                "neurons_exponent_timed_1": _slope(by_neurons, "neurons", "time_s"),
-                "operations_1": f"{size['operations_1']:,}",
-                "time_ms": f"{1e3 * size['time_s']:.3g}",
-                "cheaper_from_p": "" if procedure == BRUTE_FORCE else str(cheaper_from(int(size["operations_1"]))),
-            }
-        )
-    return pd.DataFrame(found)
+        yield {
+            "procedure": procedure,
+            "p_exponent_paper_1": f"{stated[procedure]:g}" if procedure in stated else "",
+            "p_exponent_counted_1": _slope(by_p, "p", "operations_1"),
+            "p_exponent_timed_1": _slope(by_p, "p", "time_s"),
+            "neurons_exponent_paper_1": "1" if procedure in stated else "",
+            "neurons_exponent_counted_1": _slope(by_neurons, "neurons", "operations_1"),
+            "neurons_exponent_timed_1": _slope(by_neurons, "neurons", "time_s"),
+            "operations_1": f"{size['operations_1']:,}",
+            "time_ms": f"{1e3 * size['time_s']:.3g}",
+            "cheaper_from_p": "" if procedure == BRUTE_FORCE else str(least_cheaper_p(int(size["operations_1"]))),
+        }
 
 
-def cheaper_from(count: int) -> int:
+def least_cheaper_p(count: int) -> int:
     """The least p at which brute force takes more operations than `count`, for NEURONS neurons."""
     p = 1
     while operations.brute_force(p, NEURONS).operations <= count:
@@ -89,11 +86,13 @@ def cheaper_from(count: int) -> int:
 
 
 def _slope(rows: pd.DataFrame, by: str, value: str) -> str:
-    return f"{operations.exponent(operations.fitted(rows, by, value), by, value) + 0.0:.3f}".replace("-0.000", "0.000")
+    return f"{operations.exponent(operations.fitted_rows(rows, by, value), by, value) + 0.0:.3f}".replace(
+        "-0.000", "0.000"
+    )
 
 
 @table("A certificate for the whole network, level by level", claims=["003-own-2", "003-own-6"])
-def certificates(certificate: pd.DataFrame) -> pd.DataFrame:
+def certificates(certificate: pd.DataFrame) -> Rows:
     """Proved lower bounds on the margin of every pair (x, y) of the whole network, rounding included. Share of pairs
     certified; smallest and mean bound; largest bound minus true margin over all pairs and seeds (never above 0);
     operations as a share of brute force; seconds of one core, brute force in ball arithmetic too. Operations assume
@@ -102,45 +101,37 @@ def certificates(certificate: pd.DataFrame) -> pd.DataFrame:
     is |m| = 2, the moment of the integral; only the story replaces it by the integral. The last structured level keeps
     all terms, so only the error of its model of the neurons remains.
     """
-    found = []
-    for (level, terms), rows in in_order(certificate).groupby(["level", "terms"], observed=True):
-        found.append(
-            {
-                "level": NAMES[str(level)],
-                "terms": str(terms or ""),
-                "certified_accuracy_1": of_mean(rows["certified_accuracy_1"]),
-                "smallest_bound_nats": of_mean(rows["smallest_bound_nats"]),
-                "mean_bound_nats": of_mean(rows["mean_bound_nats"]),
-                "largest_excess_nats": f"{rows['largest_excess_nats'].max():.2g}",
-                "operations_of_brute_1": of_mean(rows["operations"] / rows["brute_operations"]),
-                "seconds_s": f"{rows['seconds'].mean():.2g}",
-                "seeds": str(rows["seed"].nunique()),
-            }
-        )
-    return pd.DataFrame(found)
+    for (level, terms), rows in order_levels(certificate).groupby(["level", "terms"], observed=True):
+        yield {
+            "level": NAMES[str(level)],
+            "terms": str(terms or ""),
+            "certified_accuracy_1": mean_text(rows["certified_accuracy_1"]),
+            "smallest_bound_nats": mean_text(rows["smallest_bound_nats"]),
+            "mean_bound_nats": mean_text(rows["mean_bound_nats"]),
+            "largest_excess_nats": f"{rows['largest_excess_nats'].max():.2g}",
+            "operations_of_brute_1": mean_text(rows["operations"] / rows["brute_operations"]),
+            "seconds_s": f"{rows['seconds'].mean():.2g}",
+            "seeds": str(rows["seed"].nunique()),
+        }
 
 
 @table("The integrals behind the quadrature", where="Section 3 and Appendix B", claims=["003-3"])
-def closed_forms(closed_forms: pd.DataFrame) -> pd.DataFrame:
+def closed_forms(closed_forms: pd.DataFrame) -> Rows:
     """Each integral over φ from -π to π: its value by hand, its printed value (with the t that the paper leaves out,
     E003-3), and the largest difference of each from numerical integration over the angles kt = 2πt/p, t = 0 .. p-1.
     Appendix B swaps the results of the identity and of the absolute part (E003-1).
     """
-    found = []
     for integral in INTEGRALS:
         own = closed_forms[closed_forms["integral"] == integral.name]
         by_hand, printed = ((own["value_1"] - own[name]).abs().max() for name in ("closed_form_1", "paper_1"))
-        found.append(
-            {
-                "integral": integral.name,
-                "where": integral.where,
-                "by_hand": integral.closed_form.text,
-                "as_printed": integral.paper.text,
-                "by_hand_difference_1": f"{by_hand:.1e}",
-                "as_printed_difference_1": f"{printed:.2g}" if printed > 1e-6 else f"{printed:.1e}",
-            }
-        )
-    return pd.DataFrame(found)
+        yield {
+            "integral": integral.name,
+            "where": integral.where,
+            "by_hand": integral.closed_form.text,
+            "as_printed": integral.paper.text,
+            "by_hand_difference_1": f"{by_hand:.1e}",
+            "as_printed_difference_1": f"{printed:.2g}" if printed > 1e-6 else f"{printed:.1e}",
+        }
 
 
 COEFFICIENTS = {
@@ -165,7 +156,7 @@ def coefficients(coefficients: pd.DataFrame, paper: Paper) -> pd.DataFrame:
     95 % prediction interval that the paper's mean is compared with.
     """
     rows = []
-    for k, of_k in of_frequencies(paper["003-10"]).items():
+    for k, of_k in numbers_by_frequency(paper["003-10"]).items():
         C, D = of_k["abs_coefficient_1"], of_k["identity_coefficient_1"]
         shown = {"C_nats": f"{C:g}", "D_nats": f"{D:g}", "-D/C_1": f"{-D / C:.3g}"}
         rows.append({"source": "paper", "frequency": str(k), **shown})
@@ -174,7 +165,7 @@ def coefficients(coefficients: pd.DataFrame, paper: Paper) -> pd.DataFrame:
         shown |= {name: f"{row[column]:.3g}" for column, name in COEFFICIENTS.items()}
         rows.append({"source": f"seed {row['seed']}", "frequency": str(row["frequency"]), **shown})
     means = coefficients.groupby("seed")[list(COEFFICIENTS)].mean()
-    shown = {name: of_mean(means[column], interval=prediction_interval) for column, name in COEFFICIENTS.items()}
+    shown = {name: mean_text(means[column], interval=prediction_interval) for column, name in COEFFICIENTS.items()}
     rows.append({"source": "mean over seeds", **shown})
     return pd.DataFrame(rows, columns=["source", "frequency", "weight_share_1", *COEFFICIENTS.values()]).fillna("")
 
@@ -209,7 +200,7 @@ def error_table(error_table: pd.DataFrame, paper: Paper) -> pd.DataFrame:
     naive bound does not follow from its definition (E003-7).
     """
     stated, terms, rows = paper["003-5"], paper["003-6"], []
-    for k, of_k in of_frequencies(stated).items():
+    for k, of_k in numbers_by_frequency(stated).items():
         numbers = {**of_k, "naive_bound_1": stated["naive_bound_1"]}
         if of_k["total_bound_1"] == terms["total_bound_1"]:
             numbers["angle_bound_1"] = terms["angle_bound_1"]  # stated for one frequency only
@@ -219,8 +210,8 @@ def error_table(error_table: pd.DataFrame, paper: Paper) -> pd.DataFrame:
         shown = {name: str(row[name]) for name in ("frequency", "neurons")}
         shown |= {name: f"{row[name]:.3g}" for name in ("weight_share_1", *ERRORS)}
         rows.append({"source": f"seed {row['seed']}", **shown})
-    means = lasting(error_table).groupby("seed")[ERRORS].mean()
-    rows.append({"source": "mean over seeds", **{name: of_mean(means[name]) for name in ERRORS}})
+    means = lasting_keys(error_table).groupby("seed")[ERRORS].mean()
+    rows.append({"source": "mean over seeds", **{name: mean_text(means[name]) for name in ERRORS}})
     return pd.DataFrame(rows, columns=["source", "frequency", "neurons", "weight_share_1", *ERRORS]).fillna("")
 
 
@@ -231,10 +222,10 @@ def hand_coded_law(hand_coded_law: pd.DataFrame) -> pd.DataFrame:
     without an error at every offset; the smallest with an error; and in how many cases (offset, prime) the law and the
     network disagree.
     """
-    return pd.DataFrame([_of_angles(rows) for _, rows in hand_coded_law.groupby("n")])
+    return pd.DataFrame([_angle_row(rows) for _, rows in hand_coded_law.groupby("n")])
 
 
-def _of_angles(rows: pd.DataFrame) -> dict[str, str]:
+def _angle_row(rows: pd.DataFrame) -> dict[str, str]:
     n, perfect = int(rows["n"].iloc[0]), rows["perfect"].astype(bool)
     wobble, failing = float(rows["wobble_rad"].mean()), rows.loc[~perfect, "p"]
     added = rows.loc[rows["p"] < failing.min(), "p"] if len(failing) else rows["p"]
@@ -264,10 +255,10 @@ def identity_part(identity_shares: pd.DataFrame, sign_inside: pd.DataFrame) -> p
     columns, rows = ["rms_nats", "energy_share_1", "imaginary_share_1"], []
     for name, shown in MATRICES.items():
         own = identity_shares[identity_shares["matrix"] == name].set_index("seed")
-        rows.append({"of": shown, **{column: of_mean(own[column]) for column in columns}})
+        rows.append({"of": shown, **{column: mean_text(own[column]) for column in columns}})
     for name, shown in OF_RELU.items():
         own = sign_inside[sign_inside["part"] == name].groupby("seed")[["rms_nats", "difference_1"]].mean()
-        sizes = {"rms_nats": of_mean(own["rms_nats"]), "sign_difference_1": of_mean(own["difference_1"])}
+        sizes = {"rms_nats": mean_text(own["rms_nats"]), "sign_difference_1": mean_text(own["difference_1"])}
         rows.append({"of": shown, **sizes})
     return pd.DataFrame(rows, columns=["of", *columns, "sign_difference_1"]).fillna("")
 
@@ -302,29 +293,25 @@ LAWS = {
 
 
 @table("R2 of the logits on the laws of Appendix B", where="Appendix B", claims=["003-9"])
-def regressions(regressions: pd.DataFrame, paper: Paper) -> pd.DataFrame:
+def regressions(regressions: pd.DataFrame, paper: Paper) -> Rows:
     """Least squares of all p³ logits on the regressors of each key frequency and an intercept: mean over seeds, the 95
     % prediction interval for one more seed, and the smallest and largest seed. The first two laws are the paper's. The
     last ends Appendix B: the share of the logits that it misses is what the printed coefficients cannot explain
     (E003-8).
     """
     printed = {of: f"{paper['003-9'][key]:.2f}" for key, of in OF_PAPER.items()}
-    found = []
     for (part, part_name), (law, law_name) in product(LOGITS.items(), LAWS.items()):
         values = r2_by_seed(regressions, part, law)
         interval = prediction_interval(values)
         bounds = f"{interval.low:.3f} to {interval.high:.3f}" if math.isfinite(interval.low) else ""
-        found.append(
-            {
-                "part": part_name,
-                "law": law_name,
-                "paper_r2_1": printed.get((part, law), ""),
-                "r2_1": f"{interval.mean:.3f}",
-                "prediction_interval": bounds,
-                "range": f"{values.min():.3f} to {values.max():.3f}",
-            }
-        )
-    return pd.DataFrame(found)
+        yield {
+            "part": part_name,
+            "law": law_name,
+            "paper_r2_1": printed.get((part, law), ""),
+            "r2_1": f"{interval.mean:.3f}",
+            "prediction_interval": bounds,
+            "range": f"{values.min():.3f} to {values.max():.3f}",
+        }
 
 
 @table(
@@ -340,7 +327,7 @@ def sums(sums: pd.DataFrame) -> pd.DataFrame:
     and of H on -sin kt, no intercept. The paper has sin; its definitions give -sin with ψ = +2φ (E003-2). Last row:
     mean over seeds with 95 % t interval. The paper gives no numbers.
     """
-    of_seed, of_lasting = sums.groupby("seed"), lasting(sums).groupby("seed")
+    of_seed, of_lasting = sums.groupby("seed"), lasting_keys(sums).groupby("seed")
     found = pd.DataFrame(
         {
             "keys": of_seed.size(),
@@ -349,6 +336,6 @@ def sums(sums: pd.DataFrame) -> pd.DataFrame:
             **{name: of_lasting[name].min() for name in ("cosine_r2_1", "sine_r2_1")},
         }
     )
-    mean = {"seed": "mean", **{str(name): of_mean(values, digits=4) for name, values in found.items()}}
+    mean = {"seed": "mean", **{str(name): mean_text(values, digits=4) for name, values in found.items()}}
     rows = found.reset_index().to_dict("records")
     return pd.DataFrame([*({name: f"{value:.4g}" for name, value in row.items()} for row in rows), mean])

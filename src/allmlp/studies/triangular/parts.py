@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from allmlp.studies.rules import NotPlannedError, of_part
+from allmlp.judging.rules import NotPlannedError, part_rows
 
 COMPARISON, PRETRAINING, ALONE, FINE_TUNING, SEARCH = "comparison", "pretraining", "alone", "fine-tuning", "search"
 ALONE_AS_LONG = "alone-as-long"  # as many steps on the second text as pre-training and fine-tuning have together
@@ -23,18 +23,18 @@ OF_VARIANTS: dict[str, Any] = {  # of what shows the comparison of all variants
 
 def variants(rows: pd.DataFrame, *names: str) -> pd.DataFrame:
     """The comparison's rows of these variants. NotPlannedError if one is not planned."""
-    found = of_part(rows, COMPARISON)
+    found = part_rows(rows, COMPARISON)
     if missing := [name for name in names if name not in set(found["variant"])]:
         raise NotPlannedError(f"needs the variants {', '.join(missing)}, which are not planned")
     return found[found["variant"].isin(names)]
 
 
-def by_variant(rows: pd.DataFrame, column: str, *names: str) -> pd.DataFrame:
+def pivot_variants(rows: pd.DataFrame, column: str, *names: str) -> pd.DataFrame:
     """A column's values of these variants: one row per seed, one column per variant, nan for a missing value."""
     return variants(rows, *names).pivot(index="seed", columns="variant", values=column)
 
 
-def searched(cost: pd.DataFrame) -> pd.DataFrame:
+def search_table(cost: pd.DataFrame) -> pd.DataFrame:
     """The search in `cost`: a row per variant, corpus and beginning, a column `rate <r>` per learning rate with the
     held-out loss (nats per token, nan for a run that diverged); `chosen`, the rate of the lowest loss; `edge`, which
     says whether that is the lowest or the highest rate that was tried; steps.

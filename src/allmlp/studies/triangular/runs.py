@@ -6,26 +6,25 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from allmlp.errors import UserError
-from allmlp.protocols import Context
-from allmlp.run import Run
-from allmlp.strict import Hyperparameters, Strict, refuse_unknown_names
-from allmlp.studies import SHARED
-from allmlp.studies.settings import Count, LearningRateSearch, Optimiser, Seeds, StudySettings, refuse_searched_seeds
-from allmlp.studies.texts import next_token
-from allmlp.tokenizers.specs import BPE, Chunks, Fitting
+from allmlp.common.errors import UserError
+from allmlp.common.schema import Hyperparameters, StrictModel, refuse_unknown_names
+from allmlp.spec.catalogue import SHARED
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run
+from allmlp.spec.settings import Count, LearningRateSearch, Optimiser, Seeds, StudySettings, refuse_searched_seeds
+from allmlp.studies.shared.texts import next_token
 
 PUBLISHED = "two-averaging"  # the variant that, at the printed sizes, is the paper's model of 36.3 million parameters
 
 
-class Variant(Strict):
+class Variant(StrictModel):
     """The changes of a variant to the published model. `searched_as`: another variant with the search for both."""
 
     hyperparameters: Hyperparameters = Field(default={})
     searched_as: str | None = None
 
 
-class Pretraining(Strict):
+class Pretraining(StrictModel):
     """The model as published, trained for longer on the study's corpus, with weights `kept` for samples."""
 
     seeds: Seeds
@@ -33,7 +32,7 @@ class Pretraining(Strict):
     kept: list[Count] = Field(default=[])
 
 
-class FineTuning(Strict):
+class FineTuning(StrictModel):
     """Fine-tuning of a pre-trained model, and training from scratch, on a `corpus` with the first one's tokens."""
 
     corpus: str
@@ -61,7 +60,7 @@ class Settings(StudySettings):
     fine_tuning: FineTuning | None = None
 
     @model_validator(mode="after")
-    def _named(self) -> Self:
+    def _refuse_unknown(self) -> Self:
         others = [variant.searched_as for variant in self.variants.values() if variant.searched_as]
         refuse_unknown_names("variant", [PUBLISHED, *self.compared, *others], self.variants)
         if self.fine_tuning and not self.pretraining:
@@ -99,10 +98,10 @@ def runs(settings: Settings, context: Context) -> list[Run]:
         found += rates
     for name, seed in product(settings.compared, settings.seeds):
         found.append(_run(settings, context, "comparison", name, seed, settings.steps, search=searched[name]))
-    return [*found, *_further(settings, context, searched[PUBLISHED]), _formulae(settings)]
+    return [*found, *_later_runs(settings, context, searched[PUBLISHED]), _formulae(settings)]
 
 
-def _further(settings: Settings, context: Context, search: tuple[str, ...]) -> Iterator[Run]:
+def _later_runs(settings: Settings, context: Context, search: tuple[str, ...]) -> Iterator[Run]:
     """Pre-training, fine-tuning, and the same steps on the second corpus alone."""
     if not (pretraining := settings.pretraining):
         return
@@ -136,19 +135,12 @@ def _further(settings: Settings, context: Context, search: tuple[str, ...]) -> I
 
 def _refuse_other_tokens(first: str, second: str, context: Context) -> None:
     """UserError unless both corpora have the same tokens: the fine-tuned model would otherwise misread them."""
-    teacher, tokenizer = _tokens(first, context)
-    if _tokens(second, context) != (teacher, tokenizer):
+    if not context.has_shared_tokenizer(first, second):
+        teacher = context.teacher(first)
         raise UserError(
             f"studies.triangular.fine_tuning.corpus is {second!r}, whose tokens are not those of {first!r}, which the "
-            f"model is pre-trained on. Give it `tokenizer: {{kind: shared, corpus: {teacher or first}}}`."
+            f"model is pre-trained on. Give it `tokenizer: {{kind: shared, corpus: {teacher}}}`."
         )
-
-
-def _tokens(corpus: str, context: Context) -> tuple[str, Fitting]:
-    """The corpus that the tokenizer is fitted to, if any, and the tokenizer."""
-    spec = context.parameters.corpora[corpus]
-    _, tokenizer = spec.fitted
-    return spec.others.get("teacher", corpus) if isinstance(tokenizer, BPE | Chunks) else "", tokenizer
 
 
 def _search(
@@ -216,5 +208,5 @@ def _formulae(settings: StudySettings) -> Run:
         task="copying",
         task_parameters={"string_length": SHORTEST, "batch_size": 1},
         measures=WITHOUT_TRAINING,
-        **settings.untrained(),
+        **settings.untrained_settings(),
     )

@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-from allmlp.report.exhibits import Paper, table
-from allmlp.studies.overlap import one_line
-from allmlp.studies.seeds import summary
-from allmlp.studies.triangular.beginning import early_nats
-from allmlp.studies.triangular.parts import OF_VARIANTS, SEARCH, searched
-from allmlp.studies.triangular.printed import OF_THE_PAPER
+from allmlp.report.seeds import summary
+from allmlp.spec.exhibits import Paper, table
+from allmlp.studies.shared.overlap import single_line
+from allmlp.studies.triangular.early_steps import early_nats
+from allmlp.studies.triangular.paper_numbers import OF_THE_PAPER
+from allmlp.studies.triangular.parts import OF_VARIANTS, SEARCH, search_table
 
 
 @table(
@@ -23,7 +23,7 @@ def learning_rates(cost: pd.DataFrame) -> pd.DataFrame:
     its rate. `steps` is the same for all. A run that diverged has no loss. Scales with one rate for all have no such
     table.
     """
-    return searched(cost)
+    return search_table(cost)
 
 
 WORDS = {
@@ -73,12 +73,12 @@ def samples(samples: pd.DataFrame) -> pd.DataFrame:
     )
     paper = means["part"] == "the paper's Figure 6"  # the same text in all runs
     means.loc[paper, ["seeds", "samples"]] = 1
-    written = [marked(*run) for run in first[["text", "copied_from", "copied_to"]].itertuples(index=False)]
-    first = first.assign(prompt=first["prompt"].map(one_line), written=list(map(one_line, written)))
+    written = [mark_copy(*run) for run in first[["text", "copied_from", "copied_to"]].itertuples(index=False)]
+    first = first.assign(prompt=first["prompt"].map(single_line), written=list(map(single_line, written)))
     return first[[*keys, "prompt", "written", "copied_words"]].merge(means, on=keys)
 
 
-def marked(text: str, start: int, stop: int) -> str:
+def mark_copy(text: str, start: int, stop: int) -> str:
     """The text with ⟦ and ⟧ around its copied run."""
     return f"{text[:start]}⟦{text[start:stop]}⟧{text[stop:]}"
 

@@ -7,11 +7,21 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import FEWEST_SEEDS, Finding, Verdict, better, equal
-from allmlp.studies.rules import NotPlannedError, above, below, exact, of_machines, of_part, undecided
-from allmlp.studies.triangular.beginning import early_nats
+from allmlp.judging.multiplicity import require_all_parts
+from allmlp.judging.rules import (
+    NotPlannedError,
+    judge_above,
+    judge_below,
+    judge_exact,
+    judge_machines,
+    part_rows,
+    premise,
+    undecided_finding,
+)
+from allmlp.judging.statistics import FEWEST_SEEDS, Finding, Verdict, judge_better, judge_equal
+from allmlp.spec.protocols import Evidence
+from allmlp.studies.triangular.early_steps import early_nats
+from allmlp.studies.triangular.paper_numbers import OF_THE_PAPER, READING
 from allmlp.studies.triangular.parts import (
     ALONE_AS_LONG,
     COMPARISON,
@@ -19,11 +29,10 @@ from allmlp.studies.triangular.parts import (
     PRETRAINING,
     SEARCH,
     SHAKESPEARE,
-    by_variant,
-    searched,
+    pivot_variants,
+    search_table,
     variants,
 )
-from allmlp.studies.triangular.printed import OF_THE_PAPER, READING
 
 
 def parameter_count(evidence: Evidence) -> Finding:
@@ -33,7 +42,7 @@ def parameter_count(evidence: Evidence) -> Finding:
     millions = float(counts[READING]) / 1e6
     others = "; ".join(f"{reading} {count:,}" for reading, count in counts.items() if reading != READING)
     text = f"{counts[READING]:,} weights, printed {printed:g} million (other readings: {others})"
-    found = exact(abs(millions - printed) <= margin, millions, "million weights", text)
+    found = judge_exact(abs(millions - printed) <= margin, millions, "million weights", text)
     return replace(found, here={"parameters_millions": millions})
 
 
@@ -49,8 +58,8 @@ def causal_without_bias(evidence: Evidence) -> Finding:
     for name, (column, most) in parts.items():
         worst = float(rows[column].max())
         text = f"at most {worst:g} over {len(rows)} forms, numbers of triangles and masks"
-        findings[name] = exact(worst <= most, worst, "largest", text)
-    return whole(findings)
+        findings[name] = judge_exact(worst <= most, worst, "largest", text)
+    return require_all_parts(findings)
 
 
 END = "end_nats"
@@ -58,10 +67,10 @@ END = "end_nats"
 
 def averaging_mask(evidence: Evidence) -> Finding:
     """004-2: does the averaging mask learn faster in the beginning than the plain triangle?"""
-    finding = _faster(evidence, "one-averaging", "one-plain", evidence.margin["loss_nats"])
+    finding = _judge_faster(evidence, "one-averaging", "one-plain", evidence.margin["loss_nats"])
     end = _differences(evidence, END, "one-averaging", "one-plain")
     finding = replace(finding, text=f"{finding.text}; at the end {np.mean(end):.3g} nats")
-    return _with_edges(evidence, finding, "one-averaging", "one-plain")
+    return _note_edges(evidence, finding, "one-averaging", "one-plain")
 
 
 def discount(evidence: Evidence) -> Finding:
@@ -69,50 +78,53 @@ def discount(evidence: Evidence) -> Finding:
     pair = "one-discounted", "one-averaging"
     hardware = evidence.table("cost").set_index("run")["hardware"]
     rows = evidence.table("learning").assign(machine=lambda of: of["run"].map(hardware))
-    seconds, machine = by_variant(rows, "step_seconds", *pair), by_variant(rows, "machine", *pair)
+    seconds, machine = pivot_variants(rows, "step_seconds", *pair), pivot_variants(rows, "machine", *pair)
     ratios = (seconds[pair[0]] / seconds[pair[1]]).map(math.log2)[machine[pair[0]] == machine[pair[1]]]
     per_machine = {str(name): float(ratio) for name, ratio in ratios.groupby(machine[pair[0]]).median().items()}
     losses = _differences(evidence, END, *pair)
     findings = {
-        "(a) loss at the end": equal(losses, evidence.margin["loss_nats"], unit="nats"),
-        "(b) time per step": of_machines(
-            per_machine, lambda ratios: better(ratios, evidence.margin["speed_log2"], unit="log2 of seconds per step")
+        "(a) loss at the end": judge_equal(losses, evidence.margin["loss_nats"], unit="nats"),
+        "(b) time per step": judge_machines(
+            per_machine,
+            lambda ratios: judge_better(ratios, evidence.margin["speed_log2"], unit="log2 of seconds per step"),
         ),
     }
-    return _with_edges(evidence, whole(findings), "one-averaging")
+    return _note_edges(evidence, require_all_parts(findings), "one-averaging")
 
 
 def second_triangle(evidence: Evidence) -> Finding:
     """004-4: does a second triangle make the loss drop faster, with the averaging mask and with a plain one?"""
     margin = evidence.margin["loss_nats"]
     findings = {
-        "(a) averaging mask": _faster(evidence, "two-averaging", "one-averaging", margin),
-        "(b) plain mask": _faster(evidence, "two-plain", "one-plain", margin),
+        "(a) averaging mask": _judge_faster(evidence, "two-averaging", "one-averaging", margin),
+        "(b) plain mask": _judge_faster(evidence, "two-plain", "one-plain", margin),
     }
-    return _with_edges(evidence, whole(findings), "one-averaging", "one-plain", "two-averaging", "two-plain")
+    return _note_edges(
+        evidence, require_all_parts(findings), "one-averaging", "one-plain", "two-averaging", "two-plain"
+    )
 
 
 def sine(evidence: Evidence) -> Finding:
     """004-5: is the sine not worse than the better of leaky ReLU and GELU, each at a rate of its own?"""
     _require_search(evidence)
-    losses = by_variant(evidence.table("learning"), END, "two-averaging", "leaky-relu", "gelu")
+    losses = pivot_variants(evidence.table("learning"), END, "two-averaging", "leaky-relu", "gelu")
     others = losses[["leaky-relu", "gelu"]].min(axis=1, skipna=False)
-    finding = better((others - losses["two-averaging"]).to_numpy(), -evidence.margin["loss_nats"], unit="nats")
-    return _with_edges(evidence, finding, "two-averaging", "leaky-relu", "gelu")
+    finding = judge_better((others - losses["two-averaging"]).to_numpy(), -evidence.margin["loss_nats"], unit="nats")
+    return _note_edges(evidence, finding, "two-averaging", "leaky-relu", "gelu")
 
 
 def reshape_costs(evidence: Evidence) -> Finding:
     """004-own-1: does the transpose end lower than the published code's reshape, each at a rate of its own?"""
     _require_search(evidence)
-    finding = _lower(evidence, END, "two-averaging", "reshape", evidence.margin["loss_nats"])
-    return _with_edges(evidence, finding, "two-averaging", "reshape")
+    finding = _judge_lower(evidence, END, "two-averaging", "reshape", evidence.margin["loss_nats"])
+    return _note_edges(evidence, finding, "two-averaging", "reshape")
 
 
 def head_start(evidence: Evidence) -> Finding:
     """004-own-2: does one averaging triangle begin at least as fast as two plain ones, each at a rate of its own?"""
     _require_search(evidence)
-    finding = _faster(evidence, "one-averaging", "two-plain", -evidence.margin["loss_nats"])
-    return _with_edges(evidence, finding, "one-averaging", "two-plain")
+    finding = _judge_faster(evidence, "one-averaging", "two-plain", -evidence.margin["loss_nats"])
+    return _note_edges(evidence, finding, "one-averaging", "two-plain")
 
 
 def _require_search(evidence: Evidence) -> None:
@@ -122,17 +134,17 @@ def _require_search(evidence: Evidence) -> None:
         raise NotPlannedError("needs a search of learning rates, which is not planned")
 
 
-def _with_edges(evidence: Evidence, finding: Finding, *names: str, parts: tuple[str, ...] = (COMPARISON,)) -> Finding:
+def _note_edges(evidence: Evidence, finding: Finding, *names: str, parts: tuple[str, ...] = (COMPARISON,)) -> Finding:
     """The finding; its text names the variants whose best learning rate is the lowest or the highest that was tried.
 
     parts: those of the judged trainings. Searches on other corpora do not count.
     """
-    cost, trained = evidence.table("cost"), of_part(evidence.table("learning"), *parts)
+    cost, trained = evidence.table("cost"), part_rows(evidence.table("learning"), *parts)
     if "part" not in cost:
         return finding
     judged = cost["variant"].isin(names) & cost["corpus"].isin(trained["corpus"].unique())
     search = cost[cost["part"].eq(SEARCH) & judged]
-    rows = searched(search).to_dict("records") if len(search) else []
+    rows = search_table(search).to_dict("records") if len(search) else []
     listed = [f"{row['variant']} ({row['edge']}, {row['begins']} on {row['corpus']})" for row in rows if row["edge"]]
     note = f"; best rate at an edge of the search: {', '.join(listed)}" if listed else ""
     return replace(finding, text=finding.text + note)
@@ -140,19 +152,19 @@ def _with_edges(evidence: Evidence, finding: Finding, *names: str, parts: tuple[
 
 def _differences(evidence: Evidence, column: str, first: str, second: str) -> np.ndarray:
     """`second` minus `first`, one number per seed."""
-    losses = by_variant(evidence.table("learning"), column, first, second)
+    losses = pivot_variants(evidence.table("learning"), column, first, second)
     return (losses[second] - losses[first]).to_numpy()
 
 
-def _faster(evidence: Evidence, first: str, second: str, margin: float) -> Finding:
+def _judge_faster(evidence: Evidence, first: str, second: str, margin: float) -> Finding:
     """Is the mean loss of `first` over the beginning below that of `second` by more than `margin`?"""
     losses = early_nats(variants(evidence.table("loss_curve"), first, second), first, second)
-    return better((losses[second] - losses[first]).to_numpy(), margin, unit="nats")
+    return judge_better((losses[second] - losses[first]).to_numpy(), margin, unit="nats")
 
 
-def _lower(evidence: Evidence, column: str, first: str, second: str, margin: float) -> Finding:
+def _judge_lower(evidence: Evidence, column: str, first: str, second: str, margin: float) -> Finding:
     """Is the loss of `first` below that of `second` by more than `margin`?"""
-    return better(_differences(evidence, column, first, second), margin, unit="nats")
+    return judge_better(_differences(evidence, column, first, second), margin, unit="nats")
 
 
 # part -> (column and margin, the paper's iteration)
@@ -166,20 +178,20 @@ MILESTONES = {
 
 def milestones(evidence: Evidence) -> Finding:
     """004-6: words, phrases, sentences and the use of context at the paper's iterations, and in this order."""
-    rows = of_part(evidence.table("milestones"), PRETRAINING)
+    rows = part_rows(evidence.table("milestones"), PRETRAINING)
     findings = {}
     for name, (column, iterations) in MILESTONES.items():
         step, limit = int(evidence.paper[iterations]), evidence.margin[column]
         values = rows[rows["step"] == step].set_index("seed")[column]
         every = values.reindex(rows["seed"].unique()).to_numpy()  # a seed that diverged before has no value, and counts
         missing = f"not judged at this scale: no samples at iteration {step:,}, the last is {rows['step'].max():,}"
-        findings[name] = above(every, limit) if len(values) else undecided(missing)
-    return whole({**findings, "(e) in this order": _trend(rows, evidence.margin)})
+        findings[name] = judge_above(every, limit) if len(values) else undecided_finding(missing)
+    return require_all_parts({**findings, "(e) in this order": _trend(rows, evidence.margin)})
 
 
 def _trend(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
     """Do the first steps at which (a) to (c) reach their margins increase in every seed, or reverse in every one?"""
-    orders = [_order(_reached(of_seed, margin)) for _, of_seed in rows.groupby("seed")]
+    orders = [_order(_milestone_steps(of_seed, margin)) for _, of_seed in rows.groupby("seed")]
     n, counts = len(orders), {order: orders.count(order) for order in ("increasing", "reversed", "undetermined")}
     verdict: Verdict = "undecided"
     if n >= FEWEST_SEEDS and n in (counts["increasing"], counts["reversed"]):
@@ -190,7 +202,7 @@ def _trend(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
     return Finding(verdict, held, held, held, n, "seeds", text)
 
 
-def _reached(of_seed: pd.DataFrame, margin: dict[str, float]) -> list[float]:
+def _milestone_steps(of_seed: pd.DataFrame, margin: dict[str, float]) -> list[float]:
     """The first kept steps of one seed at which words, phrases and sentences reach their margins; inf for none."""
     columns = [column for column, _ in MILESTONES.values()][:3]
     firsts = [of_seed.loc[of_seed[column] >= margin[column], "step"].min() for column in columns]
@@ -212,15 +224,18 @@ def fine_tuning(evidence: Evidence) -> Finding:
     """004-7: does fine-tuning end lower on held-out Shakespeare than as many steps on it alone, without copying?"""
     parts, margin = (ALONE_AS_LONG, FINE_TUNING), evidence.margin
     rows, curves = (evidence.table(name) for name in ("learning", "loss_curve"))
-    if not set(of_part(rows, FINE_TUNING)["corpus"]) <= set(SHAKESPEARE):
+    if not set(part_rows(rows, FINE_TUNING)["corpus"]) <= set(SHAKESPEARE):
         raise NotPlannedError(f"needs runs on {' or '.join(SHAKESPEARE)}, which are not planned")
-    alone = of_part(curves, ALONE_AS_LONG).groupby("seed")["validation_nats_per_character"].min()
-    tuned = of_part(rows, FINE_TUNING).set_index("seed")["end_nats_per_character"]
-    lower = better((alone - tuned).to_numpy(), margin["loss_nats"], unit="nats per character")
-    samples = of_part(evidence.table("samples"), FINE_TUNING)
+    alone = part_rows(curves, ALONE_AS_LONG).groupby("seed")["validation_nats_per_character"].min()
+    tuned = part_rows(rows, FINE_TUNING).set_index("seed")["end_nats_per_character"]
+    lower = judge_better((alone - tuned).to_numpy(), margin["loss_nats"], unit="nats per character")
+    samples = part_rows(evidence.table("samples"), FINE_TUNING)
     printed = samples["sample"] == OF_THE_PAPER
     ours = samples[~printed].groupby("seed")["copied_words"].mean()
-    copied = below(ours.to_numpy(dtype=float), margin["copied_words"], unit="words")
+    copied = judge_below(ours.to_numpy(dtype=float), margin["copied_words"], unit="words")
     text = f"{copied.text}; the paper's sample has {samples.loc[printed, 'copied_words'].max():g} words in a row"
-    finding = whole({"(a) held-out loss": lower, "(b) longest copied run": replace(copied, text=text)})
-    return _with_edges(evidence, finding, "two-averaging", parts=parts)
+    beyond_chance = judge_above(ours.to_numpy(dtype=float), margin["unordered_words"]).verdict == "reproduced"
+    unmet = f"what it writes shares no longer runs than words in no order, of {margin['unordered_words']:g}"
+    copied = premise(replace(copied, text=text), unmet, holds=beyond_chance, of="reproduced")
+    finding = require_all_parts({"(a) held-out loss": lower, "(b) longest copied run": copied})
+    return _note_edges(evidence, finding, "two-averaging", parts=parts)

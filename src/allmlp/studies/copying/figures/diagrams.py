@@ -5,7 +5,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from allmlp.report.diagrams import REACHING, READING
-from allmlp.report.exhibits import figure
+from allmlp.spec.exhibits import figure
 
 VALUES = {"reading": READING, "reaching": REACHING}
 # of the paper, for strings of 16
@@ -20,14 +20,14 @@ def causal_rn_diagram() -> Figure:
     mixer. {reaching}
     """
     from allmlp.models.causal_rn import CausalRelation, CausalRN
-    from allmlp.report.diagrams.board import Squares, board, sizes_of
+    from allmlp.report.diagrams.board import Squares, board, describe_sizes
     from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.reach import reach
 
     drawn = language_model(CausalRN, "causal-rn", **SIZES)
     found = reach(CausalRelation(8, 8), 8, 8)
     pairs = Squares(found, "pairs of tokens\nthat are summed", down="token j ↓", across="token i →")
-    return board(drawn, pairs, notes=sizes_of(drawn))
+    return board(drawn, pairs, notes=describe_sizes(drawn))
 
 
 @figure(
@@ -41,10 +41,10 @@ def linear_causal_rn_diagram() -> Figure:
     """
     from allmlp.models.causal_rn import CausalRelation
     from allmlp.models.linear_causal_rn import LinearCausalRN
-    from allmlp.report.diagrams.board import Squares, board, sizes_of
+    from allmlp.report.diagrams.board import Squares, board, describe_sizes
     from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.reach import reach
 
     drawn = language_model(LinearCausalRN, "linear-causal-rn", **SIZES)
     seen = reach(CausalRelation(8, 8, pre_norm="approximate"), 8, 8)
-    return board(drawn, Squares(seen, "tokens that reach\na token"), notes=sizes_of(drawn))
+    return board(drawn, Squares(seen, "tokens that reach\na token"), notes=describe_sizes(drawn))

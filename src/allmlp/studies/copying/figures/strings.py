@@ -9,14 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
+from allmlp.judging.rules import part_rows
+from allmlp.judging.statistics import t_interval
 from allmlp.report import plots, style
-from allmlp.report.exhibits import Paper, figure
 from allmlp.report.names import display
-from allmlp.report.statistics import t_interval
+from allmlp.report.seeds import aggregate_seeds, curve
+from allmlp.spec.exhibits import Paper, figure
 from allmlp.studies.copying.convergence import plateau
-from allmlp.studies.copying.parts import PUBLISHED, variants, with_one_head, with_operations
-from allmlp.studies.rules import of_part
-from allmlp.studies.seeds import curve, over_seeds
+from allmlp.studies.copying.parts import PUBLISHED, add_operations, one_head_rows, variants
 
 ROWS = {"loss_nats": "loss (nats per token)"} | {f"{of}_accuracy_1": f"{of} accuracy" for of in ("token", "string")}
 ZOOM = 0.25  # of the steps: the paper's zoom leaves out 500 of 2,000
@@ -36,29 +36,29 @@ def learning_curves(learning_curve: pd.DataFrame) -> Figure:
     for across, length in enumerate(lengths):
         of_length, height = learning_curve[learning_curve["string_length"] == length], plateau(int(length))
         for axis, (column, label) in zip(axes[:-1, across], ROWS.items(), strict=True):
-            for model, colour, rows in plots.by_model(of_length):
-                plots.band(axis, _thinned(curve(rows, column), len(lengths)), color=colour, label=display(model))
+            for model, colour, rows in plots.group_by_model(of_length):
+                plots.band(axis, _thin_line(curve(rows, column), len(lengths)), color=colour, label=display(model))
             axis.set_ylim(*((0, 1.25 * height) if column == "loss_nats" else (-0.02, 1.02)))
             axis.set_ylabel(label if across == 0 else "")
         axes[0, across].axhline(height, color="black", linestyle=":", linewidth=1.0, label="plateau")
         axes[0, across].set_title(f"{length} letters")
-        _enlarged(axes[-1, across], of_length, len(lengths))
+        _draw_enlarged(axes[-1, across], of_length, len(lengths))
         axes[-1, across].set_xlabel("iteration")
     axes[-1, 0].set_ylabel("loss, enlarged")
-    plots.legend_below(figure, [axes[0, 0]], ncols=3)
+    plots.add_legend(figure, [axes[0, 0]], ncols=3)
     return figure
 
 
-def _thinned(line: pd.DataFrame, lengths: int) -> pd.DataFrame:
+def _thin_line(line: pd.DataFrame, lengths: int) -> pd.DataFrame:
     kept = np.linspace(0, len(line) - 1, POINTS // lengths).round().astype(int)
     return line.iloc[np.unique(kept)]
 
 
-def _enlarged(axis: Axes, rows: pd.DataFrame, lengths: int) -> None:
+def _draw_enlarged(axis: Axes, rows: pd.DataFrame, lengths: int) -> None:
     """The loss of each model after the first quarter of the steps."""
     late = rows[rows["step"] >= ZOOM * rows["step"].max()]
-    for _, colour, of_model in plots.by_model(late):
-        plots.band(axis, _thinned(curve(of_model, "loss_nats"), lengths), color=colour)
+    for _, colour, of_model in plots.group_by_model(late):
+        plots.band(axis, _thin_line(curve(of_model, "loss_nats"), lengths), color=colour)
     axis.set_ylim(0, None)
 
 
@@ -76,7 +76,7 @@ def iterations_to_99(iterations_to_99: pd.DataFrame, paper: Paper) -> Figure:
     rows = iterations_to_99
     figure, ((axis,),) = style.canvas(width=5.5, height=3.6)
     models, lengths = sorted(rows["model"].unique()), sorted(rows["string_length"].unique())
-    for position, (model, colour, of_model) in enumerate(plots.by_model(rows)):
+    for position, (model, colour, of_model) in enumerate(plots.group_by_model(rows)):
         shift = 1 + DODGE * (position - (len(models) - 1) / 2)
         _model(axis, of_model.assign(x=of_model["string_length"] * shift), model, colour)
     if not rows["reached"].all():
@@ -91,7 +91,7 @@ def iterations_to_99(iterations_to_99: pd.DataFrame, paper: Paper) -> Figure:
     axis.yaxis.set_minor_locator(NullLocator())
     axis.yaxis.set_major_formatter(ScalarFormatter())
     axis.set(xlabel="string length (letters)", ylabel="iterations to 99 % token accuracy")
-    plots.legend_below(figure, [axis], ncols=3, order=list(map(display, models)))
+    plots.add_legend(figure, [axis], ncols=3, order=list(map(display, models)))
     return figure
 
 
@@ -106,7 +106,7 @@ def _model(axes: Axes, rows: pd.DataFrame, model: str, colour: str) -> None:
         axes.annotate("", (x, tip), (x, budget), arrowprops=arrow)
         axes.text(x, tip, str(count), color=colour, fontsize=8, ha="center", va="bottom")
     complete = rows[rows.groupby("x")["reached"].transform("all")]
-    means = over_seeds(complete, ["x"], "iterations")
+    means = aggregate_seeds(complete, ["x"], "iterations")
     half = means["high"] - means["mean"]  # nan keeps a bar in the legend where no mean has one
     looks: dict[str, Any] = {"color": colour, "marker": "_", "markersize": 9, "linewidth": 0.7, "label": display(model)}
     axes.errorbar(means["x"], means["mean"], yerr=half, capsize=2, elinewidth=1.0, **looks)
@@ -185,7 +185,7 @@ def faster(falls: pd.DataFrame, cost: pd.DataFrame) -> Figure:
 
 def ratios(falls: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     """One row per cell and seed: log2 of the Transformer's iterations and operations over CausalRN's, who arrived."""
-    rows = with_operations(falls, cost)
+    rows = add_operations(falls, cost)
     rows = rows[rows["model"].isin(PAIR)]
     wide = rows.pivot(index=[*CELL, "seed"], columns="model", values=["iterations", "operations", "reached"]).dropna()
     log2 = {
@@ -217,9 +217,9 @@ def sweeps(falls: pd.DataFrame, paper: Paper) -> Figure:
     intervals. Open triangles: not within the budget. The paper found one rate and one number of heads best at its own
     width and depth, drawn in grey.
     """
-    sweep, heads, printed = of_part(falls, "sweep"), with_one_head(falls), paper["002-10"]
+    sweep, heads, printed = part_rows(falls, "sweep"), one_head_rows(falls), paper["002-10"]
     figure, ((left, right),) = style.canvas(columns=2, height=2.8)
-    for model, _, rows in plots.by_model(sweep):
+    for model, _, rows in plots.group_by_model(sweep):
         _line(left, rows, "learning_rate", model)
         if rate := printed.get(f"best_rate_{model.replace('-', '_')}_1"):
             left.axvline(rate, color=style.PAPER, linestyle=(0, (4, 3)), linewidth=1.0)
@@ -240,7 +240,7 @@ def _line(axes: Axes, rows: pd.DataFrame, by: str, model: str) -> None:
     axes.scatter(rows.loc[fell, by], rows.loc[fell, "to_half_steps"], s=8, color=colour, alpha=0.5, linewidth=0)
     late = rows[~fell]
     axes.scatter(late[by], late["to_half_steps"], s=24, marker="^", facecolor="none", edgecolor=colour)
-    means = over_seeds(rows, [by], "to_half_steps")
+    means = aggregate_seeds(rows, [by], "to_half_steps")
     plots.bars(axes, means, by, color=colour, elinewidth=1.0, label=display(model))
 
 

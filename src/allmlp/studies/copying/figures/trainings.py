@@ -6,10 +6,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
-from allmlp.report.exhibits import figure
 from allmlp.report.names import display
-from allmlp.studies.copying.parts import central
-from allmlp.studies.seeds import curve
+from allmlp.report.seeds import curve
+from allmlp.spec.exhibits import figure
+from allmlp.studies.copying.parts import central_patches
 
 FIRST_OF_END = 0.2  # the second panel begins at this share of the steps
 STYLES = ("o-", "s--", "^-.")  # lines may lie upon each other
@@ -47,12 +47,12 @@ def _text(text_curve: pd.DataFrame) -> Figure:
     end.set_xlim(FIRST_OF_END * last, 1.02 * last)
     shown = text_curve.loc[text_curve["step"] >= FIRST_OF_END * last, "validation_bits_per_byte"]
     end.set(ylim=(0.97 * shown.min(), 1.03 * shown.max()), title="its end", xlabel="training step")
-    plots.legend_below(figure, [whole], ncols=4)
+    plots.add_legend(figure, [whole], ncols=4)
     return figure
 
 
 def _panel(axes: Axes, rows: pd.DataFrame) -> None:
-    for position, (model, colour, of_model) in enumerate(plots.by_model(rows)):
+    for position, (model, colour, of_model) in enumerate(plots.group_by_model(rows)):
         batches = curve(of_model, "training_bits_per_byte")
         axes.plot(batches["step"], batches["mean"], color=colour, alpha=0.3, linewidth=0.6)
         held_out = curve(of_model, "validation_bits_per_byte")
@@ -89,7 +89,7 @@ def photograph_curves(image_curve: pd.DataFrame) -> Figure:
 def _images(image_curve: pd.DataFrame) -> Figure:
     figure, axes = style.canvas(columns=len(PANELS), height=3.2)
     for axis, (tested, (trained, label)) in zip(axes[0], PANELS.items(), strict=True):
-        for model, colour, rows in plots.by_model(image_curve):
+        for model, colour, rows in plots.group_by_model(image_curve):
             batches = curve(rows, trained)
             smooth = batches["mean"].rolling(SMOOTHED, center=True, min_periods=1).mean()
             axis.plot(batches["step"], smooth, color=colour, alpha=0.3, linewidth=0.8)
@@ -97,7 +97,7 @@ def _images(image_curve: pd.DataFrame) -> Figure:
         plots.steps(axis, image_curve["step"].max())
         axis.set(ylim=(0, None if tested == "test_nats" else 1.02), ylabel=label)
     axes[0, 0].set_title(", ".join(sorted(image_curve["corpus"].unique())))
-    plots.legend_below(figure, axes[0], ncols=2)
+    plots.add_legend(figure, axes[0], ncols=2)
     return figure
 
 
@@ -132,12 +132,14 @@ def _heat(heat_maps: pd.DataFrame) -> Figure:
         for down, model in enumerate(models, 1):
             _map(axes[down, across], of_image[of_image["model"] == model])
     for axis in axes.ravel():
-        plots.bare(axis, frame=False)
+        plots.clear_axis(axis, frame=False)
     shape = rows["patch_row"].max() + 1, rows["patch_column"].max() + 1
     for down, model in enumerate(models, 1):
         layer = rows.loc[rows["model"] == model, "layer"].iloc[0]
         axes[down, 0].set_ylabel(f"{model}\nlayer {layer}", fontsize=8)
-    axes[0, 0].set_ylabel(f"{rows['corpus'].iloc[0]}\nmiddle: {central(*shape).mean():.2f}\nof the area", fontsize=8)
+    axes[0, 0].set_ylabel(
+        f"{rows['corpus'].iloc[0]}\nmiddle: {central_patches(*shape).mean():.2f}\nof the area", fontsize=8
+    )
     return figure
 
 
@@ -155,7 +157,7 @@ def _image(rows: pd.DataFrame) -> np.ndarray:
 def _map(axes: Axes, rows: pd.DataFrame) -> None:
     heat_RC = rows.pivot(index="patch_row", columns="patch_column", values="heat_1").to_numpy()
     axes.imshow(style.shades(heat_RC), cmap="inferno", vmin=0, interpolation="nearest")
-    inside = central(*heat_RC.shape)
+    inside = central_patches(*heat_RC.shape)
     top, left = (int(np.argmax(inside.any(axis))) for axis in (1, 0))
     bottom, right = top + int(inside.any(1).sum()), left + int(inside.any(0).sum())
     corners = ([left, right, right, left, left], [top, top, bottom, bottom, top])

@@ -1,1 +1,1 @@
-"""Measures of study 002: one run's checkpoints -> a tidy table, one file each."""
+"""Measures of study 002: one run's checkpoints -> a tidy table."""

@@ -1,35 +1,33 @@
 """Do the linear and the stable forms equal the sums of the paper's equations? In float64 (002-6, -11)."""
 
-import pandas as pd
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from allmlp.columns import exact, numeric
 from allmlp.models.linear_relation import exp_over_largest, linear_causal_relation_sum
+from allmlp.spec.columns import Rows, exact, numeric
+from allmlp.spec.measures import measure
 
-RECIPE = 1
 SHAPE = (2, 256, 64)  # B, T, D
 SIZES = (1.0, 10.0, 100.0)  # standard deviations of the inputs; above 709 in float64 the direct sum overflows
 
-COLUMNS = {
-    "form": exact("which two forms are compared"),
-    "size_1": exact("standard deviation of the random inputs p and q"),
-    "difference_1": numeric(
-        "largest difference; relative for the factorised sum, else after LN0", rtol=1.0, atol=1e-11
-    ),
-}
 
+@measure(
+    recipe=1,
+    form=exact("which two forms are compared"),
+    size_1=exact("standard deviation of the random inputs p and q"),
+    difference_1=numeric("largest difference; relative for the factorised sum, else after LN0", rtol=1.0, atol=1e-11),
+)
+def exact_forms() -> Rows:
+    """Do the linear and the stable forms equal the sums of the paper's equations? In float64 (002-6, -11).
 
-def measure() -> pd.DataFrame:
-    """One row per form and size of inputs."""
-    rows = []
+    One row per form and size of inputs.
+    """
     for size in SIZES:
         generator = torch.Generator().manual_seed(0)
         p_BTD, q_BTD = (size * torch.randn(SHAPE, generator=generator, dtype=torch.float64) for _ in range(2))
         for form, difference in differences(p_BTD, q_BTD).items():
-            rows.append({"form": form, "size_1": size, "difference_1": difference})
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+            yield {"form": form, "size_1": size, "difference_1": difference}
 
 
 def differences(p_BTD: Tensor, q_BTD: Tensor) -> dict[str, float]:
@@ -50,12 +48,14 @@ def differences(p_BTD: Tensor, q_BTD: Tensor) -> dict[str, float]:
     factorised_BTD = q_BTD + _log_sums(p_BTD) - largest[:, :, 0]
     bidirectional_BTD = exp_over_largest(q_BTD + p_BTD.logsumexp(1, keepdim=True))
     return {
-        "stable, causal": _largest(_norm(linear_causal_relation_sum(p_BTD, q_BTD, bounded=False)) - _norm(causal_BTD)),
-        "stable, causal, normed p": _largest(
+        "stable, causal": _largest_absolute(
+            _norm(linear_causal_relation_sum(p_BTD, q_BTD, bounded=False)) - _norm(causal_BTD)
+        ),
+        "stable, causal, normed p": _largest_absolute(
             _norm(linear_causal_relation_sum(u_BTD, q_BTD, bounded=True)) - normed_BTD
         ),
-        "stable, bidirectional": _largest(_norm(bidirectional_BTD) - _norm(all_BTD)),
-        "factorised (eq. 5)": _largest((factorised_BTD.exp() - causal_BTD) / causal_BTD.clamp(min=1e-300)),
+        "stable, bidirectional": _largest_absolute(_norm(bidirectional_BTD) - _norm(all_BTD)),
+        "factorised (eq. 5)": _largest_absolute((factorised_BTD.exp() - causal_BTD) / causal_BTD.clamp(min=1e-300)),
     }
 
 
@@ -71,5 +71,5 @@ def _norm(x_BTD: Tensor) -> Tensor:
     return F.layer_norm(x_BTD, x_BTD.shape[-1:], eps=0.0)
 
 
-def _largest(x: Tensor) -> float:
+def _largest_absolute(x: Tensor) -> float:
     return x.abs().max().item()

@@ -1,7 +1,7 @@
 """Runs of study 002: strings to copy, text by bytes, images by patches, and measures without training."""
 
-from allmlp.protocols import Context
-from allmlp.run import Run
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run
 from allmlp.studies.copying.runs import strings
 from allmlp.studies.copying.runs.strings import VOCABULARY, StringSettings
 from allmlp.studies.copying.runs.trainings import ImageSettings, TextSettings, image_runs, text_runs
@@ -44,5 +44,5 @@ def _formulae(settings: StringSettings) -> Run:
         task="copying",
         task_parameters={"string_length": SHORTEST, "batch_size": 1},
         measures=WITHOUT_TRAINING,
-        **settings.untrained(),
+        **settings.untrained_settings(),
     )

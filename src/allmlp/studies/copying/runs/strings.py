@@ -6,20 +6,20 @@ from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from allmlp import outcomes
+from allmlp.common.schema import Hyperparameters, StrictModel, refuse_unknown_names
+from allmlp.measurements import search_losses
 from allmlp.models import REGISTRY
-from allmlp.protocols import Context
-from allmlp.run import Run
-from allmlp.strict import Hyperparameters, Strict, refuse_unknown_names
-from allmlp.studies import SHARED
-from allmlp.studies.settings import (
+from allmlp.spec.catalogue import SHARED
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run
+from allmlp.spec.settings import (
     Count,
     LearningRateSearch,
     Optimiser,
     Rate,
     Seeds,
     StudySettings,
-    known_architectures,
+    check_architectures,
     refuse_searched_seeds,
 )
 
@@ -33,17 +33,17 @@ OF_CURVES = ("greedy_decoding", "iterations_to_99", "learning_curve", *OF_EVERY_
 STABILITY = "no-post-norm"  # the ablation whose jumps 002-1 compares with those of the published CausalRN
 
 
-class Model(Strict):
+class Model(StrictModel):
     """One architecture of the comparison: its hyperparameters besides the shared sizes, and its own learning rate."""
 
     hyperparameters: Hyperparameters = Field(default={})
     learning_rate: Rate | None = None
 
 
-Models = Annotated[dict[str, Model], Field(min_length=1), AfterValidator(known_architectures)]
+Models = Annotated[dict[str, Model], Field(min_length=1), AfterValidator(check_architectures)]
 
 
-class LongStrings(Strict):
+class LongStrings(StrictModel):
     """Longer strings than in the judged comparison: fewer seeds, a separate budget."""
 
     string_lengths: list[Count] = Field(min_length=1)
@@ -51,7 +51,7 @@ class LongStrings(Strict):
     steps: Count
 
 
-class Ablations(Strict):
+class Ablations(StrictModel):
     """CausalRN with one part changed, with the length and seeds of the comparison's CausalRN (002-1 to -3)."""
 
     string_length: Count
@@ -59,14 +59,14 @@ class Ablations(Strict):
     seeds: Seeds
 
 
-class Stability(Strict):
+class Stability(StrictModel):
     """Further seeds of the published CausalRN and of the one without the norm after the reduction, at the ablations'
     string length: whether a training jumps is one bit a seed (002-1)."""
 
     seeds: Seeds
 
 
-class Sweep(Strict):
+class Sweep(StrictModel):
     """Other learning rates of `models`, and other numbers of the Transformer's heads, on separate seeds (002-10)."""
 
     string_length: Count
@@ -77,7 +77,7 @@ class Sweep(Strict):
     steps: Count
 
 
-class Grid(Strict):
+class Grid(StrictModel):
     """Every width with every depth and learning rate: where CausalRN is faster than the Transformer."""
 
     string_length: Count
@@ -109,7 +109,7 @@ class StringSettings(StudySettings):
     grid: Grid | None = None
 
     @model_validator(mode="after")
-    def _named(self) -> Self:
+    def _refuse_unknown(self) -> Self:
         if self.ablations:
             refuse_unknown_names("variant", self.ablations.variants or [], self.variants)
         for part in (self.sweep, self.grid):
@@ -140,15 +140,15 @@ class Training(NamedTuple):
     def run(self, settings: StringSettings, context: Context, seed: int, search: tuple[str, ...] = ()) -> Run:
         """The training with one seed. A search by iterations to 99 % ends a run where it gets there."""
         criterion = (settings.search and settings.search.criterion) or ""
-        until = outcomes.ARRIVED if self.part == "search" and criterion == outcomes.ITERATIONS else None
+        until = search_losses.ARRIVED if self.part == "search" and criterion == search_losses.ITERATIONS else None
         length, sizes = self.string_length, {"d_model": self.d_model, "n_blocks": self.n_blocks}
         measures: tuple[str, ...] = OF_CURVES if self.part in CURVES_OF else OF_EVERY_STRING_RUN
         if self.part in OF_PART:
             measures = OF_PART[self.part]
-        elif self._compares_stability(settings, seed):
+        elif self._is_stability_run(settings, seed):
             measures = (*measures, "rises")
         if until is not None:
-            measures = (outcomes.FALLS, *measures)
+            measures = (search_losses.FALLS, *measures)
         return Run(
             study="copying",
             name=self.name,
@@ -175,7 +175,7 @@ class Training(NamedTuple):
             **settings.machine(context.device),
         )
 
-    def _compares_stability(self, settings: StringSettings, seed: int) -> bool:
+    def _is_stability_run(self, settings: StringSettings, seed: int) -> bool:
         """Is it a run without the norm after the reduction, or the published CausalRN beside one?"""
         ablations = settings.ablations
         if ablations is None or STABILITY not in (ablations.variants or settings.variants):
@@ -191,7 +191,7 @@ def runs(settings: StringSettings, context: Context) -> list[Run]:
     for training, seed in (*_comparison(settings), *_ablations(settings), *_stability(settings)):
         search = tuple(run.id for run in _search(settings, context, training))
         found.append(training.run(settings, context, seed, search))
-    others = [*_long(settings), *_sweep(settings), *_grid(settings)]
+    others = [*_long_strings(settings), *_sweep(settings), *_grid(settings)]
     return found + [training.run(settings, context, seed) for training, seed in others]
 
 
@@ -248,7 +248,7 @@ def _stability(settings: StringSettings) -> Trainings:
             yield training._replace(part="stability"), seed
 
 
-def _long(settings: StringSettings) -> Trainings:
+def _long_strings(settings: StringSettings) -> Trainings:
     if long := settings.long:
         for length, model, seed in product(long.string_lengths, settings.models, long.seeds):
             yield _training(settings, "long", model, length, long.steps), seed

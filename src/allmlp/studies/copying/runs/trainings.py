@@ -5,17 +5,17 @@ from typing import Any
 
 from pydantic import Field
 
-from allmlp.images import patches_of
-from allmlp.protocols import Context
-from allmlp.run import Run, log_spaced
-from allmlp.strict import Strict
-from allmlp.studies import SHARED
+from allmlp.common.schema import StrictModel
+from allmlp.data.images import patch_layout
+from allmlp.spec.catalogue import SHARED
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run, log_spaced_steps
+from allmlp.spec.settings import Count, Optimiser, Seeds, StudySettings
 from allmlp.studies.copying.runs.strings import Models
-from allmlp.studies.settings import Count, Optimiser, Seeds, StudySettings
-from allmlp.studies.texts import next_token, of_corpus
+from allmlp.studies.shared.texts import corpus_fields, next_token
 
 
-class TrainingSettings(Strict):
+class TrainingSettings(StrictModel):
     """`kept_per_decade`: steps, evenly in their logarithm, with a held-out loss."""
 
     corpus: str
@@ -44,7 +44,7 @@ class TrainingSettings(Strict):
             optimiser=self.optimiser.model_dump() | rate,
             steps=self.steps,
             seed=seed,
-            keep=log_spaced(self.steps, self.kept_per_decade),
+            keep=log_spaced_steps(self.steps, self.kept_per_decade),
             **fields,
         )
 
@@ -89,10 +89,10 @@ class ImageSettings(TrainingSettings):
 def image_runs(settings: ImageSettings, study: StudySettings, context: Context, part: str) -> list[Run]:
     """One run of a part per model and seed; `study` says how a run computes."""
     source = context.images(settings.corpus)
-    patches, features = patches_of(source.size, settings.patch)
+    patches, features = patch_layout(source.size, settings.patch)
     sizes, classes = {"context": patches, "features": features}, {"vocabulary": source.classes}
     parameters = {name: getattr(settings, name) for name in ("patch", "batch_size", "test_images")}
-    fields = {"task": "images", "task_parameters": parameters, **of_corpus(context, settings.corpus)}
+    fields = {"task": "images", "task_parameters": parameters, **corpus_fields(context, settings.corpus)}
     fields |= study.machine(context.device)
     found = []
     for architecture, seed in settings.trainings():

@@ -5,21 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.deciding import FEWEST_SEEDS, Rule
-from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, better, judged, share_above, share_below, share_interval
+from allmlp.judging.evidence_summary import FEWEST_SEEDS, Rule
+from allmlp.judging.multiplicity import require_all_parts
+from allmlp.judging.rules import withhold_verdict
+from allmlp.judging.statistics import Finding, judge_better, make_finding, p_share_above, p_share_below, share_interval
+from allmlp.spec.protocols import Evidence
 from allmlp.studies.copying.parts import PUBLISHED, variants
 from allmlp.studies.copying.parts import sharpness as sharpness_of
-from allmlp.studies.rules import withheld
 
 
 def stability(evidence: Evidence) -> Finding:
     """002-1: does the loss jump up again without the post-reduction norm, where it does not with it?"""
     every, margin = evidence.table("rises"), evidence.margin
     rows = pd.concat([variants(every, "no-post-norm"), every[every["part"].eq("stability")]], ignore_index=True)
-    diverged, rise = (_by_variant(rows, name) for name in ("diverged", "rise_nats"))
-    ended = _by_variant(rows, "learned") | diverged
+    diverged, rise = (_pivot_variants(rows, name) for name in ("diverged", "rise_nats"))
+    ended = _pivot_variants(rows, "learned") | diverged
     pairs = ended.all(axis=1)
     jumps = ((rise > margin["jump_nats"]) | diverged)[pairs]
     without, with_norm, n = jumps["no-post-norm"], jumps[PUBLISHED], int(pairs.sum())
@@ -31,10 +31,10 @@ def stability(evidence: Evidence) -> Finding:
     differ, limit = with_norm[without != with_norm].to_numpy(dtype=float), 0.5
     others, interval = int(differ.sum()), share_interval(alone, n)
     text = f"{counts}; 95 % interval of that share {interval.low:.3g} to {interval.high:.3g}"
-    p, p_against = (share(others, len(differ), limit) for share in (share_below, share_above))
-    finding = judged(Rule("few", limit, limit), differ, interval, "share of seeds", text, p, p_against)
+    p, p_against = (share(others, len(differ), limit) for share in (p_share_below, p_share_above))
+    finding = make_finding(Rule("few", limit, limit), differ, interval, "share of seeds", text, p, p_against)
     if finding.verdict == "undecided" and n >= FEWEST_SEEDS and interval.high < margin["prevented_share_1"]:
-        p_against = share_below(alone, n, margin["prevented_share_1"])
+        p_against = p_share_below(alone, n, margin["prevented_share_1"])
         return replace(finding, verdict="contradicted", p_against=p_against)
     return finding
 
@@ -43,17 +43,17 @@ def phase_change(evidence: Evidence) -> Finding:
     """002-2: does the loss fall suddenly with the exact pre-norm only?"""
     others = ("approximate-pre-norm", "no-pre-norm")
     rows = variants(evidence.table("iterations_to_99"), *others)
-    falls = _by_variant(rows, "fall_nats")
+    falls = _pivot_variants(rows, "fall_nats")
     differences = falls[PUBLISHED] - falls[list(others)].max(axis=1, skipna=False)
-    finding = better(differences.to_numpy(), evidence.margin["fall_nats"], unit="nats within 25 iterations")
-    return _unless_to_come(finding, rows, rows["reached"] | rows["diverged"])
+    finding = judge_better(differences.to_numpy(), evidence.margin["fall_nats"], unit="nats within 25 iterations")
+    return _withhold_unfinished(finding, rows, rows["reached"] | rows["diverged"])
 
 
 def activations(evidence: Evidence) -> Finding:
     """002-3: is the exponential faster than ReLU and ELU, and is its fall sharper?"""
     rows, margin = variants(evidence.table("falls"), "relu", "elu"), evidence.margin
-    speed = _by_variant(rows, "to_half_steps").clip(lower=1)
-    sharpness = _by_variant(rows.assign(sharpness=sharpness_of(rows).clip(lower=1e-9)), "sharpness")
+    speed = _pivot_variants(rows, "to_half_steps").clip(lower=1)
+    sharpness = _pivot_variants(rows.assign(sharpness=sharpness_of(rows).clip(lower=1e-9)), "sharpness")
     slow = rows[rows["variant"] != PUBLISHED]
     parts = {
         "(a) faster to half the plateau": (speed, margin["speed_log2"], ["fell_to_half"]),
@@ -62,15 +62,15 @@ def activations(evidence: Evidence) -> Finding:
     findings = {}
     for name, (values, limit, flags) in parts.items():
         slower = np.log2(np.minimum(values["relu"], values["elu"]) / values[PUBLISHED])
-        finding = better(slower.to_numpy(), limit, unit="log2")
+        finding = judge_better(slower.to_numpy(), limit, unit="log2")
         censored = not slow[flags].all(axis=None)
-        findings[name] = withheld(finding, "contradicted", "ReLU or ELU is censored", when=censored)
+        findings[name] = withhold_verdict(finding, "contradicted", "ReLU or ELU is censored", when=censored)
     sharp = "(b) a sharper fall"
-    findings[sharp] = _unless_to_come(findings[sharp], rows, rows["fell"] | rows["diverged"])
-    return whole(findings)
+    findings[sharp] = _withhold_unfinished(findings[sharp], rows, rows["fell"] | rows["diverged"])
+    return require_all_parts(findings)
 
 
-def _unless_to_come(finding: Finding, rows: pd.DataFrame, over: pd.Series) -> Finding:
+def _withhold_unfinished(finding: Finding, rows: pd.DataFrame, over: pd.Series) -> Finding:
     """The finding on a fall; undecided if a run behind it may still fall later.
 
     over: for each row, is no later fall possible? `reproduced` needs this for the compared variants, `contradicted` for
@@ -80,9 +80,9 @@ def _unless_to_come(finding: Finding, rows: pd.DataFrame, over: pd.Series) -> Fi
     counts = early.groupby("variant").size()
     late = ", ".join(f"{name} {count} of {(rows['variant'] == name).sum()}" for name, count in counts.items())
     reason = f"runs that have not arrived may fall yet ({late})"
-    finding = withheld(finding, "reproduced", reason, when=bool((~over & ~published).any()))
-    return withheld(finding, "contradicted", reason, when=bool((~over & published).any()))
+    finding = withhold_verdict(finding, "reproduced", reason, when=bool((~over & ~published).any()))
+    return withhold_verdict(finding, "contradicted", reason, when=bool((~over & published).any()))
 
 
-def _by_variant(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+def _pivot_variants(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     return rows.pivot(index="seed", columns="variant", values=column)

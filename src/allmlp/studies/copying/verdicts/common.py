@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from allmlp.report.statistics import Finding, better
-from allmlp.studies.rules import withheld
+from allmlp.judging.rules import withhold_verdict
+from allmlp.judging.statistics import Finding, judge_better
 
 
-def paired(rows: pd.DataFrame, column: str, by: str, first: str, second: str) -> np.ndarray:
+def paired_ratios(rows: pd.DataFrame, column: str, by: str, first: str, second: str) -> np.ndarray:
     """log2 of `column`, runs with `by` equal to `first` over runs with `second`: one number per seed.
 
     The mean over string lengths where there are several. A seed or length that only one of them has counts as NaN.
@@ -20,7 +20,7 @@ def paired(rows: pd.DataFrame, column: str, by: str, first: str, second: str) ->
     return (log2[first] - log2[second]).groupby("seed").agg(lambda ratios: ratios.mean(skipna=False)).to_numpy()
 
 
-def faster(
+def judge_faster(
     rows: pd.DataFrame, fast: str, slow: str, margin: float, counted: str = "iterations", level: float = 0.95
 ) -> Finding:
     """Does `fast` reach 99 % with less of what is `counted` than `slow`? log2 ratios, mean over string lengths.
@@ -28,11 +28,13 @@ def faster(
     A censored run counts with its budget and so looks faster than it is: a censored `slow` run cannot refute, a
     censored `fast` run cannot support.
     """
-    differences = paired(rows, counted, "model", slow, fast)
-    finding = better(differences, margin, level=level, unit=f"log2 of the ratio of {counted}")
+    differences = paired_ratios(rows, counted, "model", slow, fast)
+    finding = judge_better(differences, margin, level=level, unit=f"log2 of the ratio of {counted}")
     of_two = rows[rows["model"].isin([fast, slow])]
     censored = {model: int((of_two["model"].eq(model) & ~of_two["reached"]).sum()) for model in (fast, slow)}
     counts = ", ".join(f"{model} {count}" for model, count in censored.items())
     text = f"{finding.text}; censored of {int(of_two['model'].eq(fast).sum())} runs each: {counts}"
-    finding = withheld(replace(finding, text=text), "reproduced", f"{fast} is censored", when=censored[fast] > 0)
-    return withheld(finding, "contradicted", f"{slow} is censored", when=censored[slow] > 0)
+    finding = withhold_verdict(
+        replace(finding, text=text), "reproduced", f"{fast} is censored", when=censored[fast] > 0
+    )
+    return withhold_verdict(finding, "contradicted", f"{slow} is censored", when=censored[slow] > 0)

@@ -3,15 +3,15 @@
 import numpy as np
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.deciding import Rule
-from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, judged, share_above, share_below, share_interval
+from allmlp.judging.evidence_summary import Rule
+from allmlp.judging.multiplicity import require_all_parts
+from allmlp.judging.rules import judge_below, part_rows, premise, require_models
+from allmlp.judging.statistics import Finding, make_finding, p_share_above, p_share_below, share_interval
+from allmlp.spec.protocols import Evidence
 from allmlp.studies.copying import convergence
-from allmlp.studies.copying.parts import with_operations
-from allmlp.studies.copying.verdicts.common import faster
-from allmlp.studies.over_steps import mean_at_end
-from allmlp.studies.rules import below, of_part, premise, require_models
+from allmlp.studies.copying.parts import add_operations
+from allmlp.studies.copying.verdicts.common import judge_faster
+from allmlp.studies.shared.curve_statistics import end_mean
 
 QUADRATIC = ("causal-rn", "transformer")
 END = 0.05  # share of the steps
@@ -21,14 +21,14 @@ LINEAR = ("linear-causal-rn", "linear-transformer")
 def similar_curves(evidence: Evidence) -> Finding:
     """002-4: CausalRN and Transformer end near zero, fall suddenly, and along nearly the same curve."""
     require_models(evidence, "learning_curve", QUADRATIC)
-    of_seeds = _curve_numbers(of_part(evidence.table("learning_curve"), "comparison")).groupby("seed").mean()
+    of_seeds = _curve_numbers(part_rows(evidence.table("learning_curve"), "comparison")).groupby("seed").mean()
     end, sharpness, gap = (of_seeds[name].to_numpy() for name in ("end", "sharpness", "gap"))
     margin = evidence.margin
-    return whole(
+    return require_all_parts(
         {
-            "(a) loss at the end": below(end, margin["end_loss_nats"], "nats"),
-            "(b) steps of the fall over steps before it": below(sharpness, margin["sharpness_1"]),
-            "(c) gap between the curves over the plateau": below(gap, margin["gap_1"]),
+            "(a) loss at the end": judge_below(end, margin["end_loss_nats"], "nats"),
+            "(b) steps of the fall over steps before it": judge_below(sharpness, margin["sharpness_1"]),
+            "(c) gap between the curves over the plateau": judge_below(gap, margin["gap_1"]),
         }
     )
 
@@ -37,14 +37,14 @@ def iterations_to_99(evidence: Evidence) -> Finding:
     """002-5: CausalRN before Transformer, both before their linear forms; Linear CausalRN fails if long."""
     require_models(evidence, "iterations_to_99", (*QUADRATIC, *LINEAR))
     every_length, margin = evidence.table("iterations_to_99"), evidence.margin
-    rows, speed = of_part(every_length, "comparison"), margin["speed_log2"]
-    return whole(
+    rows, speed = part_rows(every_length, "comparison"), margin["speed_log2"]
+    return require_all_parts(
         {
-            "(a) CausalRN before Transformer": faster(rows, "causal-rn", "transformer", speed),
-            "(b) Transformer before its linear form": faster(rows, "transformer", "linear-transformer", speed),
-            "(c) CausalRN before its linear form": faster(rows, "causal-rn", "linear-causal-rn", speed),
-            "(d) Linear CausalRN fails on long strings": _fails(
-                of_part(every_length, "comparison", "long"), "linear-causal-rn", margin
+            "(a) CausalRN before Transformer": judge_faster(rows, "causal-rn", "transformer", speed),
+            "(b) Transformer before its linear form": judge_faster(rows, "transformer", "linear-transformer", speed),
+            "(c) CausalRN before its linear form": judge_faster(rows, "causal-rn", "linear-causal-rn", speed),
+            "(d) Linear CausalRN fails on long strings": _judge_failure(
+                part_rows(every_length, "comparison", "long"), "linear-causal-rn", margin
             ),
         }
     )
@@ -53,8 +53,8 @@ def iterations_to_99(evidence: Evidence) -> Finding:
 def operations_to_99(evidence: Evidence) -> Finding:
     """002-own-4: does CausalRN arrive with fewer counted operations than the Transformer?"""
     require_models(evidence, "falls", QUADRATIC)
-    rows = with_operations(of_part(evidence.table("falls"), "comparison"), evidence.table("cost"))
-    return faster(rows, "causal-rn", "transformer", evidence.margin["cost_log2"], counted="operations")
+    rows = add_operations(part_rows(evidence.table("falls"), "comparison"), evidence.table("cost"))
+    return judge_faster(rows, "causal-rn", "transformer", evidence.margin["cost_log2"], counted="operations")
 
 
 def _curve_numbers(rows: pd.DataFrame) -> pd.DataFrame:
@@ -74,7 +74,7 @@ def _curve_numbers(rows: pd.DataFrame) -> pd.DataFrame:
             numbers.append(
                 {
                     "seed": seed,
-                    "end": max(mean_at_end(steps, curve, END) for curve in (a, b)),
+                    "end": max(end_mean(steps, curve, END) for curve in (a, b)),
                     "sharpness": max(convergence.sharpness(steps, curve, height, budget) for curve in (a, b)),
                     "gap": convergence.gap(steps, a, b, height),
                 }
@@ -82,14 +82,16 @@ def _curve_numbers(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(numbers, columns=["seed", "end", "sharpness", "gap"])
 
 
-def _fails(rows: pd.DataFrame, model: str, margin: dict[str, float]) -> Finding:
+def _judge_failure(rows: pd.DataFrame, model: str, margin: dict[str, float]) -> Finding:
     """Do few seeds reach 99 % on the longest strings? Premise: they are as long as claimed."""
     of_model = rows[rows["model"] == model]
     longest = of_model["string_length"].max()
     reached = of_model.loc[of_model["string_length"] == longest, "reached"]
     k, n, limit = int(reached.sum()), len(reached), margin["reached_share_1"]
     text = f"{k} of {n} seeds reach 99 % at string length {longest}"
-    p, p_against = share_below(k, n, limit), share_above(k, n, limit)
-    finding = judged(Rule("few", limit, limit), reached, share_interval(k, n), "share of seeds", text, p, p_against)
+    p, p_against = p_share_below(k, n, limit), p_share_above(k, n, limit)
+    finding = make_finding(
+        Rule("few", limit, limit), reached, share_interval(k, n), "share of seeds", text, p, p_against
+    )
     claimed = margin["string_length_tokens"]
     return premise(finding, f"the longest strings have {longest} letters, not {claimed:g}", holds=longest >= claimed)

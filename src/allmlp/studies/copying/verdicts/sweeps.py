@@ -5,24 +5,32 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from allmlp import labels
-from allmlp.protocols import Evidence
-from allmlp.report.deciding import Rule
-from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import (
+from allmlp.judging.evidence_summary import Rule
+from allmlp.judging.multiplicity import require_all_parts
+from allmlp.judging.rules import (
+    judge_all,
+    judge_best,
+    judge_exact,
+    part_rows,
+    require_models,
+    undecided_finding,
+    withhold_verdict,
+)
+from allmlp.judging.statistics import (
     FEWEST_SEEDS,
     Finding,
     Verdict,
-    judged,
+    make_finding,
     p_above,
-    share_above,
-    share_below,
+    p_share_above,
+    p_share_below,
     share_interval,
     t_interval,
 )
-from allmlp.studies.copying.parts import with_one_head
-from allmlp.studies.copying.verdicts.common import faster
-from allmlp.studies.rules import every, exact, of_part, one_of, require_models, undecided, withheld
+from allmlp.spec import labels
+from allmlp.spec.protocols import Evidence
+from allmlp.studies.copying.parts import one_head_rows
+from allmlp.studies.copying.verdicts.common import judge_faster
 
 CELL = ["d_model", "n_blocks", "learning_rate"]
 TWO = {"causal-rn": "causal_rn", "transformer": "transformer"}  # architecture -> its name in the paper's values
@@ -32,76 +40,76 @@ def sizes_and_sweeps(evidence: Evidence) -> Finding:
     """002-10: parameter counts, perfect copies, the best learning rates and number of heads."""
     require_models(evidence, "falls", TWO)
     rows, paper, margin = evidence.table("falls"), evidence.paper, evidence.margin
-    sweep, compared = of_part(rows, "sweep"), of_part(rows, "comparison")
-    perfect = {model: _all_perfect(compared[compared["model"] == model], margin) for model in TWO}
+    sweep, compared = part_rows(rows, "sweep"), part_rows(rows, "comparison")
+    perfect = {model: _judge_perfect(compared[compared["model"] == model], margin) for model in TWO}
     speed = margin["speed_log2"]
     rates = {
-        model: _is_best(sweep[sweep["model"] == model], "learning_rate", paper[f"best_rate_{name}_1"], speed)
+        model: _judge_order(sweep[sweep["model"] == model], "learning_rate", paper[f"best_rate_{name}_1"], speed)
         for model, name in TWO.items()
     }
-    return whole(
+    return require_all_parts(
         {
-            "(a) parameter counts": _counts(evidence.table("parameter_counts"), paper, margin["count_millions"]),
-            "(b) copies without an error": every(perfect),
-            "(c) best learning rates": every(rates),
-            "(d) one head is best": _is_best(with_one_head(rows), "n_heads", paper["best_heads_count"], speed),
+            "(a) parameter counts": _judge_counts(evidence.table("parameter_counts"), paper, margin["count_millions"]),
+            "(b) copies without an error": judge_all(perfect),
+            "(c) best learning rates": judge_all(rates),
+            "(d) one head is best": _judge_order(one_head_rows(rows), "n_heads", paper["best_heads_count"], speed),
         }
     )
 
 
 def faster_somewhere(evidence: Evidence) -> Finding:
     """002-own-1: does CausalRN lead in some cell of the grid, and the Transformer in some other?"""
-    rows = of_part(evidence.table("falls"), "grid")
+    rows = part_rows(evidence.table("falls"), "grid")
     speed = evidence.margin["speed_log2"]
-    return whole(
+    return require_all_parts(
         {
-            "(a) CausalRN leads somewhere": _leads_somewhere(rows, "causal-rn", "transformer", speed),
-            "(b) the Transformer leads somewhere": _leads_somewhere(rows, "transformer", "causal-rn", speed),
+            "(a) CausalRN leads somewhere": _judge_best_cell(rows, "causal-rn", "transformer", speed),
+            "(b) the Transformer leads somewhere": _judge_best_cell(rows, "transformer", "causal-rn", speed),
         }
     )
 
 
-def _leads_somewhere(rows: pd.DataFrame, fast: str, slow: str, margin: float) -> Finding:
+def _judge_best_cell(rows: pd.DataFrame, fast: str, slow: str, margin: float) -> Finding:
     """The cell with the best case for `fast`, after Bonferroni's correction over the cells."""
     cells = {
-        ", ".join(f"{labels.of(name).words} {value:g}" for name, value in zip(CELL, cell, strict=True)): of_cell
+        ", ".join(f"{labels.find_label(name).words} {value:g}" for name, value in zip(CELL, cell, strict=True)): of_cell
         for cell, of_cell in rows.groupby(CELL)
     }
     level = 1 - 0.05 / len(cells)
-    found = {at: faster(of_cell, fast, slow, margin, level=level) for at, of_cell in cells.items()}
+    found = {at: judge_faster(of_cell, fast, slow, margin, level=level) for at, of_cell in cells.items()}
     leads = [at for at, finding in found.items() if finding.verdict == "reproduced"]
     best = max(leads or found, key=lambda at: found[at].low)
     text = f"in {len(leads)} of {len(cells)} cells; the clearest, {best}: {found[best].text}"
-    return one_of(found, best, text)
+    return judge_best(found, best, text)
 
 
-def _counts(rows: pd.DataFrame, paper: dict[str, float], margin: float) -> Finding:
+def _judge_counts(rows: pd.DataFrame, paper: dict[str, float], margin: float) -> Finding:
     """Do the counts of blocks and head round to the paper's?"""
     counts = rows.drop_duplicates("model").set_index("model")["blocks_and_head"]
     here = {f"{name}_parameters_millions": counts[model] / 1e6 for model, name in TWO.items()}
     worst = max(abs(value - paper[key]) for key, value in here.items())
     text = ", ".join(f"{model} {counts[model]:,}" for model in TWO)
-    found = exact(worst <= margin, worst, "millions from the paper's", text, rows["seed"].nunique())
+    found = judge_exact(worst <= margin, worst, "millions from the paper's", text, rows["seed"].nunique())
     return replace(found, here=here)
 
 
-def _all_perfect(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
+def _judge_perfect(rows: pd.DataFrame, margin: dict[str, float]) -> Finding:
     """Did every seed, at each string length, have a batch of new strings without an error?"""
     perfect = rows.groupby("seed")["perfect"].all()
     k, n, limit = int(perfect.sum()), len(perfect), margin["reached_share_1"]
-    rule, p, p_against = Rule("all", limit, limit), share_above(k, n, limit), share_below(k, n, limit)
+    rule, p, p_against = Rule("all", limit, limit), p_share_above(k, n, limit), p_share_below(k, n, limit)
     text = f"{k} of {n} seeds"
-    return judged(rule, perfect.to_numpy(), share_interval(k, n), "share of seeds", text, p, p_against)
+    return make_finding(rule, perfect.to_numpy(), share_interval(k, n), "share of seeds", text, p, p_against)
 
 
-def _is_best(rows: pd.DataFrame, by: str, claimed: float, margin: float) -> Finding:
+def _judge_order(rows: pd.DataFrame, by: str, claimed: float, margin: float) -> Finding:
     """Is `claimed` first by mean steps to half the plateau, or at most `margin` (log2) behind the first?"""
     steps = rows.pivot(index="seed", columns=by, values="to_half_steps").clip(lower=1).apply(np.log2)
     first = steps.mean().idxmin()
     if claimed not in steps:
         tried = ", ".join(f"{value:g}" for value in steps)
-        text = f"{labels.of(by).words} {claimed:g} was not tried; the first of {tried} is {first:g}"
-        return undecided(text, len(steps), "log2")
+        text = f"{labels.find_label(by).words} {claimed:g} was not tried; the first of {tried} is {first:g}"
+        return undecided_finding(text, len(steps), "log2")
     differences = (steps[claimed] - steps[first]).to_numpy()
     behind = t_interval(differences)
     text = f"{by}: the first of {', '.join(f'{v:g}' for v in steps)} is {first:g}; {claimed:g} takes "
@@ -114,4 +122,4 @@ def _is_best(rows: pd.DataFrame, by: str, claimed: float, margin: float) -> Find
     censored = not rows[rows[by].to_numpy() == first]["fell_to_half"].all()
     p_against = min(1.0, (len(steps.columns) - 1) * p_above(differences, margin))  # first is chosen from the others
     found = Finding(verdict, *behind, "log2 of steps over the first's", text, p_against=p_against)
-    return withheld(found, "reproduced", "even the first is censored", when=censored)
+    return withhold_verdict(found, "reproduced", "even the first is censored", when=censored)

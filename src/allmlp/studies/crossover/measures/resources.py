@@ -5,54 +5,55 @@ import tempfile
 import time
 from pathlib import Path
 
-import pandas as pd
 import torch
 
-from allmlp.columns import exact, numeric, timing
+from allmlp.models import flops
 from allmlp.models.base import SequenceModel
-from allmlp.protocols import Trained
-from allmlp.sampling import generate
-from allmlp.studies.mixers.measures.memory import counted
-from allmlp.training import flops
+from allmlp.models.sampling import generate
+from allmlp.spec.columns import Rows, exact, numeric, timing
+from allmlp.spec.measures import measure
+from allmlp.spec.protocols import TrainedRun
+from allmlp.studies.mixers.measures.costs import count_bytes
 from allmlp.training.environment import provenance
 from allmlp.training.loop import Training
 
-RECIPE = 2
 GENERATES = ("next-token",)  # tasks whose tokens can be continued
 STEPS, GENERATIONS = 20, 5  # timings, for a median
 
-COLUMNS = {
-    "parameters": exact("trained parameters"),
-    "flops_per_token": exact("forward and backward, counted, over the tokens or patches of a sequence"),
-    "kept_bytes_per_token": numeric("what a forward pass keeps for backward, without the head, per token", rtol=0.05),
-    "training_tokens_per_s": timing("tokens read a second; nan where unknown"),
-    "generation_tokens_per_s": timing("a continuation, token after token; nan where nothing is generated"),
-    "hardware": timing("what the speeds are of"),
-    "learning_rate_1": exact("its maximum, as the search chose it"),
-    "largest_rate_1": exact("the largest that the search tried; nan without a search"),
-}
 
+@measure(
+    recipe=2,
+    parameters=exact("trained parameters"),
+    flops_per_token=exact("forward and backward, counted, over the tokens or patches of a sequence"),
+    kept_bytes_per_token=numeric("what a forward pass keeps for backward, without the head, per token", rtol=0.05),
+    training_tokens_per_s=timing("tokens read a second; nan where unknown"),
+    generation_tokens_per_s=timing("a continuation, token after token; nan where nothing is generated"),
+    hardware=timing("what the speeds are of"),
+    learning_rate_1=exact("its maximum, as the search chose it"),
+    largest_rate_1=exact("the largest that the search tried; nan without a search"),
+)
+def resources(trained: TrainedRun) -> Rows:
+    """Cost of an architecture at its task's size: weights, operations, memory, speed of training and of generation.
 
-def measure(trained: Trained) -> pd.DataFrame:
-    """One row."""
+    One row.
+    """
     run, model = trained.run, trained.model()
     shape = (1, model.context) if model.features is None else (1, model.context, model.features)
     inputs = torch.zeros(shape, dtype=torch.int64 if model.features is None else torch.float32)
     rates = [run.relatives[one].optimiser["learning_rate"] for one in run.search]
-    row = {
+    yield {
         "parameters": flops.parameters(model)["total"],
         "flops_per_token": flops.counted_flops(model, 1) // model.context,
-        "kept_bytes_per_token": counted(model, inputs).kept / model.context,
+        "kept_bytes_per_token": count_bytes(model, inputs).kept / model.context,
         "training_tokens_per_s": _trained_per_second(trained, model.context),
         "generation_tokens_per_s": _generated_per_second(model) if run.task in GENERATES else float("nan"),
         "hardware": trained.timing().get("hardware", "") if run.device != "cpu" else provenance("cpu")["hardware"],
         "learning_rate_1": trained.learning_rate,
         "largest_rate_1": max(rates, default=float("nan")),
     }
-    return pd.DataFrame([row])[list(COLUMNS)]
 
 
-def _trained_per_second(trained: Trained, context: int) -> float:
+def _trained_per_second(trained: TrainedRun, context: int) -> float:
     """A training on a GPU has the device to itself, so its own time counts. Trainings on a CPU share it: some steps are
     repeated here, one architecture after the other."""
     run = trained.run

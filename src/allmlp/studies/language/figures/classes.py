@@ -7,15 +7,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from allmlp.judging.statistics import t_interval
 from allmlp.report import plots, style
-from allmlp.report.exhibits import figure
-from allmlp.report.statistics import t_interval
+from allmlp.report.seeds import aggregate_seeds, curve, last_rows
+from allmlp.spec.exhibits import figure
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, share_column
-from allmlp.studies.language.drawing import COLOURS, LINES, kept_steps, say, without_empty
-from allmlp.studies.language.named import CONTROLS
-from allmlp.studies.language.parts import along, on_corpora
-from allmlp.studies.language.verdicts.wear import of_deciding
-from allmlp.studies.seeds import at_end, curve, over_seeds
+from allmlp.studies.language.drawing import COLOURS, LINES, add_sentence, drop_empty, scale_step_axis
+from allmlp.studies.language.names import CONTROLS
+from allmlp.studies.language.parts import rows_by_corpus, select_variations
+from allmlp.studies.language.verdicts.initial_weights import deciding_rows
 
 
 @figure(
@@ -39,7 +39,7 @@ def neuron_classes(neuron_classes: pd.DataFrame) -> Figure:
         for name, colour in COLOURS.items():
             line = curve(rows, share_column(name))
             plots.band(axis, line, color=colour, linestyle=LINES[name], marker="o", label=name)
-        kept_steps(axis, rows["step"])
+        scale_step_axis(axis, rows["step"])
         axis.set(ylim=(-0.02, 1.02), title=f"reading: {reading}")
     axes[0, 0].set_ylabel("share of neurons")
     axes[0, -1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -56,19 +56,19 @@ def class_shares_by_size(neuron_classes: pd.DataFrame) -> Figure:
     columns. Mean over seeds and 95 % t interval. At contexts and widths that it does not list, the paper finds the
     shares roughly constant, and context to have the larger effect.
     """
-    rows = at_end(neuron_classes)
+    rows = last_rows(neuron_classes)
     readings = list(rows["reading"].unique())
     figure, axes = style.canvas(columns=len(AXES), rows=len(readings), height=2.3)
     for down, reading in enumerate(readings):
         for axis, (setting, label) in zip(axes[down], AXES.items(), strict=True):
-            of_setting = along(rows[rows["reading"] == reading], setting)
+            of_setting = select_variations(rows[rows["reading"] == reading], setting)
             for name, colour in COLOURS.items():
-                points = over_seeds(of_setting, [setting], share_column(name))
+                points = aggregate_seeds(of_setting, [setting], share_column(name))
                 plots.band(axis, points, setting, color=colour, linestyle=LINES[name], marker="o", label=name)
             plots.ticks(axis, sorted(of_setting[setting].unique()), base=2)
             axis.set(ylim=(-0.02, 1.02), xlabel=label)
         axes[down, 0].set_ylabel(f"reading: {reading}\nshare of neurons")
-    plots.legend_below(figure, [axes[0, 0]], ncols=len(COLOURS))
+    plots.add_legend(figure, [axes[0, 0]], ncols=len(COLOURS))
     return figure
 
 
@@ -105,14 +105,14 @@ def thresholds(thresholds: pd.DataFrame) -> Figure:
         axis.set_axis_off()
     for axis in axes[:, 0]:
         axis.set_ylabel("share of neurons")
-    say(figure, f"No neuron at any value: {', '.join(empty)}." if empty else "")
-    plots.legend_below(figure, axes.flat, ncols=3)
+    add_sentence(figure, f"No neuron at any value: {', '.join(empty)}." if empty else "")
+    plots.add_legend(figure, axes.flat, ncols=3)
     return figure
 
 
 def _threshold(axis: Axes, at: pd.DataFrame, threshold: str) -> None:
     name, label = VARIED[threshold]
-    plots.band(axis, over_seeds(at, ["value_1"], share_column(name)), "value_1", color=COLOURS[name], label=name)
+    plots.band(axis, aggregate_seeds(at, ["value_1"], share_column(name)), "value_1", color=COLOURS[name], label=name)
     style.mark_paper(axis, float(at["printed_1"].iloc[0]), along="x", label="printed")
     axis.set(ylim=(-0.02, 1.02), xlabel=label)
     if threshold == "variance":
@@ -139,19 +139,19 @@ def controls(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figur
     panel.
     """
     numbers = concentration[["run", "step", "constant_share_median_1"]]
-    rows = of_deciding(neuron_classes).merge(numbers, on=["run", "step"])
-    lines = {CONTROLS.get(ending, "as it is"): of_corpus for ending, of_corpus in on_corpora(rows).items()}
-    shown, sentence = without_empty(CONTROLLED, rows)
+    rows = deciding_rows(neuron_classes).merge(numbers, on=["run", "step"])
+    lines = {CONTROLS.get(ending, "as it is"): of_corpus for ending, of_corpus in rows_by_corpus(rows).items()}
+    shown, sentence = drop_empty(CONTROLLED, rows)
     figure, axes = style.canvas(columns=len(shown), height=2.7)
-    say(figure, sentence)
+    add_sentence(figure, sentence)
     for axis, (value, title) in zip(axes[0], shown.items(), strict=True):
         for position, (name, of_corpus) in enumerate(lines.items()):
             line, colour = curve(of_corpus, value), style.NEUTRAL[position]
             plots.band(axis, line, color=colour, marker="os^"[position], label=name)
-        kept_steps(axis, rows["step"])
+        scale_step_axis(axis, rows["step"])
         axis.set(ylim=(-0.02, 1.02), title=title)
     axes[0, 0].set_ylabel("share")
-    plots.legend_below(figure, [axes[0, 0]], ncols=3, title=rows["base_corpus"].iloc[0])
+    plots.add_legend(figure, [axes[0, 0]], ncols=3, title=rows["base_corpus"].iloc[0])
     return figure
 
 
@@ -172,12 +172,14 @@ def wear(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figure:
     intervals. Colours: standard deviation of the initial embeddings. A share of 0 everywhere has no panel.
     """
     numbers = concentration[["run", "step", "window_share_median_1"]]
-    rows = along(of_deciding(neuron_classes).merge(numbers, on=["run", "step"]), "weight_decay", "embedding_std")
+    rows = select_variations(
+        deciding_rows(neuron_classes).merge(numbers, on=["run", "step"]), "weight_decay", "embedding_std"
+    )
     stds, decays = sorted(rows["embedding_std"].unique()), sorted(rows["weight_decay"].unique())
     colours, markers = dict(zip(stds, style.NEUTRAL, strict=False)), dict(zip(decays, cycle(MARKERS), strict=False))
-    shown, sentence = without_empty(WORN, rows)
+    shown, sentence = drop_empty(WORN, rows)
     figure, axes = style.canvas(columns=len(shown), height=2.9)
-    say(figure, sentence)
+    add_sentence(figure, sentence)
     for axis, (value, title) in zip(axes[0], shown.items(), strict=True):
         for (std, decay), cell in rows.groupby(["embedding_std", "weight_decay"]):
             _cell(axis, cell, value, colours[std], markers[decay])
@@ -188,7 +190,7 @@ def wear(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figure:
         axes[0, 0].plot([], [], color=colour, label=f"embeddings of standard deviation {std:g}")
     for decay, marker in markers.items():
         axes[0, 0].plot([], [], marker, color="black", label=f"weight decay {decay:g}")
-    plots.legend_below(figure, [axes[0, 0]], ncols=max(2, len(stds)))
+    plots.add_legend(figure, [axes[0, 0]], ncols=max(2, len(stds)))
     return figure
 
 
@@ -198,4 +200,4 @@ def _cell(axes: Axes, rows: pd.DataFrame, value: str, colour: str, marker: str) 
     way = way.assign(low=way["mean"], high=way["mean"])
     plots.band(axes, way, "wear_1", color=colour, linewidth=0.8, alpha=0.6)
     looks: dict[str, Any] = {"fmt": marker, "color": colour, "markersize": 6, "capsize": 2, "zorder": 3}
-    plots.whisker(axes, way["wear_1"].iloc[-1], t_interval(at_end(rows)[value].to_numpy()), **looks)
+    plots.whisker(axes, way["wear_1"].iloc[-1], t_interval(last_rows(rows)[value].to_numpy()), **looks)

@@ -5,7 +5,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from allmlp.report.diagrams import READING
-from allmlp.report.exhibits import figure
+from allmlp.spec.exhibits import figure
 
 SIZES: dict[str, Any] = {"vocabulary": 50257, "d_model": 512}  # of the paper's models
 
@@ -16,13 +16,13 @@ def mlp_diagram() -> Figure:
     with the context.
     """
     from allmlp.models.mlp import LastTokenMLP
-    from allmlp.report.diagrams.board import board, sizes_of
+    from allmlp.report.diagrams.board import board, describe_sizes
     from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.sizes import Letter
 
     neurons = {"M": Letter("neurons of a block", 11, 16384)}
     drawn = language_model(LastTokenMLP, "mlp", letters=neurons, d_mlp="M", context=15, n_blocks=2, **SIZES)
-    return board(drawn, notes=sizes_of(drawn))
+    return board(drawn, notes=describe_sizes(drawn))
 
 
 @figure("The DCT-MLP, as it runs here", where="Figure 8", claims=["000-13", "000-18"], values={"reading": READING})
@@ -35,7 +35,7 @@ def dct_mlp_diagram() -> Figure:
 
     from allmlp.models.dct import DCTMLP, DCTHeads
     from allmlp.models.sliding_dct import SlidingDCT
-    from allmlp.report.diagrams.board import Squares, board, sizes_of
+    from allmlp.report.diagrams.board import Squares, board, describe_sizes
     from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.reach import reach
     from allmlp.report.diagrams.sizes import Letter
@@ -50,4 +50,4 @@ def dct_mlp_diagram() -> Figure:
         return y_BTD[:, -1].unflatten(-1, (8, -1))
 
     seen = Squares(reach(last, 12, 16), "tokens that a head sees\nfor the last one", down="head ↓", across="token →")
-    return board(drawn, seen, notes=sizes_of(drawn))
+    return board(drawn, seen, notes=describe_sizes(drawn))

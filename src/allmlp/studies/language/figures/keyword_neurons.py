@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
-from allmlp.report.exhibits import figure
+from allmlp.spec.exhibits import figure
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.drawing import matrix, picture
 from allmlp.studies.language.keywords import EXAMPLE, RANDOM
@@ -46,7 +46,7 @@ def _panel(axis: Axes, rows: pd.DataFrame) -> None:
     own = one["own_class"] if one["own_class"] != one["class"] else ""
     lines = _lines(one)
     picture(axis, matrix(rows))
-    plots.bare(axis)
+    plots.clear_axis(axis)
     axis.set_title(f"{named}\n({own})" if own else named, fontsize=style.SMALLEST)
     axis.set_xlabel("\n".join(lines), fontsize=style.SMALLEST, parse_math=False)  # a dollar is a dollar
     axis.set_label(f"weights over the tokens {', '.join(lines)}.")
@@ -54,10 +54,10 @@ def _panel(axis: Axes, rows: pd.DataFrame) -> None:
 
 def _lines(one: Mapping[Hashable, Any]) -> list[str]:
     """A token and what follows it, or two side by side."""
-    near, after = ([_short(token) for token in one[name].split()] for name in ("keywords", "completions"))
+    near, after = ([_shorten_token(token) for token in one[name].split()] for name in ("keywords", "completions"))
     pairs = zip(near, after, strict=False) if after else zip(near[::2], near[1::2], strict=False)
     return [(" → " if after else "  ").join(pair) for pair in pairs][:SHOWN]
 
 
-def _short(token: str) -> str:
+def _shorten_token(token: str) -> str:
     return token if len(token) <= LETTERS else f"{token[: LETTERS - 1]}…"

@@ -6,13 +6,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator, MultipleLocator, NullFormatter
 
+from allmlp.judging.rules import part_rows
 from allmlp.report import plots, style
-from allmlp.report.exhibits import Paper, figure
 from allmlp.report.names import display
+from allmlp.report.seeds import aggregate_seeds, curve
+from allmlp.spec.exhibits import Paper, figure
 from allmlp.studies.language.crossings import BOTH, DCT, GPT, crossings
-from allmlp.studies.language.parts import along
-from allmlp.studies.rules import of_part
-from allmlp.studies.seeds import curve, over_seeds
+from allmlp.studies.language.parts import select_variations
 
 
 @figure("Loss over training", parts=["neurons"])
@@ -22,7 +22,7 @@ def loss(loss_curve: pd.DataFrame) -> Figure:
     entropy, a lower bound for every model. The paper shows no such curve.
     """
     figure, ((axis,),) = style.canvas(height=3.2, width=5.5)
-    for model, colour, rows in plots.by_model(loss_curve):
+    for model, colour, rows in plots.group_by_model(loss_curve):
         plots.band(axis, curve(rows, "loss_nats"), color=colour, linewidth=1.0, label=f"{display(model)}, training")
         held_out = curve(rows, "validation_nats")
         if len(held_out):
@@ -43,8 +43,8 @@ def contexts(cost: pd.DataFrame, context_parameters: pd.DataFrame, paper: Paper)
     number.
     """
     figure, ((left, right),) = style.canvas(columns=2, height=2.7)
-    rows = along(cost[cost["part"] == "variation"], "context")
-    points = over_seeds(rows.assign(perplexity=np.exp(rows["validation_nats"])), ["context"], "perplexity")
+    rows = select_variations(cost[cost["part"] == "variation"], "context")
+    points = aggregate_seeds(rows.assign(perplexity=np.exp(rows["validation_nats"])), ["context"], "perplexity")
     plots.band(left, points, "context", color=style.colour("mlp"), marker="o", label=display("mlp"))
     left.set_ylabel("perplexity")
     counts = context_parameters.query("reading == 'all'").drop_duplicates("context")
@@ -79,7 +79,7 @@ def perplexity(perplexity: pd.DataFrame) -> Figure:
     entropy, a lower bound for every model; if it is far below all models, only the legend gives it. The paper's text
     gives no numbers of its figure; its context, width and data are far larger.
     """
-    rows = of_part(perplexity, "perplexity", models=BOTH)
+    rows = part_rows(perplexity, "perplexity", models=BOTH)
     figure, axes = style.canvas(columns=3, height=3.0)
     floors, best = sorted(rows["floor_perplexity_1"].dropna().unique()), rows["perplexity_1"].min()
     for axis, (x, title) in zip(axes[0], PANELS.items(), strict=True):
@@ -96,7 +96,7 @@ def perplexity(perplexity: pd.DataFrame) -> Figure:
         axis.sharey(axes[0, 0])
         axis.tick_params(labelleft=False)
     axes[0, 0].set_ylabel("perplexity per token (logarithmic)")
-    plots.legend_below(figure, [axes[0, 0]], ncols=4)
+    plots.add_legend(figure, [axes[0, 0]], ncols=4)
     return figure
 
 
@@ -104,7 +104,7 @@ def _line(axes: Axes, rows: pd.DataFrame, x: str, model: str, data: int) -> None
     colour, (dash, marker) = style.colour(model), EQUAL if data == 1 else MORE
     label = display(model) if data == 1 else f"{display(model)}, {data} times the data"
     axes.scatter(rows[x], rows["perplexity_1"], s=7, marker=marker, color=colour, alpha=0.4, linewidth=0)
-    plots.bars(axes, over_seeds(rows, [x], "perplexity_1"), x, fmt=dash + marker, color=colour, label=label)
+    plots.bars(axes, aggregate_seeds(rows, [x], "perplexity_1"), x, fmt=dash + marker, color=colour, label=label)
 
 
 def _scales(axes: Axes, logarithmic: bool) -> None:
@@ -139,7 +139,7 @@ def dct_ratios(perplexity: pd.DataFrame, paper: Paper) -> Figure:
     (pointing up: it is higher). Grey: the paper's ratios at equal data and with more data, at a far larger context and
     with far more data.
     """
-    rows = of_part(perplexity, "perplexity", models=BOTH)
+    rows = part_rows(perplexity, "perplexity", models=BOTH)
     figure, axes = style.canvas(columns=2, height=2.9)
     depths = sorted(rows.loc[rows["model"] == GPT, "n_blocks"].unique())
     multiples = sorted(rows.loc[rows["model"] == DCT, "data"].unique())
@@ -154,7 +154,7 @@ def dct_ratios(perplexity: pd.DataFrame, paper: Paper) -> Figure:
         axis.yaxis.set_major_locator(MultipleLocator(1))
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{2.0**value:g}"))
         axis.set(xlabel="blocks of the GPT-2", ylabel=f"{size}, DCT-MLP over GPT-2")
-    plots.legend_below(figure, [axes[0, 0]], ncols=3)
+    plots.add_legend(figure, [axes[0, 0]], ncols=3)
     return figure
 
 
@@ -168,4 +168,4 @@ def _points(axes: Axes, found: pd.DataFrame, data: int, shift: float) -> None:
         beyond = found[found["censored"] == side]
         axes.scatter(beyond["x"], beyond["log2"], s=20, marker=marker, facecolor="none", edgecolor=colour)
     label = "equal data" if filled else f"{data} times the data"
-    plots.bars(axes, over_seeds(found, ["x"], "log2"), "x", fmt="-" if filled else "--", color=colour, label=label)
+    plots.bars(axes, aggregate_seeds(found, ["x"], "log2"), "x", fmt="-" if filled else "--", color=colour, label=label)

@@ -7,15 +7,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from allmlp.judging.statistics import t_interval
 from allmlp.report import plots, style
-from allmlp.report.exhibits import figure
-from allmlp.report.statistics import t_interval
+from allmlp.report.seeds import histogram
+from allmlp.spec.exhibits import figure
 from allmlp.studies.language.classification import BAG_OF_WORDS, CLASSES, N_GRAM
 from allmlp.studies.language.drawing import COLOURS, MOMENTS, matrix, picture
 from allmlp.studies.language.keywords import NEARNESS, RANDOM
-from allmlp.studies.language.neurons import to_frequencies
+from allmlp.studies.language.neurons import transform_neurons
 from allmlp.studies.language.profiles import RECENT
-from allmlp.studies.seeds import histogram
 
 
 @figure("Where neurons have their energy", where="Section 4.1", claims=["000-5", "000-6"], parts=["neurons"])
@@ -33,7 +33,7 @@ def energy_map(energy_map: pd.DataFrame, explained_energy: pd.DataFrame) -> Figu
         at = energy_map[energy_map["moment"] == moment]
         _map(above, at, context)
         above.set_title(f"{moment} (step {at['step'].max():,})")
-        _explained(below, explained_energy[explained_energy["moment"] == moment])
+        _draw_explained(below, explained_energy[explained_energy["moment"] == moment])
     axes[0, 0].set_ylabel("energy of one constant before")
     axes[1, 0].set_ylabel("energy explained")
     return figure
@@ -48,7 +48,7 @@ def _map(axes: Axes, rows: pd.DataFrame, context: int) -> None:
     axes.set(xlim=(0, 1.02), ylim=(0, 1.02), xlabel="energy of the last 3 rows")
 
 
-def _explained(axes: Axes, rows: pd.DataFrame) -> None:
+def _draw_explained(axes: Axes, rows: pd.DataFrame) -> None:
     means, colour = rows.groupby(["window_rows", "quantile_1"])["explained_1"].mean().unstack(), style.colour("mlp")
     axes.fill_between(means.index, means.iloc[:, 0], means.iloc[:, -1], color=colour, alpha=0.3, linewidth=0)
     axes.plot(means.index, means.iloc[:, len(means.columns) // 2], color=colour, marker="o", markersize=3)
@@ -75,16 +75,16 @@ def example_neurons(example_neurons: pd.DataFrame) -> Figure:
     examples = [(name, neuron, matrix(one)) for name, neurons in of_class.items() for neuron, one in neurons]
     figure, axes = style.canvas(columns=len(examples), rows=3, width=max(4.0, 1.0 * len(examples)), height=1.6)
     for column, (name, neuron, weights_TD) in zip(axes.T, examples, strict=True):
-        shown = [weights_TD, to_frequencies(weights_TD[None])[0]]
+        shown = [weights_TD, transform_neurons(weights_TD[None])[0]]
         if name == N_GRAM:
-            shown.append(to_frequencies(weights_TD[None, -WINDOW:])[0])
+            shown.append(transform_neurons(weights_TD[None, -WINDOW:])[0])
         else:
             column[2].set_axis_off()
         for axis, picture_TD in zip(column, shown, strict=False):
             picture(axis, picture_TD)
         column[0].set_title(f"{name}\nneuron {neuron}", fontsize=style.SMALLEST)
     for axis in axes.ravel():
-        plots.bare(axis)
+        plots.clear_axis(axis)
     for axis, label in zip(axes[:, 0], ("time", "frequency", "frequency\nof the last three"), strict=True):
         axis.set_ylabel(f"embedding\nagainst {label}", fontsize=style.SMALLEST)
     return figure
@@ -134,7 +134,7 @@ def _histograms(rows: pd.DataFrame, column: str, xlabel: str, ends: str) -> Figu
         if axis is not axes[0, 0]:
             axis.sharey(axes[0, 0])
     axes[0, 0].set(ylim=(0, None), ylabel="share of neurons")
-    plots.legend_below(figure, [axes[0, 0]], ncols=2)
+    plots.add_legend(figure, [axes[0, 0]], ncols=2)
     return figure
 
 
@@ -160,7 +160,7 @@ def row_norms(row_norms: pd.DataFrame) -> Figure:
             at = rows[(rows["step"] == step) & (rows["basis"] == basis)]
             norms = at.pivot(index="row", columns="column", values="norm_1")
             image = axis.imshow(style.shades(norms), cmap="magma", vmin=0, vmax=most, **plots.PICTURE)
-            plots.bare(axis)
+            plots.clear_axis(axis)
             axis.set_yticks([] if across else [0, len(norms) // 2, len(norms) - 1])
         large = rows[(rows["step"] == step) & (rows["basis"] == "time") & (rows["row"] == 0)]["large_rows"]
         axes[0, across].set_title(f"step {step:,}", fontsize=8)

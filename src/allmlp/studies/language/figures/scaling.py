@@ -8,13 +8,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from allmlp.judging.statistics import t_interval
 from allmlp.report import plots, style
-from allmlp.report.exhibits import Paper, figure
 from allmlp.report.names import display
-from allmlp.report.powers import plain
-from allmlp.report.statistics import t_interval
-from allmlp.studies.language.isoflop import BUDGET, SIZE, exponents, minima, parabola, pooled
-from allmlp.studies.seeds import over_seeds
+from allmlp.report.powers import format_plain
+from allmlp.report.seeds import aggregate_seeds
+from allmlp.spec.exhibits import Paper, figure
+from allmlp.studies.language.isoflop import BUDGET, SIZE, exponents, minima, parabola, pool_seeds
 
 BEYOND = 1.6  # a curve is drawn beyond the sizes tried by this factor
 MARKS = {"inside": "D", "below": "<", "above": ">"}
@@ -43,16 +43,16 @@ def isoflop(scaling: pd.DataFrame) -> Figure:
         axis.sharey(axes[0, 0])
     for axis, model in zip(axes[0], models, strict=True):
         for budget, cell in scaling[scaling["model"] == model].groupby(BUDGET):
-            _budget(axis, cell, colours[budget], plain(budget))
+            _budget(axis, cell, colours[budget], format_plain(budget))
         axis.set(xscale="log", xlabel="weights N", title=model)
     axes[0, 0].set_ylabel("held-out loss (nats per token)")
-    order = [plain(budget) for budget in budgets]
-    plots.legend_below(figure, axes[0], ncols=1, order=order, loc="outside right upper", title="C = 6 N D")
+    order = [format_plain(budget) for budget in budgets]
+    plots.add_legend(figure, axes[0], ncols=1, order=order, loc="outside right upper", title="C = 6 N D")
     return figure
 
 
 def _budget(axes: Axes, rows: pd.DataFrame, colour: str, label: str) -> None:
-    means = pooled(rows)
+    means = pool_seeds(rows)
     repeated = rows["epochs_1"] > 1
     for some, marker in ((rows[~repeated], "o"), (rows[repeated], "x")):
         axes.scatter(some[SIZE], some["validation_nats"], s=9, marker=marker, color=colour, alpha=0.6, linewidth=0.7)
@@ -163,7 +163,7 @@ def best_losses(scaling: pd.DataFrame) -> Figure:
 
 def _line(axes: Axes, best: pd.DataFrame, x: str, label: str, colour: str) -> None:
     axes.scatter(best[x], best["best_nats"], s=9, color=colour, alpha=0.5, linewidth=0)
-    points = over_seeds(best.assign(run=best["seed"]), [BUDGET], "best_nats")
+    points = aggregate_seeds(best.assign(run=best["seed"]), [BUDGET], "best_nats")
     points[x] = np.exp(np.log(best[x]).groupby(best[BUDGET]).mean()).to_numpy()
     plots.bars(axes, points, x, color=colour, fmt="o-", markersize=4, elinewidth=1.0, label=label)
 
@@ -192,6 +192,6 @@ def depth(scaling: pd.DataFrame) -> Figure:
     axis.set(
         xlim=(-0.5, len(shapes) - 0.5),
         ylabel="held-out loss (nats per token)",
-        title=f"C = {plain(first['budget_flops'].iloc[0])}, embeddings of {first['d_model'].iloc[0]}",
+        title=f"C = {format_plain(first['budget_flops'].iloc[0])}, embeddings of {first['d_model'].iloc[0]}",
     )
     return figure

@@ -1,23 +1,23 @@
 """Continuations of the paper's six prompts by a last-token model, and their overlap with the training text (000-17)."""
 
-import pandas as pd
 import torch
 from torch import Tensor
 
-from allmlp.columns import exact, numeric, timing
+from allmlp.data.tokenizers import Tokenizer
+from allmlp.data.tokens import TokenFile
 from allmlp.models.base import SequenceModel
-from allmlp.protocols import Trained
-from allmlp.sampling import WindowReader, generate
-from allmlp.studies.language.prompts import PROMPTS, in_context
-from allmlp.studies.overlap import known_trigrams, longest_copy, training_text
-from allmlp.studies.texts import CHANGES, tokens_of
-from allmlp.tokenizers import Tokenizer
-from allmlp.tokens import TokenFile
+from allmlp.models.sampling import WindowReader, generate
+from allmlp.spec.columns import Rows, exact, numeric, timing
+from allmlp.spec.measures import measure
+from allmlp.spec.protocols import TrainedRun
+from allmlp.studies.language.prompts import PROMPTS, split_prompt
+from allmlp.studies.shared.overlap import known_trigrams, longest_copy, training_text
+from allmlp.studies.shared.texts import CHANGES, token_folder
 
 
 def context_gain(model: SequenceModel, tokenizer: Tokenizer, prompt: str) -> float:
     """log p(last word | the prompt before it) - log p(last word | the word before it alone), in nats."""
-    before, alone, last = (tokenizer.encode_batch([text])[0].tolist() for text in in_context(prompt))
+    before, alone, last = (tokenizer.encode_batch([text])[0].tolist() for text in split_prompt(prompt))
     return _log_p(model, before, last, tokenizer.eod) - _log_p(model, alone, last, tokenizer.eod)
 
 
@@ -31,40 +31,39 @@ def _log_p(model: SequenceModel, before: list[int], word: list[int], pad: int) -
     return total
 
 
-RECIPE = 1
 TEMPERATURE, TOKENS = 0.5, 64  # the paper's
 
-COLUMNS = {
-    "prompt": exact("position among the paper's prompts, from 0; the last four probe the use of context"),
-    "prompt_text": exact("the prompt"),
-    "text": timing(f"what the run writes after it, {TOKENS} tokens at temperature {TEMPERATURE}{CHANGES}"),
-    "known_trigrams_1": timing(f"share of its runs of three tokens that occur in the training text{CHANGES}"),
-    "longest_copy_bytes": timing(f"its longest part that stands word for word in the training text searched{CHANGES}"),
-    "context_gain_nats": numeric(
+
+@measure(
+    recipe=1,
+    prompt=exact("position among the paper's prompts, from 0; the last four probe the use of context"),
+    prompt_text=exact("the prompt"),
+    text=timing(f"what the run writes after it, {TOKENS} tokens at temperature {TEMPERATURE}{CHANGES}"),
+    known_trigrams_1=timing(f"share of its runs of three tokens that occur in the training text{CHANGES}"),
+    longest_copy_bytes=timing(f"its longest part that stands word for word in the training text searched{CHANGES}"),
+    context_gain_nats=numeric(
         "log-probability of the prompt's last word in context, less that after the word before it alone",
         rtol=5e-2,
         atol=0.1,
     ),
-}
+)
+def samples(trained: TrainedRun) -> Rows:
+    """Continuations of the paper's six prompts by a last-token model, and their overlap with the training text
+    (000-17).
 
-
-def measure(trained: Trained) -> pd.DataFrame:
-    """One row per prompt. UserError for a model that diverged."""
-    tokens, model = tokens_of(trained), trained.model()
+    One row per prompt. UserError for a model that diverged.
+    """
+    tokens, model = token_folder(trained), trained.model()
     file = TokenFile(tokens)
-    rows = []
     for number, prompt in enumerate(PROMPTS):
         ids = file.tokenizer.encode_batch([prompt])[0].tolist()
         drawn = generate(model, ids, TOKENS, temperature=TEMPERATURE, seeds=[trained.run.seed], pad=file.eod)[0]
         text = file.decode(drawn.numpy())
-        rows.append(
-            {
-                "prompt": number,
-                "prompt_text": prompt,
-                "text": text,
-                "known_trigrams_1": known_trigrams(drawn.numpy(), tokens),
-                "longest_copy_bytes": longest_copy(text.encode(), training_text(tokens)),
-                "context_gain_nats": context_gain(model, file.tokenizer, prompt),
-            }
-        )
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+        yield {
+            "prompt": number,
+            "prompt_text": prompt,
+            "text": text,
+            "known_trigrams_1": known_trigrams(drawn.numpy(), tokens),
+            "longest_copy_bytes": longest_copy(text.encode(), training_text(tokens)),
+            "context_gain_nats": context_gain(model, file.tokenizer, prompt),
+        }

@@ -1,7 +1,7 @@
 """Runs of study 000."""
 
-from allmlp.protocols import Context
-from allmlp.run import Run
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run
 from allmlp.studies.language.runs import neurons, perplexity, scaling
 from allmlp.studies.language.runs.neurons import VariationSettings
 from allmlp.studies.language.runs.perplexity import Settings as PerplexitySettings
@@ -18,7 +18,7 @@ class Settings(neurons.NeuronSettings):
 
 def runs(settings: Settings, context: Context) -> list[Run]:
     """Every run of the study at one scale."""
-    found = [*neurons.runs(settings, context), neurons.untrained(settings, context)]
+    found = [*neurons.runs(settings, context), neurons.untrained_run(settings, context)]
     if settings.variations:
         found += neurons.variations(settings.variations, settings, context)
     if settings.scaling:

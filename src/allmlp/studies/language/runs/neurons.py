@@ -6,13 +6,13 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from allmlp.protocols import Context
-from allmlp.run import Run, log_spaced
-from allmlp.strict import Strict
-from allmlp.studies import SHARED
-from allmlp.studies.language.named import CONTROL, NEURONS, VARIATION, controls_of
-from allmlp.studies.settings import Count, Optimiser, Rate, Seeds, StudySettings
-from allmlp.studies.texts import of_corpus
+from allmlp.common.schema import StrictModel
+from allmlp.spec.catalogue import SHARED
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run, log_spaced_steps
+from allmlp.spec.settings import Count, Optimiser, Rate, Seeds, StudySettings
+from allmlp.studies.language.names import CONTROL, NEURONS, VARIATION, corpus_controls
+from allmlp.studies.shared.texts import corpus_fields
 
 
 def last_token_run(
@@ -41,7 +41,7 @@ def last_token_run(
         hyperparameters={"vocabulary": context.vocabulary(corpus), **sizes},
         task="last-token",
         task_parameters={"context": sizes["context"], "batch_size": batch_size},
-        **of_corpus(context, corpus),
+        **corpus_fields(context, corpus),
         optimiser=optimiser.model_dump(),
         steps=steps,
         seed=seed,
@@ -106,7 +106,7 @@ def runs(settings: NeuronSettings, context: Context) -> list[Run]:
             steps=settings.steps,
             seed=seed,
             measures=OF_MAPPED if place < settings.mapped else OF_NEURONS,
-            keep=log_spaced(settings.steps),
+            keep=log_spaced_steps(settings.steps),
         )
         for place, seed in enumerate(settings.seeds)
     ]
@@ -116,7 +116,7 @@ WITHOUT_TRAINING = ("constructed_neurons", "context_parameters", "dct_identities
 SMALLEST = {"context": 15, "d_model": 8, "d_mlp": 8, "n_blocks": 1}  # the measure does not depend on it
 
 
-def untrained(settings: NeuronSettings, context: Context) -> Run:
+def untrained_run(settings: NeuronSettings, context: Context) -> Run:
     """A small MLP of no training steps: what no training alters is measured of it, once (000-14, -18, -19)."""
     found = last_token_run(
         settings,
@@ -138,14 +138,14 @@ def untrained(settings: NeuronSettings, context: Context) -> Run:
 UNIT = 1.0  # the standard deviation of PyTorch's own initial embeddings, chosen by `null`
 
 
-class Grid(Strict):
+class Grid(StrictModel):
     """Every weight decay with every standard deviation of the initial embeddings (null: PyTorch's 1)."""
 
     weight_decay: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
     embedding_std: list[Rate | None] = Field(min_length=1)
 
 
-class VariationSettings(Strict):
+class VariationSettings(StrictModel):
     """One base, the neurons' MLP with this batch, budget and optimiser; each list varies it in one respect.
 
     `controls`: shuffled versions of the study's corpus, `<corpus>-sentences` and `<corpus>-words`. Controls of other
@@ -177,20 +177,22 @@ def variations(settings: VariationSettings, study: NeuronSettings, context: Cont
     """Seed after seed, each with the base and all variations, so that a first seed covers everything."""
     base = Variation(study.corpus, study.context, study.d_mlp, settings.optimiser.weight_decay, study.embedding_std)
     varied = list(dict.fromkeys([base, *_variations(settings, base)]))
-    return [_varied(settings, study, context, variation, seed) for seed in settings.seeds for variation in varied]
+    return [
+        _variation_run(settings, study, context, variation, seed) for seed in settings.seeds for variation in varied
+    ]
 
 
 def _variations(settings: VariationSettings, base: Variation) -> list[Variation]:
     grid = product(settings.grid.weight_decay, settings.grid.embedding_std) if settings.grid else ()
     return [
-        *(base._replace(corpus=corpus) for corpus in settings.controls if corpus in controls_of(base.corpus)),
+        *(base._replace(corpus=corpus) for corpus in settings.controls if corpus in corpus_controls(base.corpus)),
         *(base._replace(weight_decay=decay, embedding_std=std) for decay, std in grid),
         *(base._replace(context=length) for length in settings.contexts),
         *(base._replace(d_mlp=width) for width in settings.d_mlp),
     ]
 
 
-def _varied(
+def _variation_run(
     settings: VariationSettings, study: NeuronSettings, context: Context, variation: Variation, seed: int
 ) -> Run:
     varied = {name: getattr(variation, name) for name in ("context", "d_mlp", "embedding_std")}
@@ -221,5 +223,5 @@ def _varied(
         steps=settings.steps,
         seed=seed,
         measures=OF_EVERY_MLP,
-        keep=log_spaced(settings.steps, settings.kept_per_decade),
+        keep=log_spaced_steps(settings.steps, settings.kept_per_decade),
     )

@@ -4,18 +4,18 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from allmlp.protocols import Context
-from allmlp.run import Run
-from allmlp.strict import Hyperparameters, Strict
-from allmlp.studies import SHARED
+from allmlp.common.schema import Hyperparameters, StrictModel
+from allmlp.spec.catalogue import SHARED
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run
+from allmlp.spec.settings import Count, Rate, RelativeOptimiser, Seeds, check_architectures
 from allmlp.studies.language.runs.neurons import NeuronSettings
-from allmlp.studies.settings import Count, Rate, RelativeOptimiser, Seeds, known_architectures
-from allmlp.studies.texts import next_token
+from allmlp.studies.shared.texts import next_token
 
 OF_EVERY_RUN = ("perplexity", *SHARED)
 
 
-class Model(Strict):
+class Model(StrictModel):
     """One architecture: its depths, its hyperparameters besides the shared sizes, and its own learning rate.
 
     `data`: multiples of the common number of steps, with one training each.
@@ -27,7 +27,7 @@ class Model(Strict):
     learning_rate: Rate | None = None
 
 
-class Settings(Strict):
+class Settings(StrictModel):
     """Settings shared by all runs. `steps` of `batch_size` sequences of `context` tokens."""
 
     seeds: Seeds
@@ -36,7 +36,7 @@ class Settings(Strict):
     d_model: Count
     batch_size: Count
     validation_tokens: Count
-    models: Annotated[dict[str, Model], Field(min_length=1), AfterValidator(known_architectures)]
+    models: Annotated[dict[str, Model], Field(min_length=1), AfterValidator(check_architectures)]
     optimiser: RelativeOptimiser
 
 
@@ -65,7 +65,7 @@ def _run(
         architecture=architecture,
         hyperparameters={"vocabulary": context.vocabulary(corpus), **sizes, **model.hyperparameters},
         **next_token(settings, context, corpus),
-        optimiser=settings.optimiser.of(steps, model.learning_rate).model_dump(),
+        optimiser=settings.optimiser.optimiser_for(steps, model.learning_rate).model_dump(),
         steps=steps,
         seed=seed,
         measures=OF_EVERY_RUN,

@@ -14,13 +14,13 @@ from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from allmlp.errors import UserError
-from allmlp.protocols import Context
-from allmlp.run import Run
-from allmlp.strict import Strict
-from allmlp.studies import SHARED
+from allmlp.common.errors import UserError
+from allmlp.common.schema import StrictModel
+from allmlp.spec.catalogue import SHARED
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run
+from allmlp.spec.settings import Count, Rate, RelativeOptimiser, Seeds
 from allmlp.studies.language.runs.neurons import NeuronSettings, last_token_run
-from allmlp.studies.settings import Count, Rate, RelativeOptimiser, Seeds
 
 
 def mlp(vocabulary: int, context: int, d_model: int, d_mlp: int, n_blocks: int) -> int:
@@ -40,7 +40,7 @@ def gpt2_last(vocabulary: int, context: int, d_model: int, d_mlp: int, n_blocks:
 PARAMETERS: dict[str, Callable[[int, int, int, int, int], int]] = {"mlp": mlp, "gpt2-last": gpt2_last}
 
 
-def steps_of(budget_flops: float, parameters: int, batch_size: int) -> int:
+def budget_steps(budget_flops: float, parameters: int, batch_size: int) -> int:
     """Updates of `batch_size` targets that spend the budget C = 6 N D. UserError if it is less than one update."""
     steps = round(budget_flops / (6 * parameters * batch_size))
     if steps < 1:
@@ -51,7 +51,7 @@ def steps_of(budget_flops: float, parameters: int, batch_size: int) -> int:
     return steps
 
 
-def as_deep(d_mlp: int, n_blocks: int, deeper: int) -> int:
+def equal_size_width(d_mlp: int, n_blocks: int, deeper: int) -> int:
     """The hidden width at which `deeper` blocks have about as many weights as `n_blocks` of width `d_mlp`, at equal
     d."""
     return max(1, round(d_mlp * n_blocks / deeper))
@@ -62,7 +62,7 @@ OF_SAMPLED = ("samples", *OF_EVERY_SCALING_RUN)
 MLP, GPT = "mlp", "gpt2-last"
 
 
-class Budget(Strict):
+class Budget(StrictModel):
     """Three sizes or more, each given `flops` = 6 N D. `d_mlp`: one for each of `d_model`; null: 4 x d_model."""
 
     flops: Rate
@@ -70,7 +70,7 @@ class Budget(Strict):
     d_mlp: list[Count] | None = None
 
     @model_validator(mode="after")
-    def _paired(self) -> Self:
+    def _check_pairs(self) -> Self:
         if self.d_mlp is not None and len(self.d_mlp) != len(self.d_model):
             raise ValueError(f"{len(self.d_mlp)} values of d_mlp for {len(self.d_model)} of d_model: give one for each")
         if len(set(self.sizes)) < len(self.sizes):
@@ -83,7 +83,7 @@ class Budget(Strict):
         return list(zip(self.d_model, self.d_mlp or [4 * d for d in self.d_model], strict=True))
 
 
-class Depth(Strict):
+class Depth(StrictModel):
     """An MLP of `n_blocks`, one of `deeper` blocks with as many weights, and one of twice the hidden width."""
 
     flops: Rate
@@ -92,7 +92,7 @@ class Depth(Strict):
     deeper: Count
 
 
-class Settings(Strict):
+class Settings(StrictModel):
     """Settings shared by all runs."""
 
     seeds: Seeds
@@ -108,7 +108,7 @@ class Settings(Strict):
     depth: Depth | None = None
 
     @model_validator(mode="after")
-    def _divisible(self) -> Self:
+    def _check_heads(self) -> Self:
         wrong = {d for budget in self.gpt for d in budget.d_model if d % self.n_heads}
         if wrong:
             raise ValueError(f"gpt: d_model {sorted(wrong)} does not divide among n_heads={self.n_heads}")
@@ -134,13 +134,13 @@ def runs(settings: Settings, study: NeuronSettings, context: Context) -> list[Ru
         key=lambda cell: cell.flops * (settings.context if cell.architecture == GPT else 1),
     )  # a GPT computes all positions for one target
     mine = {MLP: settings.seeds, GPT: settings.gpt_seeds or settings.seeds}
-    measures = dict.fromkeys(cells, OF_EVERY_SCALING_RUN) | dict.fromkeys(_sampled(settings), OF_SAMPLED)
+    measures = dict.fromkeys(cells, OF_EVERY_SCALING_RUN) | dict.fromkeys(_sampled_cells(settings), OF_SAMPLED)
     return [
         _run(settings, study, context, cell, seed, measures[cell]) for cell in cells for seed in mine[cell.architecture]
     ]
 
 
-def _sampled(settings: Settings) -> list[Cell]:
+def _sampled_cells(settings: Settings) -> list[Cell]:
     """The models that are sampled: the two largest MLPs and the largest GPT at its largest budget, as in Appendix A."""
     cells = sorted(_isoflop(settings), key=lambda cell: (cell.flops, cell.d_model))
     return [cell for cell in cells if cell.architecture == MLP][-2:] + [c for c in cells if c.architecture == GPT][-1:]
@@ -158,7 +158,7 @@ def _depth(settings: Settings) -> Iterator[Cell]:
         return
     base = Cell("depth", "base", MLP, depth.flops, depth.d_model, depth.d_mlp, settings.n_blocks)
     yield base
-    narrow = as_deep(depth.d_mlp, settings.n_blocks, depth.deeper)
+    narrow = equal_size_width(depth.d_mlp, settings.n_blocks, depth.deeper)
     yield base._replace(shape="deep", d_mlp=narrow, n_blocks=depth.deeper)
     yield base._replace(shape="wide", d_mlp=2 * depth.d_mlp)
 
@@ -173,7 +173,7 @@ def _run(
         "n_blocks": cell.n_blocks,
     }
     weights = PARAMETERS[cell.architecture](context.vocabulary(study.corpus), *sizes.values())
-    steps = steps_of(cell.flops, weights, settings.batch_size)
+    steps = budget_steps(cell.flops, weights, settings.batch_size)
     labels: dict[str, str | int | float] = {
         "part": cell.part,
         "shape": cell.shape,
@@ -187,19 +187,19 @@ def _run(
     return last_token_run(
         study,
         context,
-        name=f"{cell.architecture}-{_short(cell.flops)}-d{cell.d_model}-w{cell.d_mlp}-b{cell.n_blocks}-{study.corpus}",
+        name=f"{cell.architecture}-{_format_flops(cell.flops)}-d{cell.d_model}-w{cell.d_mlp}-b{cell.n_blocks}-{study.corpus}",
         labels=labels,
         architecture=cell.architecture,
         sizes={**sizes, **options},
         corpus=study.corpus,
         batch_size=settings.batch_size,
-        optimiser=settings.optimiser.of(steps),
+        optimiser=settings.optimiser.optimiser_for(steps),
         steps=steps,
         seed=seed,
         measures=measures,
     )
 
 
-def _short(flops: float) -> str:
+def _format_flops(flops: float) -> str:
     """'3e10': a budget for the name of a run."""
     return f"{flops:.1e}".replace("e+", "e").replace(".0e", "e")

@@ -1,61 +1,53 @@
-"""Rules on the classes' shares and on l1/l2 over time (000-5, -7, -10). The unit is the seed."""
+"""Rules on the classes' shares and on l1/l2 over time (000-5, -7). The unit is the seed."""
 
 import numpy as np
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, better
-from allmlp.studies.language.named import NEURONS
+from allmlp.judging.multiplicity import require_all_parts
+from allmlp.judging.rules import judge_above, judge_all, judge_below, part_rows, premise
+from allmlp.judging.statistics import Finding, judge_better
+from allmlp.spec.protocols import Evidence
+from allmlp.studies.language.names import NEURONS
 from allmlp.studies.language.profiles import bimodality
-from allmlp.studies.language.verdicts.wear import of_deciding, unless_fresh
-from allmlp.studies.rules import above, below, every, of_part, premise
+from allmlp.studies.language.verdicts.initial_weights import deciding_rows, withhold_fresh
 
-N_GRAM, BAG_OF_WORDS, DCT_SPARSE = "n_gram_share_1", "bag_of_words_share_1", "dct_sparse_share_1"
+N_GRAM, BAG_OF_WORDS = "n_gram_share_1", "bag_of_words_share_1"
 
 
 def class_shares(evidence: Evidence) -> Finding:
     """000-5: n-gram neurons first, bag-of-words gradually, at the end most neurons in the two classes."""
-    rows, margin = of_part(evidence.table("neuron_classes"), NEURONS), evidence.margin
-    seeds = of_deciding(rows).groupby("seed").apply(_course, margin["emerged_share_1"], int(rows["step"].max()))
-    lead = better(seeds["lead"].to_numpy(), margin["lead_share_1"])
+    rows, margin = part_rows(evidence.table("neuron_classes"), NEURONS), evidence.margin
+    seeds = deciding_rows(rows).groupby("seed").apply(_course, margin["emerged_share_1"], int(rows["step"].max()))
+    lead = judge_better(seeds["lead"].to_numpy(), margin["lead_share_1"])
     gradual = {
-        "rise": better(seeds["rise"].to_numpy(), margin["rise_share_1"]),
-        "delay": better(seeds["delay"].to_numpy(), margin["delay_share_1"]),
+        "rise": judge_better(seeds["rise"].to_numpy(), margin["rise_share_1"]),
+        "delay": judge_better(seeds["delay"].to_numpy(), margin["delay_share_1"]),
     }
     majority = {
-        "both classes": above(seeds["sum"].to_numpy(), margin["majority_share_1"]),
-        "smaller class": above(seeds["smaller"].to_numpy(), margin["rise_share_1"]),
+        "both classes": judge_above(seeds["sum"].to_numpy(), margin["majority_share_1"]),
+        "smaller class": judge_above(seeds["smaller"].to_numpy(), margin["rise_share_1"]),
     }
     emerged = bool(seeds["emerged"].all())
     parts = {
         "(a) n-gram first": premise(lead, "no class emerged in some seed", holds=emerged, of="contradicted"),
-        "(b) bag-of-words gradually": unless_fresh(every(gradual), rows, margin),
-        "(c) most at the end": unless_fresh(every(majority), rows, margin),
+        "(b) bag-of-words gradually": withhold_fresh(judge_all(gradual), rows, margin),
+        "(c) most at the end": withhold_fresh(judge_all(majority), rows, margin),
     }
-    return whole(parts)
+    return require_all_parts(parts)
 
 
 def l1_l2_bimodality(evidence: Evidence) -> Finding:
     """000-7: l1/l2 is concentrated at the start, at the end bimodal with peaks at both ends of its range."""
-    rows, margin = of_part(evidence.table("l1_l2"), NEURONS), evidence.margin
+    rows, margin = part_rows(evidence.table("l1_l2"), NEURONS), evidence.margin
     seeds = rows.groupby("seed").apply(_histogram_numbers)
-    peaks = above(seeds["sarle"].to_numpy(), margin["bimodality_1"])
-    extremes = above(seeds["extreme"].to_numpy(), margin["extreme_share_1"])
+    peaks = judge_above(seeds["sarle"].to_numpy(), margin["bimodality_1"])
+    extremes = judge_above(seeds["extreme"].to_numpy(), margin["extreme_share_1"])
     parts = {
-        "(a) concentrated at the start": below(seeds["width"].to_numpy(), margin["width_1"]),
-        "(b) bimodal at the end": unless_fresh(peaks, rows, margin),
-        "(c) neurons at both extremes": unless_fresh(extremes, rows, margin),
+        "(a) concentrated at the start": judge_below(seeds["width"].to_numpy(), margin["width_1"]),
+        "(b) bimodal at the end": withhold_fresh(peaks, rows, margin),
+        "(c) neurons at both extremes": withhold_fresh(extremes, rows, margin),
     }
-    return whole(parts)
-
-
-def dct_sparse_rise(evidence: Evidence) -> Finding:
-    """000-10 and 000-12: do neurons that are sparse in the cosine basis emerge over training?"""
-    rows, margin = of_part(evidence.table("neuron_classes"), NEURONS), evidence.margin
-    shares = of_deciding(rows).sort_values("step").groupby("seed")[DCT_SPARSE]
-    rise = better((shares.last() - shares.first()).to_numpy(), margin["rise_share_1"], unit="of neurons")
-    return unless_fresh(rise, rows, margin)
+    return require_all_parts(parts)
 
 
 def _course(of_seed: pd.DataFrame, emerged: float, total: int) -> pd.Series:

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from allmlp.protocols import Evidence
-from allmlp.report.statistics import Finding
-from allmlp.studies.rules import exact
+from allmlp.judging.rules import judge_exact
+from allmlp.judging.statistics import Finding
+from allmlp.spec.protocols import Evidence
 
 READING = ["rows", "slices", "variance"]
 
@@ -14,13 +14,13 @@ def sorts_rightly(evidence: Evidence) -> Finding:
     """000-19: is there a reading of the norms under which one set of thresholds sorts every kind at every width?"""
     rows, limit = evidence.table("constructed_neurons"), evidence.margin["right_share_1"]
     worst = rows.groupby(READING)["right_share_1"].min()  # at the kind and width where a reading is worst
-    right = [_named(reading) for reading in worst.index[worst >= limit]]
+    right = [_reading_name(reading) for reading in worst.index[worst >= limit]]
     found = f"{len(right)} of {len(worst)} readings do: {'; '.join(right)}"
-    text = found if right else f"none; the best is {_named(worst.idxmax())}"
-    return exact(bool(right), float(worst.max()), "of the worst kind, best reading", text)
+    text = found if right else f"none; the best is {_reading_name(worst.idxmax())}"
+    return judge_exact(bool(right), float(worst.max()), "of the worst kind, best reading", text)
 
 
-def _named(reading: Any) -> str:
+def _reading_name(reading: Any) -> str:
     rows, slices, variance = reading
     return f"norms {rows}, variance by {slices}, threshold {variance}"
 
@@ -36,4 +36,4 @@ def context_parameters(evidence: Evidence) -> Finding:
     growth = "the same at every T" if constant else "not the same at every T"
     text = f"millions of weights beyond T d^2, {growth}: {counts}; the paper's constant is {claimed}"
     here = {"constant_parameters_millions": float(nearest)}
-    return replace(exact(holds, nearest, "million weights", text), here=here)
+    return replace(judge_exact(holds, nearest, "million weights", text), here=here)

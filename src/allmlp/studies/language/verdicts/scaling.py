@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.multiplicity import at_least, holm_adjusted, whole
-from allmlp.report.statistics import Finding, Verdict, better, equal, within_prediction
+from allmlp.judging.correction import adjust_p_values
+from allmlp.judging.multiplicity import partial_conjunction, require_all_parts
+from allmlp.judging.rules import NotPlannedError, judge_all, nowhere_verdict, part_rows, premise
+from allmlp.judging.statistics import Finding, Verdict, judge_better, judge_equal, judge_prediction
+from allmlp.spec.protocols import Evidence
 from allmlp.studies.language.isoflop import BUDGET, FEWEST_SIZES, SIZE, Parabola, exponents, gain_to_best, minima, slope
-from allmlp.studies.rules import NotPlannedError, every, nowhere, of_part, premise
 
 MLP, GPT = "mlp", "gpt2-last"
 CHOOSING = 2  # seeds reserved for choosing the size of a bump
@@ -20,22 +21,22 @@ NOT_THE_PAPERS = "these are not the paper's budgets"
 
 def bump(evidence: Evidence) -> Finding:
     """000-1: a local maximum of the loss over size, in more than half of the budgets."""
-    rows = of_part(evidence.table("scaling"), "scaling", models=[MLP])
+    rows = part_rows(evidence.table("scaling"), "scaling", models=[MLP])
     limit = evidence.margin["prominence_nats"]
     mine = rows[rows["model"] == MLP]
     found = {
-        f"{budget:.2g}": better(prominence(mine[mine[BUDGET] == budget]), limit, unit="nats")
+        f"{budget:.2g}": judge_better(prominence(mine[mine[BUDGET] == budget]), limit, unit="nats")
         for budget in sorted(mine[BUDGET].unique())
     }
-    adjusted = holm_adjusted({name: 1.0 if f.p is None else f.p for name, f in found.items()})
+    adjusted = adjust_p_values({name: 1.0 if f.p is None else f.p for name, f in found.items()})
     held = [name for name, f in found.items() if f.verdict == "reproduced" and adjusted[name] <= 0.05]
     needed = len(found) // 2 + 1
     highest = max(found.values(), key=lambda f: -np.inf if np.isnan(f.value) else f.value)
-    verdict: Verdict = "reproduced" if len(held) >= needed else nowhere(found.values())
+    verdict: Verdict = "reproduced" if len(held) >= needed else nowhere_verdict(found.values())
     p = sorted(adjusted.values())[needed - 1]  # p that at least this many hold (partial conjunction)
     listed = "; ".join(f"C = {name}: {f.text}" for name, f in found.items())
     text = f"a bump in {len(held)} of {len(found)} budgets ({needed} needed); {listed}"
-    p_against = at_least((f.p_against for f in found.values()), len(found))  # every budget refutes
+    p_against = partial_conjunction((f.p_against for f in found.values()), len(found))  # every budget refutes
     return replace(highest, verdict=verdict, text=text, p=p, p_against=p_against)
 
 
@@ -55,31 +56,33 @@ def prominence(cell: pd.DataFrame) -> np.ndarray:
 
 def size_exponents(evidence: Evidence) -> Finding:
     """000-2: the exponent of the best size, for both architectures, beside 0.24 and 0.49."""
-    rows = of_part(evidence.table("scaling"), "scaling", models=(MLP, GPT))
+    rows = part_rows(evidence.table("scaling"), "scaling", models=(MLP, GPT))
     paper, margin = evidence.paper, evidence.margin["exponent_1"]
     found = minima(rows)
     a = exponents(found).pivot(index="seed", columns="model", values="size_1")
     printed = {MLP: paper["mlp_size_exponent_1"], GPT: paper["gpt_size_exponent_1"]}
     predicted = {
-        model: within_prediction(a[model].to_numpy(), value, max_half_width=margin, rounding=0.005)
+        model: judge_prediction(a[model].to_numpy(), value, max_half_width=margin, rounding=0.005)
         for model, value in printed.items()
     }
-    smaller = {model: better((paper["hoffmann_size_exponent_1"] - a[model]).to_numpy(), margin) for model in printed}
-    few, outside = _fewest(found) < FEWEST, _outside(found)
+    smaller = {
+        model: judge_better((paper["hoffmann_size_exponent_1"] - a[model]).to_numpy(), margin) for model in printed
+    }
+    few, outside = _fewest_inside(found) < FEWEST, _outside_text(found)
     reason = f"fewer than {FEWEST} budgets of some seed have their minimum inside the sizes tried"
     parts = {
-        "(a) 0.24 for both": premise(every(predicted), NOT_THE_PAPERS, holds=evidence.scale == "paper"),
-        "(b) alike": premise(equal((a[MLP] - a[GPT]).to_numpy(), margin), reason, holds=not few),
-        "(c) below 0.49": premise(every(smaller), reason, holds=not few),
+        "(a) 0.24 for both": premise(judge_all(predicted), NOT_THE_PAPERS, holds=evidence.scale == "paper"),
+        "(b) alike": premise(judge_equal((a[MLP] - a[GPT]).to_numpy(), margin), reason, holds=not few),
+        "(c) below 0.49": premise(judge_all(smaller), reason, holds=not few),
     }
     here = {"mlp_size_exponent_1": float(a[MLP].mean()), "gpt_size_exponent_1": float(a[GPT].mean())}
-    finding = replace(whole(parts), here=here)
+    finding = replace(require_all_parts(parts), here=here)
     return replace(finding, text=f"{finding.text}; {outside}") if outside else finding
 
 
 def best_losses(evidence: Evidence) -> Finding:
     """000-3: the GPT lower at every budget, both improving alike."""
-    best = minima(of_part(evidence.table("scaling"), "scaling", models=(MLP, GPT)))
+    best = minima(part_rows(evidence.table("scaling"), "scaling", models=(MLP, GPT)))
     wide = best.pivot(index=["seed", BUDGET], columns="model", values="best_nats").dropna()
     if wide.empty:
         raise NotPlannedError("needs budgets that both architectures share, which are not planned")
@@ -87,35 +90,35 @@ def best_losses(evidence: Evidence) -> Finding:
     ratios = [_slope_ratio(of_seed.droplevel("seed")) for _, of_seed in wide.groupby("seed")]
     margin = evidence.margin
     parts = {
-        "(a) GPT lower everywhere": better(gap.to_numpy(), margin["loss_nats"], unit="nats"),
-        "(b) slopes alike": equal([ratio - 1 for ratio in ratios], margin["slope_ratio_1"]),
+        "(a) GPT lower everywhere": judge_better(gap.to_numpy(), margin["loss_nats"], unit="nats"),
+        "(b) slopes alike": judge_equal([ratio - 1 for ratio in ratios], margin["slope_ratio_1"]),
     }
-    finding = whole(parts)
+    finding = require_all_parts(parts)
     budgets = ", ".join(f"{budget:.2g}" for budget in wide.index.unique(BUDGET))
     return replace(finding, text=f"{finding.text}; at {budgets}, which count supervised targets only")
 
 
 def depth_and_width(evidence: Evidence) -> Finding:
     """000-4: deeper at equal size changes less than doubling the width up to the best one does, at equal compute."""
-    rows = of_part(evidence.table("scaling"), "depth")
+    rows = part_rows(evidence.table("scaling"), "depth")
     sizes = rows.groupby("shape")[SIZE].first()
     if abs(np.log(sizes["deep"] / sizes["base"])) > np.log(1.05):
         raise NotPlannedError("needs a deeper model within 5 % of the other's weights")
     losses = rows.pivot(index="seed", columns="shape", values="validation_nats")
     deeper = losses["deep"] - losses["base"]
-    grid = of_part(evidence.table("scaling"), "scaling", models=[MLP])
-    gain, best = gain_to_best(_at_budget(grid, rows[BUDGET].iloc[0]), WIDTH)
-    more = better((gain.reindex(deeper.index) - deeper.abs()).to_numpy(), 0.0, unit="nats")
+    grid = part_rows(evidence.table("scaling"), "scaling", models=[MLP])
+    gain, best = gain_to_best(_budget_rows(grid, rows[BUDGET].iloc[0]), WIDTH)
+    more = judge_better((gain.reindex(deeper.index) - deeper.abs()).to_numpy(), 0.0, unit="nats")
     text = f"{more.text}; doubling the width up to the best one gains {gain.mean():.3g} nats"
-    reason = _half_is_outside(best)
+    reason = _unknown_gain_reason(best)
     parts = {
-        "(a) depth alters little": equal(deeper.to_numpy(), evidence.margin["loss_nats"], unit="nats"),
+        "(a) depth alters little": judge_equal(deeper.to_numpy(), evidence.margin["loss_nats"], unit="nats"),
         "(b) width gains more": premise(replace(more, text=text), reason, holds=not reason),
     }
-    return whole(parts)
+    return require_all_parts(parts)
 
 
-def _at_budget(grid: pd.DataFrame, budget: float) -> pd.DataFrame:
+def _budget_rows(grid: pd.DataFrame, budget: float) -> pd.DataFrame:
     """The MLPs of one budget. NotPlannedError if they have too few widths for a best one."""
     found = grid[(grid["model"] == MLP) & (grid[BUDGET] == budget)]
     if found[WIDTH].nunique() < FEWEST_SIZES:
@@ -123,7 +126,7 @@ def _at_budget(grid: pd.DataFrame, budget: float) -> pd.DataFrame:
     return found
 
 
-def _half_is_outside(best: Parabola) -> str:
+def _unknown_gain_reason(best: Parabola) -> str:
     """Why the gain of the last doubling up to the best width is unknown; empty if it is known."""
     if not best.inside:
         return f"the mean losses have no minimum inside the widths tried ({best.side})"
@@ -135,13 +138,13 @@ def _half_is_outside(best: Parabola) -> str:
 
 def equal_operations(evidence: Evidence) -> Finding:
     """000-own-1: is the MLP lower at equal counted operations?"""
-    best = minima(of_part(evidence.table("scaling"), "scaling", models=(MLP, GPT)))
+    best = minima(part_rows(evidence.table("scaling"), "scaling", models=(MLP, GPT)))
     paired = best.groupby("seed").filter(lambda of_seed: of_seed["model"].nunique() == 2)
     gaps = [gaps_at_equal_operations(of_seed) for _, of_seed in paired.groupby("seed")]
     if not any(map(len, gaps)):
         raise NotPlannedError("needs budgets of both that cost alike in counted operations, which are not planned")
     smallest = [gap.min() if len(gap) else np.nan for gap in gaps]
-    finding = better(smallest, evidence.margin["loss_nats"], unit="nats")
+    finding = judge_better(smallest, evidence.margin["loss_nats"], unit="nats")
     return replace(finding, text=f"{finding.text}; smallest over {min(map(len, gaps))} budgets of the GPT or more")
 
 
@@ -163,15 +166,15 @@ def gaps_at_equal_operations(best: pd.DataFrame) -> np.ndarray:
 
 def what_counts_as_size(evidence: Evidence) -> Finding:
     """000-own-2: the MLP's exponent without embeddings minus the one with them."""
-    rows = of_part(evidence.table("scaling"), "scaling", models=[MLP])
+    rows = part_rows(evidence.table("scaling"), "scaling", models=[MLP])
     rows = rows[rows["model"] == MLP]
     with_all, without = minima(rows), minima(rows, "non_embedding_parameters")
     inside = (with_all["side"] == "inside") & (without["side"] == "inside")
     a, b = (exponents(found[inside]).set_index("seed")["size_1"] for found in (with_all, without))
     seeds = rows["seed"].unique()
     differences = (b - a).reindex(seeds)  # a seed without two such budgets gives no number
-    finding = better(differences.to_numpy(), evidence.margin["exponent_1"])
-    outside = _outside(with_all[~inside])
+    finding = judge_better(differences.to_numpy(), evidence.margin["exponent_1"])
+    outside = _outside_text(with_all[~inside])
     return replace(finding, text="; ".join(filter(None, [finding.text, outside])))
 
 
@@ -181,12 +184,12 @@ def _slope_ratio(wide: pd.DataFrame) -> float:
     return slope(budgets, wide[MLP]) / slope(budgets, wide[GPT])
 
 
-def _fewest(found: pd.DataFrame) -> int:
+def _fewest_inside(found: pd.DataFrame) -> int:
     """The smallest number of budgets, over seeds and models, whose minimum lies inside."""
     return int((found["side"] == "inside").groupby([found["model"], found["seed"]]).sum().min())
 
 
-def _outside(found: pd.DataFrame) -> str:
+def _outside_text(found: pd.DataFrame) -> str:
     """Which budgets are left out, and in how many seeds."""
     left = found[found["side"] != "inside"].groupby(["model", BUDGET], as_index=False).size()
     listed = ", ".join(f"{row.model} {row.budget_flops:.2g} ({row.size})" for row in left.itertuples())

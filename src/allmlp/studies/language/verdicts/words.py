@@ -6,26 +6,26 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.multiplicity import at_least, whole
-from allmlp.report.statistics import Finding, better
+from allmlp.judging.multiplicity import partial_conjunction, require_all_parts
+from allmlp.judging.rules import join_findings, judge_above, judge_all, part_rows, premise, require_models
+from allmlp.judging.statistics import Finding, judge_better
+from allmlp.spec.protocols import Evidence
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.keywords import CLEAREST, RANDOM
-from allmlp.studies.language.named import NEURONS
+from allmlp.studies.language.names import NEURONS
 from allmlp.studies.language.prompts import PROBING, PROMPTS
-from allmlp.studies.rules import above, counted, every, of_part, premise, require_models
 
 DECIDING = "dot"
 
 
 def coherent_keywords(evidence: Evidence) -> Finding:
     """000-11: are the keywords of bag-of-words neurons more related than random ones, and than n-gram neurons'?"""
-    rows = of_part(evidence.table("keywords"), NEURONS)
+    rows = part_rows(evidence.table("keywords"), NEURONS)
     parts = {
-        "(a) more than of random vectors": _more(rows, RANDOM, evidence.margin),
-        "(b) more than of n-gram neurons": _more(rows, N_GRAM, evidence.margin),
+        "(a) more than of random vectors": _judge_more(rows, RANDOM, evidence.margin),
+        "(b) more than of n-gram neurons": _judge_more(rows, N_GRAM, evidence.margin),
     }
-    return whole(parts)
+    return require_all_parts(parts)
 
 
 def differences(rows: pd.DataFrame, other: str, nearness: str) -> pd.Series:
@@ -35,16 +35,16 @@ def differences(rows: pd.DataFrame, other: str, nearness: str) -> pd.Series:
     return means[BAG_OF_WORDS] - means[other]
 
 
-def _more(rows: pd.DataFrame, other: str, margin: dict[str, float]) -> Finding:
-    found = better(differences(rows, other, DECIDING).to_numpy(), margin["npmi_1"], unit="of NPMI")
-    beside = ", ".join(_beside(rows, other, nearness) for nearness in sorted(set(rows["nearness"]) - {DECIDING}))
+def _judge_more(rows: pd.DataFrame, other: str, margin: dict[str, float]) -> Finding:
+    found = judge_better(differences(rows, other, DECIDING).to_numpy(), margin["npmi_1"], unit="of NPMI")
+    beside = ", ".join(_nearness_text(rows, other, nearness) for nearness in sorted(set(rows["nearness"]) - {DECIDING}))
     in_class = rows[rows["nearness"] == DECIDING].groupby(["seed", "class"])["in_class"].sum().unstack()
     fewest = int(min(in_class[name].min() for name in {BAG_OF_WORDS, other} - {RANDOM}))
     reason = f"as few as {fewest} of the {CLEAREST} neurons of a class are in it in some seed"
     return premise(replace(found, text=f"{found.text}; {beside}"), reason, holds=fewest >= CLEAREST)
 
 
-def _beside(rows: pd.DataFrame, other: str, nearness: str) -> str:
+def _nearness_text(rows: pd.DataFrame, other: str, nearness: str) -> str:
     mean = differences(rows, other, nearness).mean()  # nan: no seed has a coherence of both classes
     return f"by {nearness} " + ("undefined" if pd.isna(mean) else f"{mean:.3f}")
 
@@ -61,22 +61,25 @@ def samples_known_and_in_context(evidence: Evidence) -> Finding:
     known = rows.groupby(["who", "seed"])["known_trigrams_1"].mean()
     gain = probing.groupby(["who", "seed"])["context_gain_nats"].mean()
     of: dict[str, tuple[pd.Series, Callable[[np.ndarray], Finding]]] = {
-        "(a) trigrams of the training text": (known, lambda values: above(values, margin["trigram_share_1"])),
-        "(b) context beyond the last word": (gain, lambda values: better(values, margin["context_nats"], unit="nats")),
+        "(a) trigrams of the training text": (known, lambda values: judge_above(values, margin["trigram_share_1"])),
+        "(b) context beyond the last word": (
+            gain,
+            lambda values: judge_better(values, margin["context_nats"], unit="nats"),
+        ),
     }
     parts = {
-        name: _all_or_none({who: rule(_of(values, who)) for who in sorted(set(rows["who"]))})
+        name: _combine_models({who: rule(_model_values(values, who)) for who in sorted(set(rows["who"]))})
         for name, (values, rule) in of.items()
     }
-    return whole(parts)
+    return require_all_parts(parts)
 
 
-def _all_or_none(findings: dict[str, Finding]) -> Finding:
+def _combine_models(findings: dict[str, Finding]) -> Finding:
     """Several models: all must hold, and only all of them refute."""
-    verdict, rests = counted(findings.values(), refuting=len(findings))
-    p_against = at_least((found.p_against for found in findings.values()), len(findings))
-    return replace(every(findings), verdict=verdict, rests=rests, p_against=p_against)
+    verdict, rests = join_findings(findings.values(), refuting=len(findings))
+    p_against = partial_conjunction((found.p_against for found in findings.values()), len(findings))
+    return replace(judge_all(findings), verdict=verdict, rests=rests, p_against=p_against)
 
 
-def _of(values: "pd.Series", who: str) -> np.ndarray:
+def _model_values(values: "pd.Series", who: str) -> np.ndarray:
     return values.loc[who].to_numpy()

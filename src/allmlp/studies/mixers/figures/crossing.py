@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from allmlp.judging.rules import part_rows
 from allmlp.report import plots, style
-from allmlp.report.exhibits import figure
-from allmlp.studies import crossing_drawing
-from allmlp.studies.crossing import compare
+from allmlp.spec.exhibits import figure
 from allmlp.studies.mixers.courses import curves
 from allmlp.studies.mixers.drawing import looks
-from allmlp.studies.mixers.named import FLAT, LLAMA, TRAINING
-from allmlp.studies.mixers.parts import of_base
-from allmlp.studies.rules import of_part
+from allmlp.studies.mixers.names import FLAT, LLAMA, TRAINING
+from allmlp.studies.mixers.parts import base_rows
+from allmlp.studies.shared import crossing_drawing
+from allmlp.studies.shared.crossing import compare
 
 SHOWN = (FLAT, "expanded", LLAMA, "hybrid-after", "gpt-4")  # a model or two of each family
 
@@ -32,7 +32,7 @@ def crossing(learning_curve: pd.DataFrame) -> Figure:
     interval of the crossing of the Llama with 4 heads, in which the interval of the difference contains 0. Curves are
     read between their points and never beyond their ends.
     """
-    rows = of_base(of_part(learning_curve, TRAINING))
+    rows = base_rows(part_rows(learning_curve, TRAINING))
     models = {name: curves(rows[rows["variant"].eq(name)]) for name in SHOWN if rows["variant"].eq(name).any()}
     drawn = {name: looks(name) for name in models}
     figure, ((left, right),) = style.canvas(columns=2, height=3.2)
@@ -43,5 +43,5 @@ def crossing(learning_curve: pd.DataFrame) -> Figure:
         course = compare(models[FLAT], models[name])
         crossing_drawing.difference(right, course, drawn[name], marked=name == LLAMA)
     right.set(xlabel="counted operations", ylabel="loss minus the flat mixer's\n(nats per token)")
-    plots.legend_below(figure, (left,), ncols=len(SHOWN))
+    plots.add_legend(figure, (left,), ncols=len(SHOWN))
     return figure

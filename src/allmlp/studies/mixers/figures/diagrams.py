@@ -5,7 +5,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from allmlp.report.diagrams import REACHING, READING
-from allmlp.report.exhibits import figure
+from allmlp.spec.exhibits import figure
 
 VALUES = {"reading": READING, "reaching": REACHING}
 # of the article's language models
@@ -27,7 +27,7 @@ def mixer_diagram() -> Figure:
 
     from allmlp.models.masked_mixer import MaskedMixer
     from allmlp.models.masked_mixing import Mixing
-    from allmlp.report.diagrams.board import Squares, Stack, board, sizes_of
+    from allmlp.report.diagrams.board import Squares, Stack, board, describe_sizes
     from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.reach import reach
 
@@ -40,7 +40,7 @@ def mixer_diagram() -> Figure:
     of_tokens = Squares(reach(mixing, 8, 8), "tokens that reach\na token")
     found = reach(over_features, 8, 8)
     of_features = Squares(found, "features that reach\na feature", down="feature ↓", across="of earlier tokens →")
-    return board(drawn, Stack(of_tokens, of_features), notes=sizes_of(drawn))
+    return board(drawn, Stack(of_tokens, of_features), notes=describe_sizes(drawn))
 
 
 @figure(
@@ -58,7 +58,7 @@ def mixing_diagram() -> Figure:
     import torch
 
     from allmlp.models.masked_mixing import Mixing
-    from allmlp.report.diagrams.board import Squares, Stack, board, sizes_of
+    from allmlp.report.diagrams.board import Squares, Stack, board, describe_sizes
     from allmlp.report.diagrams.column import Column
     from allmlp.report.diagrams.reach import reach
     from allmlp.report.diagrams.sizes import Letter, Sizes
@@ -81,7 +81,7 @@ def mixing_diagram() -> Figure:
         drawn.append(Column(subject(Mixing, {"d_model": "D", "context": "T", **form}, letters, given), title, "x"))
         found = reach(Mixing(8, 8, **form), 8, 8)
         panels.append(Stack(drawn[-1], Squares(found, f"{title}: tokens\nthat reach a token")))
-    return board(*panels, notes=sizes_of(*drawn))
+    return board(*panels, notes=describe_sizes(*drawn))
 
 
 @figure("The hybrid, as it runs here", where="Drawing of the hybrid", claims=["001-19"], values=VALUES)
@@ -91,13 +91,13 @@ def hybrid_diagram() -> Figure:
     """
     from allmlp.models.hybrid import Hybrid
     from allmlp.models.llama import RopeAttention
-    from allmlp.report.diagrams.board import Squares, board, sizes_of
+    from allmlp.report.diagrams.board import Squares, board, describe_sizes
     from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.reach import reach
 
     drawn = language_model(Hybrid, "hybrid", traced_width=8, closed=(RopeAttention,), **SIZES)
     (block,) = Hybrid(vocabulary=8, context=8, d_model=8, n_blocks=1).blocks
-    return board(drawn, Squares(reach(block, 8, 8), "tokens that reach\na token"), notes=sizes_of(drawn))
+    return board(drawn, Squares(reach(block, 8, 8), "tokens that reach\na token"), notes=describe_sizes(drawn))
 
 
 @figure("The matcher, as it runs here", where="Drawing of the retrieval model", claims=["001-22"], values=VALUES)
@@ -110,7 +110,7 @@ def matcher_diagram() -> Figure:
 
     from allmlp.models.masked_mixing import Mixing
     from allmlp.models.matchers import MatcherMixer
-    from allmlp.report.diagrams.board import Squares, board, sizes_of
+    from allmlp.report.diagrams.board import Squares, board, describe_sizes
     from allmlp.report.diagrams.column import Column
     from allmlp.report.diagrams.reach import reach
     from allmlp.report.diagrams.sizes import Letter, Sizes
@@ -128,4 +128,4 @@ def matcher_diagram() -> Figure:
     named = {"features": "D", "context": "C", "n_blocks": 8}
     drawn = Column(subject(MatcherMixer, named, letters, embeddings), "matcher-mixer", "embeddings")
     seen = Squares(reach(Mixing(8, 8, causal=False), 8, 8), "embeddings that\nreach an embedding")
-    return board(drawn, seen, notes=sizes_of(drawn))
+    return board(drawn, seen, notes=describe_sizes(drawn))

@@ -7,12 +7,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
-from allmlp.report.exhibits import Paper, figure
 from allmlp.report.names import display
+from allmlp.report.seeds import aggregate_seeds
+from allmlp.spec.exhibits import Paper, figure
 from allmlp.studies.mixers.drawing import looks
-from allmlp.studies.mixers.parts import of_base
+from allmlp.studies.mixers.parts import base_rows
 from allmlp.studies.mixers.verdicts.formulae import FUSED, MIB, MIXER, TRANSFORMER, printed_table
-from allmlp.studies.seeds import over_seeds
 
 LINES: dict[str, dict[str, Any]] = {
     MIXER: {"color": style.colour("flat")},
@@ -38,18 +38,18 @@ def memory(memory: pd.DataFrame, paper: Paper) -> Figure:
             of_model = rows[rows["n_blocks"].eq(n_blocks) & rows["model"].eq(model)].sort_values("context")
             axis.plot(of_model["context"], of_model["total_bytes"] / MIB, marker=".", label=model, **look)
             axis.scatter(of_model["context"], of_model["peak_bytes"] / MIB, marker="x", s=22, color=look["color"])
-        _printed(axis, paper, int(n_blocks))
+        _draw_printed(axis, paper, int(n_blocks))
         plots.ticks(axis, sorted(rows["context"].unique()), base=2, form="{:,}".format, rotation=30)
         axis.set(yscale="log", title=f"{n_blocks} layers", xlabel="context (tokens)")
     bottom, top = min(axis.get_ylim()[0] for axis in axes[0]), max(axis.get_ylim()[1] for axis in axes[0])
     for axis in axes[0]:
         axis.set_ylim(bottom, top)
     axes[0, 0].set_ylabel("memory (MB of 2^20 bytes)")
-    plots.legend_below(figure, axes[0, :1], ncols=3)
+    plots.add_legend(figure, axes[0, :1], ncols=3)
     return figure
 
 
-def _printed(axis: Axes, paper: Paper, n_blocks: int) -> None:
+def _draw_printed(axis: Axes, paper: Paper, n_blocks: int) -> None:
     for claim, (marker, label) in PRINTED.items():
         table = printed_table(paper[claim])
         of_depth = table[table.index.get_level_values(0) == n_blocks]
@@ -71,35 +71,35 @@ def recovery(recovery: pd.DataFrame) -> Figure:
     of descent; it separates lost tokens from tokens that descent does not find. Tokens are read off as in the paper;
     the table gives the loss of this step even with the true embeddings, and untrained models of other sizes.
     """
-    rows = trained_in(recovery)
+    rows = training_rows(recovery)
     figure, axes = style.canvas(columns=len(WAYS_BACK), height=2.8)
     for axis, (way, name) in zip(axes[0], WAYS_BACK.items(), strict=True):
         _lines(axis, rows[rows["way"].eq(way) & rows["rates"].eq("searched")])
         axis.set(title=name, xlabel="training steps")
-    _searched(axes[0, 0], rows)
+    _draw_search(axes[0, 0], rows)
     axes[0, 0].set_ylabel("share of tokens")
-    plots.legend_below(figure, axes[0, :1], ncols=4)
+    plots.add_legend(figure, axes[0, :1], ncols=4)
     return figure
 
 
 def _lines(axis: Axes, rows: pd.DataFrame) -> None:
     for variant, of_variant in rows.groupby("variant", sort=True):
-        shares = over_seeds(of_variant, ["step"], "recovered_1")
+        shares = aggregate_seeds(of_variant, ["step"], "recovered_1")
         shares["high"] = shares["high"].fillna(shares["mean"])  # one seed: a bar of no length
         plots.bars(axis, shares, label=display(str(variant)), **looks(str(variant)))
     axis.set_ylim(-0.05, 1.05)
 
 
-def _searched(axis: Axes, rows: pd.DataFrame) -> None:
+def _draw_search(axis: Axes, rows: pd.DataFrame) -> None:
     last = rows[rows["way"].eq("search") & rows["step"].eq(rows.groupby("run")["step"].transform("max"))]
     for variant, of_variant in last.groupby("variant", sort=True):
         x, y = of_variant["step"].mean(), of_variant["recovered_1"].mean()
         axis.scatter(x, y, s=26, marker="D", facecolor="none", edgecolor=style.colour(str(variant)), zorder=3)
 
 
-def trained_in(rows: pd.DataFrame) -> pd.DataFrame:
+def training_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of runs that train a model of the base size."""
-    base = of_base(rows)
+    base = base_rows(rows)
     return base[base.groupby("run")["step"].transform("max").gt(0)]
 
 
@@ -114,7 +114,7 @@ def generation_speed(generation_speed: pd.DataFrame) -> Figure:
     """
     rows = generation_speed
     figure, ((axis,),) = style.canvas(height=2.8, width=5.5)
-    for model, shade, of_model in plots.by_model(rows):
+    for model, shade, of_model in plots.group_by_model(rows):
         for column, (way, line) in WAYS.items():
             means = of_model.groupby("length")[column].mean()
             axis.plot(means.index, means, color=shade, linestyle=line, marker=".", label=f"{display(model)}, {way}")

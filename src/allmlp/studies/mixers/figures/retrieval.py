@@ -9,15 +9,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from allmlp.judging.statistics import t_interval
 from allmlp.report import plots, style
-from allmlp.report.exhibits import Paper, figure
 from allmlp.report.names import display
-from allmlp.report.statistics import t_interval
+from allmlp.report.seeds import aggregate_seeds, last_rows
+from allmlp.spec.exhibits import Paper, figure
 from allmlp.studies.mixers import drawing
-from allmlp.studies.mixers.matching import POSITIONS, READERS, readings, usual
+from allmlp.studies.mixers.matcher_settings import OTHER_WORDS, PART, SHARED_WORDS
+from allmlp.studies.mixers.matching import POSITIONS, READERS, readings, usual_matchers
 from allmlp.studies.mixers.runs.retrieval_settings import EMBEDDERS
-from allmlp.studies.mixers.setting import OTHER_WORDS, PART, SHARED_WORDS
-from allmlp.studies.seeds import at_end, over_seeds
 
 TITLES = {SHARED_WORDS: "shared words", OTHER_WORDS: "no shared content word"}
 DARK = 0.6  # an accuracy above is written in white
@@ -62,7 +62,7 @@ def _embeddings(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def _accuracies(axis: Axes, of_block: dict[str, pd.DataFrame], readers: list[str]) -> None:
-    points = {name: over_seeds(rows, ["reader"], "top_1").set_index("reader") for name, rows in of_block.items()}
+    points = {name: aggregate_seeds(rows, ["reader"], "top_1").set_index("reader") for name, rows in of_block.items()}
     means = np.array([[of["mean"].get(reader, np.nan) for reader in readers] for of in points.values()])
     axis.imshow(style.shades(means), cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for y, of in enumerate(points.values()):
@@ -95,7 +95,7 @@ def retrieval_losses(retrieval_curve: pd.DataFrame, retrieval: pd.DataFrame, pap
     chance, the logarithm of the number of candidates (the context less the query). Grey, at the article's contexts: its
     losses after 200 passes over 200,000 pairs, with embeddings 1,024 wide; the lower of the two is for its mixer.
     """
-    rows = at_end(usual(retrieval_curve))
+    rows = last_rows(usual_matchers(retrieval_curve))
     rows = rows[rows["words"].eq(SHARED_WORDS)]
     chance = retrieval.drop_duplicates("context").set_index("context")["chance_nats"]
     named = [
@@ -107,29 +107,29 @@ def retrieval_losses(retrieval_curve: pd.DataFrame, retrieval: pd.DataFrame, pap
     figure, axes = style.canvas(columns=len(contexts), height=0.9 + 0.21 * len(named))
     for axis, context in zip(axes[0], contexts, strict=True):
         for y, (_, of) in enumerate(named):
-            _final(axis, y, of[of["context"].eq(context)])
+            _draw_final(axis, y, of[of["context"].eq(context)])
         axis.axvline(float(chance[context]), color="black", linewidth=1.0)
-        _printed(axis, paper, int(context))
+        _mark_printed(axis, paper, int(context))
         axis.set(ylim=(len(named) - 0.5, -0.5), title=f"{context - 1} candidates", xlabel="held-out loss (nats)")
         axis.set_xlim(0, 1.15 * float(chance[context]))
         axis.set_yticks(range(len(named)), [name for name, _ in named] if axis is axes[0, 0] else [], fontsize=8)
     return figure
 
 
-def _final(axis: Axes, y: int, rows: pd.DataFrame) -> None:
+def _draw_final(axis: Axes, y: int, rows: pd.DataFrame) -> None:
     """The last losses of one embedding, at a height."""
     if rows.empty:
         return
-    values, looks = rows["held_out_nats"].to_numpy(), drawing.of_embedder(rows["embedder"].iloc[0])
-    axis.scatter(values, np.full(len(values), y), s=8, alpha=0.5, linewidth=0.8, **_as_dots(looks))
+    values, looks = rows["held_out_nats"].to_numpy(), drawing.embedder_look(rows["embedder"].iloc[0])
+    axis.scatter(values, np.full(len(values), y), s=8, alpha=0.5, linewidth=0.8, **_dot_style(looks))
     plots.whisker(axis, y, t_interval(values), along="x", fmt="|", markersize=8, capsize=2, color=looks["color"])
 
 
-def _as_dots(looks: Mapping[str, str]) -> dict[str, Any]:
+def _dot_style(looks: Mapping[str, str]) -> dict[str, Any]:
     return {"facecolor": looks["markerfacecolor"], "edgecolor": looks["color"]}
 
 
-def _printed(axis: Axes, paper: Paper, context: int) -> None:
+def _mark_printed(axis: Axes, paper: Paper, context: int) -> None:
     values = [paper[PRINTED[context]].get(name, math.nan) for name in TEST_LOSSES] if context in PRINTED else []
     if numbers := [value for value in values if not math.isnan(value)]:
         style.mark_paper(axis, numbers, along="x")
@@ -147,12 +147,12 @@ def tournament(tournament_search: pd.DataFrame) -> Figure:
     that find their own text, mean over seeds and 95 % t interval, padded on the right and with embeddings averaged over
     the text if these were run; dotted: chance, 1 / n. A text must win every round, so errors of the matcher add up.
     """
-    rows = usual(tournament_search)
+    rows = usual_matchers(tournament_search)
     rows = rows[rows["words"].eq(SHARED_WORDS)]
     rows = rows[rows["position"].eq("mean" if rows["position"].eq("mean").any() else "before_last")]
     figure, axes = style.canvas(columns=2, height=3.0)
     _passes(axes[0, 0], rows)
-    _found(axes[0, 1], rows[rows["padding"].eq("right" if rows["padding"].eq("right").any() else "left")])
+    _draw_found_share(axes[0, 1], rows[rows["padding"].eq("right" if rows["padding"].eq("right").any() else "left")])
     return figure
 
 
@@ -169,13 +169,13 @@ def _passes(axis: Axes, rows: pd.DataFrame) -> None:
     axis.legend()
 
 
-def _found(axis: Axes, rows: pd.DataFrame) -> None:
+def _draw_found_share(axis: Axes, rows: pd.DataFrame) -> None:
     largest = rows[rows["group"].eq(rows["group"].max())]
     for embedder in EMBEDDERS:
         of_embedder = largest[largest["embedder"].eq(embedder)]
         if of_embedder.empty:
             continue
-        points, looks = over_seeds(of_embedder, ["texts"], "top_1"), drawing.of_embedder(embedder)
+        points, looks = aggregate_seeds(of_embedder, ["texts"], "top_1"), drawing.embedder_look(embedder)
         plots.bars(axis, points, "texts", fmt="o-", markersize=4, capsize=0, label=display(embedder), **looks)
     n = np.sort(largest["texts"].unique())
     axis.plot(n, 1 / n, color="black", linestyle=":", linewidth=1.0)

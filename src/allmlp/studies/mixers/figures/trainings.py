@@ -8,17 +8,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from allmlp.judging.rules import part_rows
+from allmlp.judging.statistics import t_interval
 from allmlp.report import plots, style
-from allmlp.report.exhibits import figure
 from allmlp.report.names import display
-from allmlp.report.statistics import t_interval
+from allmlp.report.seeds import aggregate_seeds
+from allmlp.spec.exhibits import figure
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.budgets import AGAINST_FLAT, differences
 from allmlp.studies.mixers.drawing import FAMILIES, HEADLINES, MARKS, looks
-from allmlp.studies.mixers.named import SEARCH, TRAINING
-from allmlp.studies.mixers.parts import of_base, searched
-from allmlp.studies.rules import of_part
-from allmlp.studies.seeds import over_seeds
+from allmlp.studies.mixers.names import SEARCH, TRAINING
+from allmlp.studies.mixers.parts import base_rows, search_rows
 
 MARGIN = 0.02  # nats, as in claims.yaml (tested)
 FIRST, LAST = -0.25, 0.5  # nats, the ends of the axis: the margin must be seen
@@ -42,17 +42,17 @@ def against_flat(learning_curve: pd.DataFrame) -> Figure:
     the most efficient models, does not follow from its own numbers, and its body retracts it (E001-10).
     """
     rows = differences(learning_curve)
-    models = _in_order(rows)
+    models = _sorted_models(rows)
     figure, axes = style.canvas(columns=len(AGAINST_FLAT), height=max(1.6, 0.2 * len(models) + 1.05))
     for axis, (unit, title) in zip(axes[0], AGAINST_FLAT.items(), strict=True):
-        _beside_the_flat_mixer(axis, rows, models, unit)
+        _draw_differences(axis, rows, models, unit)
         axis.set(title=title)
         axis.set_yticks(range(len(models)), models if axis is axes[0, 0] else [])
     figure.supxlabel("loss minus the flat mixer's (nats per token)", fontsize="medium")
     return figure
 
 
-def _in_order(rows: pd.DataFrame) -> list[str]:
+def _sorted_models(rows: pd.DataFrame) -> list[str]:
     """The models by family, in each by their mean difference at equal steps."""
     means = rows.groupby("setting").agg(model=("model", "first"), steps=("steps", "mean"))
     families = {name: place for place, name in enumerate(FAMILIES)}
@@ -60,7 +60,7 @@ def _in_order(rows: pd.DataFrame) -> list[str]:
     return list(means.sort_values(["family", "steps"], kind="stable").index)
 
 
-def _beside_the_flat_mixer(axis: Axes, rows: pd.DataFrame, models: list[str], unit: str) -> None:
+def _draw_differences(axis: Axes, rows: pd.DataFrame, models: list[str], unit: str) -> None:
     axis.axvspan(-MARGIN, MARGIN, color=style.PAPER, alpha=0.35, linewidth=0)
     axis.axvline(0, color="black", linewidth=0.8)
     for y, model in enumerate(models):
@@ -102,24 +102,24 @@ def learning_curves(learning_curve: pd.DataFrame) -> Figure:
     after warm-up, whole curves are comparable; with a decaying one, only the ends. The article's unit of compute is the
     middle column, in hours of one graphics card; its losses are for these, so there is no grey mark.
     """
-    rows = budgets.curves(of_part(learning_curve, TRAINING))
-    rows = of_base(rows[rows["variant"].isin(HEADLINES)])
+    rows = budgets.curves(part_rows(learning_curve, TRAINING))
+    rows = base_rows(rows[rows["variant"].isin(HEADLINES)])
     figure, axes = style.canvas(columns=len(AXES), height=3.0)
     for axis, unit in zip(axes[0], AXES, strict=True):
-        _curves_against(axis, rows, unit)
+        _draw_curves(axis, rows, unit)
     losses = rows.loc[rows["step"].gt(0), "validation_nats"].to_numpy()
     losses = losses[np.isfinite(losses)]
     for axis in axes[0]:
         axis.set_ylim(0.97 * losses.min(), min(losses.max(), 2.5 * losses.min()) * 1.03)
     axes[0, 0].set_ylabel("held-out loss (nats per token)")
-    plots.legend_below(figure, axes[0, :1], ncols=len(HEADLINES))
+    plots.add_legend(figure, axes[0, :1], ncols=len(HEADLINES))
     return figure
 
 
-def _curves_against(axis: Axes, rows: pd.DataFrame, unit: str) -> None:
+def _draw_curves(axis: Axes, rows: pd.DataFrame, unit: str) -> None:
     for variant in sorted(rows["variant"].unique(), key=HEADLINES.index):
         of_model = rows[rows["variant"].eq(variant) & rows["step"].gt(0)]
-        line = over_seeds(of_model, ["step"], "validation_nats")
+        line = aggregate_seeds(of_model, ["step"], "validation_nats")
         line = line.merge(of_model.groupby("step")[unit].median(), on="step")
         plots.band(axis, line, unit, label=display(variant), **looks(variant))
     axis.set(xscale="log", xlabel=AXES[unit])
@@ -135,8 +135,8 @@ def learning_rates(cost: pd.DataFrame) -> Figure:
     the model's compared runs. A diverged run has no point. The article tunes by hand; the rate that it names, 0.005, is
     in none of its published trainers (E001-6).
     """
-    rows = searched(of_part(cost, SEARCH))
-    rows = of_base(rows[~rows["windows"]])
+    rows = search_rows(part_rows(cost, SEARCH))
+    rows = base_rows(rows[~rows["windows"]])
     rows["loss"] = rows["validation_nats"].where(~rows["diverged"].astype(bool))
     models = [name for family in FAMILIES for name in sorted(rows.loc[rows["model"].eq(family), "variant"].unique())]
     down = max(1, -(-len(models) // ACROSS))
@@ -144,7 +144,7 @@ def learning_rates(cost: pd.DataFrame) -> Figure:
     rates = sorted(rows["rate"].unique())
     ends = [f"{rate:g}" if rate in (rates[0], rates[-1]) else "" for rate in rates]
     for place, (axis, model) in enumerate(zip(axes.flat, models, strict=False)):
-        _searched(axis, rows, model)
+        _draw_search(axis, rows, model)
         axis.set_xscale("log")
         axis.set_xticks(rates, ends if place + ACROSS >= len(models) else [""] * len(rates))
         axis.set_xticks([], minor=True)
@@ -158,7 +158,7 @@ def learning_rates(cost: pd.DataFrame) -> Figure:
     return figure
 
 
-def _searched(axis: Axes, rows: pd.DataFrame, model: str) -> None:
+def _draw_search(axis: Axes, rows: pd.DataFrame, model: str) -> None:
     """One model's search, before those of all others."""
     for _, other in rows.groupby("variant"):
         axis.plot(other["rate"], other["loss"], color="#d5d5d5", linewidth=0.7)
@@ -191,7 +191,7 @@ def overfitting(learning_curve: pd.DataFrame) -> Figure:
     at the last step that all models have, mean over seeds and 95 % t interval; models in ascending order of held-out
     loss, one colour per family. The training loss of the early GPT, if it was run, includes its dropout.
     """
-    rows = of_base(of_part(learning_curve, TRAINING))
+    rows = base_rows(part_rows(learning_curve, TRAINING))
     rows = rows[rows["step"].gt(0)]
     figure, axes = style.canvas(columns=2, height=3.2)
     _curves(axes[0, 0], rows)
@@ -203,7 +203,7 @@ def _curves(axis: Axes, rows: pd.DataFrame) -> None:
     for variant in (name for name in SHOWN if name in set(rows["variant"])):
         of_model, marker = rows[rows["variant"].eq(variant)], MARKS.get(variant, "")
         for column, line, split in (("validation_nats", "-", "held out"), ("train_nats", "--", "training")):
-            points = over_seeds(of_model, ["step"], column)
+            points = aggregate_seeds(of_model, ["step"], column)
             drawn: dict[str, Any] = {"color": style.colour(variant), "linestyle": line, "marker": marker}
             plots.band(axis, points, shade=0.15, label=f"{display(variant)}, {split}", **drawn)
     axis.set(xscale="log", xlabel="training step", ylabel="loss (nats per token)")
@@ -214,7 +214,7 @@ def _gaps(axis: Axes, rows: pd.DataFrame) -> None:
     common = set.intersection(*(set(of_model["step"]) for _, of_model in rows.groupby("variant")))
     at_last = rows[rows["step"].eq(max(common))].assign(gap_nats=lambda of: of["validation_nats"] - of["train_nats"])
     by_loss = at_last.groupby("variant")["validation_nats"].mean().sort_values().index
-    gaps = over_seeds(at_last, ["variant", "model"], "gap_nats").set_index("variant").loc[by_loss]
+    gaps = aggregate_seeds(at_last, ["variant", "model"], "gap_nats").set_index("variant").loc[by_loss]
     for place, (_, gap) in enumerate(gaps.iterrows()):
         shade = style.colour(gap["model"])
         axis.plot([gap["low"], gap["high"]], [place, place], color=shade, linewidth=1)

@@ -1,30 +1,20 @@
-"""Share of a text's tokens recovered from the last hidden layer, by descent and by a search over tokens (001-28).
-
-The descent is the paper's: embeddings x start at random and move against the gradient of
-sum |hidden(x) - hidden(text)|, at a rate that falls linearly to a tenth; then x E^+, with the pseudo-inverse of the
-embedding matrix E (V, D), has its largest entry at the token read off. Here x is counted in units of the embeddings'
-root mean square, so that a rate means the same for Llama's small embeddings as for the paper's mixers, where it is 1.
-
-"Self" matches the hidden layer at every position. "Non-self" leaves the first half of the positions out of the sum and
-recovers the tokens there, which then act only through the hidden layer at later positions.
-"""
+"""Share of a text's tokens recovered from the last hidden layer, by descent and by a search over tokens (001-28)."""
 
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from allmlp.columns import exact, numeric
+from allmlp.data.tokens import TokenFile
 from allmlp.models.base import SequenceModel
-from allmlp.protocols import Trained
-from allmlp.studies.texts import tokens_of
-from allmlp.tokens import TokenFile
+from allmlp.spec.columns import Rows, exact, numeric
+from allmlp.spec.measures import measure
+from allmlp.spec.protocols import TrainedRun
+from allmlp.studies.shared.texts import token_folder
 
-RECIPE = 1
 KINDS = ("self", "non-self")
 SLOWEST = 0.1  # the last rate over the first: 0.002 over 0.02 in the paper
 STEPS = 500  # the paper's
@@ -34,29 +24,39 @@ TEXTS, SEARCH_TEXTS, SEARCH_SEED = 6, 2, 100
 TOKENS = 32  # of each text; on a GPU the whole context, as the paper
 SEARCHED_TEXTS, SEARCHED_TOKENS = 2, 32  # for the search over tokens, whose cost grows with the vocabulary
 
-COLUMNS = {
-    "step": exact("training steps of the weights"),
-    "tokens": exact("tokens of each text"),
-    "way": exact("self or non-self by descent, or search"),
-    "rates": exact("published: the paper's rate; searched: the best of a few on other texts; none for the search"),
-    "rate_1": exact("first rate of the descent"),
-    "recovered_1": numeric("share of tokens found; the descent's by the pseudo-inverse", rtol=0.05, atol=0.05),
-    "nearest_1": numeric("the same, read off by the nearest embedding", rtol=0.05, atol=0.05),
-    "ceiling_1": numeric("share read off right by the pseudo-inverse from the true embeddings", rtol=0.05, atol=0.05),
-}
 
+@measure(
+    recipe=1,
+    step=exact("training steps of the weights"),
+    tokens=exact("tokens of each text"),
+    way=exact("self or non-self by descent, or search"),
+    rates=exact("published: the paper's rate; searched: the best of a few on other texts; none for the search"),
+    rate_1=exact("first rate of the descent"),
+    recovered_1=numeric("share of tokens found; the descent's by the pseudo-inverse", rtol=0.05, atol=0.05),
+    nearest_1=numeric("the same, read off by the nearest embedding", rtol=0.05, atol=0.05),
+    ceiling_1=numeric("share read off right by the pseudo-inverse from the true embeddings", rtol=0.05, atol=0.05),
+)
+def recovery(trained: TrainedRun) -> Rows:
+    """Share of a text's tokens recovered from the last hidden layer, by descent and by a search over tokens (001-28).
 
-def measure(trained: Trained) -> pd.DataFrame:
-    """A row per kept step, way and rate; the mean over texts of the validation split."""
+    The descent is the paper's: embeddings x start at random and move against the gradient of sum |hidden(x) -
+    hidden(text)|, at a rate that falls linearly to a tenth; then x E^+, with the pseudo-inverse of the embedding matrix
+    E (V, D), has its largest entry at the token read off. Here x is counted in units of the embeddings' root mean
+    square, so that a rate means the same for Llama's small embeddings as for the paper's mixers, where it is 1.
+
+    "Self" matches the hidden layer at every position. "Non-self" leaves the first half of the positions out of the sum
+    and recovers the tokens there, which then act only through the hidden layer at later positions.
+
+    A row per kept step, way and rate; the mean over texts of the validation split.
+    """
     run = trained.run
     length = run.hyperparameters["context"] if run.device == "cuda" else min(TOKENS, run.hyperparameters["context"])
-    texts_BT = texts(TokenFile(tokens_of(trained)), length, SEARCH_TEXTS + TEXTS).to(run.device)
-    rows = [
+    texts_BT = texts(TokenFile(token_folder(trained)), length, SEARCH_TEXTS + TEXTS).to(run.device)
+    return [
         {"step": step, "tokens": length, **row}
         for step in trained.steps
-        for row in of_model(trained.model(step).to(run.device), texts_BT, run.seed)
+        for row in recovery_rows(trained.model(step).to(run.device), texts_BT, run.seed)
     ]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def texts(file: TokenFile, length: int, count: int) -> Tensor:
@@ -66,16 +66,16 @@ def texts(file: TokenFile, length: int, count: int) -> Tensor:
     return torch.from_numpy(np.stack(found))
 
 
-def of_model(model: SequenceModel, texts_BT: Tensor, seed: int, steps: int = STEPS) -> Iterator[dict[str, Any]]:
+def recovery_rows(model: SequenceModel, texts_BT: Tensor, seed: int, steps: int = STEPS) -> Iterator[dict[str, Any]]:
     """The rows of one model's weights: rates chosen on the first texts, shares of the others."""
     model.requires_grad_(False)  # the input moves, not the weights
     chosen = best_rates(model, texts_BT[:SEARCH_TEXTS], steps)
     asked_BT = texts_BT[SEARCH_TEXTS:]
     truth = embedding(model)(asked_BT).detach()
-    ceiling = (read_off(model, truth)["inverse"] == asked_BT).double().mean().item()
+    ceiling = (read_tokens(model, truth)["inverse"] == asked_BT).double().mean().item()
     rates = {"published": dict.fromkeys(KINDS, PUBLISHED), "searched": chosen}
     settings = sorted({setting for of_kind in rates.values() for setting in of_kind.items()})
-    found = dict(zip(settings, _descended(model, asked_BT, settings, steps, seed), strict=True))
+    found = dict(zip(settings, _descend_shares(model, asked_BT, settings, steps, seed), strict=True))
     for name, of_kind in rates.items():
         for kind, rate in of_kind.items():
             yield {"way": kind, "rates": name, "rate_1": rate, **found[kind, rate], "ceiling_1": ceiling}
@@ -89,11 +89,11 @@ def best_rates(model: SequenceModel, texts_BT: Tensor, steps: int) -> dict[str, 
     """kind -> the rate of RATES that recovers most of these texts; on a tie, the one nearest the paper's."""
     rates = sorted(RATES, key=lambda rate: abs(np.log(rate / PUBLISHED)))
     settings = list(product(KINDS, rates))
-    found = dict(zip(settings, _descended(model, texts_BT, settings, steps, SEARCH_SEED), strict=True))
+    found = dict(zip(settings, _descend_shares(model, texts_BT, settings, steps, SEARCH_SEED), strict=True))
     return {kind: max(rates, key=lambda rate: found[kind, rate]["recovered_1"]) for kind in KINDS}
 
 
-def _descended(
+def _descend_shares(
     model: SequenceModel, texts_BT: Tensor, settings: list[tuple[str, float]], steps: int, seed: int
 ) -> list[dict[str, float]]:
     """The mean shares over texts for each (kind, rate), all in one batch."""
@@ -102,7 +102,7 @@ def _descended(
     x_BTD = descend(model, rows_BT, list(kinds), list(rates), steps, seed)
     by_way = {
         way: shares(found_BT, rows_BT, list(kinds)).view(len(settings), -1).double().mean(1)
-        for way, found_BT in read_off(model, x_BTD).items()
+        for way, found_BT in read_tokens(model, x_BTD).items()
     }
     return [
         {"recovered_1": float(by_way["inverse"][row]), "nearest_1": float(by_way["nearest"][row])}
@@ -129,13 +129,13 @@ def descend(
     for step in range(steps):
         falling = 1 - (1 - SLOWEST) * step / steps
         x_BTD = x_BTD.detach().requires_grad_()
-        distance_BT = (hidden(model, scale * x_BTD) - target_BTD).abs().sum(-1)
+        distance_BT = (last_hidden_layer(model, scale * x_BTD) - target_BTD).abs().sum(-1)
         (gradient_BTD,) = torch.autograd.grad((counts_BT * distance_BT).sum(), x_BTD)
         x_BTD = x_BTD - falling * rates_B11 * gradient_BTD
     return (scale * x_BTD).detach()
 
 
-def hidden(model: SequenceModel, x_BTD: Tensor) -> Tensor:
+def last_hidden_layer(model: SequenceModel, x_BTD: Tensor) -> Tensor:
     """The last hidden layer for embeddings in place of tokens."""
     handle = embedding(model).register_forward_hook(lambda *_: x_BTD)
     try:
@@ -144,7 +144,7 @@ def hidden(model: SequenceModel, x_BTD: Tensor) -> Tensor:
         handle.remove()
 
 
-def read_off(model: SequenceModel, x_BTD: Tensor) -> dict[str, Tensor]:
+def read_tokens(model: SequenceModel, x_BTD: Tensor) -> dict[str, Tensor]:
     """Tokens (B, T) of embeddings: by the pseudo-inverse, as the paper does, and by the nearest embedding."""
     embeddings_VD = embedding(model).weight.detach()
     x_BTD = x_BTD.nan_to_num(posinf=0.0, neginf=0.0)
@@ -154,7 +154,7 @@ def read_off(model: SequenceModel, x_BTD: Tensor) -> dict[str, Tensor]:
 
 def shares(found_BT: Tensor, tokens_BT: Tensor, kinds: list[str]) -> Tensor:
     """(B,): share of the wanted tokens that were found."""
-    asked_BT = torch.stack([_asked(kind, tokens_BT.shape[1]) for kind in kinds]).to(tokens_BT.device)
+    asked_BT = torch.stack([_wanted_positions(kind, tokens_BT.shape[1]) for kind in kinds]).to(tokens_BT.device)
     return ((found_BT == tokens_BT) & asked_BT).sum(1) / asked_BT.sum(1)
 
 
@@ -193,6 +193,6 @@ def _counts(kind: str, length: int) -> Tensor:
     return torch.arange(length) >= (length // 2 if kind == "non-self" else 0)
 
 
-def _asked(kind: str, length: int) -> Tensor:
+def _wanted_positions(kind: str, length: int) -> Tensor:
     """(T,) bool: the tokens to recover."""
     return torch.arange(length) < (length // 2 if kind == "non-self" else length)

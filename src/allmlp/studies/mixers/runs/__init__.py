@@ -4,14 +4,14 @@ from typing import Self
 
 from pydantic import model_validator
 
-from allmlp.protocols import Context
-from allmlp.run import Run
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run
+from allmlp.spec.settings import refuse_searched_seeds
 from allmlp.studies.mixers.runs import formulae, representation, retrieval, training
 from allmlp.studies.mixers.runs.representation import GenerationSettings, RepresentationSettings
-from allmlp.studies.mixers.runs.retrieval import united
+from allmlp.studies.mixers.runs.retrieval import merge_runs
 from allmlp.studies.mixers.runs.retrieval_settings import RetrievalSettings
 from allmlp.studies.mixers.runs.settings import TrainingSettings
-from allmlp.studies.settings import refuse_searched_seeds
 
 
 class Settings(TrainingSettings):
@@ -22,7 +22,7 @@ class Settings(TrainingSettings):
     generation: GenerationSettings | None = None
 
     @model_validator(mode="after")
-    def _searched_apart(self) -> Self:
+    def _check_search_seeds(self) -> Self:
         """No part evaluates a model on a seed that was used to choose its rate, or its matcher's."""
         matched = self.retrieval.seeds or self.seeds if self.retrieval else []
         recovered = self.representation.seeds if self.representation else []
@@ -38,7 +38,7 @@ class Settings(TrainingSettings):
 def runs(settings: Settings, context: Context) -> list[Run]:
     """Every run of the study at one scale."""
     speed = settings.generation.speed if settings.generation else None
-    return united(
+    return merge_runs(
         [
             *training.runs(settings, context),
             *retrieval.runs(settings.retrieval, settings, context),

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
+from allmlp.common.schema import Hyperparameters, StrictModel, refuse_unknown_names
 from allmlp.models import REGISTRY
-from allmlp.protocols import Context
-from allmlp.run import Run
-from allmlp.strict import Hyperparameters, Strict, refuse_unknown_names
-from allmlp.studies.settings import StudySettings
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run
+from allmlp.spec.settings import StudySettings
 
 WITHOUT_TRAINING = ("audit", "dimensions", "hidden_units", "masking", "tournament_passes")
 FORMULAE, MEMORY, SPEED = "formulae", "memory", "speed"  # the label `part`
@@ -20,7 +20,7 @@ VOCABULARY = 29  # of the task of such a run, which is never trained on
 TINY = {"context": 10, "d_model": 8, "n_blocks": 1}
 
 
-class GenerationSpeed(Strict):
+class GenerationSpeed(StrictModel):
     """Untrained models, timed in tokens per second: the values of weights do not change the speed."""
 
     models: dict[str, Hyperparameters] = Field(min_length=1, description="architecture -> hyperparameters of its own")
@@ -30,7 +30,7 @@ class GenerationSpeed(Strict):
 
     @field_validator("models")
     @classmethod
-    def _known(cls, models: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    def _refuse_unknown(cls, models: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         refuse_unknown_names("architecture", models, REGISTRY)
         return models
 
@@ -38,19 +38,19 @@ class GenerationSpeed(Strict):
 def runs(settings: StudySettings, speed: GenerationSpeed | None, context: Context) -> list[Run]:
     """The run of the formulae, that of the memory and, if `speed` is set, those that generate."""
     found = [
-        _untrained(settings, FORMULAE, "masked-mixer", TINY, WITHOUT_TRAINING, "cpu"),
-        _untrained(settings, MEMORY, "masked-mixer", TINY, ("memory",), context.device),
+        _untrained_run(settings, FORMULAE, "masked-mixer", TINY, WITHOUT_TRAINING, "cpu"),
+        _untrained_run(settings, MEMORY, "masked-mixer", TINY, ("memory",), context.device),
     ]
     if speed:
         sizes = {"context": speed.context, "d_model": speed.d_model, "n_blocks": speed.n_blocks}
         found += [
-            _untrained(settings, SPEED, architecture, {**sizes, **own}, ("generation_speed",), context.device)
+            _untrained_run(settings, SPEED, architecture, {**sizes, **own}, ("generation_speed",), context.device)
             for architecture, own in speed.models.items()
         ]
     return found
 
 
-def _untrained(
+def _untrained_run(
     settings: StudySettings, part: str, architecture: str, sizes: dict[str, Any], measures: tuple[str, ...], device: str
 ) -> Run:
     return Run(
@@ -62,5 +62,5 @@ def _untrained(
         task="copying",
         task_parameters={"string_length": sizes["context"] // 2 - 1, "batch_size": 1},
         measures=measures,
-        **settings.untrained(device),
+        **settings.untrained_settings(device),
     )

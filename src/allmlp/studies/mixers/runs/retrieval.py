@@ -10,11 +10,21 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
-from allmlp.errors import UserError
-from allmlp.protocols import Context
-from allmlp.run import Run
-from allmlp.studies import SHARED
-from allmlp.studies.mixers.named import EMBEDDER
+from allmlp.common.errors import UserError
+from allmlp.spec.catalogue import SHARED
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run
+from allmlp.studies.mixers.matcher_settings import (
+    ALL,
+    BASE,
+    OTHER_WORDS,
+    PART,
+    SHARED_WORDS,
+    WIDE,
+    Setting,
+    read_setting,
+)
+from allmlp.studies.mixers.names import EMBEDDER
 from allmlp.studies.mixers.runs.retrieval_settings import (
     EMBEDDERS,
     MATCHERS,
@@ -27,7 +37,6 @@ from allmlp.studies.mixers.runs.retrieval_settings import (
 )
 from allmlp.studies.mixers.runs.settings import TrainingSettings
 from allmlp.studies.mixers.runs.training import embedder
-from allmlp.studies.mixers.setting import ALL, BASE, OTHER_WORDS, PART, SHARED_WORDS, WIDE, Setting, setting_of
 
 WITH_HEADS = MATCHERS[1:]
 OF_EVERY_MATCHER = ("retrieval", "retrieval_curve", *SHARED)
@@ -55,8 +64,8 @@ def runs(retrieval: RetrievalSettings | None, settings: TrainingSettings, contex
     if retrieval is None:
         return []
     made = _Matchers(settings, retrieval, context)
-    matchers = united([run for comparison in retrieval.compared for run in made.matchers(comparison)])
-    _refuse_alike(matchers)
+    matchers = merge_runs([run for comparison in retrieval.active_comparisons for run in made.matchers(comparison)])
+    _refuse_duplicates(matchers)
     place = {parent: number for number, parent in enumerate(made.parents)}
     of_one_embedder_together = sorted(matchers, key=lambda run: place[run.parent or ""])
     return [*made.parents.values(), *made.searches.values(), *of_one_embedder_together]
@@ -109,6 +118,7 @@ class _Matchers:
         self, case: Case, context: int, seed: int, steps: int, rate: float, normalisation: Normalisation | None
     ) -> Run:
         parent, retrieval = self._parent(case, seed), self.retrieval
+        pairs = self.context.pairs_corpus(case.pairs, self.settings.corpus)
         width = parent.hyperparameters["d_model"]
         heads = {"n_heads": retrieval.n_heads} if case.matcher in WITH_HEADS else {}
         fewer = {} if case.training_pairs is None else {"training_pairs": case.training_pairs}
@@ -120,7 +130,7 @@ class _Matchers:
                 "model": case.matcher,
                 "embedder": case.embedder,
                 "padding": case.padding,
-                "pairs": case.pairs,
+                "pairs": pairs,
                 "words": OTHER_WORDS if case.pairs == retrieval.control else SHARED_WORDS,
                 "context": context,
                 "position": case.position,
@@ -140,9 +150,9 @@ class _Matchers:
                 "validation_draws": retrieval.validation_draws,
                 **fewer,
             },
-            corpus=case.pairs,
-            tokens=self.context.pairs(case.pairs),
-            corpus_settings=self.context.corpus_settings(case.pairs),
+            corpus=pairs,
+            tokens=self.context.tokens(pairs),
+            corpus_settings=self.context.corpus_settings(pairs),
             optimiser={**retrieval.optimiser.model_dump(), "learning_rate": rate},
             steps=steps,
             seed=seed,
@@ -152,11 +162,11 @@ class _Matchers:
         )
 
 
-def _refuse_alike(runs: Iterable[Run]) -> None:
+def _refuse_duplicates(runs: Iterable[Run]) -> None:
     """UserError for two runs of one seed in one setting: verdicts would count them as two seeds."""
     known: dict[tuple[Setting, Any, int], Run] = {}
     for run in runs:
-        other = known.setdefault((setting_of(run.labels), run.labels["padding"], run.seed), run)
+        other = known.setdefault((read_setting(run.labels), run.labels["padding"], run.seed), run)
         if other is not run:
             said = " and ".join(
                 f"{one.id} ({one.corpus}, {one.labels['training_pairs']} pairs, {one.steps} steps)"
@@ -174,7 +184,7 @@ def _cases(comparison: Matching) -> Iterator[Case]:
     return (Case(*values, asked.d_model) for values in product(*tried))
 
 
-def united(runs: list[Run]) -> list[Run]:
+def merge_runs(runs: list[Run]) -> list[Run]:
     """Runs with the same id as one, with the place and labels of the first and the measures of all."""
     found: dict[str, Run] = {}
     for run in runs:

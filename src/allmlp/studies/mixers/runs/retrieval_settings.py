@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from allmlp.strict import Strict, refuse_unknown_names
+from allmlp.common.schema import StrictModel, refuse_unknown_names
+from allmlp.spec.settings import Optimiser
 from allmlp.studies.mixers.runs.settings import Padding, Seed
-from allmlp.studies.settings import Optimiser
 
 Positive = Annotated[int, Field(gt=0)]
 Position = Literal["last", "before_last", "mean"]  # as in embeddings.py, which a plan must not import
@@ -23,7 +23,7 @@ EMBEDDERS: dict[Embedder, str] = {  # name in the settings -> architecture
 MATCHERS = ("matcher-mixer", "matcher-transformer", "matcher-transformer-as-published")
 
 
-class Matching(Strict):
+class Matching(StrictModel):
     """One comparison: every embedder with every padding, matcher, context, kind of pairs, position and number of pairs.
 
     `probes`: distances, linear probes, tournament and the effect of the query are measured too.
@@ -42,12 +42,12 @@ class Matching(Strict):
 
     @field_validator("matchers")
     @classmethod
-    def _known(cls, matchers: list[str]) -> list[str]:
+    def _refuse_unknown(cls, matchers: list[str]) -> list[str]:
         refuse_unknown_names("matcher", matchers, MATCHERS)
         return matchers
 
 
-class Search(Strict):
+class Search(StrictModel):
     """How a matcher's learning rate and the normalisation of its embeddings are chosen, on an embedder of `seed`."""
 
     seed: Seed = 100
@@ -57,7 +57,7 @@ class Search(Strict):
     normalisations: list[Normalisation] = Field(min_length=1)
 
 
-class RetrievalSettings(Strict):
+class RetrievalSettings(StrictModel):
     """Matchers of `n_blocks` blocks, as wide as the embeddings; `tested` held-out losses, evenly over the steps.
 
     `control`: the corpus of pairs whose queries share no content word with their texts. A comparison that is null is
@@ -79,6 +79,6 @@ class RetrievalSettings(Strict):
     runs_per_process: Positive = 1
 
     @property
-    def compared(self) -> list[Matching]:
+    def active_comparisons(self) -> list[Matching]:
         """The comparisons that are not null."""
         return [comparison for comparison in self.comparisons.values() if comparison is not None]

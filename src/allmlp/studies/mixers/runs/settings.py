@@ -4,15 +4,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from allmlp.common.schema import Hyperparameters, StrictModel, refuse_unknown_names
 from allmlp.models import REGISTRY
-from allmlp.strict import Hyperparameters, Strict, refuse_unknown_names
-from allmlp.studies.settings import LearningRateSearch, Optimiser, StudySettings, refuse_searched_seeds
+from allmlp.spec.settings import LearningRateSearch, Optimiser, StudySettings, refuse_searched_seeds
 
 Padding = Literal["left", "right"]
 Seed = Annotated[int, Field(ge=0)]
 
 
-class Size(Strict):
+class Size(StrictModel):
     """Another size of a model; null means the study's own value. `longer`: its steps over the study's."""
 
     d_model: int = Field(gt=0)
@@ -21,7 +21,7 @@ class Size(Strict):
     longer: float = Field(default=1.0, gt=0)
 
 
-class Model(Strict):
+class Model(StrictModel):
     """One model of the comparison: an architecture with hyperparameters, and optionally its own width and batch.
 
     `longer`: its steps over the study's; fast models need more steps for comparisons at equal time and equal FLOPs.
@@ -43,7 +43,7 @@ class Model(Strict):
 
     @field_validator("architecture")
     @classmethod
-    def _known(cls, architecture: str) -> str:
+    def _refuse_unknown(cls, architecture: str) -> str:
         refuse_unknown_names("architecture", [architecture], REGISTRY)
         return architecture
 
@@ -82,7 +82,7 @@ class TrainingSettings(StudySettings):
     search: Search | None = None
 
     @model_validator(mode="after")
-    def _named(self) -> Self:
+    def _refuse_unknown(self) -> Self:
         refuse_unknown_names("model", [*(self.compared or []), *self.windows], self.models)
         if self.search:
             further = [seed for model in self.models.values() for seed in model.further_seeds]
@@ -94,6 +94,6 @@ class TrainingSettings(StudySettings):
         return Size(d_model=model.d_model or self.d_model, batch_size=model.batch_size, longer=model.longer)
 
     @property
-    def chosen(self) -> dict[str, Model]:
+    def compared_models(self) -> dict[str, Model]:
         """The models that this scale trains."""
         return {name: self.models[name] for name in (self.models if self.compared is None else self.compared)}

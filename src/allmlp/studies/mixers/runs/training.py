@@ -10,14 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from allmlp.errors import UserError
+from allmlp.common.errors import UserError
 from allmlp.models import REGISTRY
-from allmlp.protocols import Context
-from allmlp.run import Run
-from allmlp.studies import SHARED
-from allmlp.studies.mixers.named import BASE, SEARCH, TRAINING, WINDOWS
+from allmlp.spec.catalogue import SHARED
+from allmlp.spec.protocols import Context
+from allmlp.spec.run import Run
+from allmlp.studies.mixers.names import BASE, SEARCH, TRAINING, WINDOWS
 from allmlp.studies.mixers.runs.settings import Model, Padding, Size, TrainingSettings
-from allmlp.studies.texts import of_corpus
+from allmlp.studies.shared.texts import corpus_fields
 
 OF_EVERY_TRAINING = ("learning_curve", *SHARED)
 OF_ARCHITECTURE = {"hybrid": ("leak",), "hybrid-as-published": ("leak",), "openai-gpt": ("dropout",)}
@@ -71,7 +71,7 @@ class Training:
             measures=self._measures if measures is None else measures,
             keep=tuple(sorted({int(steps * share) for share in self.settings.kept})) if keeps else (),
             search=search,
-            tested=_tested(self.settings, steps),
+            tested=_test_steps(self.settings, steps),
         )
 
     @property
@@ -120,7 +120,7 @@ class Training:
                 **({"pad": end_token(settings.end_token, tokens)} if sees_padding else {}),
             },
             **self._task(batch),
-            **of_corpus(context, settings.corpus),
+            **corpus_fields(context, settings.corpus),
             optimiser=settings.optimiser.model_dump() | {key: of for key, of in tuned.items() if of is not None},
             steps=steps,
             seed=seed,
@@ -141,7 +141,7 @@ def runs(settings: TrainingSettings, context: Context) -> list[Run]:
     """The search of every model, then seed after seed, so that a first seed covers everything."""
     trainings = list(_trainings(settings, context))
     found = list({run.id: run for training in trainings for run in training.searches}.values())
-    further = [seed for model in settings.chosen.values() for seed in model.further_seeds]
+    further = [seed for model in settings.compared_models.values() for seed in model.further_seeds]
     for seed in dict.fromkeys([*settings.seeds, *further]):
         found += [
             training.run(seed)
@@ -174,7 +174,7 @@ def embedder(
 
 
 def _trainings(settings: TrainingSettings, context: Context) -> Iterator[Training]:
-    for name, model in settings.chosen.items():
+    for name, model in settings.compared_models.items():
         for padding in model.paddings:
             yield Training(settings, context, name, model, settings.base(model), padding)
         for size in model.sizes:
@@ -184,7 +184,7 @@ def _trainings(settings: TrainingSettings, context: Context) -> Iterator[Trainin
         yield Training(settings, context, name, settings.models[name], size, windows=True)
 
 
-def _tested(settings: TrainingSettings, steps: int) -> tuple[int, ...]:
+def _test_steps(settings: TrainingSettings, steps: int) -> tuple[int, ...]:
     """Evenly spaced, at the same distance in longer runs, so that testing takes the same share of every run's time."""
     apart = max(1, settings.steps // settings.tested)
     return tuple(sorted({apart // 4, apart // 2, *range(apart, steps, apart)} - {0})) if steps > apart else ()

@@ -7,15 +7,15 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, Values, better, equal
+from allmlp.judging.multiplicity import require_all_parts
+from allmlp.judging.rules import NotComparableError, judge_machines, part_rows, premise
+from allmlp.judging.statistics import Finding, Values, judge_better, judge_equal
+from allmlp.spec.protocols import Evidence
 from allmlp.studies.mixers import budgets, step_times
-from allmlp.studies.mixers.named import EXPANDED, FLAT
-from allmlp.studies.mixers.parts import of_model, widths, with_half_the_width
-from allmlp.studies.mixers.step_times import name_of
+from allmlp.studies.mixers.names import EXPANDED, FLAT
+from allmlp.studies.mixers.parts import half_width_pair, model_rows, widths
+from allmlp.studies.mixers.step_times import model_name
 from allmlp.studies.mixers.verdicts import common
-from allmlp.studies.rules import NotComparableError, of_machines, of_part, premise
 
 MANY_HEADS = "llama-16"
 PRINTED_WIDTH = 256  # of the expanded mixer with printed losses in the article's training section
@@ -24,30 +24,32 @@ PRINTED_WIDTH = 256  # of the expanded mixer with printed losses in the article'
 def expanded_mixer(evidence: Evidence) -> Finding:
     """001-3: do the expanded mixer's last losses agree with the printed ones?"""
     mixer = widths(common.trainings(evidence), EXPANDED).get(PRINTED_WIDTH)
-    return common.only_on_paper(evidence, None if mixer is None else common.both(mixer, ""))
+    return common.judge_at_paper_size(evidence, None if mixer is None else common.last_losses(mixer, ""))
 
 
 def llama_of_half_the_width(evidence: Evidence) -> Finding:
     """001-4: printed losses; beside the expanded mixer alike at equal steps, worse at equal time, larger in memory."""
     rows, margin = common.trainings(evidence), evidence.margin
-    mixer, llama = with_half_the_width(rows, EXPANDED, MANY_HEADS)
+    mixer, llama = half_width_pair(rows, EXPANDED, MANY_HEADS)
     memory = evidence.table("training_memory").set_index("run")["peak_bytes"]
-    ratio = _of_seed(memory, llama) / _of_seed(memory, mixer)
+    ratio = _seed_values(memory, llama) / _seed_values(memory, mixer)
 
     def alike() -> Finding:
         printed, both = evidence.paper["equal_steps"], budgets.budget([mixer, llama], "steps")
         at_steps = min(printed, both)
-        apart = budgets.at(llama, "steps", at_steps) - budgets.at(mixer, "steps", at_steps)
-        found = equal(apart.to_numpy(), margin["loss_nats"], unit=common.NATS)
+        apart = budgets.loss_at_amount(llama, "steps", at_steps) - budgets.loss_at_amount(mixer, "steps", at_steps)
+        found = judge_equal(apart.to_numpy(), margin["loss_nats"], unit=common.NATS)
         return premise(found, f"both have trained for {both:,.0f} of {printed:,.0f} steps", holds=both >= printed)
 
-    return common.of_parts(
+    return common.judge_parts(
         {
-            "(a) Llama's printed losses": partial(common.only_on_paper, evidence, common.both(llama, "")),
+            "(a) Llama's printed losses": partial(common.judge_at_paper_size, evidence, common.last_losses(llama, "")),
             "(b) alike at equal steps": alike,
-            "(c) Llama behind at equal time": partial(common.behind, llama, mixer, "seconds", margin["loss_nats"]),
+            "(c) Llama behind at equal time": partial(
+                common.judge_behind, llama, mixer, "seconds", margin["loss_nats"]
+            ),
             "(d) Llama's memory over the mixer's": partial(
-                better, ratio.to_numpy(), margin["memory_ratio_1"], none=1.0
+                judge_better, ratio.to_numpy(), margin["memory_ratio_1"], none=1.0
             ),
         },
         rows,
@@ -62,18 +64,20 @@ def flat_against_expanded(evidence: Evidence) -> Finding:
     losses = {
         key.replace("loss", f"loss_d{width}"): values
         for width, of_width in expanded.items()
-        for key, values in common.both(of_width, "").items()
+        for key, values in common.last_losses(of_width, "").items()
     }
     known = {key: values for key, values in losses.items() if key in evidence.paper}
 
     def ahead() -> Finding:
-        leads = {f"{width}": pd.Series(budgets.compared(expanded[width], flat[width], "seconds")) for width in shared}
-        return better(common.smallest(leads).to_numpy(), evidence.margin["loss_nats"], unit=common.NATS)
+        leads = {
+            f"{width}": pd.Series(budgets.loss_differences(expanded[width], flat[width], "seconds")) for width in shared
+        }
+        return judge_better(common.smallest_losses(leads).to_numpy(), evidence.margin["loss_nats"], unit=common.NATS)
 
-    return common.of_parts(
+    return common.judge_parts(
         {
             f"(a) flat ahead at equal time, widths {', '.join(map(str, shared))}": ahead,
-            "(b) printed losses": partial(common.only_on_paper, evidence, known or None, refuting=2),
+            "(b) printed losses": partial(common.judge_at_paper_size, evidence, known or None, refuting=2),
         },
         rows,
     )
@@ -82,20 +86,22 @@ def flat_against_expanded(evidence: Evidence) -> Finding:
 def expanded_at_equal_samples(evidence: Evidence) -> Finding:
     """001-8: the flat mixer is ahead after the same samples, too, and the expanded one 20 to 50 % slower."""
     rows, margin = common.trainings(evidence), evidence.margin
-    flat, expanded = of_model(rows, FLAT), of_model(rows, EXPANDED)
+    flat, expanded = model_rows(rows, FLAT), model_rows(rows, EXPANDED)
     range_ = margin["slower_low_share_1"], margin["slower_high_share_1"]
-    losses = {**common.both(expanded, "expanded_"), **common.both(flat, "flat_")}
+    losses = {**common.last_losses(expanded, "expanded_"), **common.last_losses(flat, "flat_")}
 
     def slower() -> Finding:
-        of_flat, of_expanded = (float(np.median(_per_step(rows, of_one))) for of_one in (flat, expanded))
+        of_flat, of_expanded = (float(np.median(_step_seconds(rows, of_one))) for of_one in (flat, expanded))
         lost = {str(rows["clock"].iloc[0]): 1 - of_flat / of_expanded}
-        return of_machines(lost, lambda values: common.within(values, *range_, "of the throughput"))
+        return judge_machines(lost, lambda values: common.judge_within(values, *range_, "of the throughput"))
 
-    return common.of_parts(
+    return common.judge_parts(
         {
-            "(a) flat ahead at equal samples": partial(common.behind, expanded, flat, "steps", margin["loss_nats"]),
+            "(a) flat ahead at equal samples": partial(
+                common.judge_behind, expanded, flat, "steps", margin["loss_nats"]
+            ),
             "(b) throughput lost by expansion": slower,
-            "(c) printed losses": partial(common.only_on_paper, evidence, losses, refuting=2),
+            "(c) printed losses": partial(common.judge_at_paper_size, evidence, losses, refuting=2),
         }
     )
 
@@ -103,7 +109,7 @@ def expanded_at_equal_samples(evidence: Evidence) -> Finding:
 def speed(evidence: Evidence) -> Finding:
     """001-31: seconds per step of a Llama of half the width over those of the expanded mixer, one ratio per machine."""
     margin = evidence.margin
-    ratios = _of_printed_size() if evidence.scale == budgets.BENCHMARKED else _of_planned_size(evidence)
+    ratios = _printed_size_ratios() if evidence.scale == budgets.BENCHMARKED else _planned_size_ratios(evidence)
     claimed, factor = evidence.paper["speed_ratio_1"], margin["factor_1"]
     limits = {
         "(a) 10 to 20 times": (margin["speed_low_ratio_1"], margin["speed_high_ratio_1"]),
@@ -112,15 +118,15 @@ def speed(evidence: Evidence) -> Finding:
     unit = "log of the ratio of seconds per step"
 
     def between(values: Values, low: float, high: float) -> Finding:
-        return common.within(np.log(values), math.log(low), math.log(high), unit)
+        return common.judge_within(np.log(values), math.log(low), math.log(high), unit)
 
-    found = whole(
-        {name: of_machines(ratios, partial(between, low=low, high=high)) for name, (low, high) in limits.items()}
+    found = require_all_parts(
+        {name: judge_machines(ratios, partial(between, low=low, high=high)) for name, (low, high) in limits.items()}
     )
     return replace(found, here={"speed_ratio_1": float(np.exp(np.mean(np.log(list(ratios.values())))))})
 
 
-def _of_printed_size() -> dict[str, float]:
+def _printed_size_ratios() -> dict[str, float]:
     """Machine -> the ratio of the article's own two models, by the medians of the benchmark's rounds."""
     tables = [table for device in step_times.SCALES if (table := step_times.read(device))]
     if not tables:
@@ -132,28 +138,28 @@ def _of_printed_size() -> dict[str, float]:
     return {machine: llama / mixer for machine, (mixer, llama) in seconds.items()}
 
 
-def _of_planned_size(evidence: Evidence) -> dict[str, float]:
+def _planned_size_ratios(evidence: Evidence) -> dict[str, float]:
     """The same of the trainings at this scale's widths, by the medians over seeds."""
-    rows = of_part(evidence.table("learning_curve"), "training")
-    pair = with_half_the_width(rows, EXPANDED, MANY_HEADS)
-    mixer, llama = (float(np.median(_of_trainings(of_one))) for of_one in pair)
+    rows = part_rows(evidence.table("learning_curve"), "training")
+    pair = half_width_pair(rows, EXPANDED, MANY_HEADS)
+    mixer, llama = (float(np.median(_training_seconds(of_one))) for of_one in pair)
     return {f"{budgets.TRAININGS}, at the widths planned here": llama / mixer}
 
 
-def _of_seed(per_run: pd.Series, rows: pd.DataFrame) -> pd.Series:
+def _seed_values(per_run: pd.Series, rows: pd.DataFrame) -> pd.Series:
     runs = rows.drop_duplicates("run").set_index("seed")["run"]
     return runs.map(per_run).sort_index()
 
 
-def _per_step(rows: pd.DataFrame, of_one: pd.DataFrame) -> np.ndarray:
+def _step_seconds(rows: pd.DataFrame, of_one: pd.DataFrame) -> np.ndarray:
     """Seconds per step of one model: in each round of the benchmark that timed all, else of each seed's training."""
-    if (timed := step_times.of_models(rows)) is not None:
-        return timed.seconds[name_of(of_one.iloc[0].to_dict())]
+    if (timed := step_times.model_benchmark(rows)) is not None:
+        return timed.seconds[model_name(of_one.iloc[0].to_dict())]
     if of_one["clock"].eq(budgets.NO_CLOCK).any():
         raise NotComparableError(budgets.NEEDS_BENCHMARK)
-    return _of_trainings(of_one)
+    return _training_seconds(of_one)
 
 
-def _of_trainings(rows: pd.DataFrame) -> np.ndarray:
+def _training_seconds(rows: pd.DataFrame) -> np.ndarray:
     """Seconds per step of the trainings themselves, by seed."""
     return rows.drop_duplicates("run").sort_values("seed")["seconds_per_step"].to_numpy(dtype=float)

@@ -7,21 +7,21 @@ from typing import Any
 
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding
-from allmlp.studies.rules import corrected, exact, undecided
+from allmlp.judging.multiplicity import require_all_parts
+from allmlp.judging.rules import judge_exact, mark_corrected, undecided_finding
+from allmlp.judging.statistics import Finding
+from allmlp.spec.protocols import Evidence
 
 MIB = 2**20  # MB in the output of driver tools
 MEMORY_KEY = "memory_n{}_c{}_mb"  # a printed entry: layers, context
 MIXER, TRANSFORMER, FUSED = "flat mixer", "transformer", "transformer, fused attention"
 
 
-def exactly(holds: bool, value: float, unit: str, text: str) -> Finding:
+def judge_count(holds: bool, value: float, unit: str, text: str) -> Finding:
     """A property that is counted, not sampled: reproduced or contradicted, or undecided without a number."""
     if math.isnan(value):  # something did not fit on a device
-        return undecided(f"not judged: a pass did not fit the device; {text}", 1, unit)
-    return exact(holds, value, unit, text)
+        return undecided_finding(f"not judged: a pass did not fit the device; {text}", 1, unit)
+    return judge_exact(holds, value, unit, text)
 
 
 def masking(evidence: Evidence) -> Finding:
@@ -33,7 +33,7 @@ def masking(evidence: Evidence) -> Finding:
         "(b) the future": (rows[rows["property"].eq("future")], limit),
         "(c) gradients of masked weights": (rows[rows["property"].eq("gradients of masked weights")], limit),
     }
-    return whole({name: _at_most(of_part, at_most) for name, (of_part, at_most) in parts.items()})
+    return require_all_parts({name: _judge_limit(of_part, at_most) for name, (of_part, at_most) in parts.items()})
 
 
 def dimensions(evidence: Evidence) -> Finding:
@@ -45,9 +45,9 @@ def dimensions(evidence: Evidence) -> Finding:
         text = f"8 ln(m) = {found:,.1f}, the paper says {printed:,}"
         if abs(logarithm / printed - 1) <= margin:
             text += f", which is ln(m) = {logarithm:,.1f} without the 8"
-        counted = exactly(abs(found / printed - 1) <= margin, found, "dimensions", text)
-        findings[f"({letter}) {row['points']}"] = replace(corrected(counted), here={row["key"]: found})
-    return whole(findings)
+        counted = judge_count(abs(found / printed - 1) <= margin, found, "dimensions", text)
+        findings[f"({letter}) {row['points']}"] = replace(mark_corrected(counted), here={row["key"]: found})
+    return require_all_parts(findings)
 
 
 def hidden_units(evidence: Evidence) -> Finding:
@@ -57,10 +57,12 @@ def hidden_units(evidence: Evidence) -> Finding:
     share = wide["hidden_used"] / wide["hidden"]
     text = f"{wide['hidden_used']} of {wide['hidden']} hidden units act"
     lost = f"{narrow['inputs_lost']} of {narrow['inputs']} inputs act on no output"
-    return whole(
+    return require_all_parts(
         {
-            "(a) expansion 2": exactly(share <= evidence.margin["used_share_1"], share, "share of hidden units", text),
-            "(b) expansion 1/2": exactly(narrow["inputs_lost"] >= 1, float(narrow["inputs_lost"]), "inputs", lost),
+            "(a) expansion 2": judge_count(
+                share <= evidence.margin["used_share_1"], share, "share of hidden units", text
+            ),
+            "(b) expansion 1/2": judge_count(narrow["inputs_lost"] >= 1, float(narrow["inputs_lost"]), "inputs", lost),
         }
     )
 
@@ -76,10 +78,10 @@ def mixer_memory(evidence: Evidence) -> Finding:
     ]
     near = abs(exponents[0] - exponents[1]) <= evidence.margin["exponent_1"]
     text = f"exponent {exponents[0]:.2f} above the smallest entry, the printed table's {exponents[1]:.2f}; {where}"
-    return whole(
+    return require_all_parts(
         {
             "(a) the printed entries": _entries(evidence, found, where),
-            "(b) the exponent": exactly(near, exponents[0], "exponent of the context", text),
+            "(b) the exponent": judge_count(near, exponents[0], "exponent of the context", text),
         }
     )
 
@@ -90,9 +92,9 @@ def transformer_memory(evidence: Evidence) -> Finding:
     ratio, margin = growth_ratio(evidence, TRANSFORMER, 512, 2048), evidence.margin["growth_ratio_1"]
     fused = growth_ratio(evidence, FUSED, 512, 2048)
     text = f"the transformer's memory grows {ratio:.2f} times as much as the mixer's, with fused attention {fused:.2f}"
-    return whole(
+    return require_all_parts(
         {
-            "(a) growth": exactly(ratio >= margin, ratio, "ratio of growths", f"{text}; {where}"),
+            "(a) growth": judge_count(ratio >= margin, ratio, "ratio of growths", f"{text}; {where}"),
             "(b) the printed entries": _entries(evidence, found, where),
         }
     )
@@ -105,10 +107,10 @@ def fused_memory(evidence: Evidence) -> Finding:
     margin = evidence.margin
     said = f"ratio {early:.2f} from 512 to 2,048 tokens; {where}"
     later = f"ratio {late:.2f} from 4,096 to 8,192 tokens; {where}"
-    return whole(
+    return require_all_parts(
         {
-            "(a) short contexts": exactly(early < margin["growth_ratio_1"], early, "ratio of growths", said),
-            "(b) long contexts": exactly(late < margin["late_ratio_1"], late, "ratio of growths", later),
+            "(a) short contexts": judge_count(early < margin["growth_ratio_1"], early, "ratio of growths", said),
+            "(b) long contexts": judge_count(late < margin["late_ratio_1"], late, "ratio of growths", later),
         }
     )
 
@@ -150,13 +152,13 @@ def _entries(evidence: Evidence, found: "pd.Series[float]", where: str) -> Findi
     share = float(met.mean())
     missed = ", ".join(f"{n} layers at {context:,}" for n, context in met.index[~met]) or "none"
     text = f"{int(met.sum())} of {len(met)} printed entries met; not: {missed}; {where}"
-    judged = exactly(share >= evidence.margin["entries_share_1"], share, "share of entries", text)
+    judged = judge_count(share >= evidence.margin["entries_share_1"], share, "share of entries", text)
     beside = zip(met.index, found.reindex(met.index), strict=True)
     return replace(judged, here={MEMORY_KEY.format(*at): megabytes for at, megabytes in beside})
 
 
-def _at_most(rows: pd.DataFrame, limit: float) -> Finding:
+def _judge_limit(rows: pd.DataFrame, limit: float) -> Finding:
     worst = rows.sort_values("difference_1").iloc[-1]
     value = float(worst["difference_1"])
     text = f"largest difference {value:g} ({worst['form']}), limit {limit:g}"
-    return exactly(value <= limit, value, "largest difference", text)
+    return judge_count(value <= limit, value, "largest difference", text)

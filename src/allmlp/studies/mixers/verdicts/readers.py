@@ -9,22 +9,22 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.statistics import Finding, Verdict, better
-from allmlp.studies.mixers.matching import POSITIONS, by_side, gains, of_setting
-from allmlp.studies.mixers.setting import OTHER_WORDS, SMALL, Setting
-from allmlp.studies.mixers.verdicts.common import in_every_seed
-from allmlp.studies.mixers.verdicts.sides import (
+from allmlp.judging.rules import NotPlannedError, judge_all, judge_below, mark_corrected
+from allmlp.judging.statistics import Finding, Verdict, judge_better
+from allmlp.spec.protocols import Evidence
+from allmlp.studies.mixers.matcher_settings import OTHER_WORDS, SMALL, Setting
+from allmlp.studies.mixers.matching import POSITIONS, gains, setting_rows, values_by_side
+from allmlp.studies.mixers.verdicts.common import every_seed_verdict
+from allmlp.studies.mixers.verdicts.padding_sides import (
     MIXER,
     NATS,
     SHARE,
     TRANSFORMER,
-    of_scale,
-    on_sides,
-    where_learnt,
-    with_truncation_note,
+    add_truncation_note,
+    judge_learnt_sides,
+    judge_sides,
+    scale_settings,
 )
-from allmlp.studies.rules import NotPlannedError, below, corrected, every
 
 AS_PUBLISHED = Setting("transformer", matcher="matcher-transformer-as-published")
 MENDED = Setting("transformer", matcher="matcher-transformer")
@@ -34,32 +34,32 @@ METRICS = {"cosine": "(a) cosine", "l1": "(b) L1", "l2": "(c) L2"}
 def distances_are_poor(evidence: Evidence) -> Finding:
     """001-21: nearest neighbours lose to a matcher on the same embeddings of a mixer, where no word is shared."""
     distances, margin = evidence.table("distances"), evidence.margin["accuracy_gap_1"]
-    (setting,) = of_scale(evidence, MIXER._replace(words=OTHER_WORDS))
-    matched = of_setting(evidence.table("retrieval"), setting).set_index("run")["top_1"]
+    (setting,) = scale_settings(evidence, MIXER._replace(words=OTHER_WORDS))
+    matched = setting_rows(evidence.table("retrieval"), setting).set_index("run")["top_1"]
     learnt, found = gains(evidence.table("retrieval"), setting), {}
     for metric, name in METRICS.items():
-        rows = of_setting(distances, setting)
+        rows = setting_rows(distances, setting)
         rows = rows[rows["metric"].eq(metric) & rows["normalisation"].eq("none")]
         gaps = rows.assign(gap_1=rows["top_1"] - rows["run"].map(matched))
-        found[name] = where_learnt(
-            by_side(gaps, setting, "gap_1"),
-            lambda gap: below(gap, -margin, SHARE, none=0.0),
+        found[name] = judge_learnt_sides(
+            values_by_side(gaps, setting, "gap_1"),
+            lambda gap: judge_below(gap, -margin, SHARE, none=0.0),
             "contradicted",
             0.0,
             learnt,
         )
-    return with_truncation_note(found, evidence.table("retrieval"), setting)
+    return add_truncation_note(found, evidence.table("retrieval"), setting)
 
 
 def bidirectional_transformer_fails(evidence: Evidence) -> Finding:
     """001-27: a bidirectional transformer learns nothing as published, and mended; a query alters its scores."""
     rows, margin = evidence.table("retrieval"), evidence.margin["loss_nats"]
     parts = {
-        "(a) as published": _nowhere(rows, AS_PUBLISHED, margin),
-        "(b) mended": _nowhere(rows, MENDED, margin, beside=TRANSFORMER),
-        "(c) replacing the query, as published": _not_zero(evidence.table("query_effect")),
+        "(a) as published": _judge_no_learning(rows, AS_PUBLISHED, margin),
+        "(b) mended": _judge_no_learning(rows, MENDED, margin, beside=TRANSFORMER),
+        "(c) replacing the query, as published": _judge_effect(evidence.table("query_effect")),
     }
-    return with_truncation_note(parts, rows, AS_PUBLISHED, MENDED)
+    return add_truncation_note(parts, rows, AS_PUBLISHED, MENDED)
 
 
 def information_is_there(evidence: Evidence) -> Finding:
@@ -69,16 +69,16 @@ def information_is_there(evidence: Evidence) -> Finding:
     rows = rows.assign(lead_1=rows["run"].map(probes) - rows["top_1"])
     settings = [setting._replace(position="mean") for setting in (MIXER, TRANSFORMER)]
     parts = {
-        f"{letter} {setting.embedder}": on_sides(
-            by_side(rows, setting, "lead_1"), lambda lead: better(lead, margin, unit=SHARE)
+        f"{letter} {setting.embedder}": judge_sides(
+            values_by_side(rows, setting, "lead_1"), lambda lead: judge_better(lead, margin, unit=SHARE)
         )
         for letter, setting in zip(("(a)", "(b)"), settings, strict=True)
     }
     parts = {
-        name: replace(part, text=f"{part.text}; the matcher {_gained(rows, setting)}")
+        name: replace(part, text=f"{part.text}; the matcher {_gain_text(rows, setting)}")
         for (name, part), setting in zip(parts.items(), settings, strict=True)
     }
-    return with_truncation_note(parts, rows, *settings)
+    return add_truncation_note(parts, rows, *settings)
 
 
 def tournament_grows(evidence: Evidence) -> Finding:
@@ -97,10 +97,10 @@ def tournament_grows(evidence: Evidence) -> Finding:
     text = f"passes / n from {per_text[0]:.4f} to {per_text[-1]:.4f} for n from {rows['texts'].min():,} to "
     text += f"{rows['texts'].max():,} (1 / (group - 1) is {1 / (SMALL - 1):.4f}); exponent of n {exponent:.3f}"
     ends = float(growth.min()), float(growth.max())
-    return corrected(Finding(verdict, mean, *ends, 1, "passes / n per factor of ten", text))
+    return mark_corrected(Finding(verdict, mean, *ends, 1, "passes / n per factor of ten", text))
 
 
-def _nowhere(rows: pd.DataFrame, setting: Setting, margin: float, beside: Setting | None = None) -> Finding:
+def _judge_no_learning(rows: pd.DataFrame, setting: Setting, margin: float, beside: Setting | None = None) -> Finding:
     """Does a matcher learn nothing, from the position before the end and, if it was run, from the mean over the text?
 
     beside: if this matcher learns nothing either, the embeddings or the budget may be the cause, and nothing is
@@ -110,29 +110,29 @@ def _nowhere(rows: pd.DataFrame, setting: Setting, margin: float, beside: Settin
     for position, name in POSITIONS.items():
         with suppress(NotPlannedError) if position != setting.position else nullcontext():
             at = gains(rows, setting._replace(position=position))
-            found[name] = _nothing(at, margin, rows, beside and beside._replace(position=position))
-    return every(found)
+            found[name] = _judge_no_gain(at, margin, rows, beside and beside._replace(position=position))
+    return judge_all(found)
 
 
-def _nothing(gain: dict[str, pd.Series], margin: float, rows: pd.DataFrame, beside: Setting | None) -> Finding:
+def _judge_no_gain(gain: dict[str, pd.Series], margin: float, rows: pd.DataFrame, beside: Setting | None) -> Finding:
     if beside is None:
-        return on_sides(gain, lambda values: below(values, margin, NATS))
+        return judge_sides(gain, lambda values: judge_below(values, margin, NATS))
     others = {}
     with suppress(NotPlannedError):
         others = gains(rows, beside)
-    return where_learnt(gain, lambda values: below(values, margin, NATS), "reproduced", margin, others)
+    return judge_learnt_sides(gain, lambda values: judge_below(values, margin, NATS), "reproduced", margin, others)
 
 
-def _gained(rows: pd.DataFrame, setting: Setting) -> str:
+def _gain_text(rows: pd.DataFrame, setting: Setting) -> str:
     of_sides = (f"{gain.mean():.3g} nats ({side} padding)" for side, gain in gains(rows, setting).items())
     return f"comes {', '.join(of_sides)} below chance on average"
 
 
-def _not_zero(rows: pd.DataFrame) -> Finding:
+def _judge_effect(rows: pd.DataFrame) -> Finding:
     """Exactly 0 in every seed refutes, a change in every seed supports."""
-    changes = by_side(rows, AS_PUBLISHED, "own_change_1")
+    changes = values_by_side(rows, AS_PUBLISHED, "own_change_1")
     values = np.concatenate([of_side.to_numpy() for of_side in changes.values()])
     n = min(len(of_side) for of_side in changes.values())
-    verdict = in_every_seed(values != 0, n)
+    verdict = every_seed_verdict(values != 0, n)
     text = f"largest change of a query's scores when it is replaced: {values.max():.3g} in {len(values)} runs"
     return Finding(verdict, float(values.mean()), float(values.min()), float(values.max()), n, "logits", text)

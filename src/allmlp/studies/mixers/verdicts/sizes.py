@@ -5,15 +5,23 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.statistics import Finding, Values, better
+from allmlp.judging.rules import undecided_finding
+from allmlp.judging.statistics import Finding, Values, judge_better
+from allmlp.spec.protocols import Evidence
 from allmlp.studies.mixers import budgets
 from allmlp.studies.mixers.budgets import BENCHMARKED
-from allmlp.studies.mixers.named import BASE, FLAT
-from allmlp.studies.mixers.parts import deepest, of_model, widths
-from allmlp.studies.mixers.verdicts.common import NATS, TIMED, both, of_parts, only_on_paper, smallest, trainings
+from allmlp.studies.mixers.names import BASE, FLAT
+from allmlp.studies.mixers.parts import deepest_rows, model_rows, widths
+from allmlp.studies.mixers.verdicts.common import (
+    NATS,
+    TIMED,
+    judge_at_paper_size,
+    judge_parts,
+    last_losses,
+    smallest_losses,
+    trainings,
+)
 from allmlp.studies.mixers.verdicts.expansion import MANY_HEADS
-from allmlp.studies.rules import undecided
 
 BEST_LLAMA, BEST_FLAT = 512, 1024  # the widths that the article finds best
 BESIDE_LLAMA = (128, 256, 1024)  # the article's other widths of Llamas
@@ -28,14 +36,14 @@ def best_llama(evidence: Evidence) -> Finding:
     of_width = widths(rows, MANY_HEADS)
     printed: dict[str, Values] = {}
     for width, of_one in of_width.items():
-        printed |= {key.replace("loss", f"loss_d{width}"): values for key, values in both(of_one, "").items()}
+        printed |= {key.replace("loss", f"loss_d{width}"): values for key, values in last_losses(of_one, "").items()}
     known = {key: values for key, values in printed.items() if key in evidence.paper}
-    best, *others = _widths_of(evidence, BEST_LLAMA, *BESIDE_LLAMA)
+    best, *others = _paper_widths(evidence, BEST_LLAMA, *BESIDE_LLAMA)
     others = [width for width in others if width >= SMALLEST_LLAMA]
-    return of_parts(
+    return judge_parts(
         {
-            "(a) printed losses": partial(only_on_paper, evidence, known or None, refuting=2),
-            f"(b) width {best:,} is best {TIMED}": partial(_is_best, evidence, rows, of_width, best, others),
+            "(a) printed losses": partial(judge_at_paper_size, evidence, known or None, refuting=2),
+            f"(b) width {best:,} is best {TIMED}": partial(_judge_best_width, evidence, rows, of_width, best, others),
         },
         rows,
     )
@@ -45,22 +53,26 @@ def flat_against_llama(evidence: Evidence) -> Finding:
     """001-6: at equal time the best flat mixer beats the best Llama with 16 heads, and width 1,024 is its best."""
     rows, margin = trainings(evidence), evidence.margin
     flat, llama = widths(rows, FLAT), widths(rows, MANY_HEADS)
-    best, *others = _widths_of(evidence, BEST_FLAT, *BESIDE_FLAT)
+    best, *others = _paper_widths(evidence, BEST_FLAT, *BESIDE_FLAT)
 
     def behind() -> Finding:
         amount = unit_of_time(evidence, rows, [*flat.values(), *llama.values()])
         best_flat, best_llama = (
-            smallest({str(width): budgets.at(of_one, "seconds", amount) for width, of_one in of_width.items()})
+            smallest_losses(
+                {str(width): budgets.loss_at_amount(of_one, "seconds", amount) for width, of_one in of_width.items()}
+            )
             for of_width in (flat, llama)
         )
-        return better((best_llama - best_flat).to_numpy(), margin["loss_nats"], unit=NATS)
+        return judge_better((best_llama - best_flat).to_numpy(), margin["loss_nats"], unit=NATS)
 
-    return of_parts(
+    return judge_parts(
         {
-            "(a) printed losses": partial(only_on_paper, evidence, _flat_losses(rows, flat), tolerated=1, refuting=3),
+            "(a) printed losses": partial(
+                judge_at_paper_size, evidence, _flat_losses(rows, flat), tolerated=1, refuting=3
+            ),
             f"(b) best Llama behind best flat mixer {TIMED}": behind,
             f"(c) width {best:,} is the flat mixer's best {TIMED}": partial(
-                _is_best, evidence, rows, flat, best, others
+                _judge_best_width, evidence, rows, flat, best, others
             ),
         },
         rows,
@@ -70,7 +82,7 @@ def flat_against_llama(evidence: Evidence) -> Finding:
 def width_against_depth(evidence: Evidence) -> Finding:
     """001-12: a deep and narrow flat mixer ends far behind a wide and shallow one."""
     rows = trainings(evidence)
-    deep, wide = deepest(rows, FLAT), _wide(rows, *_widths_of(evidence, BEST_FLAT))
+    deep, wide = deepest_rows(rows, FLAT), _wide_rows(rows, *_paper_widths(evidence, BEST_FLAT))
     losses: dict[str, Values] = {
         "deep_validation_loss_nats": budgets.ends(deep).to_numpy(),
         "wide_validation_loss_nats": budgets.ends(wide).to_numpy(),
@@ -81,18 +93,20 @@ def width_against_depth(evidence: Evidence) -> Finding:
 
     def gap() -> np.ndarray:
         amount = unit_of_time(evidence, rows, [deep, wide])
-        return budgets.paired(*(budgets.at(one, "seconds", amount) for one in (deep, wide))).to_numpy()
+        return budgets.paired_differences(
+            *(budgets.loss_at_amount(one, "seconds", amount) for one in (deep, wide))
+        ).to_numpy()
 
-    return of_parts(
+    return judge_parts(
         {
-            f"(a) {sizes}, {TIMED}": lambda: better(gap(), evidence.margin["gap_nats"], unit=NATS),
-            "(b) printed losses": partial(only_on_paper, evidence, losses),
+            f"(a) {sizes}, {TIMED}": lambda: judge_better(gap(), evidence.margin["gap_nats"], unit=NATS),
+            "(b) printed losses": partial(judge_at_paper_size, evidence, losses),
         },
         rows,
     )
 
 
-def _widths_of(evidence: Evidence, *printed: int) -> tuple[int, ...]:
+def _paper_widths(evidence: Evidence, *printed: int) -> tuple[int, ...]:
     """The article's widths at this scale."""
     return tuple(width // EIGHTH for width in printed) if evidence.scale == BENCHMARKED else printed
 
@@ -106,38 +120,38 @@ def unit_of_time(evidence: Evidence, rows: pd.DataFrame, of_models: list[pd.Data
     amount = budgets.budget(of_models, "seconds")
     if evidence.scale != BENCHMARKED:
         return amount
-    llama = of_model(rows, MANY_HEADS)
+    llama = model_rows(rows, MANY_HEADS)
     per_step = (llama["seconds"] / llama["step"]).median()
     return min(amount, evidence.margin["long_unit_steps"] * float(per_step))
 
 
-def _wide(rows: pd.DataFrame, best: int) -> pd.DataFrame:
+def _wide_rows(rows: pd.DataFrame, best: int) -> pd.DataFrame:
     """The flat mixer of the claim's width, with its largest batch; the widest if that is not planned."""
     of_width = widths(rows, FLAT)
     if best not in of_width:
         return of_width[max(of_width)]
     depth = rows.loc[rows["size"].eq(BASE), "n_blocks"]
-    found = of_model(rows, FLAT, size=None)
+    found = model_rows(rows, FLAT, size=None)
     found = found[found["d_model"].eq(best) & found["n_blocks"].isin(depth)]
     return found[found["batch_size"].eq(found["batch_size"].max())]
 
 
-def _is_best(
+def _judge_best_width(
     evidence: Evidence, rows: pd.DataFrame, of_width: dict[int, pd.DataFrame], best: int, others: list[int]
 ) -> Finding:
     """Is width `best` ahead of the others at equal time: per seed, their smallest loss minus its own?"""
     if missing := [width for width in (best, *others) if width not in of_width]:
         needed = " and ".join(f"{width:,}" for width in missing)
-        return undecided(f"not judged: needs width {needed}, which this scale does not plan")
+        return undecided_finding(f"not judged: needs width {needed}, which this scale does not plan")
     amount = unit_of_time(evidence, rows, [of_width[width] for width in (best, *others)])
-    losses = {width: budgets.at(of_width[width], "seconds", amount) for width in (best, *others)}
-    lead = smallest({str(width): losses[width] for width in others}) - losses[best]
-    return better(lead.to_numpy(), evidence.margin["loss_nats"], unit=NATS)
+    losses = {width: budgets.loss_at_amount(of_width[width], "seconds", amount) for width in (best, *others)}
+    lead = smallest_losses({str(width): losses[width] for width in others}) - losses[best]
+    return judge_better(lead.to_numpy(), evidence.margin["loss_nats"], unit=NATS)
 
 
 def _flat_losses(rows: pd.DataFrame, of_width: dict[int, pd.DataFrame]) -> dict[str, Values] | None:
     """The ten printed losses of flat mixers: five widths or batch sizes; None if one of them is not planned."""
-    found = of_model(rows, FLAT, size=None)
+    found = model_rows(rows, FLAT, size=None)
     wide = found[found["d_model"].eq(BEST_FLAT)]
     sizes = {f"d{width}": of_width.get(width) for width in (256, 512, BEST_FLAT, 2048)}
     sizes[f"d{BEST_FLAT}_b32"] = wide[wide["batch_size"].eq(32)]

@@ -5,21 +5,21 @@ from functools import partial
 
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.statistics import Finding, better, equal
+from allmlp.judging.rules import NotPlannedError, judge_all, judge_below, part_rows, undecided_finding
+from allmlp.judging.statistics import Finding, judge_better, judge_equal
+from allmlp.spec.protocols import Evidence
 from allmlp.studies.mixers import budgets
-from allmlp.studies.mixers.named import FLAT, LLAMA, WINDOWS
-from allmlp.studies.mixers.parts import of_model, with_half_the_width
+from allmlp.studies.mixers.names import FLAT, LLAMA, WINDOWS
+from allmlp.studies.mixers.parts import half_width_pair, model_rows
 from allmlp.studies.mixers.verdicts.common import (
     NATS,
-    behind,
-    both,
-    in_every_seed,
-    of_parts,
-    only_on_paper,
+    every_seed_verdict,
+    judge_at_paper_size,
+    judge_behind,
+    judge_parts,
+    last_losses,
     trainings,
 )
-from allmlp.studies.rules import NotPlannedError, below, every, of_part, undecided
 
 KERNEL, KERNEL_LINEAR, TWO_HEADS = "kernel-4", "kernel-4-linear", "heads-2"
 HYBRIDS, LEAKING = ("hybrid-before", "hybrid-beside", "hybrid-after"), "hybrid-as-published"
@@ -36,34 +36,36 @@ def parallel(evidence: Evidence) -> Finding:
     (a) to (c) of their linear sum, (d) to (f) of a sum of their GELUs, as in the published code (E001-18).
     """
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
-    one, trained = of_model(rows, FLAT), "train_nats"
+    one, trained = model_rows(rows, FLAT), "train_nats"
 
     def of_sum(ending: str) -> list[Callable[[], Finding]]:
-        two, four = (of_model(rows, f"parallel-{count}{ending}") for count in (2, 4))
+        two, four = (model_rows(rows, f"parallel-{count}{ending}") for count in (2, 4))
         return [
-            partial(behind, one, two, "steps", margin, trained),
-            lambda: equal(budgets.compared(two, one, "seconds", trained), margin, unit=NATS),
-            lambda: below(budgets.compared(one, four, "seconds", trained), margin, unit=NATS),
+            partial(judge_behind, one, two, "steps", margin, trained),
+            lambda: judge_equal(budgets.loss_differences(two, one, "seconds", trained), margin, unit=NATS),
+            lambda: judge_below(budgets.loss_differences(one, four, "seconds", trained), margin, unit=NATS),
         ]
 
     linear = of_sum("")
     try:
         of_gelus = of_sum("-gelu")
     except NotPlannedError as error:
-        of_gelus = [partial(undecided, f"not judged: {error}")] * len(linear)
+        of_gelus = [partial(undecided_finding, f"not judged: {error}")] * len(linear)
     names = [*OF_TWO_AND_FOUR, *(f"{name}, with GELU" for name in OF_TWO_AND_FOUR)]
     letters = zip("abcdef", names, [*linear, *of_gelus], strict=True)
-    return of_parts({f"({letter}) {name}": judge for letter, name, judge in letters}, rows)
+    return judge_parts({f"({letter}) {name}": judge for letter, name, judge in letters}, rows)
 
 
 def positions(evidence: Evidence) -> Finding:
     """001-11: explicit positions in the first block change nothing, in every block they harm."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
-    none, first, each = (of_model(rows, name) for name in (FLAT, "positions-first", "positions-every"))
-    return of_parts(
+    none, first, each = (model_rows(rows, name) for name in (FLAT, "positions-first", "positions-every"))
+    return judge_parts(
         {
-            "(a) in the first block": lambda: equal(budgets.compared(first, none, "steps"), margin, unit=NATS),
-            "(b) in every block": partial(behind, each, none, "steps", margin),
+            "(a) in the first block": lambda: judge_equal(
+                budgets.loss_differences(first, none, "steps"), margin, unit=NATS
+            ),
+            "(b) in every block": partial(judge_behind, each, none, "steps", margin),
         }
     )
 
@@ -73,14 +75,16 @@ def kernel(evidence: Evidence) -> Finding:
     slightly."""
     rows = trainings(evidence)
     if rows["variant"].eq(TUNED).any():
-        mixer, llama = _of_paper(rows, KERNEL_LINEAR), of_model(rows, TUNED)
+        mixer, llama = _paper_rows(rows, KERNEL_LINEAR), model_rows(rows, TUNED)
     else:
-        mixer, llama = with_half_the_width(rows, KERNEL_LINEAR, LLAMA)
-    losses = both(_of_paper(rows, KERNEL), "") | both(mixer, "extra_layer_")
-    return of_parts(
+        mixer, llama = half_width_pair(rows, KERNEL_LINEAR, LLAMA)
+    losses = last_losses(_paper_rows(rows, KERNEL), "") | last_losses(mixer, "extra_layer_")
+    return judge_parts(
         {
-            "(a) Llama behind at equal time": partial(behind, llama, mixer, "seconds", evidence.margin["loss_nats"]),
-            "(b) printed losses": partial(only_on_paper, evidence, losses, refuting=2),
+            "(a) Llama behind at equal time": partial(
+                judge_behind, llama, mixer, "seconds", evidence.margin["loss_nats"]
+            ),
+            "(b) printed losses": partial(judge_at_paper_size, evidence, losses, refuting=2),
         },
         rows,
     )
@@ -89,11 +93,13 @@ def kernel(evidence: Evidence) -> Finding:
 def two_heads(evidence: Evidence) -> Finding:
     """001-18: two mixing heads beat kernel 4 at equal time, slightly."""
     rows = trainings(evidence)
-    heads, one = _of_paper(rows, TWO_HEADS), _of_paper(rows, KERNEL)
-    return of_parts(
+    heads, one = _paper_rows(rows, TWO_HEADS), _paper_rows(rows, KERNEL)
+    return judge_parts(
         {
-            "(a) kernel 4 behind at equal time": partial(behind, one, heads, "seconds", evidence.margin["loss_nats"]),
-            "(b) printed losses": partial(only_on_paper, evidence, both(heads, "")),
+            "(a) kernel 4 behind at equal time": partial(
+                judge_behind, one, heads, "seconds", evidence.margin["loss_nats"]
+            ),
+            "(b) printed losses": partial(judge_at_paper_size, evidence, last_losses(heads, "")),
         },
         rows,
     )
@@ -102,38 +108,38 @@ def two_heads(evidence: Evidence) -> Finding:
 def hybrids(evidence: Evidence) -> Finding:
     """001-19: hybrids gain from a leak under left padding alone."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
-    leaks = of_part(evidence.table("leak"), "training")
-    llama = of_model(rows, LLAMA)
+    leaks = part_rows(evidence.table("leak"), "training")
+    llama = model_rows(rows, LLAMA)
     planned = [name for name in HYBRIDS if name in set(rows["variant"])]
     if not planned:
         raise NotPlannedError(f"needs {' or '.join(HYBRIDS)}, none of which is planned")
-    left, leaking = (of_model(rows, name, padding="left") for name in (LLAMA, LEAKING))
+    left, leaking = (model_rows(rows, name, padding="left") for name in (LLAMA, LEAKING))
 
     def honest() -> Finding:
-        gains = {name: budgets.compared(llama, of_model(rows, name), "seconds") for name in planned}
-        return every({name: below(gain, margin, unit=NATS) for name, gain in gains.items()})
+        gains = {name: budgets.loss_differences(llama, model_rows(rows, name), "seconds") for name in planned}
+        return judge_all({name: judge_below(gain, margin, unit=NATS) for name, gain in gains.items()})
 
-    return of_parts(
+    return judge_parts(
         {
-            "(a) left padding, as published, leaks": lambda: _leaks(of_model(leaks, LEAKING, padding="left")),
-            "(b) right padding does not": lambda: _leaks(leaks[leaks["padding"].eq("right")], claimed=False),
+            "(a) left padding, as published, leaks": lambda: _judge_leak(model_rows(leaks, LEAKING, padding="left")),
+            "(b) right padding does not": lambda: _judge_leak(leaks[leaks["padding"].eq("right")], claimed=False),
             "(c) right padding, no gain at equal time": honest,
-            "(d) left padding, as published, gains": partial(behind, left, leaking, "seconds", margin),
+            "(d) left padding, as published, gains": partial(judge_behind, left, leaking, "seconds", margin),
         },
         rows,
     )
 
 
-def _of_paper(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
+def _paper_rows(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
     """The model of the article's four V100 if it is planned, else the comparison's own."""
-    return of_model(rows, variant + OF_PAPER if rows["variant"].eq(variant + OF_PAPER).any() else variant)
+    return model_rows(rows, variant + OF_PAPER if rows["variant"].eq(variant + OF_PAPER).any() else variant)
 
 
-def _leaks(rows: pd.DataFrame, *, claimed: bool = True) -> Finding:
+def _judge_leak(rows: pd.DataFrame, *, claimed: bool = True) -> Finding:
     """Does a logit change with later tokens in every seed (claimed), or exactly in none?"""
     changes = rows.groupby("seed")["largest_change_1"].max()
     moved, n = (changes > 0).to_numpy(), len(changes)
-    verdict = in_every_seed(moved, n, claimed=claimed)
+    verdict = every_seed_verdict(moved, n, claimed=claimed)
     text = f"largest change of a logit {changes.max():.3g}; it changes in {moved.sum()} of {n} seeds"
     return Finding(verdict, float(changes.max()), float(changes.min()), float(changes.max()), n, "of a logit", text)
 
@@ -144,13 +150,13 @@ ADDED = ("heads-2", KERNEL, "parallel-2", "parallel-4")  # what is added to a fl
 def unit_decides(evidence: Evidence) -> Finding:
     """001-own-1: Llama is ahead of the flat mixer at equal steps, the mixer at equal time."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
-    flat, llama = of_model(rows, FLAT), of_model(rows, LLAMA)
+    flat, llama = model_rows(rows, FLAT), model_rows(rows, LLAMA)
     pairs = {
         "(a) Llama ahead at equal steps": (flat, llama, "steps"),
         "(b) the mixer ahead at equal time": (llama, flat, "seconds"),
         "(c) the mixer ahead at equal FLOPs": (llama, flat, "flops"),
     }
-    return of_parts({name: partial(behind, *pair, margin) for name, pair in pairs.items()}, rows)
+    return judge_parts({name: partial(judge_behind, *pair, margin) for name, pair in pairs.items()}, rows)
 
 
 def where_a_document_begins(evidence: Evidence) -> Finding:
@@ -159,27 +165,30 @@ def where_a_document_begins(evidence: Evidence) -> Finding:
     All four are read at the common number of steps, because a gap changes during training.
     """
     aligned, anywhere = trainings(evidence), trainings(evidence, WINDOWS)
-    pairs = [[of_model(rows, model) for model in (FLAT, LLAMA)] for rows in (anywhere, aligned)]
+    pairs = [[model_rows(rows, model) for model in (FLAT, LLAMA)] for rows in (anywhere, aligned)]
     amount = budgets.budget([of_one for pair in pairs for of_one in pair], "steps")
-    lost, others = (budgets.at(flat, "steps", amount) - budgets.at(llama, "steps", amount) for flat, llama in pairs)
-    return better((lost - others).to_numpy(), evidence.margin["loss_nats"], unit=NATS)
+    lost, others = (
+        budgets.loss_at_amount(flat, "steps", amount) - budgets.loss_at_amount(llama, "steps", amount)
+        for flat, llama in pairs
+    )
+    return judge_better((lost - others).to_numpy(), evidence.margin["loss_nats"], unit=NATS)
 
 
 def added_to_a_flat_mixer(evidence: Evidence) -> Finding:
     """001-own-3: heads, kernels and parallel convolutions gain no more than more steps of a flat mixer."""
     rows, margin = trainings(evidence), evidence.margin["loss_nats"]
-    flat, added = of_model(rows, FLAT), {name: of_model(rows, name) for name in ADDED}
+    flat, added = model_rows(rows, FLAT), {name: model_rows(rows, name) for name in ADDED}
 
     def nothing_more(other: pd.DataFrame) -> Finding:
-        return below(budgets.compared(flat, other, "flops"), margin, unit=NATS)
+        return judge_below(budgets.loss_differences(flat, other, "flops"), margin, unit=NATS)
 
     letters = zip("abcd", added.items(), strict=True)
-    return of_parts({f"({letter}) {name}": partial(nothing_more, other) for letter, (name, other) in letters})
+    return judge_parts({f"({letter}) {name}": partial(nothing_more, other) for letter, (name, other) in letters})
 
 
 def overfitting(evidence: Evidence) -> Finding:
     """001-own-4: a kernel of 4 widens the gap between held-out and training loss."""
     rows = trainings(evidence)
     rows = rows.assign(gap_nats=rows["validation_nats"] - rows["train_nats"])
-    pair = of_model(rows, KERNEL), of_model(rows, FLAT)
-    return behind(*pair, "steps", evidence.margin["loss_nats"], "gap_nats")
+    pair = model_rows(rows, KERNEL), model_rows(rows, FLAT)
+    return judge_behind(*pair, "steps", evidence.margin["loss_nats"], "gap_nats")

@@ -10,6 +10,6 @@ NAMES = {
 }
 
 
-def in_order(rows: pd.DataFrame) -> pd.DataFrame:
+def order_levels(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with a `level` that sorts and groups as NAMES does."""
     return rows.assign(level=pd.Categorical(rows["level"], list(NAMES)))

@@ -26,16 +26,16 @@ import numpy as np
 from flint import acb, acb_mat, arb, arb_mat
 
 from allmlp.studies.quadrature.certificate.intervals import (
-    absolute,
+    absolute_values,
     balls,
     columns,
-    exact,
-    lower,
+    exact_matrix,
+    lower_ends,
+    matrix_rows,
     numbers,
     roots,
-    rows_of,
-    stacked,
-    upper,
+    stack_matrices,
+    upper_ends,
     waves,
 )
 from allmlp.studies.quadrature.certificate.network import Network
@@ -68,7 +68,7 @@ def profiles(network: Network, structure: Structure) -> list[Profiles]:
     found = []
     for key in structure.keys:
         H = _coefficients(key, network.p, structure.angles)
-        size = upper(balls(network.p, len(H[0]), (abs(value) for row in H for value in row)))
+        size = upper_ends(balls(network.p, len(H[0]), (abs(value) for row in H for value in row)))
         orders = np.arange(len(H[0]))
         turns = waves(key.angle[:, None] * orders[None], structure.angles)
         weight = float((key.amplitude * np.abs(structure.waves_out[key.k][key.neurons])).sum())
@@ -88,10 +88,10 @@ def _coefficients(key: Key, p: int, angles: int) -> list[list[acb]]:
         rows.append(arb(key.constant))
     steps = np.arange(angles)[None]
     basis = [part for h in (1, 2) for part in waves(h * steps, angles)]
-    values = absolute(balls(p, 5, rows) * stacked(*basis, exact(np.ones((1, angles)))))
+    values = absolute_values(balls(p, 5, rows) * stack_matrices(*basis, exact_matrix(np.ones((1, angles)))))
     orders = np.arange(angles // 2 + 1)
     share = [arb(1) / angles if m in (0, angles / 2) else arb(2) / angles for m in orders.tolist()]
-    real, imag = (rows_of(values * part) for part in waves(np.outer(np.arange(angles), orders), angles))
+    real, imag = (matrix_rows(values * part) for part in waves(np.outer(np.arange(angles), orders), angles))
     return [
         [acb(a, -b) * s for a, b, s in zip(cosines, sines, share, strict=True)]
         for cosines, sines in zip(real, imag, strict=True)
@@ -107,7 +107,7 @@ def _moments(key: Key, structure: Structure, turns: tuple[arb_mat, arb_mat]) -> 
             for amp, ball in zip(amplitude, numbers(part), strict=True)
         ]
         both = balls(2, len(amplitude), scaled)
-        (rc, ic), (rs, is_) = (rows_of(both * part) for part in turns)
+        (rc, ic), (rs, is_) = (matrix_rows(both * part) for part in turns)
         parts = list(zip(rc, ic, rs, is_, strict=True))
         plus = [acb(a - d, c + b) for a, b, c, d in parts]  # (r + i i)(cos + i sin)
         minus = [acb(a + d, c - b) for a, b, c, d in parts]  # (r - i i)(cos + i sin)
@@ -121,13 +121,13 @@ def kept_sum(network: Network, of_keys: list[Profiles], kept: list[int]) -> list
     s = 0 .. (p - 1) / 2: frequencies of y beyond p / 2 are folded back, Re(f e^(isy)) = Re(conj(f) e^(i(p - s)y)).
     """
     p = network.p
-    table = rows_of(network.W)
+    table = matrix_rows(network.W)
     total = [acb_mat(p, p) for _ in range(p // 2 + 1)]
     for one in of_keys:
         amplitude = zip(one.key.neurons.tolist(), numbers(one.key.amplitude), strict=True)
         halves = [(i, amp * arb(0.5)) for i, amp in amplitude]
         weighted = balls(p, len(halves), (row[i] * half for row in table for i, half in halves))
-        real, imag = (rows_of(weighted * columns(rows_of(part), kept)) for part in one.turns)
+        real, imag = (matrix_rows(weighted * columns(matrix_rows(part), kept)) for part in one.turns)
         mu = [[acb(real[z][j], imag[z][j]) for z in range(p)] for j in range(len(kept))]
         _add(total, one, kept, mu)
     return total
@@ -160,7 +160,7 @@ def ideal_sum(network: Network, of_keys: list[Profiles]) -> list[acb_mat]:
     return total
 
 
-def over_pairs(F: list[acb_mat]) -> tuple[Floats, Floats]:
+def sum_pairs(F: list[acb_mat]) -> tuple[Floats, Floats]:
     """Ends of sum_s Re(F[s][d, z] e^(2 pi i s y / p)), (d, y, z) each. Even and odd part in y take half the work."""
     half, rows = len(F), [part.tolist() for part in F]
     p = len(rows[0])
@@ -171,11 +171,11 @@ def over_pairs(F: list[acb_mat]) -> tuple[Floats, Floats]:
         even = cosine * balls(half, p, (ball.real for part in rows for ball in part[d]))
         odd = sine * balls(half, p, (ball.imag for part in rows for ball in part[d]))
         for values, y in ((even - odd, np.arange(half)), (even + odd, -np.arange(half) % p)):
-            low[d, y], high[d, y] = lower(values), upper(values)
+            low[d, y], high[d, y] = lower_ends(values), upper_ends(values)
     return low, high
 
 
-def left_out(
+def left_out_bound(
     network: Network, of_keys: list[Profiles], kept: list[int], rest_range: Floats, ideal: bool = False
 ) -> Floats:
     """Upper ends of the loss of a margin to the terms that are not kept, (d, delta) with delta = c - z mod p.
@@ -196,6 +196,6 @@ def left_out(
         amplitude = numbers(one.key.amplitude)
         rest = sum((amp * ranges[i] for amp, i in zip(amplitude, one.key.neurons.tolist(), strict=True)), arb(0))
         moments = arb_mat([*by_frequency, [rest] * len(chosen)]).transpose()
-        total += exact(one.size[:, chosen]) * moments
-    sines = absolute(waves(np.outer(frequencies, np.arange(p)), 2 * p)[1])
-    return upper(total * stacked(sines, exact(np.ones((1, p)))) * arb(0.5))
+        total += exact_matrix(one.size[:, chosen]) * moments
+    sines = absolute_values(waves(np.outer(frequencies, np.arange(p)), 2 * p)[1])
+    return upper_ends(total * stack_matrices(sines, exact_matrix(np.ones((1, p)))) * arb(0.5))

@@ -2,10 +2,10 @@
 
 Matrix products, roots of unity and absolute values are arb balls, which hold the exact result whatever
 the precision. Ends of balls leave as float64, rounded away from the ball; sums and products of such ends are
-rounded by `down` or `up`: IEEE 754 rounds each operation to nearest, so the next float64 beyond holds it.
+rounded by `round_down` or `round_up`: IEEE 754 rounds each operation to nearest, so the next float64 beyond holds it.
 
-    >>> third = exact([[1.0]]) * (arb(1) / 3)
-    >>> lower(third)[0, 0] < 1 / 3 < upper(third)[0, 0]
+    >>> third = exact_matrix([[1.0]]) * (arb(1) / 3)
+    >>> lower_ends(third)[0, 0] < 1 / 3 < upper_ends(third)[0, 0]
     np.True_
 """
 
@@ -21,7 +21,7 @@ from allmlp.studies.quadrature.frequencies import Floats
 PRECISION = 64  # bits of a ball's midpoint: balls are tighter than float64, and still one machine word
 
 
-def exact(values_RC: object) -> arb_mat:
+def exact_matrix(values_RC: object) -> arb_mat:
     """A matrix of floats as balls of radius 0: float64 numbers are dyadic. values_RC: (rows, columns)."""
     values = np.asarray(values_RC, dtype=np.float64)
     rows, columns = values.shape
@@ -38,32 +38,32 @@ def balls(rows: int, columns: int, entries: Iterable[arb]) -> arb_mat:
     return arb_mat(rows, columns, list(entries))
 
 
-def absolute(matrix: arb_mat) -> arb_mat:
+def absolute_values(matrix: arb_mat) -> arb_mat:
     """Entry by entry |.|, of the same shape."""
     return arb_mat(matrix.nrows(), matrix.ncols(), list(map(abs, matrix.entries())))
 
 
-def lower(matrix: arb_mat) -> Floats:
+def lower_ends(matrix: arb_mat) -> Floats:
     """Floats at or below every entry, (rows, columns); NaN where a ball holds no number."""
-    return down(np.array([[float(ball.lower()) for ball in row] for row in rows_of(matrix)]))
+    return round_down(np.array([[float(ball.lower()) for ball in row] for row in matrix_rows(matrix)]))
 
 
-def upper(matrix: arb_mat) -> Floats:
+def upper_ends(matrix: arb_mat) -> Floats:
     """Floats at or above every entry, (rows, columns); NaN where a ball holds no number."""
-    return up(np.array([[float(ball.upper()) for ball in row] for row in rows_of(matrix)]))
+    return round_up(np.array([[float(ball.upper()) for ball in row] for row in matrix_rows(matrix)]))
 
 
 def spans(matrix: arb_mat) -> Floats:
     """At least the largest minus the smallest entry of every column, (columns,)."""
-    return up(upper(matrix).max(axis=0) - lower(matrix).min(axis=0))
+    return round_up(upper_ends(matrix).max(axis=0) - lower_ends(matrix).min(axis=0))
 
 
-def down(rounded: NDArray) -> Floats:
+def round_down(rounded: NDArray) -> Floats:
     """At or below the exact result of the one float64 operation that gave `rounded`."""
     return np.nextafter(rounded, -np.inf)
 
 
-def up(rounded: NDArray) -> Floats:
+def round_up(rounded: NDArray) -> Floats:
     """At or above the exact result of the one float64 operation that gave `rounded`."""
     return np.nextafter(rounded, np.inf)
 
@@ -82,7 +82,7 @@ def waves(indices: NDArray, n: int) -> tuple[arb_mat, arb_mat]:
     return arb_mat(rows, columns, [cosines[j] for j in flat]), arb_mat(rows, columns, [sines[j] for j in flat])
 
 
-def rows_of(matrix: arb_mat) -> list[list[arb]]:
+def matrix_rows(matrix: arb_mat) -> list[list[arb]]:
     """The rows of a matrix as lists."""
     return matrix.tolist()
 
@@ -93,7 +93,7 @@ def columns(rows: list[list[arb]], chosen: Iterable[int]) -> arb_mat:
     return balls(len(rows), len(order), (row[i] for row in rows for i in order))
 
 
-def stacked(*matrices: arb_mat) -> arb_mat:
+def stack_matrices(*matrices: arb_mat) -> arb_mat:
     """Matrices of one width, one above the other."""
     entries = [ball for matrix in matrices for ball in matrix.entries()]
     return arb_mat(sum(matrix.nrows() for matrix in matrices), matrices[0].ncols(), entries)

@@ -18,7 +18,13 @@ import numpy as np
 from allmlp.studies.quadrature.certificate import operations
 from allmlp.studies.quadrature.certificate.fourier import kept_terms, profiles
 from allmlp.studies.quadrature.certificate.intervals import PRECISION
-from allmlp.studies.quadrature.certificate.margins import factors, hidden, story, structured, truth
+from allmlp.studies.quadrature.certificate.margins import (
+    factors,
+    hidden_bounds,
+    story_bounds,
+    structured_bounds,
+    true_margins,
+)
 from allmlp.studies.quadrature.certificate.network import Network, network
 from allmlp.studies.quadrature.certificate.residual import residual
 from allmlp.studies.quadrature.certificate.structure import ANGLES, fit
@@ -38,7 +44,7 @@ class Level:
     seconds: float  # of this level alone, without reading the model off; tables of the network count where first used
 
     @property
-    def certified(self) -> float:
+    def certified_share(self) -> float:
         """Share of pairs proved to be added right."""
         return float((self.lower > 0).mean())
 
@@ -63,39 +69,39 @@ def certify(
     """
     net = network(weights, source)
     sizes = net.sizes
-    (low, high), seconds = _timed(lambda: truth(net))
-    found = [Level("truth", 0, _claimed(low), operations.brute(sizes), seconds)]
+    (low, high), seconds = _time_work(lambda: true_margins(net))
+    found = [Level("truth", 0, _replace_nan(low), operations.count_brute_force(sizes), seconds)]
 
-    (rank, low), seconds = _timed(lambda: _hidden(net))
-    found.append(Level("hidden", 0, _claimed(low), operations.hidden(sizes, rank), seconds))
+    (rank, low), seconds = _time_work(lambda: _bound_hidden(net))
+    found.append(Level("hidden", 0, _replace_nan(low), operations.count_hidden(sizes, rank), seconds))
 
     model = fit(net, at_least=angles)
-    (left, of_keys), shared = _timed(lambda: (residual(net, model), profiles(net, model)))
+    (left, of_keys), shared = _time_work(lambda: (residual(net, model), profiles(net, model)))
     for count in (*terms, model.angles // 2 + 1):
         kept = kept_terms(count, model.angles)
-        low, seconds = _timed(lambda kept=kept: structured(net, of_keys, left, kept))  # type: ignore[misc]
-        cost = operations.structured(sizes, len(model.keys), model.angles, len(kept))
-        found.append(Level("structured", len(kept), _claimed(low), cost, shared + seconds))
+        low, seconds = _time_work(lambda kept=kept: structured_bounds(net, of_keys, left, kept))  # type: ignore[misc]
+        cost = operations.count_structured(sizes, len(model.keys), model.angles, len(kept))
+        found.append(Level("structured", len(kept), _replace_nan(low), cost, shared + seconds))
 
     single = fit(net, single_frequency=True, at_least=angles)
-    low, seconds = _timed(lambda: story(net, profiles(net, single), residual(net, single)))
-    cost = operations.structured(sizes, len(single.keys), single.angles, 1)
-    found.append(Level("story", 1, _claimed(low), cost, seconds))
+    low, seconds = _time_work(lambda: story_bounds(net, profiles(net, single), residual(net, single)))
+    cost = operations.count_structured(sizes, len(single.keys), single.angles, 1)
+    found.append(Level("story", 1, _replace_nan(low), cost, seconds))
     upper = np.where(np.isnan(high), np.inf, high)
     return Certificate(tuple(found), upper, sizes, tuple(key.k for key in model.keys))
 
 
-def _hidden(net: Network) -> tuple[int, Floats]:
+def _bound_hidden(net: Network) -> tuple[int, Floats]:
     F, G = factors(net)
-    return len(G), hidden(net, F, G)
+    return len(G), hidden_bounds(net, F, G)
 
 
-def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+def _time_work(work: Callable[[], Any]) -> tuple[Any, float]:
     began = time.perf_counter()
     with np.errstate(all="ignore"):  # what overflows float64 becomes a bound of -inf, see _claimed
         return work(), time.perf_counter() - began
 
 
-def _claimed(lower: Floats) -> Floats:
+def _replace_nan(lower: Floats) -> Floats:
     """Bounds with -inf for NaN: arithmetic that overflowed claims nothing."""
     return np.where(np.isnan(lower), -np.inf, lower)

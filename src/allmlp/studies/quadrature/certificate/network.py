@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 from flint import arb, arb_mat
 
-from allmlp.errors import UserError
-from allmlp.primes import is_odd_prime
+from allmlp.common.errors import UserError
+from allmlp.models.primes import is_odd_prime
 from allmlp.studies.quadrature import circuits
-from allmlp.studies.quadrature.certificate.intervals import exact
+from allmlp.studies.quadrature.certificate.intervals import exact_matrix
 from allmlp.studies.quadrature.circuits import LAYOUT
 from allmlp.studies.quadrature.frequencies import Floats
 
@@ -103,20 +103,20 @@ def network(weights: Mapping[str, Floats], source: str = "weights") -> Network:
     """The tables of a network's weights, named and shaped as in LAYOUT. Raises UserError as `check` does."""
     arrays = {name: np.asarray(weights[name], dtype=np.float64) for name in LAYOUT if name in weights}
     sizes = check(arrays, source)
-    w = {name: exact(array) for name, array in arrays.items() if array.ndim == 2}
-    side_by_side = exact(np.concatenate(list(arrays["W_V"]), axis=1))
-    attended = side_by_side * exact(np.concatenate(list(arrays["W_O"]), axis=0)) * arb(0.5)
+    w = {name: exact_matrix(array) for name, array in arrays.items() if array.ndim == 2}
+    side_by_side = exact_matrix(np.concatenate(list(arrays["W_V"]), axis=1))
+    attended = side_by_side * exact_matrix(np.concatenate(list(arrays["W_O"]), axis=0)) * arb(0.5)
     p, d, m = sizes["p"], sizes["d"], sizes["m"]
-    position = [exact(np.repeat(arrays["W_pos"][i : i + 1], p, axis=0)) for i in (0, 1)]
+    position = [exact_matrix(np.repeat(arrays["W_pos"][i : i + 1], p, axis=0)) for i in (0, 1)]
     first = (w["W_E"] + position[0]) * attended
     direct = w["W_E"] + position[1]
     second = direct + direct * attended
-    biased = second + exact(np.broadcast_to(arrays["b_out"], (p, d)))
+    biased = second + exact_matrix(np.broadcast_to(arrays["b_out"], (p, d)))
     with np.errstate(all="ignore"):  # float values only guide: overflow makes a bound poor, never wrong
         tables = _float_tables(arrays)
     return Network(
         A=first * w["W_in"],
-        B=second * w["W_in"] + exact(np.broadcast_to(arrays["b_in"], (p, m))),
+        B=second * w["W_in"] + exact_matrix(np.broadcast_to(arrays["b_in"], (p, m))),
         W=(w["W_out"] * w["W_U"]).transpose(),
         S1=first * w["W_U"],
         S2=biased * w["W_U"],
@@ -126,7 +126,7 @@ def network(weights: Mapping[str, Floats], source: str = "weights") -> Network:
 
 
 def _float_tables(w: Mapping[str, Floats]) -> dict[str, Floats]:
-    attended = circuits.attended(w)
+    attended = circuits.attention_map(w)
     first, direct = (w["W_E"] + w["W_pos"][0]) @ attended, w["W_E"] + w["W_pos"][1]
     found = {
         "A_float": first @ w["W_in"],

@@ -20,15 +20,15 @@ import numpy as np
 from flint import arb, arb_mat
 
 from allmlp.studies.quadrature.certificate.intervals import (
-    absolute,
+    absolute_values,
     balls,
     columns,
-    exact,
+    exact_matrix,
+    matrix_rows,
     numbers,
-    rows_of,
     spans,
-    stacked,
-    upper,
+    stack_matrices,
+    upper_ends,
     waves,
 )
 from allmlp.studies.quadrature.certificate.network import Network
@@ -50,13 +50,13 @@ class Residual:
 def residual(network: Network, structure: Structure) -> Residual:
     """The tables for a model of a network."""
     p = network.p
-    left = [_left_out(network, key, structure) for key in structure.keys]
+    left = [_left_out_matrix(network, key, structure) for key in structure.keys]
     back = np.argsort(np.concatenate([key.neurons for key in structure.keys]))  # neurons in their own order again
     side_by_side = [[ball for part in left for ball in part[row]] for row in range(2 * p)]
     both = columns(side_by_side, back.tolist())
     ranges = rest_range(network, structure.waves_out)
-    tables = {key.k: upper(both * _outward(p, key, structure.waves_out[key.k])) for key in structure.keys}
-    rest = upper(both * (exact(ranges[:, None]) * arb(0.5)))[:, 0]
+    tables = {key.k: upper_ends(both * _outward_part(p, key, structure.waves_out[key.k])) for key in structure.keys}
+    rest = upper_ends(both * (exact_matrix(ranges[:, None]) * arb(0.5)))[:, 0]
     return Residual(
         {f: table[:p] for f, table in tables.items()},
         {f: table[p:] for f, table in tables.items()},
@@ -66,12 +66,12 @@ def residual(network: Network, structure: Structure) -> Residual:
     )
 
 
-def _left_out(network: Network, key: Key, structure: Structure) -> list[list[arb]]:
+def _left_out_matrix(network: Network, key: Key, structure: Structure) -> list[list[arb]]:
     """|rho^A| and below it |rho^B| of a key's neurons, 2 p rows over neurons."""
     n, p, neurons = len(key.neurons), network.p, key.neurons.tolist()
     steps = np.arange(p)[:, None]
-    one = exact(np.ones((1, p)))
-    basis = stacked(*(part.transpose() for h in (1, 2) for part in waves(h * key.k * steps, p)), one).transpose()
+    one = exact_matrix(np.ones((1, p)))
+    basis = stack_matrices(*(part.transpose() for h in (1, 2) for part in waves(h * key.k * steps, p)), one).transpose()
     turns = [[part.entries() for part in waves(h * key.angle[None], structure.angles)] for h in (1, 2)]
     amplitude, offset = numbers(key.amplitude), numbers(key.offset)
     found: list[list[arb]] = []
@@ -84,16 +84,16 @@ def _left_out(network: Network, key: Key, structure: Structure) -> list[list[arb
         g = arb(key.constant)
         rows += offset if token == 0 else [amp * g - part for amp, part in zip(amplitude, offset, strict=True)]
         model = basis * balls(5, n, rows)
-        found += rows_of(absolute(columns(rows_of(table), neurons) - model))
+        found += matrix_rows(absolute_values(columns(matrix_rows(table), neurons) - model))
     return found
 
 
-def _outward(p: int, key: Key, v: Complexes) -> arb_mat:
+def _outward_part(p: int, key: Key, v: Complexes) -> arb_mat:
     """|Im(v_i e^(i pi k s / p))| of the key's own neurons, |v_i| of the others, (m, p)."""
-    both = exact(np.stack([v.real, v.imag], axis=1))
+    both = exact_matrix(np.stack([v.real, v.imag], axis=1))
     cosine, sine = waves(key.k * np.arange(p)[None], 2 * p)
-    own = rows_of(absolute(both * stacked(sine, cosine)))
-    size = [(real * real + imag * imag).sqrt() for real, imag in rows_of(both)]
+    own = matrix_rows(absolute_values(both * stack_matrices(sine, cosine)))
+    size = [(real * real + imag * imag).sqrt() for real, imag in matrix_rows(both)]
     mine = set(key.neurons.tolist())
     return balls(len(v), p, (ball for i, row in enumerate(own) for ball in (row if i in mine else [size[i]] * p)))
 
@@ -105,6 +105,6 @@ def rest_range(network: Network, waves_out: dict[int, Complexes]) -> Floats:
     for f, v in waves_out.items():
         cosine, sine = waves(f * np.arange(p)[None], p)
         basis += [cosine, sine]
-        rows += [exact(v.real[None]), exact(-v.imag[None])]
-    rest = network.W - stacked(*basis).transpose() * stacked(*rows)
+        rows += [exact_matrix(v.real[None]), exact_matrix(-v.imag[None])]
+    rest = network.W - stack_matrices(*basis).transpose() * stack_matrices(*rows)
     return spans(rest)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from allmlp.studies.quadrature.certificate.network import Network
-from allmlp.studies.quadrature.frequencies import Complexes, Floats, Integers, key_frequencies, read_off
+from allmlp.studies.quadrature.frequencies import Complexes, Floats, Integers, key_frequencies, read_neurons
 
 ANGLES = 256  # at least so many: rounding moves an angle by at most pi / 256, 0.7 degrees
 
@@ -60,7 +60,7 @@ def fit(network: Network, single_frequency: bool = False, at_least: int = ANGLES
     """
     A, B, W, n = network.A_float, network.B_float, network.W_float, angles_for(network.p, at_least)
     try:
-        found = key_frequencies(read_off(A, W))
+        found = key_frequencies(read_neurons(A, W))
     except ValueError:  # no weight at all, or beyond float64
         found = []
     frequencies = found or [1]
@@ -76,30 +76,30 @@ def fit(network: Network, single_frequency: bool = False, at_least: int = ANGLES
 def wave(values_PM: Floats, k: int) -> Complexes:
     """v with values ~ Re(v e^(2 pi i k x / p)), column by column: the discrete Fourier coefficient at k."""
     p = len(values_PM)
-    return _finite(2 / p * np.exp(-2j * np.pi * k * np.arange(p) / p) @ values_PM)
+    return _replace_nonfinite(2 / p * np.exp(-2j * np.pi * k * np.arange(p) / p) @ values_PM)
 
 
 def _key(k: int, neurons: Integers, A: Floats, B: Floats, out: Complexes, angles: int, single: bool) -> Key:
     """The model of one key, by a rank-1 fit of both tokens' waves and linear fits of the rest, weighted by e."""
     A, B, weight = A[:, neurons], B[:, neurons], np.abs(out[neurons])
     first, second = wave(A, k), wave(B, k)
-    a, a2 = (1.0 + 0j, 1.0 + 0j) if single else _common(first * weight, second * weight)
-    turn = _finite((first * np.conj(a) + second * np.conj(a2)) / (abs(a) ** 2 + abs(a2) ** 2))
+    a, a2 = (1.0 + 0j, 1.0 + 0j) if single else _common_factors(first * weight, second * weight)
+    turn = _replace_nonfinite((first * np.conj(a) + second * np.conj(a2)) / (abs(a) ** 2 + abs(a2) ** 2))
     angle = np.rint(np.angle(turn) * angles / (2 * np.pi)).astype(np.int64) % angles
     amplitude, turned = np.abs(turn), np.exp(2j * np.pi * angle / angles)
-    mean_A, mean_B = _finite(A.mean(axis=0)), _finite(B.mean(axis=0))
+    mean_A, mean_B = _replace_nonfinite(A.mean(axis=0)), _replace_nonfinite(B.mean(axis=0))
 
     def shared(values: Complexes, harmonic: int) -> complex:
         basis = weight * amplitude * turned**harmonic
-        return complex(_finite(np.vdot(basis, weight * values) / np.vdot(basis, basis).real))
+        return complex(_replace_nonfinite(np.vdot(basis, weight * values) / np.vdot(basis, basis).real))
 
     double = (0j, 0j) if single else (shared(wave(A, 2 * k), 2), shared(wave(B, 2 * k), 2))
     constant = 0.0 if single else shared(mean_A + mean_B + 0j, 0).real
-    missed = _finite(mean_A + mean_B - amplitude * constant)  # halved between the two tokens
-    return Key(k, neurons, amplitude, angle, (a, a2), double, constant, _finite(mean_A - missed / 2))
+    missed = _replace_nonfinite(mean_A + mean_B - amplitude * constant)  # halved between the two tokens
+    return Key(k, neurons, amplitude, angle, (a, a2), double, constant, _replace_nonfinite(mean_A - missed / 2))
 
 
-def _common(first: Complexes, second: Complexes) -> tuple[complex, complex]:
+def _common_factors(first: Complexes, second: Complexes) -> tuple[complex, complex]:
     """(a, a') of the best fit turn_i (a, a') to both tokens' waves: a leading singular vector. (1, 1) without one."""
     both = np.stack([first, second], axis=1)
     largest = np.abs(both).max(initial=0.0)
@@ -110,6 +110,6 @@ def _common(first: Complexes, second: Complexes) -> tuple[complex, complex]:
     return complex(right[0, 0]), complex(right[0, 1])
 
 
-def _finite(values: Any) -> Any:
+def _replace_nonfinite(values: Any) -> Any:
     """The values, with 0 for what is NaN or infinite."""
     return np.where(np.isfinite(values), values, 0)

@@ -5,9 +5,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from allmlp.judging.statistics import t_interval
 from allmlp.report import plots, style
-from allmlp.report.exhibits import Paper, figure
-from allmlp.report.statistics import t_interval
+from allmlp.spec.exhibits import Paper, figure
 from allmlp.studies.quadrature import bounds, errors, moments, operations
 from allmlp.studies.quadrature.example import Example, heaviest_keys
 from allmlp.studies.quadrature.frequencies import FADING_SHARE
@@ -101,11 +101,11 @@ def moment_bound(neurons: pd.DataFrame) -> Figure:
         axis.set(ylim=(low, high), xlabel="terms 2M + 1")
         axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         axis.minorticks_off()
-    plots.legend_below(figure, panels[:1], ncols=3)
+    plots.add_legend(figure, panels[:1], ncols=3)
     return figure
 
 
-def as_dear_as_brute_force(p: int, neurons: int) -> int:
+def break_even_terms(p: int, neurons: int) -> int:
     """The largest number of terms with no more operations than brute force over p sums; at least 3."""
     allowed, M = operations.brute_force(p, neurons).operations, 1
     while operations.moment_bound(neurons, M + 1).operations <= allowed:
@@ -121,7 +121,7 @@ def _terms(axes: Axes, key: Example) -> None:
     axes.axhline(bounds.total_bound(rule), color=style.NEUTRAL[1], linewidth=1.2, label="the paper's bound")
     axes.axhline(errors.largest_error("abs", GRID, rule), color="black", linewidth=1.0, label="largest error")
     axes.axvline(2 * moments.TERMS + 1, color="black", linewidth=0.6, label="terms used")
-    dear = as_dear_as_brute_force(key.p, len(rule.phi))
+    dear = break_even_terms(key.p, len(rule.phi))
     axes.axvline(dear, color="black", linewidth=0.8, linestyle=":", label="cost of brute force")
     axes.set(xscale="log", yscale="log")
 
@@ -150,7 +150,7 @@ def bound_cost(bound_cost: pd.DataFrame) -> Figure:
     the operations.
     """
     figure, axes = style.canvas(columns=2, rows=2, height=2.9)
-    lines = {"p": operations.over_p(bound_cost), "neurons": operations.over_neurons(bound_cost)}
+    lines = {"p": operations.rows_over_p(bound_cost), "neurons": operations.rows_over_neurons(bound_cost)}
     for row, (value, unit) in zip(axes, VALUES.items(), strict=True):
         for axis, (by, shown) in zip(row, lines.items(), strict=True):
             _costs(axis, shown, by, value)
@@ -165,7 +165,7 @@ def bound_cost(bound_cost: pd.DataFrame) -> Figure:
 def _costs(axes: Axes, rows: pd.DataFrame, by: str, value: str) -> None:
     for procedure, colour in PROCEDURES.items():
         line = rows[rows["procedure"] == procedure]
-        used = operations.fitted(line, by, value)
+        used = operations.fitted_rows(line, by, value)
         slope = operations.exponent(used, by, value)
         axes.plot(line[by], line[value], "o-", markersize=3, color=colour, label=f"{procedure} ({slope:.2f})")
         if procedure in STATED:

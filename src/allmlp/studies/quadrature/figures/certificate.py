@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from allmlp.report import plots, style
-from allmlp.report.exhibits import figure
-from allmlp.studies.quadrature.certificate import NAMES, in_order
+from allmlp.spec.exhibits import figure
+from allmlp.studies.quadrature.certificate import NAMES, order_levels
 
 LOOKS = {  # level -> colour and mark
     "truth": ("black", "s"),
@@ -40,12 +40,12 @@ def certificate(certificate: pd.DataFrame) -> Figure:
     margin.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     margin.set_ylabel("smallest margin bound (nats)")
     margin.axhline(0, color="black", linewidth=0.8)
-    plots.legend_below(figure, [share], ncols=2)
+    plots.add_legend(figure, [share], ncols=2)
     return figure
 
 
 def _points(axis: Axes, rows: pd.DataFrame, column: str) -> None:
-    for level, group in in_order(rows).groupby("level", observed=True):
+    for level, group in order_levels(rows).groupby("level", observed=True):
         colour, mark = LOOKS[str(level)]
         looks: dict[str, Any] = {"color": colour, "alpha": 0.45, "markersize": 5, "linewidth": 0}
         axis.plot(group["share"], group[column], mark, label=NAMES[str(level)], **looks)

@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 
 from allmlp.report.diagrams import READING
-from allmlp.report.exhibits import figure
+from allmlp.spec.exhibits import figure
 
 
 @figure("The network, as it runs here", where="Figure 1", claims=["003-8"], values={"reading": READING})
@@ -19,7 +19,7 @@ def network_diagram() -> Figure:
     from torch import Tensor
 
     from allmlp.models.constant_attention import ConstantAttention
-    from allmlp.report.diagrams.board import board, sizes_of
+    from allmlp.report.diagrams.board import board, describe_sizes
     from allmlp.report.diagrams.column import Column
     from allmlp.report.diagrams.sizes import Letter
     from allmlp.report.diagrams.subject import subject, tokens
@@ -37,4 +37,4 @@ def network_diagram() -> Figure:
         return lambda pairs_B2: model.hidden(pairs_B2) @ model.W_U
 
     drawn = Column(subject(ConstantAttention, named, letters, tokens, run=logits), "constant-attention", "x and y")
-    return board(drawn, notes=sizes_of(drawn))
+    return board(drawn, notes=describe_sizes(drawn))

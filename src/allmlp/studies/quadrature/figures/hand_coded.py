@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from allmlp.models.angles import GRIDS
 from allmlp.report import plots, style
-from allmlp.report.exhibits import figure
+from allmlp.spec.exhibits import figure
 from allmlp.studies.quadrature.frequencies import FADING_SHARE
 from allmlp.studies.quadrature.hand_coded import FITTED, fitted_law
 
@@ -86,14 +86,14 @@ def hand_coded_grids(hand_coded_grids: pd.DataFrame) -> Figure:
     counts = sorted(rows["n"].unique())
     figure, axes = style.canvas(columns=len(counts), height=2.9)
     for axis, n in zip(axes[0], counts, strict=True):
-        _wrong(axis, rows[rows["n"] == n])
+        _draw_errors(axis, rows[rows["n"] == n])
         axis.set(title=f"n = {n}, p = {rows['p'].iloc[0]}", xlabel="frequencies")
     axes[0, 0].set_ylabel("wrong (share of pairs)")
-    plots.legend_below(figure, axes[0, :1], ncols=len(GRIDS))
+    plots.add_legend(figure, axes[0, :1], ncols=len(GRIDS))
     return figure
 
 
-def _wrong(axes: Axes, rows: pd.DataFrame) -> None:
+def _draw_errors(axes: Axes, rows: pd.DataFrame) -> None:
     for position, grid in enumerate(GRIDS):
         own, shift = rows[rows["grid"] == grid], 0.12 * (position - 1)
         wrong = (1 - own["accuracy_1"]).clip(lower=FLOOR)

@@ -9,11 +9,11 @@ from matplotlib.collections import PathCollection
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from allmlp.judging.statistics import prediction_interval
 from allmlp.report import plots, style
-from allmlp.report.exhibits import Paper, figure
-from allmlp.report.statistics import prediction_interval
+from allmlp.spec.exhibits import Paper, figure
 from allmlp.studies.quadrature.example import first_run
-from allmlp.studies.quadrature.verdicts.common import of_paper
+from allmlp.studies.quadrature.verdicts.common import paper_numbers
 from allmlp.studies.quadrature.verdicts.logits import OF_PAPER, paper_ratio, r2_by_seed
 
 COLOUR = style.colour("constant-attention")
@@ -42,7 +42,7 @@ def regressions(regressions: pd.DataFrame, paper: Paper) -> Figure:
     for i, part in enumerate(NAMES):
         for j, law in enumerate(LAWS):
             _fits(axis, i + 0.27 * (j - 1), r2_by_seed(rows, part, law), law, stated.get((part, law)), i == 0)
-    axis.set(yscale="log", ylim=(1.15, missing(max(rows["r2_1"].max(), 0.995)) / 1.3))
+    axis.set(yscale="log", ylim=(1.15, unexplained_share(max(rows["r2_1"].max(), 0.995)) / 1.3))
     best = axis.get_ylim()[1]
     ticks = [tick for tick in TICKS if 1 - tick >= best]
     axis.set_yticks([1 - tick for tick in ticks], [f"{tick:g}" for tick in ticks])
@@ -50,11 +50,11 @@ def regressions(regressions: pd.DataFrame, paper: Paper) -> Figure:
     axis.set_ylabel("R2 (1)")
     axis.set_xticks(range(len(NAMES)), list(NAMES.values()))
     axis.set_title(f"{rows['seed'].nunique()} seeds")
-    plots.legend_below(figure, [axis], ncols=2)
+    plots.add_legend(figure, [axis], ncols=2)
     return figure
 
 
-def missing(r2: float) -> float:
+def unexplained_share(r2: float) -> float:
     """1 - R2, within what a logarithmic axis can show."""
     return float(np.clip(1 - r2, 1 - BEST, 1.0))
 
@@ -63,16 +63,16 @@ def _fits(axes: Axes, x: float, values: np.ndarray, law: str, printed: float | N
     label, colour = LAWS[law]
     interval = prediction_interval(values)
     spread = np.linspace(-0.09, 0.01, len(values)) if len(values) > 1 else np.array([-0.05])
-    axes.plot(x + spread, [missing(v) for v in values], ".", color=colour, alpha=0.6, markersize=4)
-    middle = missing(interval.mean)
-    ends = [missing(end) for end in (interval.high, interval.low)]  # down and up on an axis of 1 - R2
+    axes.plot(x + spread, [unexplained_share(v) for v in values], ".", color=colour, alpha=0.6, markersize=4)
+    middle = unexplained_share(interval.mean)
+    ends = [unexplained_share(end) for end in (interval.high, interval.low)]  # down and up on an axis of 1 - R2
     half = [[middle - ends[0]], [ends[1] - middle]] if np.isfinite(interval.half_width) else None
     looks: dict[str, Any] = {"fmt": "o", "color": colour, "markersize": 5, "capsize": 2.5}
     axes.errorbar(x + 0.07, middle, yerr=half, label=label if named else "_nolegend_", **looks)
     if printed is not None:
         look: dict[str, Any] = {"color": style.PAPER, "linestyle": "--", "linewidth": 1.4}
         name = "paper" if named and law == "cosine" else "_nolegend_"
-        axes.hlines(missing(printed), x - 0.13, x + 0.13, label=name, **look)
+        axes.hlines(unexplained_share(printed), x - 0.13, x + 0.13, label=name, **look)
 
 
 ALONE = style.NEUTRAL[3]
@@ -87,7 +87,7 @@ def coefficients(coefficients: pd.DataFrame, paper: Paper) -> Figure:
     Grey: the paper's four frequencies, and the line of their mean ratio.
     """
     rows, printed = coefficients, paper["003-10"]
-    C, D = (of_paper(printed, f"{part}_coefficient_1") for part in ("abs", "identity"))
+    C, D = (paper_numbers(printed, f"{part}_coefficient_1") for part in ("abs", "identity"))
     figure, ((left, right),) = style.canvas(columns=2, height=3.2)
     _points(left, rows, "predicted_abs_nats", "abs_coefficient_nats", COLOUR, "a key frequency")
     style.mark_paper(left, C)
@@ -140,7 +140,7 @@ def identity_spectrum(identity_spectrum: pd.DataFrame) -> Figure:
         points = _spectrum(axis, rows[rows["matrix"] == name], p, largest)
         axis.set(title=f"{title}, seed {rows['seed'].iloc[0]}", xlabel="frequency over tokens (1 / p)")
     axes[0, 0].set_ylabel("frequency over z (1 / p)")
-    plots.legend_below(figure, axes[0, :1], ncols=1)
+    plots.add_legend(figure, axes[0, :1], ncols=1)
     figure.colorbar(points, ax=axes[0].tolist(), label="|a| (nats)")
     return figure
 

@@ -8,12 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from allmlp.report import plots, style
-from allmlp.report.exhibits import figure
+from allmlp.report.seeds import histogram
+from allmlp.spec.exhibits import figure
 from allmlp.studies.quadrature.bounds import SLOPE, Boxes, lay
 from allmlp.studies.quadrature.errors import trained_sum
 from allmlp.studies.quadrature.example import Example, heaviest_key
 from allmlp.studies.quadrature.frequencies import wrap
-from allmlp.studies.seeds import histogram
 
 COLOUR = style.colour("constant-attention")
 
@@ -29,7 +29,7 @@ def phases(neurons: pd.DataFrame) -> Figure:
     and 95 % t interval.
     """
     figure, axes = style.canvas(columns=2, height=3.3)
-    _phases_of(axes[0, 0], heaviest_key(neurons))
+    _draw_phases(axes[0, 0], heaviest_key(neurons))
     _angle_errors(axes[0, 1], neurons[neurons["is_key"].astype(bool)])
     entries = [axis.get_legend_handles_labels() for axis in axes[0]]
     handles, labels = (left + right for left, right in zip(*entries, strict=True))
@@ -37,7 +37,7 @@ def phases(neurons: pd.DataFrame) -> Figure:
     return figure
 
 
-def _phases_of(axes: Axes, example: Example) -> None:
+def _draw_phases(axes: Axes, example: Example) -> None:
     for slope, colour, dashes, label in ((2, "black", "-", "ψ = 2φ"), (-2, style.PAPER, "--", "ψ = -2φ, paper")):
         phi, psi = _wrapped_line(slope)
         axes.plot(phi, psi, color=colour, linestyle=dashes, linewidth=1.0, label=label)
@@ -99,7 +99,7 @@ def rectangles(neurons: pd.DataFrame) -> Figure:
             title=f"{example.title}, kt = {name}: rectangles {total:.3f}, integral {exact:.3f}", ylabel="integrand"
         )
     axes[-1, 0].set_xlabel("φ (rad)")
-    plots.legend_below(figure, axes[:1, 0], ncols=3)
+    plots.add_legend(figure, axes[:1, 0], ncols=3)
     return figure
 
 
@@ -141,7 +141,7 @@ def error_area(neurons: pd.DataFrame) -> Figure:
         ylabel="integrand at kt = 0",
     )
     _enlarge(part, boxes)
-    plots.legend_below(figure, [whole], ncols=3)
+    plots.add_legend(figure, [whole], ncols=3)
     return figure
 
 

@@ -7,12 +7,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from allmlp.judging.statistics import t_interval
 from allmlp.report import plots, style
-from allmlp.report.exhibits import figure
-from allmlp.report.statistics import t_interval
+from allmlp.report.seeds import curve
+from allmlp.spec.exhibits import figure
 from allmlp.studies.quadrature.errors import naive_bound
 from allmlp.studies.quadrature.frequencies import FADING_SHARE
-from allmlp.studies.seeds import curve
 
 COLOUR = style.colour("constant-attention")
 

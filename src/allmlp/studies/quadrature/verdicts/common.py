@@ -14,34 +14,34 @@ from functools import wraps
 import numpy as np
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, better, near_printed
-from allmlp.studies.rules import NotPlannedError, exact, premise
+from allmlp.judging.multiplicity import require_all_parts
+from allmlp.judging.rules import NotPlannedError, judge_exact, premise
+from allmlp.judging.statistics import Finding, judge_better, judge_near_printed
+from allmlp.spec.protocols import Evidence
 
 
-def by_seed(rows: pd.DataFrame, values: pd.Series) -> np.ndarray:
+def values_by_seed(rows: pd.DataFrame, values: pd.Series) -> np.ndarray:
     """One value per seed of `rows`; NaN for a seed without any, so that it counts."""
     return values.reindex(sorted(rows["seed"].unique())).to_numpy(dtype=float)
 
 
-def heavy(rows: pd.DataFrame, margin: Mapping[str, float]) -> pd.DataFrame:
+def heavy_frequencies(rows: pd.DataFrame, margin: Mapping[str, float]) -> pd.DataFrame:
     """Without the frequencies that are fading out."""
     return rows[rows["weight_share_1"] >= margin["weight_share_1"]]
 
 
-def of_paper(paper: Mapping[str, float], column: str) -> list[float]:
+def paper_numbers(paper: Mapping[str, float], column: str) -> list[float]:
     """The paper's numbers of its frequencies: 'abs_error_1' -> those of 'abs_error_k12_1', ..."""
     return [value for key, value in paper.items() if key.startswith(f"{column.removesuffix('_1')}_k")]
 
 
-def mean_of_paper(paper: Mapping[str, float], column: str) -> float:
+def paper_mean(paper: Mapping[str, float], column: str) -> float:
     """The mean of these numbers."""
-    return float(np.mean(of_paper(paper, column)))
+    return float(np.mean(paper_numbers(paper, column)))
 
 
-def as_paper(values: np.ndarray, printed: float, margin: Mapping[str, float]) -> Finding:
-    """Could the paper's number be that of one more seed, and is it typical? `near_printed` of logarithms decides.
+def judge_paper_number(values: np.ndarray, printed: float, margin: Mapping[str, float]) -> Finding:
+    """Could the paper's number be that of one more seed, and is it typical? `judge_near_printed` of logarithms decides.
 
     Of all numbers that round to `printed`, the nearest to our mean is tested. Our geometric mean is to lie within a
     factor of distance_factor_1 of it.
@@ -50,7 +50,7 @@ def as_paper(values: np.ndarray, printed: float, margin: Mapping[str, float]) ->
     middle = float(np.exp(logarithms.mean()))
     rounding = margin["rounding_1"]
     nearest = printed if math.isnan(middle) else min(max(middle, printed - rounding), printed + rounding)
-    found = near_printed(logarithms, math.log(nearest), distance=math.log(margin["distance_factor_1"]))
+    found = judge_near_printed(logarithms, math.log(nearest), distance=math.log(margin["distance_factor_1"]))
     low, high = math.exp(found.low), math.exp(found.high)
     text = (
         f"geometric mean {middle:.3g}, 95 % prediction interval {low:.3g} to {high:.3g}, n = {found.n}; "
@@ -59,17 +59,17 @@ def as_paper(values: np.ndarray, printed: float, margin: Mapping[str, float]) ->
     return replace(found, value=middle, low=low, high=high, text=text)
 
 
-def in_every_seed(values: np.ndarray, limit: float, name: str) -> Finding:
+def judge_every_seed(values: np.ndarray, limit: float, name: str) -> Finding:
     """An identity or a theorem: one exception refutes it, one seed without a number (NaN) leaves it open."""
     n, worst = len(values), float(np.nan if np.isnan(values).all() else np.nanmax(values))
-    found = exact(not worst > limit, worst, "", f"{name} {worst:.3g}, allowed {limit:g}, n = {n} seeds", n)
+    found = judge_exact(not worst > limit, worst, "", f"{name} {worst:.3g}, allowed {limit:g}, n = {n} seeds", n)
     is_open = np.isnan(values).any() and not worst > limit
     return replace(found, verdict="undecided") if is_open else found
 
 
-def times(logarithms: np.ndarray, factor: float) -> Finding:
+def judge_ratio(logarithms: np.ndarray, factor: float) -> Finding:
     """Is a ratio, given by its logarithm in each seed (n,), above `factor`? The text gives ratios."""
-    found = better(logarithms, math.log(factor))
+    found = judge_better(logarithms, math.log(factor))
     value, low, high = (float(np.exp(end)) for end in (found.value, found.low, found.high))
     text = f"geometric mean {value:.3g}, 95 % t interval {low:.3g} to {high:.3g}, n = {found.n}, against {factor:g}"
     return replace(found, value=value, low=low, high=high, text=text)
@@ -78,7 +78,7 @@ def times(logarithms: np.ndarray, factor: float) -> Finding:
 Parts = Callable[[pd.DataFrame, Evidence], Mapping[str, Finding]]
 
 
-def accurate(evidence: Evidence) -> set[int]:
+def accurate_seeds(evidence: Evidence) -> set[int]:
     """Seeds of the networks with accuracy 1 over all pairs at the end."""
     last = evidence.table("accuracy").sort_values("step").groupby("seed")["accuracy_1"].last()
     return {int(seed) for seed in last.index[last == 1.0]}
@@ -89,18 +89,18 @@ def seeds(evidence: Evidence) -> set[int]:
 
     A key frequency is one with at least weight_share_1 of the output weight.
     """
-    keys = heavy(evidence.table("error_table"), evidence.margin).groupby("seed").size()
-    return accurate(evidence) & {int(seed) for seed in keys.index[keys == evidence.margin["keys_count"]]}
+    keys = heavy_frequencies(evidence.table("error_table"), evidence.margin).groupby("seed").size()
+    return accurate_seeds(evidence) & {int(seed) for seed in keys.index[keys == evidence.margin["keys_count"]]}
 
 
-def enough(finding: Finding, n: int, of: int, evidence: Evidence, such: str) -> Finding:
+def require_networks(finding: Finding, n: int, of: int, evidence: Evidence, such: str) -> Finding:
     """The finding on n of some networks; its premise is that there are as many `such` networks as the claim needs."""
     if n >= evidence.seeds:
         return finding
     return premise(replace(finding, n=n), f"{n} of {of} networks {such}, {evidence.seeds} are needed", holds=False)
 
 
-def on_alike(measure: str) -> Callable[[Parts], Callable[[Evidence], Finding]]:
+def judge_alike(measure: str) -> Callable[[Parts], Callable[[Evidence], Finding]]:
     """Makes a rule of a claim's parts: judged on comparable networks; the text of each also reports all networks."""
 
     def rule(parts: Parts) -> Callable[[Evidence], Finding]:
@@ -113,7 +113,9 @@ def on_alike(measure: str) -> Callable[[Parts], Callable[[Evidence], Finding]]:
                 beside = {name: f"all {of} networks: {one.verdict}, {one.text}" for name, one in found.items()}
                 found = parts(alike, evidence)
                 found = {name: replace(one, text=f"{one.text}; {beside[name]}") for name, one in found.items()}
-            found = {name: enough(one, n, of, evidence, "are like the paper's") for name, one in found.items()}
+            found = {
+                name: require_networks(one, n, of, evidence, "are like the paper's") for name, one in found.items()
+            }
             return _claim(found)
 
         return judged
@@ -121,7 +123,7 @@ def on_alike(measure: str) -> Callable[[Parts], Callable[[Evidence], Finding]]:
     return rule
 
 
-def on_accurate(measure: str) -> Callable[[Parts], Callable[[Evidence], Finding]]:
+def judge_accurate(measure: str) -> Callable[[Parts], Callable[[Evidence], Finding]]:
     """Makes a rule of a claim's parts: judged on the accurate networks of seeds from the margin's `first_seed` on.
 
     NotPlannedError without such seeds: the rule was written with the results of earlier ones known.
@@ -134,10 +136,12 @@ def on_accurate(measure: str) -> Callable[[Parts], Callable[[Evidence], Finding]
             rows = rows[rows["seed"] >= first]
             if rows.empty:
                 raise NotPlannedError(f"needs networks of seeds from {first} on, which are not planned")
-            such = rows[rows["seed"].isin(accurate(evidence))]
+            such = rows[rows["seed"].isin(accurate_seeds(evidence))]
             n, of = such["seed"].nunique(), rows["seed"].nunique()
             found = parts(such if n else rows, evidence)
-            return _claim({name: enough(one, n, of, evidence, "add every pair") for name, one in found.items()})
+            return _claim(
+                {name: require_networks(one, n, of, evidence, "add every pair") for name, one in found.items()}
+            )
 
         return judged
 
@@ -145,4 +149,4 @@ def on_accurate(measure: str) -> Callable[[Parts], Callable[[Evidence], Finding]
 
 
 def _claim(found: Mapping[str, Finding]) -> Finding:
-    return whole(found) if len(found) > 1 else next(iter(found.values()))
+    return require_all_parts(found) if len(found) > 1 else next(iter(found.values()))

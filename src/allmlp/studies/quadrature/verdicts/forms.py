@@ -4,45 +4,45 @@ from dataclasses import replace
 
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding
+from allmlp.judging.multiplicity import require_all_parts
+from allmlp.judging.rules import judge_exact, mark_corrected, undecided_finding
+from allmlp.judging.statistics import Finding
+from allmlp.spec.protocols import Evidence
 from allmlp.studies.quadrature.integrals import APPENDIX, MAIN
 from allmlp.studies.quadrature.operations import AGREED_PRIMES, BRUTE_FORCE, PAPER_BOUND, exponent
-from allmlp.studies.rules import corrected, exact, undecided
 
 
 def closed_forms(evidence: Evidence) -> Finding:
     """003-3: the printed integrals against numerical ones; exact, so true or false without a test."""
     rows, limit = evidence.table("closed_forms"), evidence.margin["difference_1"]
     parts = {
-        "(a) the integrals of ReLU": _as_printed(rows[rows["where"] == MAIN], limit),
-        "(b) its identity and absolute parts": _as_printed(rows[rows["where"] == APPENDIX], limit),
+        "(a) the integrals of ReLU": _judge_printed(rows[rows["where"] == MAIN], limit),
+        "(b) its identity and absolute parts": _judge_printed(rows[rows["where"] == APPENDIX], limit),
     }
-    return whole(parts)
+    return require_all_parts(parts)
 
 
-def _as_printed(rows: pd.DataFrame, limit: float) -> Finding:
+def _judge_printed(rows: pd.DataFrame, limit: float) -> Finding:
     """Is the paper's value right in every row?"""
     missed = (rows["value_1"] - rows["paper_1"]).abs()
     worst = float(missed.max(skipna=False))
     wrong = sorted(rows.loc[missed > limit, "integral"].unique())
     text = f"largest difference {worst:.3g}, allowed {limit:g}"
     text += f"; not as printed: {', '.join(wrong)}" if wrong else ""
-    return corrected(exact(worst <= limit, worst, "", text))
+    return mark_corrected(judge_exact(worst <= limit, worst, "", text))
 
 
 def bound_cost(evidence: Evidence) -> Finding:
     """003-8: counted operations of the bound do not grow with p, those of brute force in proportion to it."""
     rows = evidence.table("bound_cost")
     parts = {
-        "(a) bound": _grows(rows, PAPER_BOUND, "bound_exponent_1", evidence),
-        "(b) brute force": _grows(rows, BRUTE_FORCE, "brute_force_exponent_1", evidence),
+        "(a) bound": _judge_growth(rows, PAPER_BOUND, "bound_exponent_1", evidence),
+        "(b) brute force": _judge_growth(rows, BRUTE_FORCE, "brute_force_exponent_1", evidence),
     }
-    return whole(parts)
+    return require_all_parts(parts)
 
 
-def _grows(rows: pd.DataFrame, procedure: str, key: str, evidence: Evidence) -> Finding:
+def _judge_growth(rows: pd.DataFrame, procedure: str, key: str, evidence: Evidence) -> Finding:
     """Is the exponent of p the stated one, at every number of neurons? The value is the farthest."""
     stated, limit = evidence.paper[key], evidence.margin["exponent_1"]
     own = rows[(rows["procedure"] == procedure) & rows["p"].isin(AGREED_PRIMES)]
@@ -50,11 +50,11 @@ def _grows(rows: pd.DataFrame, procedure: str, key: str, evidence: Evidence) -> 
     # a fit of equal counts gives some 1e-15 that another CPU gives otherwise
     found = [round(exponent(of, "p", "operations_1"), 9) + 0.0 for of in complete]
     if not found:
-        return undecided("no number of neurons was counted at every p")
+        return undecided_finding("no number of neurons was counted at every p")
     farthest = max(found, key=lambda value: abs(value - stated))
     text = f"exponents of p from {min(found):.3g} to {max(found):.3g} over "
     text += f"{len(found)} numbers of neurons; the paper says {stated:g}, allowed {limit:g}"
-    return replace(exact(abs(farthest - stated) <= limit, farthest, "", text), here={key: farthest})
+    return replace(judge_exact(abs(farthest - stated) <= limit, farthest, "", text), here={key: farthest})
 
 
 def half_integral(evidence: Evidence) -> Finding:
@@ -63,4 +63,6 @@ def half_integral(evidence: Evidence) -> Finding:
     own = rows[rows["item"] == "003-13"]
     missed = float((own["value_1"] - evidence.paper["coefficient_sum_1"]).abs().max(skipna=False))
     text = f"sum {own['value_1'].iloc[0]:.15g}, {missed:.3g} from the stated one, allowed {limit:g}"
-    return replace(exact(missed <= limit, missed, "", text), here={"coefficient_sum_1": float(own["value_1"].iloc[0])})
+    return replace(
+        judge_exact(missed <= limit, missed, "", text), here={"coefficient_sum_1": float(own["value_1"].iloc[0])}
+    )

@@ -6,12 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from allmlp import labels
-from allmlp.protocols import Evidence
-from allmlp.report.multiplicity import at_least
-from allmlp.report.statistics import Finding, better, within_prediction
-from allmlp.studies.quadrature.verdicts.common import by_seed, enough, mean_of_paper, of_paper, on_accurate, seeds
-from allmlp.studies.rules import above, below, counted
+from allmlp.judging.multiplicity import partial_conjunction
+from allmlp.judging.rules import join_findings, judge_above, judge_below
+from allmlp.judging.statistics import Finding, judge_better, judge_prediction
+from allmlp.spec import labels
+from allmlp.spec.protocols import Evidence
+from allmlp.studies.quadrature.verdicts.common import (
+    judge_accurate,
+    paper_mean,
+    paper_numbers,
+    require_networks,
+    seeds,
+    values_by_seed,
+)
 
 # Half a unit of the last printed digit: R2 has two decimals, C_k and D_k one.
 R2_ROUNDING, COEFFICIENT_ROUNDING = 0.005, 0.05
@@ -24,25 +31,25 @@ OF_PAPER = {  # paper key -> part and law
 }
 
 
-@on_accurate("regressions")
+@judge_accurate("regressions")
 def regressions(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-9: which law describes the whole logits better, and which the absolute part's."""
     margin, paper = evidence.margin, evidence.paper
     found = {key: r2_by_seed(rows, *of) for key, of in OF_PAPER.items()}
     four = {
-        key: within_prediction(values, paper[key], max_half_width=margin["half_width_1"], rounding=R2_ROUNDING)
+        key: judge_prediction(values, paper[key], max_half_width=margin["half_width_1"], rounding=R2_ROUNDING)
         for key, values in found.items()
     }
     whole_gap = found["cosine_form_r2_1"] - found["abs_form_r2_1"]
     abs_gap = found["abs_only_abs_form_r2_1"] - found["abs_only_cosine_form_r2_1"]
     return {
-        "(a) whole logits, cos above |cos| cos": better(whole_gap, margin["r2_gap_1"]),
-        "(b) absolute part, |cos| cos above cos": better(abs_gap, margin["r2_gap_1"]),
-        "(c) the four numbers": _together(four),
+        "(a) whole logits, cos above |cos| cos": judge_better(whole_gap, margin["r2_gap_1"]),
+        "(b) absolute part, |cos| cos above cos": judge_better(abs_gap, margin["r2_gap_1"]),
+        "(c) the four numbers": _join_numbers(four),
     }
 
 
-@on_accurate("coefficients")
+@judge_accurate("coefficients")
 def coefficients(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-10: sign of D_k, its size beside C_k, and C_k, over all key frequencies; C_k of networks with the paper's
     number of them, which share the logits.
@@ -53,60 +60,63 @@ def coefficients(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     margin, paper = evidence.margin, evidence.paper
     of_seed = rows.groupby("seed")
     alone = (-rows["ov_cosine_nats"] / rows["abs_coefficient_nats"]).groupby(rows["seed"]).mean()
-    ratio = _of_size(by_seed(rows, of_seed["ratio_1"].mean()), *paper_ratio(paper), margin)
-    size = (mean_of_paper(paper, "abs_coefficient_1"), COEFFICIENT_ROUNDING)
-    largest = by_seed(rows, of_seed["identity_coefficient_nats"].max())
+    ratio = _judge_size(values_by_seed(rows, of_seed["ratio_1"].mean()), *paper_ratio(paper), margin)
+    size = (paper_mean(paper, "abs_coefficient_1"), COEFFICIENT_ROUNDING)
+    largest = values_by_seed(rows, of_seed["identity_coefficient_nats"].max())
     alike = rows[rows["seed"].isin(seeds(evidence))]
     n, of = alike["seed"].nunique(), rows["seed"].nunique()
-    absolute = by_seed(alike, alike.groupby("seed")["abs_coefficient_nats"].mean())
+    absolute = values_by_seed(alike, alike.groupby("seed")["abs_coefficient_nats"].mean())
     return {
-        "(a) negative identity coefficient": below(largest, 0.0, "nats"),
+        "(a) negative identity coefficient": judge_below(largest, 0.0, "nats"),
         "(b) a quarter of the absolute one": replace(
             ratio, text=f"{ratio.text}; with D_k as the text defines it the mean is {alone.mean():.3g} (E003-6)"
         ),
-        "(c) absolute coefficient": enough(
-            _of_size(absolute, *size, margin, "nats"), n, of, evidence, "are like the paper's"
+        "(c) absolute coefficient": require_networks(
+            _judge_size(absolute, *size, margin, "nats"), n, of, evidence, "are like the paper's"
         ),
     }
 
 
-@on_accurate("identity_shares")
+@judge_accurate("identity_shares")
 def identity_spectrum(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-11: the energy of W_out OV / 2 lies at (k, -2k), with real coefficients."""
     margin, means = evidence.margin, rows[rows["matrix"] == "OV"].groupby("seed").mean(numeric_only=True)
     return {
-        "(a) energy at (k, -2k)": above(by_seed(rows, means["energy_share_1"]), margin["energy_share_1"]),
-        "(b) real": below(by_seed(rows, means["imaginary_share_1"]), margin["imaginary_share_1"]),
+        "(a) energy at (k, -2k)": judge_above(values_by_seed(rows, means["energy_share_1"]), margin["energy_share_1"]),
+        "(b) real": judge_below(values_by_seed(rows, means["imaginary_share_1"]), margin["imaginary_share_1"]),
     }
 
 
 def r2_by_seed(rows: pd.DataFrame, part: str, law: str) -> np.ndarray:
     """R2 of a part on a law, one per seed."""
     own = rows[(rows["part"] == part) & (rows["law"] == law)]
-    return by_seed(rows, own.groupby("seed")["r2_1"].mean())
+    return values_by_seed(rows, own.groupby("seed")["r2_1"].mean())
 
 
 def paper_ratio(paper: Mapping[str, float]) -> tuple[float, float]:
     """The paper's mean of -D_k / C_k, and how far from it numbers that round to the printed ones can lie."""
-    C, D = (np.array(of_paper(paper, f"{part}_coefficient_1")) for part in ("abs", "identity"))
+    C, D = (np.array(paper_numbers(paper, f"{part}_coefficient_1")) for part in ("abs", "identity"))
     ratio = float((-D / C).mean())
     return ratio, float(((-D + COEFFICIENT_ROUNDING) / (C - COEFFICIENT_ROUNDING)).mean()) - ratio
 
 
-def _of_size(
+def _judge_size(
     values: np.ndarray, printed: float, rounding: float, margin: Mapping[str, float], unit: str = ""
 ) -> Finding:
     """Could the paper's mean over its frequencies be one more seed's?"""
     limit = margin["half_width_share_1"] * printed
-    return within_prediction(values, printed, max_half_width=limit, rounding=rounding, unit=unit)
+    return judge_prediction(values, printed, max_half_width=limit, rounding=rounding, unit=unit)
 
 
-def _together(found: Mapping[str, Finding]) -> Finding:
+def _join_numbers(found: Mapping[str, Finding]) -> Finding:
     """One part with several numbers: reproduced if all are, contradicted if REFUTING or more are outside."""
-    verdict, rests = counted(found.values(), refuting=REFUTING)
+    verdict, rests = join_findings(found.values(), refuting=REFUTING)
     inside = sum(finding.verdict == "reproduced" for finding in found.values())
-    text = "; ".join(f"{labels.of(name).words}: {finding.text}" for name, finding in found.items())
+    text = "; ".join(f"{labels.find_label(name).words}: {finding.text}" for name, finding in found.items())
     n = min(finding.n for finding in found.values())
-    p_against, unit = at_least((finding.p_against for finding in found.values()), REFUTING), f"of {len(found)} numbers"
+    p_against, unit = (
+        partial_conjunction((finding.p_against for finding in found.values()), REFUTING),
+        f"of {len(found)} numbers",
+    )
     here = {name: finding.value for name, finding in found.items()}
     return Finding(verdict, inside, np.nan, np.nan, n, unit, text, rests=rests, p_against=p_against, here=here)

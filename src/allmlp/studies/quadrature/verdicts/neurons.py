@@ -5,11 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from allmlp.protocols import Evidence
-from allmlp.report.multiplicity import whole
-from allmlp.report.statistics import Finding, better
-from allmlp.studies.quadrature.verdicts.common import by_seed, heavy, in_every_seed, on_accurate
-from allmlp.studies.rules import NotPlannedError, above, below, corrected
+from allmlp.judging.multiplicity import require_all_parts
+from allmlp.judging.rules import NotPlannedError, judge_above, judge_below, mark_corrected
+from allmlp.judging.statistics import Finding, judge_better
+from allmlp.spec.protocols import Evidence
+from allmlp.studies.quadrature.verdicts.common import (
+    heavy_frequencies,
+    judge_accurate,
+    judge_every_seed,
+    values_by_seed,
+)
 
 
 def single_frequency(evidence: Evidence) -> Finding:
@@ -21,9 +26,10 @@ def single_frequency(evidence: Evidence) -> Finding:
         "(c) the same in and out": rows["frequency"] == rows["frequency_out"],
     }
     parts = {
-        name: above(_of_keys(rows, holds), margin["neuron_share_1"], unit="of neurons") for name, holds in clean.items()
+        name: judge_above(_key_means(rows, holds), margin["neuron_share_1"], unit="of neurons")
+        for name, holds in clean.items()
     }
-    return whole(parts)
+    return require_all_parts(parts)
 
 
 def phase_relation(evidence: Evidence) -> Finding:
@@ -31,16 +37,16 @@ def phase_relation(evidence: Evidence) -> Finding:
     rows, limit = evidence.table("neurons"), evidence.margin["angle_rad"]
     plus, minus = (rows[f"angle_error_{sign}_rad"].abs() for sign in ("plus", "minus"))
     parts = {
-        "(a) psi = +2 phi, as the definitions need": below(_of_keys(rows, plus), limit, "rad"),
-        "(b) psi = -2 phi, as printed": corrected(below(_of_keys(rows, minus), limit, "rad")),
+        "(a) psi = +2 phi, as the definitions need": judge_below(_key_means(rows, plus), limit, "rad"),
+        "(b) psi = -2 phi, as printed": mark_corrected(judge_below(_key_means(rows, minus), limit, "rad")),
     }
-    return whole(parts)
+    return require_all_parts(parts)
 
 
-def _of_keys(rows: pd.DataFrame, values: pd.Series) -> np.ndarray:
+def _key_means(rows: pd.DataFrame, values: pd.Series) -> np.ndarray:
     """Mean of a per-neuron value over the neurons of key frequencies, one per seed."""
     keys = rows["is_key"].astype(bool)
-    return by_seed(rows, values[keys].astype(float).groupby(rows.loc[keys, "seed"]).mean())
+    return values_by_seed(rows, values[keys].astype(float).groupby(rows.loc[keys, "seed"]).mean())
 
 
 def weight_decay(evidence: Evidence) -> Finding:
@@ -51,32 +57,34 @@ def weight_decay(evidence: Evidence) -> Finding:
     paired = sorted(set(one.index) & set(two.index))
     if not paired:
         raise NotPlannedError("no sweep of weight decay")
-    return better((one[paired] - two[paired]).to_numpy(), evidence.margin["angle_rad"], unit="rad")
+    return judge_better((one[paired] - two[paired]).to_numpy(), evidence.margin["angle_rad"], unit="rad")
 
 
 def rectangles(evidence: Evidence) -> Finding:
     """003-4: widths fill the period, and rectangles lie at their neurons' phases."""
     rows, margin = evidence.table("sums"), evidence.margin
-    missed = by_seed(rows, (rows["width_sum_rad"] - 2 * np.pi).abs().groupby(rows["seed"]).max())
-    distance = by_seed(rows, rows.groupby("seed")["centre_distance_widths"].mean())
+    missed = values_by_seed(rows, (rows["width_sum_rad"] - 2 * np.pi).abs().groupby(rows["seed"]).max())
+    distance = values_by_seed(rows, rows.groupby("seed")["centre_distance_widths"].mean())
     parts = {
-        "(a) widths fill the period": in_every_seed(missed, margin["width_sum_rad"], "largest |sum of widths - 2 pi|"),
-        "(b) near their phases": below(distance, margin["distance_widths"], "widths"),
+        "(a) widths fill the period": judge_every_seed(
+            missed, margin["width_sum_rad"], "largest |sum of widths - 2 pi|"
+        ),
+        "(b) near their phases": judge_below(distance, margin["distance_widths"], "widths"),
     }
-    return whole(parts)
+    return require_all_parts(parts)
 
 
 def covered(evidence: Evidence) -> Finding:
     """003-7: at no angle tried is the error above its bound."""
     rows = evidence.table("sums")
-    excess = by_seed(rows, rows.groupby("seed")["excess_1"].max())
-    found = in_every_seed(excess, evidence.margin["excess_1"], "largest error minus bound")
+    excess = values_by_seed(rows, rows.groupby("seed")["excess_1"].max())
+    found = judge_every_seed(excess, evidence.margin["excess_1"], "largest error minus bound")
     ceiling = f"{found.text}; between the angles of the grid it cannot exceed {rows['ceiling_1'].max():.3g}"
     return replace(found, text=ceiling)
 
 
-@on_accurate("sums")
+@judge_accurate("sums")
 def proportional(rows: pd.DataFrame, evidence: Evidence) -> dict[str, Finding]:
     """003-12: G_k follows +cos(kt), and H_k -sin(kt) as psi = +2 phi makes it (E003-2)."""
-    least = heavy(rows, evidence.margin).groupby("seed")[["cosine_r2_1", "sine_r2_1"]].min().min(axis=1)
-    return {"least R2 of a seed": above(by_seed(rows, least), evidence.margin["r2_1"])}
+    least = heavy_frequencies(rows, evidence.margin).groupby("seed")[["cosine_r2_1", "sine_r2_1"]].min().min(axis=1)
+    return {"least R2 of a seed": judge_above(values_by_seed(rows, least), evidence.margin["r2_1"])}

@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from allmlp.report.diagrams import REACHING, READING
-from allmlp.report.exhibits import figure
+from allmlp.spec.exhibits import figure
 
 SHOWN = 5  # tokens of the paper's drawing of the mask
 
@@ -44,7 +44,7 @@ def model_diagram() -> Figure:
     in a smaller mixing layer, with one triangle and with two. {reaching}
     """
     from allmlp.models.triangular import Triangular, TriangularMixing
-    from allmlp.report.diagrams.board import Squares, Stack, board, sizes_of
+    from allmlp.report.diagrams.board import Squares, Stack, board, describe_sizes
     from allmlp.report.diagrams.language_model import language_model
     from allmlp.report.diagrams.reach import reach
     from allmlp.report.diagrams.sizes import Letter
@@ -54,4 +54,4 @@ def model_diagram() -> Figure:
     drawn = language_model(Triangular, "triangular", letters=wide, d_vocabulary="E", **sizes)
     found = {"one triangle": TriangularMixing(8, 8, layers=1), "two triangles": TriangularMixing(8, 8, layers=2)}
     seen = [Squares(reach(mixing, 8, 8), f"{name}: tokens\nthat reach a token") for name, mixing in found.items()]
-    return board(drawn, Stack(*seen), notes=sizes_of(drawn))
+    return board(drawn, Stack(*seen), notes=describe_sizes(drawn))

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from allmlp.judging.statistics import t_interval
 from allmlp.report import plots, style
-from allmlp.report.exhibits import Paper, figure
 from allmlp.report.names import display
-from allmlp.report.statistics import t_interval
-from allmlp.studies.seeds import curve
-from allmlp.studies.triangular.beginning import WORDS, curve_of, early_nats, last_step
+from allmlp.report.seeds import curve
+from allmlp.spec.exhibits import Paper, figure
+from allmlp.studies.triangular.early_steps import WORDS, early_nats, last_step, run_curve
+from allmlp.studies.triangular.paper_numbers import MULTIPLE, PRINTED
 from allmlp.studies.triangular.parts import ALONE, FINE_TUNING, OF_VARIANTS, RATES
-from allmlp.studies.triangular.printed import MULTIPLE, PRINTED
 from allmlp.studies.triangular.runs import PUBLISHED
 
 PANELS = {
@@ -50,7 +50,7 @@ def loss_curves(loss_curve: pd.DataFrame) -> Figure:
         style.mark_paper(axis, words, along="y", label="_words")
         axis.set(title=title, xlabel="training step")
     axes[0, 0].set_ylabel("held-out loss (nats per token)")
-    plots.legend_below(figure, axes[0], ncols=4)
+    plots.add_legend(figure, axes[0], ncols=4)
     return figure
 
 
@@ -77,7 +77,7 @@ def beginnings(loss_curve: pd.DataFrame) -> Figure:
         plots.band(axis, curve(rows, "nats"), color=style.NEUTRAL[0])
         of_two = loss_curve[loss_curve["variant"].isin([first, second])]
         ends = [
-            last_step([curve_of(run) for _, run in of_seed.groupby("run")]) for _, of_seed in of_two.groupby("seed")
+            last_step([run_curve(run) for _, run in of_seed.groupby("run")]) for _, of_seed in of_two.groupby("seed")
         ]
         axis.axvline(float(np.mean(ends)), color="black", linestyle=":", linewidth=1.0)
         axis.axhline(0, color="black", linewidth=0.8)
@@ -200,5 +200,5 @@ def reach(reach: pd.DataFrame) -> Figure:
         axis.set(xscale="log", ylim=(0, 1.04), xlabel="last tokens, counted back")
         axis.set_title(f"context {size.context}, width {size.d_model}, {size.n_blocks} blocks")
     axes[0, 0].set_ylabel("share of the gradient")
-    plots.legend_below(figure, axes[0, :1], ncols=3)
+    plots.add_legend(figure, axes[0, :1], ncols=3)
     return figure

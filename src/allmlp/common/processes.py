@@ -1,0 +1,83 @@
+"""Processes that outlived the call that started them: Snakemake and its jobs after a kill of `allmlp`."""
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+PID = "snakemake.pid"
+
+
+def end_cleanly() -> None:
+    """From now on SIGTERM and SIGINT raise an exception, so that every `except` and `finally` cleans up."""
+
+    def leave(number: int, _: object) -> None:
+        print("stopping; the same command goes on where it was", flush=True)
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, leave)
+
+
+def _running_processes(apart: Path) -> list[int]:
+    """The processes of a Snakemake that this call or an earlier one started in that folder, with all its jobs.
+
+    They share Snakemake's process group; jobs without a Snakemake have one each. Processes outside this project are not
+    counted: the system may have reused a number.
+    """
+    try:
+        groups = set(map(int, (apart / PID).read_text(encoding="utf-8").split()))
+    except (OSError, ValueError):
+        return []
+    members = []
+    for process in psutil.process_iter():
+        with suppress(OSError, psutil.Error):  # it has ended meanwhile, or belongs to another user
+            if (
+                os.getpgid(process.pid) in groups
+                and process.status() != psutil.STATUS_ZOMBIE
+                and Path(process.cwd()).is_relative_to(apart.parents[1])  # the project, or a folder in it
+            ):
+                members.append(process.pid)
+    return members
+
+
+def stop(apart: Path, grace_s: float = 0.0) -> None:
+    """End all processes there: Snakemake at once, each job after it has saved its state.
+
+    `grace_s`: how long jobs may take to end before they get a signal.
+    """
+    if not (working := _running_processes(apart)):
+        return
+    for pid in filter(_is_snakemake, working):
+        _signal(pid, signal.SIGKILL)
+    if not (remaining := _remaining_processes(apart, grace_s)):
+        return
+    print(f"ending {len(remaining)} processes of an unfinished call; trainings save their state", flush=True)
+    for pid in remaining:
+        _signal(pid, signal.SIGTERM)
+    while remaining := _remaining_processes(apart, 60):
+        for pid in remaining:
+            _signal(pid, signal.SIGKILL)
+
+
+def _remaining_processes(apart: Path, seconds: float) -> list[int]:
+    """The processes that are left after this time, or none as soon as all have ended."""
+    until = time.monotonic() + seconds
+    while (working := _running_processes(apart)) and time.monotonic() < until:
+        time.sleep(0.2)
+    return working
+
+
+def _is_snakemake(pid: int) -> bool:
+    with suppress(psutil.Error):
+        return "snakemake" in psutil.Process(pid).cmdline()
+    return False
+
+
+def _signal(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)

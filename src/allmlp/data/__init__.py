@@ -1,0 +1,1 @@
+"""Corpora, tokenizers, tokens, images, and the tasks that draw batches from them."""

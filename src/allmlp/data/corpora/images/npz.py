@@ -1,0 +1,110 @@
+"""Images from .npz archives at URLs, such as CIFAR-5m's: fetched once, kept, and streamed from the archive.
+
+CIFAR-5m (Nakkiran, Neyshabur & Sedghi 2021) is six archives of 1,000,448 images each, `X` and `Y`.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Literal
+
+import numpy as np
+from numpy.lib import format as npy
+from pydantic import Field
+
+from allmlp.common.errors import UserError
+from allmlp.common.schema import StrictModel
+from allmlp.data.corpora.addresses import Address
+from allmlp.data.corpora.images import Form
+from allmlp.data.corpora.images.fetching import fetch
+from allmlp.data.images.writer import Images
+
+RECIPE = 1
+ROWS = 1 << 14  # images held at once
+MOST_LABELS = 1 << 26  # of one archive
+
+
+class Part(StrictModel):
+    """One archive. Without a sha256 any file is taken, and corpora.lock records it."""
+
+    url: Address
+    sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
+
+
+class NpzCorpus(Form):
+    """Archives in order; `images` and `labels` name the arrays in them; the hash chooses the split."""
+
+    source: Literal["npz"] = "npz"
+    parts: list[Part] = Field(min_length=1)
+    images: str = Field("X", min_length=1)
+    labels: str = Field("Y", min_length=1)
+    limit: int | None = Field(None, ge=1, description="use only the first so many images")
+
+    def pieces(self, root: Path) -> Iterator[Images]:
+        """The images of all parts; each part is fetched when its turn comes.
+
+        UserError without a network, for a damaged archive, and images of another size.
+        """
+        given = 0
+        for piece in (piece for part in self.parts for piece in self._read(fetch(part.url, part.sha256, root))):
+            left = None if self.limit is None else self.limit - given
+            yield Images(piece.split, piece.pixels[:left], piece.labels[:left])
+            given += len(piece.labels)
+            if self.limit is not None and given >= self.limit:
+                return
+
+    def _read(self, path: Path) -> Iterator[Images]:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+                for key, wanted in (("images", self.images), ("labels", self.labels)):
+                    if wanted not in names:
+                        raise UserError(
+                            f"{path}: no array {wanted!r}; it has {', '.join(map(repr, names))}. Correct `{key}:`."
+                        )
+                with archive.open(f"{self.labels}.npy") as file:
+                    labels = _labels(file, path)
+                with archive.open(f"{self.images}.npy") as file:
+                    yield from self._rows(file, labels, path)
+        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
+            raise UserError(f"{path}: not a whole .npz archive ({error}). Delete it and run again.") from error
+
+    def _rows(self, file: IO[bytes], labels: np.ndarray, path: Path) -> Iterator[Images]:
+        shape, dtype = _header(file)
+        if dtype != np.uint8 or list(shape[1:]) != self.size or shape[0] != len(labels):
+            found = f"{' x '.join(map(str, shape))} of {dtype} with {len(labels):,} labels"
+            said = " x ".join(map(str, self.size))
+            raise UserError(f"{path}: {self.images!r} is {found}, not uint8 images of {said}. Correct `size:`.")
+        bytes_each = int(np.prod(shape[1:]))
+        for start in range(0, shape[0], ROWS):
+            count = min(ROWS, shape[0] - start)
+            data = file.read(count * bytes_each)
+            if len(data) < count * bytes_each:
+                raise EOFError(f"{self.images!r} ends after {start + len(data) // bytes_each:,} images")
+            pixels = np.frombuffer(data, np.uint8).reshape(count, *shape[1:])
+            yield Images(None, pixels, labels[start : start + count])
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type of the array that follows. ValueError for other content."""
+    version = npy.read_magic(file)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    try:
+        shape, fortran, dtype = read(file)
+    except Exception as error:  # numpy reads headers as Python's literals, which fail in many ways
+        raise ValueError(f"a header that numpy cannot read: {type(error).__name__}") from error
+    if fortran or min(shape, default=0) < 0:
+        raise ValueError("an array in Fortran order, or of negative size")
+    return shape, dtype
+
+
+def _labels(file: IO[bytes], path: Path) -> np.ndarray:
+    """The labels, as int64 (n,). Read in pieces: the header may promise more than there is."""
+    shape, dtype = _header(file)
+    if len(shape) != 1 or not np.issubdtype(dtype, np.integer):
+        raise UserError(f"{path}: labels are {dtype} of shape {shape}, not one whole number per image.")
+    data = file.read(MOST_LABELS * dtype.itemsize)
+    if len(data) != shape[0] * dtype.itemsize:
+        raise EOFError(f"{len(data) // dtype.itemsize:,} labels, the header says {shape[0]:,}")
+    return np.frombuffer(data, dtype).astype(np.int64)

@@ -1,0 +1,1 @@
+"""Stored measurements, and where they came from."""

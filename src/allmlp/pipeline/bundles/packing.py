@@ -1,0 +1,127 @@
+"""`allmlp pack`: the open runs of a scale, with their inputs and finished work, as one file."""
+
+import io
+import json
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from allmlp.common.errors import UserError
+from allmlp.measurements import store
+from allmlp.measurements.measurement import file_bytes
+from allmlp.measurements.search_losses import runs_it_reads
+from allmlp.pipeline.bundles.members import FORMAT, MANIFEST, Member, sort_key
+from allmlp.pipeline.bundles.states import newest_state
+from allmlp.plan import status
+from allmlp.plan.portable import PLAN, ResolvedPlan, RunPlan
+from allmlp.spec.run import Run
+
+NAMED = 5  # the largest members, named if a bundle is too large
+
+
+def pack(plan: RunPlan, file: Path, max_mb: float) -> None:
+    """Write the bundle. UserError, with its largest members, if it would be larger than `max_mb`.
+
+    Trainings may go on meanwhile: their newest saved states are taken.
+    """
+    resolved = status.resolve(plan)
+    members = gather(resolved)
+    beside = file.with_name(f".{file.name}.partial")
+    try:
+        _write(resolved.scale, members, beside)
+        if (size := beside.stat().st_size) > max_mb * 2**20:
+            raise UserError(
+                f"{file}: would have {size / 2**20:.1f} MiB, --max-mb is {max_mb:g}: "
+                f"give a larger one. {_list_largest(members)}"
+            )
+        beside.replace(file)
+    except OSError as error:
+        raise UserError(
+            f"{file}: cannot be written ({error.strerror}). Give a path with room, in a folder that exists."
+        ) from error
+    finally:
+        beside.unlink(missing_ok=True)
+    print(f"{file}: {size / 2**20:.2f} MiB, {len(members)} files. {status.summary(resolved)}", flush=True)
+
+
+def gather(resolved: ResolvedPlan) -> list[Member]:
+    """The members, in the order in which they are written. UserError where tokens that a run reads are missing."""
+    opened, untrained, git = resolved.open_runs(), resolved.untrained_runs(), _committed_parts()
+    found: dict[str, Member] = {}
+
+    def add(*members: Member) -> None:
+        found.update({member.name: member for member in members if member.name not in found})
+
+    for run in opened:
+        add(*(newest_state(run.id)[1] if run.id in untrained else ()))
+        for one in _runs_it_reads(run, run.id in untrained):
+            add(*_folder(one.folder, "final.safetensors"))
+            if one.token_file:
+                add(*_tokens(one))
+        for searched in {*run.search} - {*runs_it_reads(run)} if run.id in untrained else ():
+            add(*_measurements(run.relatives[searched], True, git))
+    ids = {run.id for run in opened}
+    for run in resolved.known:
+        taken = list(_measurements(run, run.id in ids, git))
+        timing = Path("work/timings") / f"{run.id}.json"
+        add(*taken, *([Member(str(timing))] if timing.is_file() and (taken or run.id in ids) else []))
+    listed = [found[name] for name in sorted(found, key=sort_key)]
+    return [Member(str(PLAN), resolved.to_json().encode()), *listed]
+
+
+def _runs_it_reads(run: Run, untrained: bool) -> list[Run]:
+    """The run itself and those whose tokens and checkpoints its training, or its measures, read."""
+    needed = runs_it_reads(run) if untrained else ((run.parent,) if run.parent else ())
+    return [run, *(run.relatives[one] for one in needed)]
+
+
+def _folder(folder: Path, whole: str) -> list[Member]:
+    """The files of a complete folder; `whole` is the file that represents it."""
+    there = sorted(path for path in folder.glob("[!.]*") if path.is_file()) if (folder / whole).is_file() else []
+    return [Member(str(path)) for path in there]
+
+
+def _tokens(run: Run) -> list[Member]:
+    folder = Path(run.token_file or "").parent
+    if not (members := _folder(folder, "meta.json")):
+        raise UserError(f"{folder}: is missing, and {run.id} reads it. Make it first: `allmlp tokenize {run.corpus}`.")
+    return members
+
+
+def _measurements(run: Run, opened: bool, git: set[str]) -> Iterator[Member]:
+    """A run's own files of measurements that are not in git; all of them if the run is open."""
+    for measure, file in run.measurements.items():
+        stored, key = store.read_measure(run.study, measure), (run.id, run.recipe(measure))
+        if key not in stored.places:
+            yield from [Member(file)] if Path(file).is_file() else []
+        elif opened or stored.places[key][1].part.name not in git:
+            yield Member(file, file_bytes(stored.places[key][0], stored.rows(key)))
+
+
+def _committed_parts() -> set[str]:
+    """The names of the store's parts in the last commit; none without git or a repository."""
+    command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", str(store.STORE)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError:
+        return set()
+    return {Path(name).name for name in done.stdout.split("\0")} if done.returncode == 0 else set()
+
+
+def _write(scale: str, members: list[Member], file: Path) -> None:
+    entries = {member.name: member.entry() for member in members}
+    manifest = json.dumps({"format": FORMAT, "scale": scale, "members": entries}, indent=1) + "\n"
+    with pa.CompressedOutputStream(str(file), "zstd") as stream, tarfile.open(fileobj=stream, mode="w|") as tar:
+        for member in (Member(MANIFEST, manifest.encode()), *members):
+            content = member.read()
+            about = tarfile.TarInfo(member.name)  # without time or owner: the same members give the same bytes
+            about.size = len(content)
+            tar.addfile(about, io.BytesIO(content))
+
+
+def _list_largest(members: list[Member]) -> str:
+    sizes = sorted(((int(member.entry()["bytes"]), member.name) for member in members), reverse=True)
+    return "Largest: " + ", ".join(f"{name} {size / 2**20:.1f} MiB" for size, name in sizes[:NAMED])

@@ -1,0 +1,100 @@
+"""recipes.lock and rules.lock: the sources behind each RECIPE and each claim's rule, which the author decides about."""
+
+import importlib
+import json
+from collections.abc import Iterable, Iterator
+
+from allmlp.common import paths, recipes
+from allmlp.common.errors import UserError
+from allmlp.judging import rule_digests
+from allmlp.judging.ages import History
+from allmlp.judging.rule_digests import LOCK, Line
+from allmlp.pipeline.checking.findings import Decisions, Discrepancy
+
+RECIPES_LOCK = "recipes.lock"
+CHANGED_SOURCES = (
+    "sources changed, RECIPE did not. If results can differ, raise RECIPE in the module; "
+    "if not, `allmlp check --fix --same-behaviour MODULE` (or all)"
+)
+
+
+def recipe_lock(fix: bool, decisions: Decisions) -> Iterator[Discrepancy]:
+    """recipes.lock: new, raised and changed recipes, and those of modules that are gone."""
+    path = paths.project() / RECIPES_LOCK
+    lock = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    now = {
+        module: {"recipe": recipes.recipe_number(module), "sources": recipes.fingerprint(module)}
+        for module in recipes.modules()
+    }
+    differ = [module for module in now if lock.get(module) != now[module]]
+    if broken := _broken_modules(differ):  # else it would be noticed after a training
+        yield Discrepancy(RECIPES_LOCK, "cannot be imported", broken)
+        return
+    raised = [module for module in differ if lock.get(module, {}).get("recipe") != now[module]["recipe"]]
+    changed = [module for module in differ if module not in raised]
+    same = [module for module in changed if decisions.same_behaviour & {module, "all"}]
+    asked = tuple(module for module in changed if module not in same)
+    gone = tuple(module for module in lock if module not in now)
+    if fix and (differ or gone):
+        kept = {module: lock[module] for module in asked}
+        paths.write_atomically(path, json.dumps({**now, **kept}, indent=1) + "\n")
+    if raised:
+        yield Discrepancy(RECIPES_LOCK, "new or raised RECIPE", tuple(raised), open=not fix)
+    if same:
+        yield Discrepancy(
+            RECIPES_LOCK, "sources changed and behave the same, as the author says", tuple(same), open=not fix
+        )
+    if asked:
+        yield Discrepancy(RECIPES_LOCK, CHANGED_SOURCES, asked)
+    if gone:
+        yield Discrepancy(RECIPES_LOCK, "no RECIPE any more", gone, open=not fix)
+
+
+def _broken_modules(modules: Iterable[str]) -> tuple[str, ...]:
+    """Those of the modules that raise when they are imported, each with what it says."""
+    found = []
+    for module in modules:
+        try:
+            importlib.import_module(module.partition(":")[0])
+        except Exception as error:
+            found.append(f"{module} ({type(error).__name__}: {error})")
+    return tuple(found)
+
+
+CHANGED_RULE = (
+    "the words, the numbers or the code of the rule changed. If it judges as before, "
+    "`allmlp check --fix --same-behaviour CLAIM`; if not, `allmlp check --fix --new-rule CLAIM`"
+)
+
+
+def rule_lock(fix: bool, decisions: Decisions) -> Iterator[Discrepancy]:
+    """rules.lock: new and changed rules, and those of claims that are gone."""
+    lock, now = rule_digests.read_lock(), rule_digests.current_rules()
+    new, gone = tuple(claim for claim in now if claim not in lock), tuple(claim for claim in lock if claim not in now)
+    changed = [claim for claim in now if claim in lock and lock[claim].digest != now[claim]]
+    same = tuple(claim for claim in changed if claim in decisions.same_behaviour)
+    replaced = tuple(claim for claim in changed if claim in decisions.new_rule and claim not in same)
+    asked = tuple(claim for claim in changed if claim not in (*same, *replaced))
+    if fix and (new or gone or same or replaced):
+        lines = {claim: Line(digest) for claim, digest in now.items()}
+        lines |= {claim: lock[claim] for claim in now if claim in lock and claim not in (*same, *replaced)}
+        lines |= {claim: _updated_line(claim, lock[claim], now[claim]) for claim in same}
+        rule_digests.write_lock({claim: lines[claim] for claim in now})
+    if new:
+        yield Discrepancy(LOCK, "new rule", new, open=not fix)
+    if same:
+        yield Discrepancy(LOCK, "judges as before by other code, as the author says", same, open=not fix)
+    if replaced:
+        yield Discrepancy(LOCK, "replaced by a new rule, as the author says", replaced, open=not fix)
+    if asked:
+        yield Discrepancy(LOCK, CHANGED_RULE, asked)
+    if gone:
+        yield Discrepancy(LOCK, "no claim any more", gone, open=not fix)
+
+
+def _updated_line(claim: str, line: Line, digest: str) -> Line:
+    """The line for changed code, as old as the one that it replaces."""
+    since = line.since or History.read(paths.project()).rule_commit(claim)
+    if not since:
+        raise UserError(f"{claim}: git does not say since when its line in {LOCK} is there. Commit {LOCK} first.")
+    return line._replace(digest=digest, since=since)

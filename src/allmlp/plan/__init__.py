@@ -1,0 +1,1 @@
+"""From parameters to runs, their order, batches and costs."""

@@ -1,0 +1,45 @@
+"""A study of one's own: `allmlp new study`, word for word as docs/paper.md says, reaches the report."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.conftest import call, only, small_clone
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_new_study_trains_is_judged_and_drawn_before_a_line_of_it_is_edited(tmp_path: Path) -> None:
+    clone = small_clone(tmp_path / "clone")
+    said = call(clone, "allmlp", "new", "study", "averages").stdout
+    assert "src/allmlp/studies/averages/claims.yaml" in said
+    assert "all in line" in said
+    only(clone, "averages")
+    call(clone, "snakemake", "--cores", "2")
+    claims = {entry["id"]: entry for entry in json.loads((clone / "results/claims.json").read_text())["claims"]}
+    assert claims["005-1"]["value"] is not None
+    assert (clone / "results/figures/averages/early_losses.svg").is_file()
+    table = pd.read_csv(clone / "results/tables/averages/early_losses.csv")
+    assert set(table["model"]) == {"masked-mixer", "transformer"}
+    page = (clone / "results/report.html").read_text()
+    assert '<section id="averages"' in page
+    assert "A mixer learns to copy faster" in page
+
+
+def test_a_name_that_is_there_or_no_name_is_refused(tmp_path: Path) -> None:
+    clone = small_clone(tmp_path / "clone")
+    for kind, name, why in (
+        ("study", "mixers", "not yet there"),
+        ("study", "two-words", "one word of small letters"),
+        ("architecture", "llama", "not yet there"),
+        ("architecture", "My Model", "words of small letters"),
+    ):
+        failed = call(clone, "allmlp", "new", kind, name, ok=False)
+        assert failed.returncode == 2
+        assert why in failed.stderr
+    (clone / "src/allmlp/models/my_mixer.py").write_text("")
+    failed = call(clone, "allmlp", "new", "architecture", "my-mixer", ok=False)
+    assert "my_mixer.py: is there. Remove it, or take another name." in failed.stderr
+    assert '"my-mixer"' not in (clone / "src/allmlp/models/__init__.py").read_text()
