@@ -76,6 +76,22 @@ def test_dvcs_lock_of_a_zombie_is_lifted_and_that_of_the_living_stays(
     assert json.loads(dvc.RWLOCK.read_text())["read"] == {str(tmp_path / "other"): [living]}
 
 
+@pytest.mark.parametrize("kept", [0.0, 0.4, 0.8])
+def test_a_lock_that_a_killed_dvc_has_cut_is_left_out(
+    kept: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    call(tmp_path, "git", "init", "--quiet")
+    call(tmp_path, "dvc", "init", "--quiet")
+    (tmp_path / "dvc.yaml").write_text("stages: {write: {cmd: echo words > out, outs: [out]}}")
+    dvc.run_dvc("repro")
+    whole = dvc.LOCK.read_bytes()
+    dvc.LOCK.write_bytes(whole[: int(kept * len(whole))])
+    assert kept or call(tmp_path, "dvc", "repro", ok=False).returncode, "DVC takes it: dvc.py need not leave it out"
+    dvc.run_dvc("repro")
+    assert dvc.LOCK.read_bytes() == whole
+
+
 def test_what_outlives_its_call_is_found_and_ended(tmp_path: Path) -> None:
     apart = tmp_path / "work" / "advance"
     apart.mkdir(parents=True)

@@ -51,9 +51,17 @@ def pointer_digests() -> dict[Path, str]:
 
 def locked_digests() -> dict[Path, str]:
     """What dvc.lock records of the last mile: the results that it read and made -> MD5."""
-    stages = yaml.safe_load(LOCK.read_text(encoding="utf-8"))["stages"] if LOCK.is_file() else {}
-    entries = (entry for stage in stages.values() for entry in (*stage.get("deps", []), *stage["outs"]))
-    return {Path(entry["path"]): entry["md5"] for entry in entries if entry["path"].startswith("results/")}
+    return _read_lock() or {}
+
+
+def _read_lock() -> dict[Path, str] | None:
+    """The same; None for a lock that a killed DVC has cut: it empties the file before it writes it."""
+    try:
+        stages = yaml.safe_load(LOCK.read_text(encoding="utf-8"))["stages"] if LOCK.is_file() else {}
+        entries = [entry for stage in stages.values() for entry in (*stage.get("deps", []), *stage["outs"])]
+        return {Path(entry["path"]): entry["md5"] for entry in entries if entry["path"].startswith("results/")}
+    except (yaml.YAMLError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def md5(path: Path) -> str:
@@ -71,15 +79,19 @@ def run_dvc(*words: str) -> None:
 
     Without --quiet, with which it does not say why it fails.
     """
-    _forget_zombies()
+    _mend_locks()
     done = subprocess.run([sys.executable, "-m", "dvc", *words], capture_output=True, text=True)
     if done.returncode:
         raise UserError(f"dvc {' '.join(words[:1])} failed:\n{fault(done)}")
     print(redact_secrets(done.stderr), end="", file=sys.stderr)
 
 
-def _forget_zombies() -> None:
-    """Strike ended processes out of DVC's locks: DVC takes one that nobody has asked how it ended for alive."""
+def _mend_locks() -> None:
+    """What a killed DVC leaves: ended processes that nobody has asked how they ended, which the next one takes for
+    alive, and a cut dvc.lock, which it refuses. Without dvc.lock it runs each stage, and a stage makes what changed.
+    """
+    if _read_lock() is None:
+        LOCK.unlink()
     with suppress(FileNotFoundError, ValueError):
         named = json.loads(RWLOCK.read_text(encoding="utf-8"))
         kept = {
