@@ -47,6 +47,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         if not {"--help", "--version"} & {*sys.argv}:
+            if (foreign := paths.foreign_sources()) and "doctor" not in sys.argv[1:2]:  # it says the same as a line
+                raise UserError(foreign)
             os.chdir(paths.directory())
         app()
     except (UserError, OSError) as error:

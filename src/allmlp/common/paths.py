@@ -17,6 +17,7 @@ DIRECTORY = "ALLMLP_DIRECTORY"  # environment variable: where results/, work/ an
 CLAIMS, REPORT = Path("results/claims.json"), Path("results/report.html")
 SELECTED = Path("results/selected.json")  # which measurements the last mile reads
 TOKENIZERS = Path("results/tokenizers")  # of published models: what their texts need of results/tokens
+PACKAGE = Path(__file__).resolve().parents[1]  # src/allmlp of the code that runs
 PROJECT = "ALLMLP_PROJECT"  # environment variable: where params.yaml and the Snakefile lie, if not here or above
 
 
@@ -29,6 +30,20 @@ def project() -> Path:
         if (folder / "params.yaml").is_file() and (folder / "Snakefile").is_file():
             return folder
     raise UserError(f"{here}: no params.yaml and Snakefile here or above. Run this inside the allmlp project.")
+
+
+def foreign_sources() -> str:
+    """Which code runs, if it is not that of the project's `src`, and the way out; empty if it is, or there is none.
+
+    Else the edits of this project would change nothing, and what other code made would be recorded as made by them.
+    """
+    own = project() / "src" / PACKAGE.name
+    if not own.is_dir() or own.samefile(PACKAGE):
+        return ""
+    return (
+        f"{own} is not the code that runs: that is {PACKAGE}. "
+        "Call `make install` here and use .venv/bin, or `pip install --no-deps -e .` in the active environment."
+    )
 
 
 def directory() -> Path:

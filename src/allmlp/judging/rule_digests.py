@@ -61,7 +61,7 @@ def _parse_line(line: str) -> tuple[str, Line]:
     except ValueError:
         known, claim, found = {line: ""}, "", Line("")
     if known:
-        raise UserError(f"{LOCK}: cannot read {line!r}. Take the file from git, then `allmlp check --fix`.")
+        raise UserError(f"{LOCK}: cannot read {line!r}. `git checkout {LOCK}`, then `allmlp check --fix`.")
     return claim, found
 
 

@@ -105,8 +105,9 @@ def _younger_rules(study: str, scale: str, content: Content, history: History) -
 
 
 def _select_study(
-    plan: Plan, study: str, sets: Sets, history: History, repository: Repository | None
+    plan: Plan, study: str, sets: Sets, history: History, repository: Repository | None, before: dict[str, Packed]
 ) -> dict[str, Packed]:
+    """scale -> selection. Where no history can be asked, what the selection `before` knew of it stays."""
     of_study, scales = set(units(study)), {}
     sets.keep_units(study, {unit.key for unit in of_study})
     for scale, runs in ((scale, planned[study]) for scale, planned in plan.runs_by_scale.items() if study in planned):
@@ -116,6 +117,8 @@ def _select_study(
             held = selection.unpack(packed)["measurements"].get(COST, {})
             packed |= origins.known_origins(study, [run.id for run in runs], held, repository)
             packed["younger"] = _younger_rules(study, scale, selection.unpack(packed), history)
+            if not history.bits:
+                packed = selection.keep_history(packed, before.get(scale, {}))
         scales[scale] = packed
     return scales
 
@@ -155,8 +158,9 @@ def select(plan: Plan) -> bool:
     at_home = Path.cwd().samefile(plan.root)
     lock = identity.read_lock(plan.root, committed=at_home)
     sets, history, repository = Sets.read(), History.read(plan.root), Repository.read(plan.root)
+    before = selection.read_packed() if not history.bits else {}
     of_studies = {
-        study: _select_study(plan, study, sets, history, repository)
+        study: _select_study(plan, study, sets, history, repository, before.get(study, {}))
         for study in catalogue.STUDIES
         if catalogue.has_runs(study)
     }

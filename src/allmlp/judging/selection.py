@@ -114,6 +114,30 @@ def unpack(packed: Packed) -> Content:
     }
 
 
+def keep_history(packed: Packed, before: Packed) -> Packed:
+    """A selection that was made without git's history, with what the one `before` it says of the same rules and runs.
+
+    A shallow clone, or one without .git, must not rewrite what it cannot work out.
+    """
+    ids, were = ([row[0] for row in one.get("runs", [])] for one in (packed, before))
+    known = {
+        measure: [place for place, run in enumerate(ids) if run in {were[n] for n in of}]
+        for measure, of in before.get("known", {}).items()
+    }
+    younger = {claim: before.get("younger", {}).get(claim) for claim in packed["younger"]}
+    rest = {key: of for key, of in packed.items() if key != "younger"}  # which is last: the file keeps its bytes
+    return {**rest, **({"known": known} if "known" in before else {}), "younger": younger}
+
+
+def read_packed() -> dict[str, dict[str, Packed]]:
+    """study -> scale -> what results/selected.json holds; empty without one, or with a damaged or newer one."""
+    try:
+        studies = formats.read("selection", SELECTED)["studies"]
+    except (UserError, KeyError, TypeError):
+        return {}
+    return studies if isinstance(studies, dict) else {}
+
+
 def read() -> dict[str, Any]:
     """results/selected.json, with the content of each study and scale opened."""
     if not SELECTED.is_file():

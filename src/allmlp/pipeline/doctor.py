@@ -52,6 +52,11 @@ def _python() -> Iterator[Line]:
     yield Line("python", platform.python_version(), "" if fits else "make PYTHON=python3.11 install: 3.11 or newer")
 
 
+def _code() -> Iterator[Line]:
+    if foreign := paths.foreign_sources():
+        yield Line("code", f"of another folder, {paths.PACKAGE}", foreign)
+
+
 def _packages() -> Iterator[Line]:
     """The installed packages beside requirements.lock; one that is not there is named only if the workflow needs it."""
     locked = dict(line.split("==") for line in (paths.project() / "requirements.lock").read_text().split())
@@ -193,6 +198,7 @@ def _first_names(names: list[str]) -> str:
 
 CHECKS: tuple[Callable[[], Iterator[Line]], ...] = (
     _python,
+    _code,
     _packages,
     _torch,
     _room,

@@ -48,11 +48,15 @@ def workflow_plan(workflow: Any, config: Mapping[str, Any]) -> Plan:
     try:
         if not (root / "params.yaml").is_file():
             raise UserError(f"{root}: has no params.yaml. A module of this workflow is workflow/Snakefile in a clone.")
+        if foreign := paths.foreign_sources():
+            raise UserError(foreign)
         catalogue.check_ledgers()  # not after an hour of training
         plan = load_plan((), dict(config)) if is_module else load_plan(settings.configfiles, dict(settings.config))
-        if workflow.overwrite_workdir is None and not is_module and (place := results_folder.folder(plan)):
-            results_folder.prepare(plan, place)
-            workflow.workdir(place)
+        if workflow.overwrite_workdir is None and not is_module:
+            if place := results_folder.folder(plan):
+                results_folder.prepare(plan, place)
+            if place or Path.cwd() != root:  # as after `cd elsewhere; snakemake --snakefile ...`
+                workflow.workdir(place or root)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None

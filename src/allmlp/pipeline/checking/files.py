@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from allmlp.common import paths
+from allmlp.common import formats, git, paths
 from allmlp.common.errors import UserError
 from allmlp.data.corpora import identity
 from allmlp.pipeline import json_schema
-from allmlp.pipeline.checking.findings import Decisions, Discrepancy
+from allmlp.pipeline.checking.findings import FROM_GIT, Decisions, Discrepancy
 from allmlp.plan import model_facts
 from allmlp.plan.plan import load_plan
 from allmlp.spec import catalogue
@@ -75,7 +75,7 @@ RETOKENIZE = "of other parameters or another RECIPE; `allmlp tokenize CORPUS` wr
 def corpora(fix: bool, _: Decisions) -> Iterator[Discrepancy]:
     """corpora.lock: entries that are gone or differ by now. `fix` removes them: their tokens are nobody's."""
     path, specs = paths.project() / identity.LOCK, load_plan().git_plan.parameters.corpora
-    entries = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    entries = formats.read_json(path, FROM_GIT.format(path.name)) if path.is_file() else {}
     gone = tuple(name for name in entries if name not in specs)
     there = (name for name in entries if name in specs)
     differ = tuple(name for name in there if entries[name]["spec"] != identity.describe_corpus(specs[name]))
@@ -133,7 +133,7 @@ def words(fix: bool, _: Decisions) -> Iterator[Discrepancy]:
     path = paths.project() / WORDS
     if not path.is_file():
         return
-    allowed: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))
+    allowed: dict[str, int] = formats.read_json(path, FROM_GIT.format(WORDS))
     lines = list(_lines(paths.project()))
     places = {word: [place for place, line in lines if re.search(rf"\b{word}\b", line)] for word in allowed}
     fewer = tuple(word for word in allowed if len(places[word]) < allowed[word])
@@ -151,10 +151,14 @@ def words(fix: bool, _: Decisions) -> Iterator[Discrepancy]:
 
 
 def _lines(root: Path) -> Iterator[tuple[str, str]]:
-    """(file:line, text) of what people read: sources, pages and parameters, tracked or new."""
-    words = ["git", "ls-files", "-co", "--exclude-standard", "--", *READ]
-    files = subprocess.run(words, cwd=root, capture_output=True, text=True, check=True).stdout.splitlines()
-    for name in files:
+    """(file:line, text) of what people read: sources, pages and parameters, tracked or new; without git all."""
+    for name in git.lines(root, "ls-files", "-co", "--exclude-standard", "--", *READ) or _files_without_git(root):
         if Path(name).suffix in {".md", ".py", ".yaml", ".j2", ".smk", ""} and (root / name).is_file():
             for number, line in enumerate((root / name).read_text(encoding="utf-8").splitlines(), 1):
                 yield f"{name}:{number}", line
+
+
+def _files_without_git(root: Path) -> list[str]:
+    places = [root / name for name in READ]
+    files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*"))]
+    return sorted(str(file.relative_to(root)) for file in files if ".egg-info" not in str(file))

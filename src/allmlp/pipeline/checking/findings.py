@@ -7,6 +7,8 @@ from allmlp.common import recipes
 from allmlp.common.errors import UserError
 from allmlp.judging import rule_digests
 
+FROM_GIT = "`git checkout {}` brings back the committed one."
+
 
 @dataclass(frozen=True)
 class Discrepancy:

@@ -4,12 +4,12 @@ import importlib
 import json
 from collections.abc import Iterable, Iterator
 
-from allmlp.common import paths, recipes
+from allmlp.common import formats, paths, recipes
 from allmlp.common.errors import UserError
 from allmlp.judging import rule_digests
 from allmlp.judging.ages import History
 from allmlp.judging.rule_digests import LOCK, Line
-from allmlp.pipeline.checking.findings import Decisions, Discrepancy
+from allmlp.pipeline.checking.findings import FROM_GIT, Decisions, Discrepancy
 
 RECIPES_LOCK = "recipes.lock"
 CHANGED_SOURCES = (
@@ -21,7 +21,7 @@ CHANGED_SOURCES = (
 def recipe_lock(fix: bool, decisions: Decisions) -> Iterator[Discrepancy]:
     """recipes.lock: new, raised and changed recipes, and those of modules that are gone."""
     path = paths.project() / RECIPES_LOCK
-    lock = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    lock = formats.read_json(path, FROM_GIT.format(path.name)) if path.is_file() else {}
     now = {
         module: {"recipe": recipes.recipe_number(module), "sources": recipes.fingerprint(module)}
         for module in recipes.modules()

@@ -25,6 +25,7 @@ HEAD = """# Pinned states
 | state | commit | pinned | verdicts of the papers' claims | hours of training |
 | --- | --- | --- | --- | --- |
 """
+NOWHERE = "neither locally nor on remote"  # DVC names such a folder in a warning alone, not among the states
 SIGN = "allmlp pin: "  # begins the message of a tag that is a pin
 
 
@@ -70,13 +71,16 @@ def _missing_measurements(plan: Plan) -> list[str]:
 
 
 def _missing_in_remote() -> list[str]:
-    """Kept checkpoints and tokens that are here and that the default remote lacks."""
+    """Kept checkpoints and tokens that the default remote lacks."""
     command = [sys.executable, "-m", "dvc", "status", "--cloud", "--json"]
     done = subprocess.run(command, cwd=paths.project(), capture_output=True, text=True)
     if done.returncode:
         return [f"the remote cannot be asked: {fault(done).splitlines()[-1]}"]
     new = [file for file, state in json.loads(done.stdout or "{}").items() if state == "new"]
-    return [f"{len(new)} kept files are not in the remote: `dvc push`"] if new else []
+    found = [f"{len(new)} kept files are not in the remote: `dvc push`"] if new else []
+    if nowhere := done.stderr.count(NOWHERE):
+        found.append(f"{nowhere} kept folders are neither here nor in the remote: `dvc push` where they are")
+    return found
 
 
 def pins() -> None:
