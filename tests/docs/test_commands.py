@@ -93,6 +93,7 @@ WHY_NOT = {
     "snakemake --lint": HABITS,
     "snakemake --report work/figures.html": "tests/workflow/test_snakemake_report.py runs it where results are",
     "git status --short": "prints nothing in a clean clone; tests/docs/test_tutorial.py compares the list",
+    "git checkout dvc.lock": "tests/faults/pipelines.py",
     "git checkout src results dvc.lock": "tests/docs/test_tutorial.py runs it where results are",
     "git clone ADDRESS allmlp": "all of these run in a clone",
     "dvc repro": "tests/workflow/test_nothing_to_do.py runs it where there is something to make",
