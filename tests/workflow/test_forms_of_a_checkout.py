@@ -1,7 +1,10 @@
 """Other forms of a checkout than a full clone in which one stands: each works, or says the way out in one line."""
 
+import json
+import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -28,6 +31,22 @@ def download(fresh: Path) -> Path:
 def test_a_report_without_history_keeps_what_history_said(shallow: Path) -> None:
     call(shallow, "allmlp", "report")
     assert git(shallow, "status", "--porcelain", "--", "results/claims.json", "results/selected.json") == ""
+
+
+def test_ages_of_other_rules_or_measurements_are_not_kept(pipeline: Path, shallow: Path) -> None:
+    lock = shallow / "rules.lock"
+    first, *rest = lock.read_text().splitlines(keepends=True)
+    lock.write_text("".join([re.sub(r" [0-9a-f]{16}", f" {'0' * 16}", first), *rest]))
+    call(shallow, "allmlp", "select")
+    ages = [age for of in studies(shallow) for age in of.get("younger", {}).values()]
+    assert {*ages} == {None}
+    assert any(age is not None for of in studies(pipeline) for age in of.get("younger", {}).values())
+
+
+def studies(clone: Path) -> list[dict[str, Any]]:
+    """What selected.json holds of each study at each scale."""
+    content = json.loads((clone / "results/selected.json").read_text())
+    return [of for scales in content["studies"].values() for of in scales.values()]
 
 
 def test_a_download_without_git_is_checked_and_reported(download: Path) -> None:

@@ -4,7 +4,6 @@ app                                 the program, and the options that commands s
 run, look, states, extend, steps    the commands, by their group in `allmlp --help`
 """
 
-import os
 import sys
 from io import TextIOWrapper
 from typing import Annotated
@@ -47,9 +46,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         if not {"--help", "--version"} & {*sys.argv}:
-            if (foreign := paths.foreign_sources()) and "doctor" not in sys.argv[1:2]:  # it says the same as a line
-                raise UserError(foreign)
-            os.chdir(paths.directory())
+            paths.enter(sys.argv[1] if sys.argv[1:] else "")
         app()
     except (UserError, OSError) as error:
         said = disk_error(error) if isinstance(error, OSError) else error

@@ -1,7 +1,6 @@
 """The commands of a machine that only trains, with the plan of a bundle."""
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -95,7 +94,7 @@ def main() -> None:
     """Run a command. An error that the user can correct ends with one message and status 2."""
     asked = _parser().parse_args()
     try:
-        os.chdir(paths.directory())
+        paths.enter(asked.verb)
         raise SystemExit(asked.work(asked))
     except ModuleNotFoundError as error:
         print(

@@ -52,6 +52,13 @@ def directory() -> Path:
     return Path(chosen) if chosen else project()
 
 
+def enter(command: str) -> None:
+    """Change to that folder. UserError if the code that runs is not the project's, but for `doctor`, which says so."""
+    if command != "doctor" and (foreign := foreign_sources()):
+        raise UserError(foreign)
+    os.chdir(directory())
+
+
 def canonical(value: Any) -> str:
     """Canonical JSON, the same for equal values: the text behind digests."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

@@ -52,6 +52,11 @@ def read_lock() -> dict[str, Line]:
     return dict(_parse_line(line) for line in lines)
 
 
+def lock_digest() -> str:
+    """A digest of rules.lock."""
+    return paths.digest({claim: line.text(claim) for claim, line in read_lock().items()})
+
+
 def _parse_line(line: str) -> tuple[str, Line]:
     try:
         claim, digest, *words = line.split()

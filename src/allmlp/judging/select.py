@@ -107,7 +107,7 @@ def _younger_rules(study: str, scale: str, content: Content, history: History) -
 def _select_study(
     plan: Plan, study: str, sets: Sets, history: History, repository: Repository | None, before: dict[str, Packed]
 ) -> dict[str, Packed]:
-    """scale -> selection. Where no history can be asked, what the selection `before` knew of it stays."""
+    """scale -> selection. `before`: the last one, whose knowledge of git's history stays where none can be asked."""
     of_study, scales = set(units(study)), {}
     sets.keep_units(study, {unit.key for unit in of_study})
     for scale, runs in ((scale, planned[study]) for scale, planned in plan.runs_by_scale.items() if study in planned):
@@ -158,7 +158,8 @@ def select(plan: Plan) -> bool:
     at_home = Path.cwd().samefile(plan.root)
     lock = identity.read_lock(plan.root, committed=at_home)
     sets, history, repository = Sets.read(), History.read(plan.root), Repository.read(plan.root)
-    before = selection.read_packed() if not history.bits else {}
+    rules = rule_digests.lock_digest()
+    before = {} if history.bits else selection.read_packed(rules)
     of_studies = {
         study: _select_study(plan, study, sets, history, repository, before.get(study, {}))
         for study in catalogue.STUDIES
@@ -167,6 +168,7 @@ def select(plan: Plan) -> bool:
     sets.write()
     content = {
         "plan": plan.digest(),
+        "rules": rules,
         "scale": plan.scale,
         **({} if at_home else {"overlays": [file.name for file in plan.overlays] or ["a trial"]}),
         "recorded": {name: other.scale for name, other in plan.recorded_plans.items()},

@@ -17,6 +17,8 @@ Of each study at each scale, or recorded overlay, it holds
     standing   claim or exhibit -> measure -> the runs of the last complete set, by their place in `runs`
     dropped    claim or exhibit -> runs of the last complete set that the plan no longer has
 
+Beside the studies it holds `rules`, a digest of rules.lock: `younger` is true of these rules alone.
+
 Before the first measurement, runs have no description. `unpack` gives the content that `Evidence` reads.
 """
 
@@ -115,27 +117,23 @@ def unpack(packed: Packed) -> Content:
 
 
 def keep_history(packed: Packed, before: Packed) -> Packed:
-    """A selection that was made without git's history, with what the one `before` it says of the same rules and runs.
+    """A selection that was made without git's history, with what the one `before` it says of the same measurements.
 
     A shallow clone, or one without .git, must not rewrite what it cannot work out.
     """
-    ids, were = ([row[0] for row in one.get("runs", [])] for one in (packed, before))
-    known = {
-        measure: [place for place, run in enumerate(ids) if run in {were[n] for n in of}]
-        for measure, of in before.get("known", {}).items()
-    }
-    younger = {claim: before.get("younger", {}).get(claim) for claim in packed["younger"]}
-    rest = {key: of for key, of in packed.items() if key != "younger"}  # which is last: the file keeps its bytes
-    return {**rest, **({"known": known} if "known" in before else {}), "younger": younger}
+    if any(packed[key] != before.get(key) for key in ("runs", "digests", "older")):
+        return packed
+    kept: Packed = {key: before[key] for key in ("known", "younger") if key in before}
+    return {**{key: of for key, of in packed.items() if key not in kept}, **kept}  # they are last, and stay so
 
 
-def read_packed() -> dict[str, dict[str, Packed]]:
-    """study -> scale -> what results/selected.json holds; empty without one, or with a damaged or newer one."""
+def read_packed(rules: str) -> dict[str, dict[str, Packed]]:
+    """study -> scale -> what results/selected.json holds, if it was made under these rules; else empty."""
     try:
-        studies = formats.read("selection", SELECTED)["studies"]
+        content = formats.read("selection", SELECTED)
+        return dict(content["studies"]) if content["rules"] == rules else {}
     except (UserError, KeyError, TypeError):
         return {}
-    return studies if isinstance(studies, dict) else {}
 
 
 def read() -> dict[str, Any]:

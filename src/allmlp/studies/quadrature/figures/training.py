@@ -49,18 +49,20 @@ SIZES = {  # column -> title, format
 }
 
 
-@figure("Other primes and widths", values={"fading": FADING_SHARE, "size": naive_bound(np.linspace(0, np.pi, 1000))})
+@figure(
+    "Other primes and widths",
+    parts=["grid"],
+    values={"fading": FADING_SHARE, "size": naive_bound(np.linspace(0, np.pi, 1000))},
+)
 def grid(scan: pd.DataFrame) -> Figure:
     """Mean over seeds at each p and each number of hidden neurons (equal steps and seeds, see config/quadrature).
     Accuracy over all p² pairs; frequencies with {fading:.0%} or more of the weight; |ψ - 2φ| over their neurons;
     largest error of the absolute part's sums, and the paper's bound on it, mean over frequencies. The integral's mean
     size is {size:.2f}; a bound above it says nothing. Darker is larger. Empty: no frequency.
     """
-    of_grid = scan[scan["part"] == "grid"]
-    rows = of_grid if len(of_grid) else scan  # a scale without a grid has one size
     figure, axes = style.canvas(columns=3, rows=2, height=2.3)
     for axis, (column, (title, shown)) in zip(axes.flat, SIZES.items(), strict=True):
-        _cells(axis, rows.pivot_table(index="p", columns="d_mlp", values=column, aggfunc="mean"), shown)
+        _cells(axis, scan.pivot_table(index="p", columns="d_mlp", values=column, aggfunc="mean"), shown)
         axis.set_title(title)
     for axis in axes[:, 0]:
         axis.set_ylabel("p")
@@ -90,17 +92,16 @@ DECAYS = {
 }
 
 
-@figure("Weight decay", claims=["003-own-5"], values={"fading": FADING_SHARE})
+@figure("Weight decay", claims=["003-own-5"], parts=["seeds", "sweep"], values={"fading": FADING_SHARE})
 def weight_decay(scan: pd.DataFrame) -> Figure:
     """The same networks trained with other weight decays, all else equal. Small points: seeds, with lines between the
     same seeds. Large points: mean with 95 % t interval. All neurons of frequencies with {fading:.0%} or more of the
     weight.
     """
-    rows = scan[scan["part"] != "grid"]
-    decays = sorted(rows["weight_decay"].unique())
+    decays = sorted(scan["weight_decay"].unique())
     figure, axes = style.canvas(columns=3, height=2.4)
     for axis, (column, label) in zip(axes.flat, DECAYS.items(), strict=True):
-        cells = rows.pivot_table(index="seed", columns="weight_decay", values=column)[decays]
+        cells = scan.pivot_table(index="seed", columns="weight_decay", values=column)[decays]
         axis.plot(range(len(decays)), cells.dropna().T, color=COLOUR, alpha=0.3, linewidth=0.8)
         for x, decay in enumerate(decays):
             interval = t_interval(cells[decay].dropna().to_numpy())
