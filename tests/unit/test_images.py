@@ -3,6 +3,7 @@
 import hashlib
 import io
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -81,6 +82,34 @@ def test_a_parquet_file_gives_its_images_back(form: str, tmp_path: Path) -> None
     scaled = pixels[~test].reshape(-1, 3) / 255
     np.testing.assert_allclose(file.mean, scaled.mean(0), rtol=1e-6)
     np.testing.assert_allclose(file.deviation, scaled.std(0), rtol=1e-6)
+
+
+def test_an_archive_that_lies_here_gives_the_images_of_a_parquet_file(tmp_path: Path) -> None:
+    pixels, labels = pictures(60)
+    for name, of in (("train", slice(40)), ("test", slice(40, 60))):
+        np.savez(tmp_path / f"{name}.npz", pictures=pixels[of], classes=labels[of])
+        parquet(tmp_path / f"{name}.parquet", [png(x) for x in pixels[of]], labels[of].tolist())
+    named = {"image": "pictures", "label": "classes"}
+    for test_files in (None, "test"):
+        files = {
+            ending: {"files": f"train.{ending}", **({"test_files": f"{test_files}.{ending}"} if test_files else {})}
+            for ending in ("npz", "parquet")
+        }
+        found = []
+        for ending, more in (("npz", named), ("parquet", {})):
+            file = prepared(tmp_path, source="images", **files[ending], **more)
+            found.append([*map(np.array, (*file.train, *file.test))])
+            shutil.rmtree(tmp_path / "results")
+        assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+    said = refused(tmp_path, source="images", files="train.npz")
+    assert "no array 'image'; it has 'pictures', 'classes'. Correct `image:`" in said
+
+
+@pytest.mark.parametrize("ending", ["png", "npy", "zip"])
+def test_a_file_of_another_kind_is_called_what_it_is(ending: str, tmp_path: Path) -> None:
+    (tmp_path / f"mine.{ending}").write_bytes(png(pictures(1)[0][0]))
+    said = refused(tmp_path, source="images", files=f"mine.{ending}")
+    assert f"mine.{ending}: images are read from .parquet and .npz files alone" in said
 
 
 def test_the_source_s_own_test_split_is_kept_and_its_images_are_not_trained_on(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What is a user's own stays apart from what git has: recorded overlays, locks of corpora, the folder of results."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -85,6 +86,53 @@ def test_recorded_overlays_are_the_project_s_and_all_others_the_user_s(project: 
     assert results_folder.folder(load_plan([english, "my.yaml"])) == project / "own/english-my"
     say(project, "english", "not the novels")
     assert results_folder.folder(load_plan([english])) == project / "own/english", "of another text"
+
+
+def test_an_own_report_speaks_of_the_chosen_scale_and_the_studies_that_a_file_touches(project: Path) -> None:
+    (project / "my.yaml").write_text(OVERLAY)
+    (project / "none.yaml").write_text("scale: smoke\n")
+    spoken = {
+        name: {scale: list(studies) for scale, studies in plan.report_runs.items()}
+        for name, plan in {
+            "my": load_plan(["my.yaml"]),
+            "one": load_plan(["my.yaml"], {"study": "copying"}),
+            "none": load_plan(["none.yaml"]),
+            "trial": load_plan(changes={"scale": "smoke"}),
+        }.items()
+    }
+    everything = list(load_plan().runs_by_scale["smoke"])
+    assert spoken["my"] == {"smoke": ["language", "mixers"]}
+    assert spoken["one"] == {"smoke": [of for of in everything if of in ("language", "mixers", "copying")]}
+    assert spoken["none"] == spoken["trial"] == {"smoke": everything}
+    assert load_plan().report_runs.keys() >= {"workstation", "long", *RECORDED}
+
+
+def test_a_trial_and_own_files_measure_in_their_own_folder(project: Path) -> None:
+    (project / "my.yaml").write_text(OVERLAY)
+    for plan in (load_plan(["my.yaml"]), load_plan(changes={"scale": "smoke"})):
+        place = results_folder.folder(plan)
+        assert place is not None
+        results_folder.prepare(plan, place)
+        measured = place / "work/measurements/language/cost/a-run-r1.parquet"
+        paths.write_atomically(measured, b"mine")
+        paths.write_atomically(place / "work/runs/a-run/state.json", b"under way")
+    assert not (project / "work/measurements").exists()
+    assert (project / "work/runs/a-run/state.json").is_file(), "a training under way is shared"
+
+
+def test_two_files_of_one_name_do_not_share_a_folder(project: Path) -> None:
+    for name in ("my.yaml", "sub/my.yaml", "x-y.yaml", "x.yaml", "y.yaml"):
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text(OVERLAY)
+    for first, second in ((["my.yaml"], ["sub/my.yaml"]), (["x-y.yaml"], ["x.yaml", "y.yaml"])):
+        plan = load_plan(first)
+        place = results_folder.folder(plan)
+        assert place is not None
+        results_folder.prepare(plan, place)
+        assert results_folder.folder(load_plan(first)) == place
+        said = re.escape(f"has the results of {first[0]}, not of {' and '.join(second)}. Rename the file")
+        with pytest.raises(UserError, match=said):
+            results_folder.folder(load_plan(second))
 
 
 def test_a_folder_of_one_s_own_has_all_that_is_measured_and_keeps_what_it_makes(project: Path) -> None:

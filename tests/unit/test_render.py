@@ -11,8 +11,8 @@ import pytest
 from jinja2 import DictLoader, Environment
 from matplotlib.figure import Figure
 
-from allmlp.judging.statistics import judge_better
-from allmlp.report import inline, render, save
+from allmlp.judging.statistics import NOT_TESTABLE, judge_better
+from allmlp.report import inline, own, render, save
 from allmlp.report.render import LONGEST, brief, templates
 from allmlp.spec import labels
 from tests.conftest import PROJECT
@@ -74,6 +74,7 @@ def made_up(**changed: Any) -> dict[str, Any]:
     row = {"id": "009-1", "claim": "It learns.", "where": "Table 1", "statistic": "loss", "needs": {"scale": "long"}}
     row |= {"reproduced_if": "above loss_nats", "contradicted_if": "below", "reason": "Two digits.", "margin": {}}
     row |= {"paper": {"train_loss_nats": 1.625, "steps": 354000}, "verdict": entry, "basis": "trained", "power": []}
+    row["rerun"] = "allmlp verify --rerun --claim 009-1"
     row |= {"texts": ["English"], "figures": [], "errata": [], "margins": [("difference of losses", "0.0125 nats")]}
     return {**row, "printed": render.compare_printed(row["paper"], entry["here"])}
 
@@ -204,7 +205,7 @@ def test_a_narrow_figure_is_not_stretched_to_the_width_of_its_column(
     assert render.page_width(inline.element(tmp_path / "points.svg", "f0", "points", {})) == most
 
 
-def test_a_report_of_an_overlay_names_its_file_and_leaves_moved_verdicts_out(
+def test_a_report_of_an_overlay_speaks_of_its_studies_alone_beside_the_committed_exhibits(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(PROJECT)
@@ -214,10 +215,41 @@ def test_a_report_of_an_overlay_names_its_file_and_leaves_moved_verdicts_out(
     page = templates().get_template("report.html.j2")
     assert 'id="moved"' in (committed := page.render(render.content()))
     assert "committed ones" not in committed
-    monkeypatch.setattr(render.selection, "read", lambda: {**selected, "overlays": ["my.yaml"], "scale": "smoke"})
-    own = page.render(render.content())
-    assert "Results of my.yaml, at smoke." in own
-    assert 'id="moved"' not in own
+    studies = {study: scales if study == "language" else {} for study, scales in selected["studies"].items()}
+    mine = {**selected, "overlays": ["my.yaml"], "scale": "long", "studies": studies}
+    monkeypatch.setattr(render.selection, "read", lambda: mine)
+    found = page.render(render.content())
+    assert "<strong>my.yaml, at long.</strong>" in found
+    assert 'id="moved"' not in found
+    assert 'href="report.html">The report of the committed results' in found
+    assert "Not touched: mixers, copying" in found
+    assert 'id="language"' in found
+    assert 'id="mixers"' not in found
+    assert ", committed" in found, "the project's figures are there too"
+    assert "verify --rerun" not in found
+    figures = re.findall(r'id="figure-(\w+)-', found)
+    assert set(figures) == {"language"}
+    ids = re.findall(r' id="([^"]+)"', found)
+    assert len(ids) == len(set(ids)), "each id is there once"
+
+
+@pytest.mark.parametrize(
+    ("entry", "lacks"),
+    [
+        ({"scale": None, "text": "3 of 9 runs at smoke", "verdict": "not run"}, "3 of 9 runs at smoke"),
+        ({"verdict": NOT_TESTABLE, "n": 1}, "needs scale workstation or larger and 5 seeds"),
+        ({"verdict": "undecided", "n": 3}, "needs 5 seeds"),
+        ({"verdict": "undecided", "n": 5}, "the interval contains the margin"),
+        ({"verdict": "reproduced", "n": 5}, ""),
+        (
+            {"verdict": "reproduced", "parts": [{"name": "(b) wide", "verdict": NOT_TESTABLE}]},
+            "(b) wide needs scale paper or larger and 5 seeds",
+        ),
+    ],
+)
+def test_an_own_report_says_what_a_verdict_lacks(entry: dict[str, Any], lacks: str) -> None:
+    claim = {"needs": {"scale": "workstation", "seeds": 5, "parts": {"b": {"scale": "paper"}}}}
+    assert own.what_is_missing(claim, {"scale": "smoke", "parts": [], **entry}) == lacks
 
 
 def test_the_place_of_a_text_is_rounded_and_scales_are_not() -> None:

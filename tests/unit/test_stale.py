@@ -1,6 +1,7 @@
 """Snakemake's lock is lifted where whoever left it is dead, and nowhere else."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,8 @@ import pytest
 
 from allmlp.pipeline import snakemake_lock
 
-HOLD = "from allmlp.pipeline import snakemake_lock as lock; lock.lift(); print('holds', flush=True); input()"
-LIFT = "from allmlp.pipeline import snakemake_lock; snakemake_lock.lift()"
+COME = "import tempfile as t; from allmlp.pipeline import snakemake_lock as l; l.lift(t.mkdtemp(prefix='snakemake'))"
+HOLD = f"{COME}; print('holds', flush=True); input()"
 
 
 @pytest.fixture
@@ -24,16 +25,29 @@ def left(tmp_path: Path) -> Path:
     return lock
 
 
+def apart(folder: Path) -> dict[str, str]:
+    """An environment with a temporary directory of its own."""
+    (folder / "tmp").mkdir(exist_ok=True)
+    return {**os.environ, "TMPDIR": str(folder / "tmp")}
+
+
 def lift(folder: Path) -> str:
     """What another process says that comes to work there."""
-    done = subprocess.run([sys.executable, "-c", LIFT], cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", COME], cwd=folder, env=apart(folder), capture_output=True, text=True, check=True
+    )
     return done.stderr
 
 
 def test_the_lock_of_a_dead_process_is_lifted_and_that_of_a_living_one_stays(left: Path, tmp_path: Path) -> None:
     others = [
         subprocess.Popen(
-            [sys.executable, "-c", HOLD], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", HOLD],
+            cwd=tmp_path,
+            env=apart(tmp_path),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for _ in range(2)
     ]
@@ -44,12 +58,14 @@ def test_the_lock_of_a_dead_process_is_lifted_and_that_of_a_living_one_stays(lef
     others[0].wait()
     assert lift(tmp_path) == ""
     assert left.is_file(), "the second one works on"
+    assert len(list((tmp_path / "tmp").iterdir())) == 3, "and needs its folder"
     assert list((tmp_path / snakemake_lock.MARKS).iterdir())
     others[1].kill()
     others[1].wait()
     assert "lifted the lock of a dead Snakemake (pid " in lift(tmp_path)
     assert not left.exists()
     assert not list((tmp_path / snakemake_lock.MARKS).iterdir()), "files are whole or not there: none is incomplete"
+    assert len(list((tmp_path / "tmp").iterdir())) == 1, "the folders of dead ones are gone"
 
 
 def test_the_lock_of_another_host_or_an_unknown_holder_stays(left: Path, tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def test_what_work_holds_of_a_plan_is_taken_in_once(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_folder_of_one_s_own_follows_merged_parts(tmp_path: Path) -> None:
-    plan = type("Plan", (), {"root": tmp_path})()
+    plan = type("Plan", (), {"root": tmp_path, "overlays": ()})()
     for taken in RUNS[:2]:
         store.write(STUDY, MEASURE, [taken])
     results_folder.prepare(plan, tmp_path / "own/my")  # type: ignore[arg-type]

@@ -85,6 +85,32 @@ def test_tensorboard_shows_the_times_of_the_training_and_not_of_the_export(here:
     assert times(here / "running") == [1_999_998, 2_000_000]
 
 
+def test_a_training_is_followed_until_it_ends(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = trained("llama").run
+    ended, running = here / "ended-elsewhere", here / "work/runs" / run.id
+    run.folder.rename(ended)
+    running.mkdir(parents=True)
+    (running / "log.jsonl").write_text(json.dumps(LOG[0]) + "\n")
+    seen, looks, logged = [], iter([LOG[1], {**LOG[1], "step": 2}]), [LOG[0]]
+
+    def pause(_: float) -> None:
+        seen.append([step for step, _ in read(here / "live")["loss/training"]])
+        if (row := next(looks, None)) is not None:
+            logged.append(row)
+            (running / "log.jsonl").write_text("".join(json.dumps(one) + "\n" for one in logged) + '{"step": 9, "lo')
+            return
+        rows = [LOG[0], LOG[1], {**LOG[1], "step": 2}, {**LOG[1], "step": 3}]
+        pd.DataFrame(rows).to_parquet(ended / "log.parquet")
+        sealed = json.loads((ended / "manifest.json").read_text())
+        write_json(ended / "manifest.json", {**sealed, "log.parquet": paths.file_sha256(ended / "log.parquet")})
+        ended.rename(run.folder)
+
+    monkeypatch.setattr(tensorboard.time, "sleep", pause)
+    tensorboard.write(run, here / "live", follow=True)
+    assert seen == [[0], [0, 1], [0, 1, 2]], "no row that is cut off is read"
+    assert [step for step, _ in read(here / "live")["loss/training"]] == [0, 1, 2, 3]
+
+
 def test_without_the_package_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(UserError, match=r"needs the package: `pip install tensorboard`"):

@@ -17,6 +17,8 @@ from allmlp.common.errors import UserError
 from allmlp.data.tokenizers import fit
 from allmlp.data.tokenizers.specs import BPE, Bytes, Chunks
 from allmlp.data.tokens import TokenFile, write_tokens
+from allmlp.data.tokens.encoding import hash_document
+from allmlp.data.tokens.writer import VALIDATION
 
 TEXTS = [f"story {i}: the cat sat on mat {i * i} and was happy é" for i in range(300)] + ["story 7 again"] * 3
 
@@ -201,3 +203,22 @@ def test_meta_names_the_type_and_every_file(tokens: Path) -> None:
     schema = pa.ipc.open_file(pa.memory_map(str(tokens / "train-00000.arrow"))).schema
     assert schema.names == ["tokens", "document"]
     assert schema.field("tokens").type == pa.list_(pa.uint16())
+
+
+def test_repeated_documents_are_counted_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = [f"A text of its own, number {number}." for number in range(400)]
+    repeated = [*texts[:30], *(text.upper().replace(",", " -") for text in texts[100:120])]
+    for name, documents in (("none", texts), ("some", [*texts, *repeated])):
+        folder = tmp_path / f"{name}-00000000"
+        write_tokens(documents, fit(Bytes(), texts, folder), folder, describe={})
+    said = capsys.readouterr().out
+    assert "none" not in said
+    assert "30 are exact and 20 near duplicates" in said
+    held = [text for text in (*texts, *repeated) if hash_document(0, text).hash % VALIDATION == 0]
+    trained = {letters(text) for text in (*texts, *repeated) if hash_document(0, text).hash % VALIDATION}
+    both = sum(letters(text) in trained for text in held)
+    assert f"; {both} of {len(held)} for validation have one in training. `deduplicate: true`" in said
+
+
+def letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.lower()))

@@ -8,6 +8,7 @@ import pytest
 
 from allmlp import models
 from allmlp.common.errors import UserError
+from allmlp.pipeline import try_mixer
 from allmlp.pipeline.try_mixer import causal, loading, table
 from tests.conftest import PROJECT, call, git, small_clone
 
@@ -39,7 +40,37 @@ WRONG = {
     "not a number": (of("self.out(x) / (x - x)"), "not finite"),
     "the future": (of("self.out(x.mean(1, keepdim=True) + x)"), "not causal: position 0 changes with token"),
     "the batch": (of("self.out(x + x.mean(0, keepdim=True))"), "the other rows of its batch"),
-    "a type": (of("torch.eye(x.shape[1]).float() @ self.out(x)"), r"mixer.py:8: cannot be checked for causality"),
+    "a device": (
+        of("torch.ones(x.shape[1], x.shape[1]).tril() @ self.out(x)"),
+        r"mixer.py:8: mixes a tensor of its own",
+    ),
+    "a constant of its own": (
+        BUILT.replace("self.out =", "self.mask = torch.ones(T, T).tril(); self.out =")
+        + FORWARD
+        + "torch.einsum('ts,bsd->btd', self.mask[: x.shape[1], : x.shape[1]], self.out(x))\n",
+        r"mixer.py:8: mixes a tensor .* `self.register_buffer`",
+    ),
+    "one length": (
+        BUILT.replace("self.out =", "self.mix = nn.Parameter(torch.ones(T, T)); self.out =")
+        + FORWARD
+        + "self.mix.tril() @ self.out(x)\n",
+        r"mixer.py:8: works on 12 tokens, the whole context, and not on 1: RuntimeError.*`weight\[:T, :T\]`",
+    ),
+    "the length": (of("self.out(x) * x.shape[1]"), "gives other numbers for the first 1 of 12 tokens"),
+    "a batch norm": (
+        BUILT.replace("self.out =", "self.norm = nn.BatchNorm1d(d); self.out =")
+        + FORWARD
+        + "self.out(self.norm(x.mT).mT)\n",
+        "in training mode, predictions of a row change with the other rows .* as with BatchNorm",
+    ),
+    "the future in training": (
+        of("self.out(x.mean(1, keepdim=True) + x) if self.training else self.out(x)"),
+        r"not causal in training mode: position 0 changes with token",
+    ),
+    "a type": (
+        of("torch.eye(x.shape[1], device=x.device).float() @ self.out(x)"),
+        r"mixer.py:8: cannot be checked for causality",
+    ),
 }
 
 
@@ -69,11 +100,32 @@ def test_a_fault_of_the_file_is_one_message_with_the_way_out(fault: str, tmp_pat
 
 def test_constants_of_the_default_type_do_not_hinder_the_check(tmp_path: Path) -> None:
     file = tmp_path / "mixer.py"
-    file.write_text(of("torch.ones(x.shape[1], x.shape[1]).tril() @ self.out(x)"))
+    file.write_text(of("torch.ones(x.shape[1], x.shape[1], device=x.device).tril() @ self.out(x)"))
     check(file)
-    file.write_text(of("torch.ones(x.shape[1], x.shape[1]) @ self.out(x)"))
+    file.write_text(of("torch.ones(x.shape[1], x.shape[1], device=x.device) @ self.out(x)"))
     with pytest.raises(UserError, match="not causal"):
         check(file)
+
+
+FINE = {
+    "dropout": of("torch.dropout(self.out(x.cumsum(1)), 0.5, self.training)"),
+    "indices": of("self.out(x)[:, torch.arange(x.shape[1])]"),
+    "numbers": of("self.out(x) * torch.tensor(2.0)"),
+    "what meta cannot": of("self.out(x) if x.isfinite().all().item() else x"),
+    "attention": of("torch.nn.functional.scaled_dot_product_attention(x, x, self.out(x), is_causal=True)"),
+    "a buffer": BUILT
+    + "        self.register_buffer('mask', torch.ones(T, T).tril())\n"
+    + FORWARD
+    + "self.mask[: x.shape[1], : x.shape[1]].to(x.dtype) @ self.out(x)\n",
+    "a spectrum": of("torch.fft.irfft(torch.fft.rfft(self.out(x), dim=2), n=x.shape[2], dim=2)"),
+}
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_a_fair_mixer_passes_every_check(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "mixer.py"
+    file.write_text(FINE[name])
+    check(file)
 
 
 def test_a_scalar_parameter_is_audited_too(tmp_path: Path) -> None:
@@ -88,16 +140,37 @@ def test_a_scalar_parameter_is_audited_too(tmp_path: Path) -> None:
 
 def tried(task: str, needs: float, steps: int) -> table.TaskTrial:
     """Ten steps are the whole budget, and `needs` seconds of training."""
-    row = {"task": task, "column": "mine", "part": "trained", "seed": 0, "skill_1": 0.5, "run": "r", "diverged": False}
-    return table.TaskTrial(task, pd.DataFrame([row]), steps, 10, 1000, needs)
+    row = {"task": task, "column": "mine", "part": "trained", "skill_1": 0.5, "diverged": False, "learning_rate_1": 0.2}
+    rows = pd.DataFrame([{**row, "seed": seed, "run": f"r{seed}"} for seed in range(2)]).assign(skill_1=[1.0, 0.02])
+    return table.TaskTrial(
+        task, rows, steps, 10, 1000, needs, "laptop", capped=False, seconds=0.5, parameters=1234, rates=(0.1, 0.2)
+    )
 
 
 def test_too_few_minutes_are_answered_with_those_that_would_do() -> None:
     both = [tried("copying", 100, steps=10), tried("recall", 300, steps=4)]
-    said = list(table.lines({"score": pd.DataFrame()}, both, "mine", "laptop"))
-    assert said[-2] == "copying: 10 steps, the whole budget of operations that each row of laptop had"
+    said = list(table.lines({"laptop": {"score": pd.DataFrame()}}, both, "mine"))
+    assert said[1].split() == ["copying", "mine", "*", "0.510", "0.020", "to", "1.000", "1", "of", "2", "1e+04"]
+    assert "copying: 10 steps, the whole budget of operations that each row of laptop had" in said
+    model = "yours has 1,234 parameters and takes 500 ms a step; rate 0.2 of 0.1, 0.2, at an edge of the search"
+    assert f"copying: {model}: a better one may lie beyond" in said
+    capped = table.lines({"laptop": {"score": pd.DataFrame()}}, [both[0]._replace(capped=True)], "mine")
+    assert "copying: 10 steps, the most that laptop allows; its operations would buy more" in list(capped)
     assert said[-1].startswith("recall: 4 of 10 steps, 40% of the other rows' operations, so not comparable. ")
     assert said[-1].endswith("give --minutes 11, or --task recall --minutes 6")
+
+
+@pytest.mark.usefixtures("in_project")
+def test_the_page_prints_the_committed_rows_of_today() -> None:
+    printed = [line.split() for line in PAGE.splitlines() if re.match(r"(copying|stories) .*\d of \d", line)]
+    committed = {"laptop": try_mixer._committed_tables("laptop")}
+    mine = pd.DataFrame({"task": ["copying", "stories"], "column": "my-mixer", "skill_1": 0.0, "run": "r"})
+    mine = mine.assign(part="trained", diverged=False, learning_rate_1=0.1)
+    both = [tried(task, 1, steps=10)._replace(rows=mine[mine["task"] == task]) for task in ("copying", "stories")]
+    today = [line.split() for line in table.lines(committed, both, "my-mixer")]
+    others = [line[:-1] for line in printed if "*" not in line]
+    assert len(others) > 4
+    assert [line for line in others if line not in [one[:-1] for one in today]] == []
 
 
 @pytest.mark.slow
@@ -106,9 +179,9 @@ def test_the_example_of_the_page_is_tried_and_git_stays_clean(tmp_path: Path) ->
     (tmp_path / "decaying_sum.py").write_text(EXAMPLE, encoding="utf-8")
     done = call(clone, "allmlp", "try", "../decaying_sum.py", "--scale", "smoke", "--task", "copying", "--seeds", "3")
     assert "decaying_sum.py: is run here, as your own code" in done.stdout
-    row = r"^copying  decaying-sum \*  -?0\.\d{3}  -?0\.\d{3} to -?0\.\d{3}      3 "
+    row = r"^copying  decaying-sum \*  -?0\.\d{3}  -?0\.\d{3} to -?0\.\d{3}   \d of 3 "
     assert re.search(row, done.stdout, re.MULTILINE)
-    assert "copying: 3 steps, the whole budget of operations" in done.stdout
+    assert "copying: 3 steps, the most that smoke allows" in done.stdout
     matrix = clone / "own/try/decaying-sum/matrix.svg"
     assert done.stdout.splitlines()[-1] == str(matrix)
     assert "decaying-sum" in matrix.read_text(encoding="utf-8")
@@ -118,3 +191,12 @@ def test_the_example_of_the_page_is_tried_and_git_stays_clean(tmp_path: Path) ->
     failed = call(clone, "allmlp", "try", "transformer.py", "--scale", "smoke", ok=False)
     assert failed.returncode == 2
     assert "'transformer' is the name of an architecture of the registry" in failed.stderr
+
+    (tmp_path / "slow.py").write_text(EXAMPLE.replace("return self.out(", "time.sleep(0.4)\n        return self.out("))
+    (tmp_path / "slow.py").write_text("import time\n" + (tmp_path / "slow.py").read_text())
+    failed = call(
+        clone, "allmlp", "try", "../slow.py", "--scale", "smoke", "--task", "copying", "--minutes", "0.02", ok=False
+    )
+    assert re.search(
+        r"copying: \d+ trainings of one step take \d+ s, and -?\d+ s are left .* Give --minutes", failed.stderr
+    )

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from tests.conftest import PROJECT, call, git
+from tests.conftest import PROJECT, call, edit, git
 from tests.workflow.asking import contents, planned
 
 WORDS = ["Tom", "Lily", "Ben", "saw", "found", "lost", "the", "a", "cat", "dog", "tree", "book", "moon", "river"]
@@ -90,9 +90,46 @@ def test_a_section_of_the_readme_ends_in_a_report_and_a_clean_clone(
     assert f"your own results, beside those of git: {place}/report.html" in said.stdout + said.stderr
     assert git(finished, "status", "--porcelain") == ""
     assert contents(finished / "results/measurements") == before
-    assert corpus in (place / "report.html").read_text()
+    page = (place / "report.html").read_text()
+    assert corpus in page
+    assert re.findall(r'<section id="(\w+)"', page) == ["answer", study, "provenance"], "it speaks of these runs alone"
     selected = json.loads((place / "selected.json").read_text())["studies"][study]["smoke"]
     assert corpus in {about["corpus"] for about in selected["about"]}
     assert json.loads((finished / "corpora.local.lock").read_text()).keys() == {corpus}
     assert planned(finished, *COMMAND) == []
     assert planned(finished) == [], "and git's own plan is as it was"
+
+
+OF_STUDY = ("--config", "study=quadrature")
+COMMANDS = {"main": OF_STUDY, "trial": (*OF_STUDY, "scale=smoke"), "own": (*OF_STUDY, "--configfile", "my.yaml")}
+NOTEBOOK = """
+import allmlp
+mine, committed = (allmlp.table("quadrature", "cost", **how) for how in ({"params": "my.yaml"}, {}))
+assert len(mine) and set(mine.scale) == {"smoke"} and not set(mine.run) & set(committed.run)
+assert allmlp.load(mine.run[0], params="my.yaml").run.steps == 7
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["trial own main", "own main trial main"])
+def test_git_is_clean_after_a_trial_and_own_files_and_the_main_scale_in_any_order(clone: Path, order: str) -> None:
+    (clone / "config/quadrature/laptop.yaml").write_text("studies: {quadrature: {seeds: [0], steps: 30, p: 7}}\n")
+    edit(clone, "params.yaml", "scale: smoke", "scale: laptop")
+    call(clone, "snakemake", "--cores", "2", *COMMANDS["main"])
+    git(clone, "add", "--all")
+    git(clone, "commit", "--quiet", "--message=main")
+    (clone / "my.yaml").write_text("scale: smoke\nstudies: {quadrature: {steps: 7}}\n")
+    before = contents(clone / "results/measurements")
+    for one in order.split():
+        call(clone, "snakemake", "--cores", "2", *COMMANDS[one])
+        assert git(clone, "status", "--porcelain") == "", one
+        assert contents(clone / "results/measurements") == before, one
+    for place in ("smoke", "my"):
+        assert "What your runs show" in (clone / "own" / place / "results/report.html").read_text()
+    call(clone, "python", "-c", NOTEBOOK)
+    said = call(clone, "allmlp", "diff", "HEAD", "own/my").stdout
+    assert "my.yaml studies quadrature steps" in said
+    (clone / "sub").mkdir()
+    (clone / "sub/my.yaml").write_text("scale: smoke\n")
+    refused = call(clone, "allmlp", "report", "--params", "sub/my.yaml", ok=False)
+    assert "own/my: has the results of my.yaml, not of sub/my.yaml. Rename the file" in refused.stderr

@@ -1,5 +1,6 @@
 """Commands for a model of your own, and for models that leave this project."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,14 +18,16 @@ def try_(
     minutes: Annotated[float, typer.Option(min=0.01, help="Of all trainings; steps are cut to it.")] = 5,
     task: Annotated[list[str] | None, typer.Option(help="A task; may be given more than once. All by default.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many; those of the scale by default.")] = None,
-    scale: Annotated[str, typer.Option(help="Sizes and budgets: smoke, laptop, workstation.")] = "laptop",
+    scale: Annotated[
+        str | None, typer.Option(help="Of sizes and budgets; by default laptop, and workstation where it fits.")
+    ] = None,
 ) -> None:
     """A mixer of your own on the crossover's tasks, beside the committed architectures. Runs the file's code."""
     from allmlp.pipeline import try_mixer
     from allmlp.plan.plan import load_plan
 
-    asked = try_mixer.Request(START / file, minutes, task or (), seeds)
-    print(try_mixer.attempt(load_plan(changes={"scale": scale}), asked))
+    asked = try_mixer.Request(Path(os.path.normpath(START / file)), minutes, task or (), seeds, larger=scale is None)
+    print(try_mixer.attempt(load_plan(changes={"scale": scale or "laptop"}), asked))
 
 
 @command(EXTEND, "allmlp new study averages")
@@ -66,6 +69,7 @@ def export(
     run: Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.")],
     format: Annotated[Literal["hf", "tensorboard"], typer.Option(help="hf: a folder that transformers loads.")] = "hf",
     to: Annotated[Path | None, typer.Option(help="The folder; of hf a new one, by default in work/.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="tensorboard: go on until the training ends.")] = False,
     params: Overlays = None,
     scale: ScaleOption = None,
 ) -> None:
@@ -84,5 +88,5 @@ def export(
         print(f"{folder}: README.md there shows how to load it")
     else:
         folder = START / to if to else Path.cwd() / "work/tensorboard"
-        tensorboard.write(found, folder / found.id)  # a folder per run: older events there are replaced
-        print(f"tensorboard --logdir {folder}")
+        print(f"tensorboard --logdir {folder}", flush=True)
+        tensorboard.write(found, folder / found.id, follow)  # a folder per run: older events there are replaced

@@ -5,7 +5,7 @@ seeds as the claim does.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from allmlp.common.errors import UserError
@@ -32,10 +32,15 @@ def refuse_unknown(claim: dict[str, Any], known: Iterable[str]) -> None:
         )
 
 
+def asked_of(claim: Mapping[str, Any], part: str) -> dict[str, Any]:
+    """`scale` and `seeds` that a part needs, given by its name ("" for a claim without parts)."""
+    own = claim["needs"]
+    return {**own, **((own.get("parts") or {}).get(letter(part)) or {})}
+
+
 def is_met(claim: dict[str, Any], part: str, scale: str, seeds: int) -> bool:
     """Are a scale and this many seeds enough for a part, given by its name ("" for a claim without parts)?"""
-    own = claim["needs"]
-    asked = {**own, **((own.get("parts") or {}).get(letter(part)) or {})}
+    asked = asked_of(claim, part)
     return SCALES.index(scale) >= SCALES.index(asked["scale"]) and seeds >= asked["seeds"]
 
 

@@ -19,7 +19,7 @@ from allmlp.judging.selection import Content, Packed, SelectedMeasurement
 from allmlp.measurements import store
 from allmlp.measurements.origins import Repository
 from allmlp.measurements.search_losses import COST
-from allmlp.plan import costs
+from allmlp.plan import costs, results_folder
 from allmlp.plan.plan import Plan
 from allmlp.spec import catalogue
 from allmlp.spec.run import Run
@@ -110,7 +110,7 @@ def _select_study(
     """scale -> selection. `before`: the last one, whose knowledge of git's history stays where none can be asked."""
     of_study, scales = set(units(study)), {}
     sets.keep_units(study, {unit.key for unit in of_study})
-    for scale, runs in ((scale, planned[study]) for scale, planned in plan.runs_by_scale.items() if study in planned):
+    for scale, runs in ((scale, planned[study]) for scale, planned in plan.report_runs.items() if study in planned):
         packed = _select_scale(study, runs)
         if selection.unpack(packed)["runs"]:
             packed |= _standing_sets(study, scale, selection.unpack(packed), of_study, runs, sets)
@@ -125,7 +125,7 @@ def _select_study(
 
 def _take_facts(plan: Plan) -> None:
     """Take facts again whose code has changed since they were measured: the list of architectures, say."""
-    for run in plan.all_runs:
+    for run in plan.reported:
         if run.steps == 0:
             for measure in store.unstored_files(run):
                 before = store.read_measure(run.study, measure).measurements_by_settings
@@ -154,7 +154,7 @@ def select(plan: Plan) -> bool:
     Returns whether the selection changed.
     """
     _take_facts(plan)
-    store.add_measurements(plan.all_runs)
+    store.add_measurements(plan.reported)
     at_home = Path.cwd().samefile(plan.root)
     lock = identity.read_lock(plan.root, committed=at_home)
     sets, history, repository = Sets.read(), History.read(plan.root), Repository.read(plan.root)
@@ -170,8 +170,8 @@ def select(plan: Plan) -> bool:
         "plan": plan.digest(),
         "rules": rules,
         "scale": plan.scale,
-        **({} if at_home else {"overlays": [file.name for file in plan.overlays] or ["a trial"]}),
-        "recorded": {name: other.scale for name, other in plan.recorded_plans.items()},
+        **({} if at_home else {"overlays": results_folder.owner(plan) or ["a trial"]}),
+        "recorded": {} if plan.is_users else {name: other.scale for name, other in plan.recorded_plans.items()},
         "studies": of_studies,
         "corpora": {name: {key: entry[key] for key in ("id", "spec", "counts")} for name, entry in lock.items()},
         "recipes": {module: recipes.recipe_number(module) for module in recipes.modules()},

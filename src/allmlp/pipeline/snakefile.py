@@ -11,6 +11,7 @@
 | `logger_manager`, `dag.needrun_jobs`, `dag.jobid` | 9.15 | what `--logger allmlp` counts | |
 | `default_target` | 7.0 | the rule `all` of an included file | |
 | `scheduler.global_resources`, `.resources` | 6.0 | no more GPU jobs than GPUs | |
+| `snakemake_tmp_dir` | 8.0 | what a killed call leaves in the temporary directory | |
 | functions as `priority`, in the rules | 9.24 | the order of batches | |
 | options in `sys.argv` | | `--report`, `--rulegraph` and the like ask for other files | |
 """
@@ -62,7 +63,7 @@ def workflow_plan(workflow: Any, config: Mapping[str, Any]) -> Plan:
         raise SystemExit(2) from None
     plan.apart = workflow.resource_settings.nodes is not None or workflow.remote_exec  # no executor is known yet
     if not workflow.remote_exec:  # a job must not lift the lock of the call that sent it
-        snakemake_lock.lift()
+        snakemake_lock.lift(str(workflow.snakemake_tmp_dir))
         manifests.remove_stale(plan.batches.values())
     if not plan.apart:
         lift_rate_limit(workflow)

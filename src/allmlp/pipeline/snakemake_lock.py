@@ -1,4 +1,5 @@
-"""A killed Snakemake leaves its lock behind, and marks of incomplete files: the next call on the same host lifts them.
+"""A killed Snakemake leaves its lock behind, marks of incomplete files, and a folder in the temporary directory: the
+next call on the same host lifts and removes them.
 
 Snakemake's lock does not name its owner. So every Snakemake here also holds a shared lock of the kernel, which ends
 with its process: a call that gets this lock exclusively knows that no other Snakemake is alive.
@@ -7,19 +8,25 @@ with its process: a call that gets this lock exclusively knows that no other Sna
 import fcntl
 import json
 import os
+import shutil
 import socket
 import sys
+import tempfile
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 NOTE, LOCKS = Path(".snakemake/allmlp.lock"), Path(".snakemake/locks")
 MARKS = Path(".snakemake/incomplete")
+LONGEST = 1 << 16  # bytes of a note
 _held: list[int] = []  # open until this process ends
 
 
-def lift() -> None:
+def lift(temporary: str) -> None:
     """Lift the lock of a dead Snakemake of this host and folder, and hold this process's lock until it ends.
+
+    `temporary`: this Snakemake's own folder in the temporary directory.
 
     Locks of other hosts, or on a file system without locks, stay: `snakemake --unlock` lifts it.
     """
@@ -29,22 +36,32 @@ def lift() -> None:
         _held.append(descriptor)
         with suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _lift_stale(os.pread(descriptor, 1000, 0).decode())
+            _lift_stale(_read(descriptor))
         fcntl.flock(descriptor, fcntl.LOCK_SH)
+        kept = [folder for folder in _read(descriptor).get("temporary", []) if os.path.isdir(folder)]
         now = datetime.now(UTC).isoformat(timespec="seconds")
+        said = {"pid": os.getpid(), "host": socket.gethostname(), "since": now, "temporary": [*kept, temporary]}
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now}).encode(), 0)
+        os.pwrite(descriptor, json.dumps(said).encode(), 0)
 
 
-def _lift_stale(note: str) -> None:
-    left = sorted(LOCKS.glob("*.lock"))
+def _read(descriptor: int) -> dict[str, Any]:
+    """What the note says; empty without one, or for one that is not whole."""
     try:
-        said = json.loads(note)
-        whose = f"pid {said['pid']} on {said['host']}, since {said['since']}"
-    except (ValueError, TypeError, KeyError):
+        said = json.loads(os.pread(descriptor, LONGEST, 0))
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) and {"pid", "host", "since"} <= said.keys() else {}
+
+
+def _lift_stale(said: dict[str, Any]) -> None:
+    if said.get("host") != socket.gethostname():
         return
-    if said["host"] != socket.gethostname():
-        return
+    left = sorted(LOCKS.glob("*.lock"))
+    whose = f"pid {said['pid']} on {said['host']}, since {said['since']}"
+    for folder in map(Path, said.get("temporary", [])):
+        if folder.parent == Path(tempfile.gettempdir()) and folder.name.startswith("snakemake"):
+            shutil.rmtree(folder, ignore_errors=True)
     for path in [*left, *MARKS.glob("*")]:  # every file here is whole or not there, whatever a mark says
         path.unlink(missing_ok=True)
     if left:

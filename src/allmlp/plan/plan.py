@@ -24,6 +24,7 @@ from allmlp.spec.run import Run, link_runs
 
 DEVICE_OF_SCALE: dict[str, str] = {"gpu": "cuda", "paper": "cuda"}
 WEIGHTS_OF_SCALE: dict[str, str] = {"paper": "released"}
+TRIAL = "smoke"  # a scale that decides no claim
 ONLY = "ALLMLP_RUNS"  # environment variable: the file `only` of a Plan, for Snakemake and its jobs
 
 
@@ -84,6 +85,23 @@ class Plan:
             s: self.chosen_runs if s == self.scale else self._runs(s) for s in SCALES
         }
         return found | self._recorded_runs(catalogue.STUDIES)
+
+    @cached_property
+    def is_users(self) -> bool:
+        """Are its results a user's own: of files laid over the project's, or of a trial?"""
+        return bool(self.overlays) or self.scale == TRIAL != self.git_plan.scale
+
+    @cached_property
+    def report_runs(self) -> dict[str, dict[str, list[Run]]]:
+        """scale -> study -> the runs that a report speaks of.
+
+        A user's own report speaks of the chosen scale alone, and of the studies with runs that the project does not
+        have, or of all if no study has such runs.
+        """
+        if not self.is_users:
+            return self.runs_by_scale
+        own = {*self._additional_runs(self.git_plan, self.chosen_runs)} or {*self.chosen_runs}
+        return {self.scale: {of: runs for of, runs in self.chosen_runs.items() if of in own | {self.study}}}
 
     def study_runs(self, studies: Collection[str]) -> dict[str, dict[str, list[Run]]]:
         """The same of some studies."""
@@ -327,18 +345,24 @@ class Plan:
         """The runs of all scales and recorded overlays; a shared run is repeated."""
         return (run for of_study in self.runs_by_scale.values() for runs in of_study.values() for run in runs)
 
+    @property
+    def reported(self) -> Iterator[Run]:
+        """The runs of `report_runs`."""
+        return (run for of_study in self.report_runs.values() for runs in of_study.values() for run in runs)
+
     def digest(self) -> str:
-        """The measurements of the report: all of the chosen scale, and the existing ones of other scales.
+        """The measurements of the report: all of the chosen scale, and the existing ones of the others it speaks of.
 
         By name and content: a repeated measurement with other rows is new, and so is a missing one.
         """
         keys: dict[tuple[str, str], set[store.Key]] = {}
-        for run in self.all_runs:
+        for run in self.reported:
             for measure in run.measures:
                 keys.setdefault((run.study, measure), set()).add((run.id, run.recipe(measure)))
         held = {of: store.read_measure(*of) for of in keys}
         there = {" ".join(of): held[of].digest(sorted(keys[of] & held[of].places.keys())) for of in keys}
-        missing = (file for run in self._chosen_runs_by_id.values() for file in store.unstored_files(run).values())
+        chosen = (run for runs in self.report_runs[self.scale].values() for run in runs)
+        missing = (file for run in chosen for file in store.unstored_files(run).values())
         return paths.digest([there, sorted(missing)], 16)
 
     def has_stale_report(self) -> bool:
@@ -346,7 +370,7 @@ class Plan:
 
         Both ignore measurements in work/ that are not yet in the store.
         """
-        if any(store.new_measurements(self.all_runs)):
+        if any(store.new_measurements(self.reported)):
             return True
         try:
             claims = formats.parse_json(CLAIMS.read_text(encoding="utf-8"))

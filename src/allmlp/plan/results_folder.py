@@ -2,21 +2,29 @@
 
 Results under the user's own files do not belong to the project, nor do those of a trial at the scale `smoke`, which
 decides no claim. They go to `own/<name of the file>/` and `own/smoke/`, which git ignores and which look like
-the project's folder. They have the same `results/` with the committed measurements, so that nothing is made again, and
-share tokens, checkpoints and work, which are named after their content.
+the project's folder. They have the committed measurements, so that nothing is made again, and share tokens, checkpoints
+and trainings under way, which are named after their content. What is measured there stays there.
 """
 
+import json
 import os
 from pathlib import Path
 
-from allmlp.common import paths
+from allmlp.common import formats, paths
 from allmlp.common.errors import UserError
 from allmlp.measurements.store import STORE
-from allmlp.plan.plan import Plan, load_plan
+from allmlp.plan.plan import TRIAL, Plan, load_plan
 
-OWN, TRIAL = Path("own"), "smoke"
-SHARED = ("results/checkpoints", "results/tokens", "results/tokenizers", "work")
-SETS = "results/sets.json"  # last complete sets: without them, larger plans under way would change untouched studies
+OWN, OWNER = Path("own"), "of.json"  # whose results a folder has: the files that were laid over the parameters
+SHARED = (
+    "results/checkpoints",
+    "results/tokens",
+    "results/tokenizers",
+    "work/entropy",
+    "work/runs",
+    "work/summaries",
+    "work/timings",
+)
 
 
 def folder(plan: Plan) -> Path | None:
@@ -31,7 +39,23 @@ def folder(plan: Plan) -> Path | None:
     name = "-".join(file.stem for file in plan.overlays)
     if name == TRIAL or name.startswith("."):
         raise UserError(f"{plan.overlays[0]}: {OWN / name} cannot be the folder of its results. Rename the file.")
-    return plan.root / OWN / name
+    place = plan.root / OWN / name
+    if (other := read_owner(place)) and other != owner(plan):
+        raise UserError(
+            f"{OWN / name}: has the results of {' and '.join(other)}, not of {' and '.join(owner(plan))}. "
+            f"Rename the file, or move {OWN / name} away."
+        )
+    return place
+
+
+def read_owner(place: Path) -> list[str]:
+    """The files whose results a folder of the user's own has; none of a new one, or of a trial."""
+    return formats.read_json(place / OWNER) if (place / OWNER).is_file() else []
+
+
+def owner(plan: Plan) -> list[str]:
+    """The files laid over the parameters, by their paths from the project."""
+    return [os.path.relpath(file.resolve(), plan.root.resolve()) for file in plan.overlays]
 
 
 def _is_recorded(plan: Plan) -> bool:
@@ -62,11 +86,13 @@ def closing_line(plan: Plan) -> str:
 
 def prepare(plan: Plan, place: Path) -> None:
     """Make a folder of the user's own look like the project's."""
+    if (place / "work").is_symlink():  # made when all of work was shared
+        (place / "work").unlink()
     for name in SHARED:
         (plan.root / name).mkdir(parents=True, exist_ok=True)
         _link(place / name, plan.root / name)
-    if (plan.root / SETS).is_file():
-        _link(place / SETS, plan.root / SETS)  # until the first selection writes its own
+    if plan.overlays:
+        paths.write_atomically(place / OWNER, json.dumps(owner(plan)) + "\n")
     for link in (place / STORE).glob("*/*/*"):
         if not link.exists():  # its part was merged with others
             link.unlink()

@@ -42,8 +42,8 @@ def report(plan: Plan, force: bool = False) -> dict[str, list[str]]:
     """
     at_home = Path.cwd().samefile(plan.root)
     recorded = at_home and bool(git.output(plan.root, "rev-parse", "--git-dir"))
-    stamp = Path("work", "report.txt" if at_home else f"report-{Path.cwd().name}.txt")  # overlays share work/
-    if not force and _read(stamp) == _stamp(plan) and not any(store.new_measurements(plan.all_runs)):
+    stamp = Path("work/report.txt")
+    if not force and _read(stamp) == _stamp(plan) and not any(store.new_measurements(plan.reported)):
         _numbers_of_readme(plan, at_home)
         return {}
     newest = max([*_times().values(), *_times(plan.root).values()], default=0)

@@ -18,7 +18,7 @@ from allmlp.judging.state_comparison import MOVED
 from allmlp.judging.statistics import BELOW, CORRECTED
 from allmlp.measurements.origins import software
 from allmlp.plan.merge import SCALES
-from allmlp.report import badges, first_screen, headlines, run_counts
+from allmlp.report import badges, first_screen, headlines, own, run_counts
 from allmlp.report.ascii import to_ascii
 from allmlp.report.draw import FIGURES
 from allmlp.report.headings import format_table
@@ -28,7 +28,7 @@ from allmlp.report.tabulate import TABLES
 from allmlp.report.verdict_by_scale import all_flips, course
 from allmlp.spec import catalogue, labels
 
-PDF = Path("results/report.pdf")
+PDF, HERE = Path("results/report.pdf"), Path()
 PIECES: dict[str, Any] = {"curves": [], "networks": [], "neurons": {}, "memory": {}}  # of a figure, by its study
 LARGEST = 8_000_000  # bytes: a page that opens at once; git keeps every version, compressed to a sixth
 VERDICTS = ("reproduced", "partly", BELOW, "contradicted", CORRECTED, "undecided", *badges.UNTESTED)
@@ -41,12 +41,12 @@ def read_content(kind: str, path: Path) -> dict[str, Any]:
     return formats.read(kind, path, f"`dvc repro` makes it again, or `git checkout {path}`.") if path.is_file() else {}
 
 
-def _figures(study: str, corpora: dict[str, Any], looks: dict[str, str]) -> list[dict[str, Any]]:
-    """The figures of a study, each with one variant per text; their styles join `looks`."""
-    index = read_content("exhibits", FIGURES / study / "index.json")
-    place = list(catalogue.STUDIES).index(study)
+def _figures(study: str, corpora: dict[str, Any], looks: dict[str, str], folder: Path) -> list[dict[str, Any]]:
+    """The figures of a study in a folder of results, each with one variant per text; their styles join `looks`."""
+    index = read_content("exhibits", folder / FIGURES / study / "index.json")
+    place = f"{'f' if folder == HERE else 'c'}{list(catalogue.STUDIES).index(study)}"
     for number, (name, about) in enumerate(index.items()):
-        svg = element(FIGURES / study / f"{name}.svg", f"f{place}-{number}", about["title"], looks)
+        svg = element(folder / FIGURES / study / f"{name}.svg", f"{place}-{number}", about["title"], looks)
         index[name] = {**about, "svg": Markup(svg), "widest": page_width(svg)}
     return _group_by_text(index, corpora)
 
@@ -57,10 +57,10 @@ def page_width(svg: str) -> int | None:
     return round(ENLARGED * float(drawn[1])) if drawn and float(drawn[1]) < NARROW else None
 
 
-def _tables(study: str, corpora: dict[str, Any]) -> list[dict[str, Any]]:
-    index = read_content("exhibits", TABLES / study / "index.json")
+def _tables(study: str, corpora: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
+    index = read_content("exhibits", folder / TABLES / study / "index.json")
     for name, about in index.items():
-        rows = _csv(TABLES / study / f"{name}.csv")
+        rows = _csv(folder / TABLES / study / f"{name}.csv")
         index[name] = {**about, "rows": rows, "brief": brief(rows)}
     return _group_by_text(index, corpora)
 
@@ -150,6 +150,7 @@ def _claims(study: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> l
             "printed": compare_printed(row["paper"], entry.get("here", {})),
             "verdict": entry,
             "power": power.get(row["id"], []),
+            "rerun": "" if "overlays" in selected else f"allmlp verify --rerun --claim {row['id']}",
             "basis": first_screen.basis(entry),
             "texts": first_screen.texts(entry.get("corpora") or [""], corpora) if entry["scale"] else [],
             "marks": badges.marks(entry),
@@ -192,9 +193,12 @@ def _study(
     corpora, runs = selected["corpora"], _csv(TABLES / "runs.csv")
     rows, scales = _claims(study, selected, verdicts), selected["studies"].get(study, {})
     ledger = [row["id"] for row in rows]
-    figures = first_screen.order_exhibits(_figures(study, corpora, looks), ledger)
-    tables = first_screen.order_exhibits(_tables(study, corpora), ledger)
+    figures = first_screen.order_exhibits(_figures(study, corpora, looks, HERE), ledger)
+    tables = first_screen.order_exhibits(_tables(study, corpora, HERE), ledger)
     page = catalogue.Page(study)
+    if "overlays" in selected:
+        figures = own.beside(figures, _figures(study, corpora, looks, paths.project()))
+        tables = own.beside(tables, _tables(study, corpora, paths.project()))
     for item in figures:
         item |= PIECES | page.enlarge(item["name"], corpora)
         item["beyond"] = (
@@ -236,7 +240,9 @@ def content() -> dict[str, Any]:
     selected, judged = selection.read(), claims_json.read()
     verdicts = {entry["id"]: entry for entry in judged["claims"]}
     looks: dict[str, str] = {}
-    of_studies = [_study(study, number, selected, verdicts, looks) for study, number in catalogue.STUDIES.items()]
+    mine = "overlays" in selected
+    shown = own.touched_studies(selected["studies"]) if mine else list(catalogue.STUDIES)
+    of_studies = [_study(study, catalogue.STUDIES[study], selected, verdicts, looks) for study in shown]
     runs = _csv(TABLES / "runs.csv")
     of_papers = [row["verdict"] for study in of_studies for row in study["claims"]]
     badged = badges.counts(of_papers, VERDICTS)
@@ -260,6 +266,7 @@ def content() -> dict[str, Any]:
         "moved": formats.read_json(MOVED) if MOVED.is_file() else {},
         "limit": LIMIT,
         "overlays": selected.get("overlays", []),
+        **(own.content(of_studies, selected) if mine else {}),
         "scale": selected["scale"],
         "plan": selected["plan"],
         "corpora": selected["corpora"],

@@ -11,7 +11,7 @@ import numpy as np
 
 from allmlp.common.errors import UserError
 from allmlp.data.tokenizers.base import Tokenizer
-from allmlp.data.tokens.repeats import HashSet
+from allmlp.data.tokens.repeats import HashSet, near_hash
 
 BATCH_CHARACTERS = 1 << 19  # encoded in one call: enough for all cores, small enough for the library's memory
 BATCH_DOCUMENTS = 4096
@@ -27,11 +27,12 @@ def number_documents(documents: Iterable[str], place: int | None = None) -> Iter
 
 
 class Document(NamedTuple):
-    """A text, the hash that chooses its split, and its length in bytes of UTF-8."""
+    """A text, the hash that chooses its split, its length in bytes of UTF-8, and a hash of near duplicates."""
 
     text: str
     hash: int
     bytes: int
+    near: int
 
 
 class PlacedDocument(NamedTuple):
@@ -51,7 +52,7 @@ def hash_document(number: int, text: str) -> Document:
             f"document {number:,}, character {error.start:,}: half of a surrogate pair, which is not text "
             f"({text[:40]!r}...). Mend or remove the document."
         ) from None
-    return Document(text, int.from_bytes(hashlib.sha256(data).digest()[:8], "big"), len(data))
+    return Document(text, int.from_bytes(hashlib.sha256(data).digest()[:8], "big"), len(data), near_hash(text))
 
 
 class Batches:

@@ -1,14 +1,20 @@
-"""Which hashes were seen before: 8 bytes a document, 16 for a moment, so that 100 million documents need a GB."""
+"""Documents that are there twice: by their hash, or by that of their letters alone."""
 
+import string
+from array import array
 from collections.abc import Iterable
+from hashlib import blake2b
 
 import numpy as np
 
 RECIPE = 1
+LOOKED_AT = 1 << 24  # documents that are looked at for repeats, in 256 MiB
+BESIDE = f"{string.punctuation}{string.whitespace}".encode()  # what two near duplicates may differ in, as in case
 
 
 class HashSet:
-    """A set of 64-bit hashes in sorted arrays, each at least twice as long as the next.
+    """A set of 64-bit hashes in sorted arrays, each at least twice as long as the next: 8 bytes a document, 16 for a
+    moment, so that 100 million documents need a GB.
 
     Among n documents two different ones share a hash with a probability of about n^2 / 2^65: 0.4 % for 400 million.
     """
@@ -33,3 +39,37 @@ class HashSet:
             run = np.sort(np.concatenate([self._runs.pop(), run]), kind="stable")
         if len(run):
             self._runs.append(run)
+
+
+def near_hash(text: str) -> int:
+    """A 64-bit hash of a text in small letters, without ASCII punctuation and blanks: near duplicates share it.
+
+    >>> near_hash("Once, a cat.") == near_hash("once a  CAT!") != near_hash("Once, a cut.")
+    True
+    """
+    return int.from_bytes(blake2b(text.casefold().encode().translate(None, BESIDE), digest_size=8).digest(), "big")
+
+
+class RepeatCounter:
+    """Counts repeated documents among the first `LOOKED_AT`, by their hashes; none is left out."""
+
+    def __init__(self) -> None:
+        self._exact, self._near = array("Q"), {"train": array("Q"), "validation": array("Q")}
+
+    def add(self, split: str, exact: int, near: int) -> None:
+        """A document of a split with its hashes."""
+        if len(self._exact) < LOOKED_AT:
+            self._exact.append(exact)
+            self._near[split].append(near)
+
+    def describe(self) -> str:
+        """What was found, in words; empty if nothing is repeated."""
+        exact, train, validation = (np.frombuffer(of, np.uint64) for of in (self._exact, *self._near.values()))
+        copies = len(exact) - len(np.unique(exact))
+        near = len(exact) - len(np.unique(np.concatenate([train, validation]))) - copies
+        both = int(np.isin(validation, train).sum())
+        if not copies + near:
+            return ""
+        of = f"of the first {len(exact):,} documents " if len(exact) == LOOKED_AT else ""
+        said = f"{of}{copies:,} are exact and {near:,} near duplicates of others (but for case, punctuation and blanks)"
+        return f"{said}; {both:,} of {len(validation):,} for validation have one in training"

@@ -14,7 +14,7 @@ from allmlp.common.errors import UserError
 from allmlp.data.tokenizers.base import Tokenizer
 from allmlp.data.tokens.encoding import Batches, Source, encode_batches, number_documents
 from allmlp.data.tokens.folders import partial_folder, publish, seal
-from allmlp.data.tokens.repeats import HashSet
+from allmlp.data.tokens.repeats import HashSet, RepeatCounter
 from allmlp.data.tokens.resume import FinishedSpans
 from allmlp.data.tokens.shards import SplitWriter, hashes, writing
 
@@ -58,6 +58,11 @@ def write_tokens(
             raise kept.explain(error) from error
         if lost := writing_all.lost_share():
             print(f"{folder}: its tokenizer does not know {lost:.1%} of the first documents' text", flush=True)
+        if repeated := writing_all.repeats.describe():
+            print(
+                f"{folder}: {repeated}{'' if deduplicate else '. `deduplicate: true` leaves exact ones out'}",
+                flush=True,
+            )
         writers = writing_all.writers
         count = sum(writer.documents for writer in writers.values())
         if not count:
@@ -95,6 +100,7 @@ class _TokenWriter:
         }
         self._partial, self._tokenizer, self._kept, self._seen = partial, tokenizer, kept, seen
         self.left_out, self._place = last["left_out"], last["place"]
+        self.repeats = RepeatCounter()
         self._first: list[tuple[float, int]] = []  # what the tokenizer does not know of a text, and its bytes
         if kept.spans:
             tokens = sum(writer.tokens for writer in self.writers.values())
@@ -113,6 +119,7 @@ class _TokenWriter:
                 if len(self._first) < FIRST:
                     self._first.append((self._tokenizer.lost_share(ids, document.bytes), document.bytes))
                 split = "train" if document.hash % VALIDATION else "validation"
+                self.repeats.add(split, document.hash, document.near)
                 if self.writers[split].add(ids, document.hash, document.bytes) and split == "train":
                     self._finish_span(place, left_out)
             for writer in self.writers.values():

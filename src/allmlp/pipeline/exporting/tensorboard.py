@@ -6,6 +6,7 @@ those before it follow each other at the pace that was measured.
 
 import json
 import math
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -20,8 +21,12 @@ from allmlp.training.state_file import LOG
 NAMES = {"loss": "loss/training", "validation_loss": "loss/held out"}  # of one panel; the others have their own
 
 
-def write(run: Run, folder: Path) -> list[Path]:
-    """Write the events of a run into `folder`, in place of older ones; returns the files.
+PAUSE = 2.0  # seconds between two looks at a log that grows
+
+
+def write(run: Run, folder: Path, follow: bool = False) -> list[Path]:
+    """Write the events of a run into `folder`, in place of older ones; returns the files. `follow`: go on with each new
+    row until the training has ended.
 
     UserError without the package `tensorboard`, or without a log.
     """
@@ -35,11 +40,23 @@ def write(run: Run, folder: Path) -> list[Path]:
         old.unlink()
     with SummaryWriter(str(folder)) as writer:
         for row in rows:
-            for name, value in row.items():
-                if name != "step" and value is not None and not math.isnan(value):
-                    at = written - pace * (rows[-1]["step"] - row["step"])
-                    writer.add_scalar(NAMES.get(name, name), value, int(row["step"]), walltime=at)
+            _add(writer, row, written - pace * (rows[-1]["step"] - row["step"]))
+        ended = not follow
+        while not ended:
+            writer.flush()
+            time.sleep(PAUSE)
+            ended = run.folder.is_dir()  # asked first: the last rows are there then
+            new = [row for row in _rows(run) if not rows or row["step"] > rows[-1]["step"]]
+            for row in new:
+                _add(writer, row, time.time())
+            rows += new
     return sorted(folder.glob("events.out.tfevents.*"))
+
+
+def _add(writer: Any, row: Mapping[Any, Any], at: float) -> None:
+    for name, value in row.items():
+        if name != "step" and value is not None and not math.isnan(value):
+            writer.add_scalar(NAMES.get(name, name), value, int(row["step"]), walltime=at)
 
 
 def _rows(run: Run) -> Iterator[Mapping[Any, Any]]:

@@ -15,10 +15,12 @@ from allmlp.common.paths import CLAIMS
 from allmlp.common.terminal import align_columns
 from allmlp.judging.state_comparison import MOVED, State, moved_verdicts
 from allmlp.pipeline.states import repository
+from allmlp.plan import results_folder
 from allmlp.report.render import templates
 from allmlp.spec import catalogue
 
 Rows = list[tuple[str, ...]]
+Named = str | Path | None  # a commit, a folder of a user's own results, or the working folder
 HEADS = {
     "parameters": ("parameter", "before", "after"),
     "verdicts": ("claim", "part", "before", "after", "why"),
@@ -27,9 +29,9 @@ HEADS = {
 
 
 def compare(before: str, after: str | None) -> tuple[dict[str, Rows], dict[str, Any]]:
-    """Title -> rows of each of HEADS, and the content of results/moved.json. States by commit, tag or branch; without
-    `after` the working folder."""
-    states = [None if name is None else repository.commit(name) for name in (before, after)]
+    """Title -> rows of each of HEADS, and the content of results/moved.json. States by commit, tag or branch, or a
+    folder of own/; without `after` the working folder."""
+    states = [_find_state(name) for name in (before, after)]
     old, new = (dict(_parameters(state)) for state in states)
     changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
     then, now = map(read_claims, states)
@@ -43,15 +45,18 @@ def compare(before: str, after: str | None) -> tuple[dict[str, Rows], dict[str, 
                 (row["id"], row["part"], *map(_verdict, (row["then"], row["now"])), "; ".join(row["why"]))
                 for row in moved["rows"]
             ),
-            *_unshared_claims(then.entries, now.entries),
+            *([] if any(isinstance(state, Path) for state in states) else _unshared_claims(then.entries, now.entries)),
         ],
         "values beyond their interval": [(claim, _value(a), _value(b)) for claim, a, b in values if _has_moved(a, b)],
     }
     return tables, {"since": states[0], **moved}
 
 
-def _moved_row(row: dict[str, Any]) -> tuple[str, ...]:
-    return row["id"], row["part"], _verdict(row["then"]), _verdict(row["now"]), "; ".join(row["why"])
+def _find_state(name: str | None) -> Named:
+    if name is None:
+        return None
+    folder = paths.project() / name
+    return folder if (folder / CLAIMS).is_file() else repository.commit(name)
 
 
 def _unshared_claims(then: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -> Iterator[tuple[str, ...]]:
@@ -59,17 +64,19 @@ def _unshared_claims(then: dict[str, dict[str, Any]], now: dict[str, dict[str, A
         yield claim, "", _verdict(then.get(claim)), _verdict(now.get(claim)), ""
 
 
-def _parameters(state: str | None) -> Iterator[tuple[str, Any]]:
-    """Every single value of params.yaml and config/ of a state, by file and path."""
-    listing = ("ls-files",) if state is None else ("ls-tree", "-r", "--name-only", state)
-    for file in (file for file in repository.git(*listing, "params.yaml", "config").split() if file.endswith(".yaml")):
+def _parameters(state: Named) -> Iterator[tuple[str, Any]]:
+    """Every single value of params.yaml and config/ of a state, by file and path; of own results, of the files laid
+    over these, too."""
+    listing = ("ls-tree", "-r", "--name-only", state) if isinstance(state, str) else ("ls-files",)
+    files = [file for file in repository.git(*listing, "params.yaml", "config").split() if file.endswith(".yaml")]
+    for file in [*files, *(results_folder.read_owner(state) if isinstance(state, Path) else ())]:
         yield from _flatten(yaml.safe_load(_content(state, Path(file)) or b""), file)
 
 
-def _content(state: str | None, file: Path) -> bytes | None:
-    if state is not None:
+def _content(state: Named, file: Path) -> bytes | None:
+    if isinstance(state, str):
         return repository.content(state, file)
-    path = paths.project() / file
+    path = (state if state and file == CLAIMS else paths.project()) / file
     return path.read_bytes() if path.is_file() else None
 
 
@@ -81,13 +88,17 @@ def _flatten(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def read_claims(state: str | None) -> State:
-    """The claims of a commit, tag or branch; of the working folder without one."""
+def read_claims(state: Named) -> State:
+    """The claims of a commit, tag or branch; of the working folder without one; of own results, those of the studies
+    that these speak of."""
     ledgers = (Path("src/allmlp/studies") / study / "claims.yaml" for study in catalogue.STUDIES)
     rows = [row for file in ledgers for row in yaml.safe_load(_content(state, file) or b"") or ()]
     if (content := _content(state, CLAIMS)) is None:
-        raise UserError(f"{state[:12] if state else 'the working folder'}: has no {CLAIMS}.")
+        raise UserError(f"{str(state)[:12] if state else 'the working folder'}: has no {CLAIMS}.")
     claims = formats.check_format("claims", CLAIMS, formats.parse_json(content))["claims"]
+    if isinstance(state, Path):
+        judged = {entry["study"] for entry in claims if entry["at"]}
+        claims = [entry for entry in claims if entry["study"] in judged]
     return State({row["id"]: row for row in rows}, {entry["id"]: entry for entry in claims})
 
 

@@ -1,7 +1,8 @@
 """`allmlp try FILE`: a sequence mixer of one's own on tasks of the crossover, beside the committed rows.
 
 Sizes, budget in counted operations, optimiser, search of the learning rate and score are those of the crossover's
-scale. Everything lies in own/try/, which git ignores: no registry, no lock file, no measurement of the project.
+scale: of `workstation` where its trainings fit, because `laptop` has few seeds. Everything lies in own/try/, which git
+ignores: no registry, no lock file, no measurement of the project.
 
     loading    the class in the file, its shapes and numbers
     causal     does it read the future?
@@ -9,11 +10,13 @@ scale. Everything lies in own/try/, which git ignores: no registry, no lock file
     table      the skills beside the committed ones
 """
 
+import math
 import os
+import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +30,7 @@ from allmlp.common.errors import UserError
 from allmlp.common.paths import SELECTED
 from allmlp.judging import evidence
 from allmlp.models import flops
+from allmlp.models.base import SequenceModel
 from allmlp.pipeline.tokenize import tokenize_corpus
 from allmlp.pipeline.try_mixer import causal, loading, table
 from allmlp.pipeline.try_mixer.table import TaskTrial
@@ -42,46 +46,90 @@ from allmlp.training.published import TrainedRun
 from allmlp.training.subnormals import flush_to_zero
 
 STUDY, PLACE = "crossover", "own/try"
-TIMED = 5  # steps, for a median
+LARGER, SHORT = "workstation", 180  # a scale that is taken for a task if all its trainings take so many seconds at most
+TIMED, ENOUGH = 5, 2.0  # steps, for a median; seconds after which fewer will do
 
 
 class Request(NamedTuple):
-    """What is asked for: all tasks that a mixer can do unless some are named; `minutes` for all trainings."""
+    """What is asked for: all tasks that a mixer can do unless some are named; `minutes` for all trainings; `larger`:
+    may a larger scale than the plan's be taken where it fits?"""
 
     file: Path
     minutes: float
     tasks: Sequence[str] = ()
     seeds: int | None = None
+    larger: bool = False
+
+
+class Trial(NamedTuple):
+    """A task at a scale, before anything is trained."""
+
+    scale: str
+    settings: Settings
+    cell: Cell
+
+    @property
+    def steps(self) -> int:
+        """Of a training that gets the whole budget."""
+        return min(self.cell.steps, self.settings.steps)
+
+    @property
+    def trainings(self) -> int:
+        """Of the search and of the seeds."""
+        return len(self.settings.seeds) + len(self.settings.search.learning_rates)
+
+    def seconds(self, cost: "Cost", steps: int) -> float:
+        """What all trainings take if those of the seeds have so many steps."""
+        share = len(self.settings.seeds) + len(self.settings.search.learning_rates) * self.settings.search.share
+        return self.trainings * cost.beside + share * steps * cost.step
+
+
+class Cost(NamedTuple):
+    """Seconds of a step, and of what a training takes beside its steps: building, held-out losses, its score."""
+
+    step: float
+    beside: float
 
 
 def attempt(plan: Plan, asked: Request) -> Path:
     """Train, print the table, draw the matrix. Returns its file. UserError for a file that is no causal mixer."""
-    settings = _settings(plan, asked.seeds)
-    tasks = _tasks(plan.scale, settings, asked.tasks)
+    tasks = _tasks(plan.scale, _settings(plan, plan.scale, asked.seeds), asked.tasks)
     print(f"{asked.file}: is run here, as your own code and with your rights", flush=True)
     context = Context(plan.parameters, plan.root, "cpu")
     name = _register(asked.file)
-    cells = [_cell(settings, context, asked.file, name, task) for task in tasks]
-    for cell in cells:
-        causal.check(asked.file, cell.hyperparameters)
-        if cell.row.corpus and not (Path("results/tokens") / context.tokens(cell.row.corpus)).is_dir():
-            tokenize_corpus(plan, cell.row.corpus)
-    committed = _committed_tables(plan.scale)
+    scales = [*([LARGER] if asked.larger else []), plan.scale]
+    trials = {task: list(_trials(plan, context, asked, name, task, scales)) for task in tasks}
+    for trial in (trial for of_task in trials.values() for trial in of_task):
+        causal.check(asked.file, trial.cell.hyperparameters)
+        if (corpus := trial.cell.row.corpus) and not (Path("results/tokens") / context.tokens(corpus)).is_dir():
+            tokenize_corpus(plan, corpus)
+    committed = {scale: _committed_tables(scale) for scale in scales}
     os.chdir(_folder(plan.root, name))
-    seconds = asked.minutes * 60 / len(cells)
-    tried = [_train_task(settings, context, cell, seconds) for cell in cells]
-    print("\n".join(table.lines(committed, tried, name, plan.scale)))
+    end, tried = time.monotonic() + asked.minutes * 60, []
+    for number, of_task in enumerate(trials.values()):
+        tried.append(_train_task(context, of_task, (end - time.monotonic()) / (len(trials) - number)))
+    print("\n".join(table.lines(committed, tried, name)))
     file = Path.cwd() / "matrix.svg"
-    table.draw(committed, tried, _abilities(committed, name), file)
+    table.draw(committed, tried, plan.scale, _abilities(committed[plan.scale], name), file)
     return file
 
 
-def _settings(plan: Plan, seeds: int | None) -> Settings:
-    """The crossover's at the plan's scale, with the first `seeds` seeds where that is given."""
-    found = plan.parameters.settings.get((STUDY, plan.scale))
-    if found is None:
-        known = [scale for study, scale in plan.parameters.settings if study == STUDY]
-        raise UserError(f"the crossover has no scale {plan.scale!r}. It has: {', '.join(known)}.")
+def _trials(
+    plan: Plan, context: Context, asked: Request, name: str, task: str, scales: Sequence[str]
+) -> Iterator[Trial]:
+    """The task at the scales that have it, the largest first."""
+    for scale in scales:
+        settings = _settings(plan, scale, asked.seeds)
+        if task in settings.budgets:
+            yield Trial(scale, settings, _cell(settings, context, asked.file, name, task))
+
+
+def _settings(plan: Plan, scale: str, seeds: int | None) -> Settings:
+    """The crossover's at a scale, with the first `seeds` seeds where that is given."""
+    known: dict[str, Settings] = {at: of for (study, at), of in plan.parameters.settings.items() if study == STUDY}
+    if scale not in known:
+        raise UserError(f"the crossover has no scale {scale!r}. It has: {', '.join(known)}.")
+    found = known[scale]
     wanted = found.seeds if seeds is None else list(range(seeds))
     if found.search.seed in wanted:
         raise UserError(f"--seeds {seeds}: seed {found.search.seed} is that of the search. Take fewer.")
@@ -110,10 +158,13 @@ def _cell(settings: Settings, context: Context, file: Path, name: str, task: str
     sizes = {**row.sizes, "d_model": settings.d_model, "n_blocks": settings.n_blocks}
     given = {**sizes, "file": str(file), "digest": paths.file_sha256(file)}
     loading.check(file, given)
+    found = Cell(name, name, row, given, settings.budgets[task], 0, family=name, predicts="all")
+    return found._replace(flops=flops.counted_flops(_on_meta(found), row.batch_size))
+
+
+def _on_meta(cell: Cell) -> SequenceModel:
     with torch.device("meta"):
-        model = models.build(name, **given)
-    of_step = flops.counted_flops(model, row.batch_size)
-    return Cell(name, name, row, given, settings.budgets[task], of_step, family=name, predicts="all")
+        return models.build(cell.architecture, **cell.hyperparameters)
 
 
 def _folder(root: Path, name: str) -> Path:
@@ -127,31 +178,64 @@ def _folder(root: Path, name: str) -> Path:
     return folder
 
 
-def _train_task(settings: Settings, context: Context, cell: Cell, seconds: float) -> TaskTrial:
-    """Search and seeds of one task, with fewer steps where `seconds` do not pay for all."""
-    steps = min(cell.steps, settings.steps)
-    share = len(settings.seeds) + len(settings.search.learning_rates) * settings.search.share
-    with Path("log.txt").open("w", encoding="utf-8") as log, redirect_stdout(log):
-        of_step = _seconds_of_step(cell_runs(settings, context, cell)[0])
-        paid = max(1, int(seconds / share / of_step))
-        kept = settings.model_copy(update={"steps": min(paid, steps)})
-        runs = link_runs({run.id: run for run in cell_runs(kept, context, cell)}, cell.column)
-    trainings = len(settings.seeds) + len(settings.search.learning_rates)
-    about = min(paid, steps) * share * of_step
-    print(f"{cell.row.name}: {trainings} trainings, about {about:.0f} s", flush=True)
+def _train_task(context: Context, trials: list[Trial], seconds: float) -> TaskTrial:
+    """Search and seeds of one task at the first scale that fits into `seconds`, or else at the last one with as many
+    steps as they pay for. UserError if they pay for none."""
+    end = time.monotonic() + seconds
+    for trial in trials:
+        cost = _cost(context, trial)
+        left = end - time.monotonic()
+        if trial.seconds(cost, trial.steps) <= min(SHORT, left):
+            break
+    if (least := trial.seconds(cost, 1)) > left:
+        spent = seconds - left + least
+        raise UserError(
+            f"{trial.cell.row.name}: {trial.trainings} trainings of one step take {least:.0f} s, and {left:.0f} s are "
+            f"left for them. Give --minutes {math.ceil(table.SPARE * spent / 60)} to one --task, or fewer --seeds."
+        )
+    steps = min(trial.steps, int((left - trial.trainings * cost.beside) / (least - trial.trainings * cost.beside)))
+    runs = _runs(context, trial, steps)
+    print(f"{trial.cell.row.name}: {trial.trainings} trainings, about {trial.seconds(cost, steps):.0f} s", flush=True)
     with Path("log.txt").open("a", encoding="utf-8") as log, redirect_stdout(log), flush_to_zero():
         for run in runs:
             checkpoint.produce(run)
             checkpoint.forget(run)
-    rows = [_score_run(run) for run in runs if run.labels["part"] == "trained"]
-    scores, needs = pd.concat(rows, ignore_index=True), steps * share * of_step
-    return TaskTrial(cell.row.name, scores, min(paid, steps), steps, cell.flops, needs)
+    rows = pd.concat([_score_run(run) for run in runs if run.labels["part"] == "trained"], ignore_index=True)
+    return TaskTrial(
+        trial.cell.row.name,
+        rows,
+        steps,
+        trial.steps,
+        trial.cell.flops,
+        trial.seconds(cost, trial.steps),
+        scale=trial.scale,
+        capped=trial.cell.steps > trial.settings.steps,
+        seconds=cost.step,
+        parameters=sum(weight.numel() for weight in _on_meta(trial.cell).parameters()),
+        rates=tuple(trial.settings.search.learning_rates),
+    )
 
 
-def _seconds_of_step(run: Run) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        training = Training(run, Path(folder))
-        return statistics.median(_time_update(training) for _ in range(TIMED))
+def _runs(context: Context, trial: Trial, steps: int) -> list[Run]:
+    kept = trial.settings.model_copy(update={"steps": steps})
+    return link_runs({run.id: run for run in cell_runs(kept, context, trial.cell)}, trial.cell.column)
+
+
+def _cost(context: Context, trial: Trial) -> Cost:
+    """From some steps of a training, and from a whole one of a step."""
+    with Path("log.txt").open("w", encoding="utf-8") as log, redirect_stdout(log), flush_to_zero():
+        run = _runs(context, trial, 1)[0]
+        with tempfile.TemporaryDirectory() as folder:
+            training, timed = Training(run, Path(folder)), [0.0]
+            while len(timed) <= TIMED and sum(timed) < ENOUGH:
+                timed.append(_time_update(training))
+        step, before = statistics.median(timed[1:]), time.perf_counter()
+        checkpoint.produce(run)
+        checkpoint.forget(run)
+        _score_run(run)
+        beside = time.perf_counter() - before - step
+        shutil.rmtree(run.folder)
+    return Cost(step, max(0.0, beside))
 
 
 def _time_update(training: Training) -> float:

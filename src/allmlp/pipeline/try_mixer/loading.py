@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from allmlp.common import paths
 from allmlp.common.errors import UserError, error_line
@@ -82,6 +84,39 @@ def check(file: Path, hyperparameters: Mapping[str, Any]) -> None:
             f"{file}: {cls.__name__} returns numbers that are not finite for random x of mean 0 and variance 1. "
             "Look for divisions by zero, logarithms, or an exponential that overflows."
         )
+    _check_devices(file, mixer.to("meta"), x_BTD.to("meta"))
+
+
+class _OneDevice(TorchDispatchMode):
+    """Refuses operations on tensors of several devices; a GPU takes numbers and indices from the CPU, and nothing else.
+
+    On `meta` an operation has shapes and no numbers, and some mix devices without an error.
+    """
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        tensors = [one for one in pytree.arg_tree_leaves(*args, **(kwargs or {})) if isinstance(one, torch.Tensor)]
+        devices = {one.device.type for one in tensors if one.ndim}
+        if len(devices) > 1 and func not in (torch.ops.aten.index.Tensor, torch.ops.aten._to_copy.default):
+            raise _MixedDevicesError(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+class _MixedDevicesError(Exception):
+    """Raised where the tensors of an operation lie on several devices."""
+
+
+def _check_devices(file: Path, mixer: nn.Module, x_BTD: torch.Tensor) -> None:
+    """UserError for a tensor that is made on the CPU whatever the device of x, which fails on a GPU."""
+    try:
+        with _OneDevice(), torch.no_grad():
+            mixer(x_BTD)
+    except _MixedDevicesError as error:
+        raise UserError(
+            f"{line(file, error)}: mixes a tensor of its own with x on another device, which fails on a GPU. Make it "
+            "where x is, as in `torch.ones(T, T, device=x.device)`, or keep it with `self.register_buffer`."
+        ) from error
+    except (RuntimeError, NotImplementedError, TypeError):  # what reads numbers, which `meta` has none of
+        return
 
 
 def line(file: str | Path, error: Exception) -> str:

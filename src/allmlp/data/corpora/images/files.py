@@ -1,4 +1,4 @@
-"""The user's Parquet files of images: a row per image, encoded (PNG, JPEG, ...) or as its pixel values."""
+"""The user's files of images: Parquet, a row per image, encoded (PNG, JPEG, ...) or as its pixel values; or .npz."""
 
 import hashlib
 import io
@@ -12,12 +12,13 @@ from pydantic import Field
 
 from allmlp.common.errors import UserError
 from allmlp.data.corpora.images import Form
+from allmlp.data.corpora.images.npz import read_archive
 from allmlp.data.corpora.local import matches, remembered_sha256
 from allmlp.data.corpora.rows import parquet_batches
 from allmlp.data.images.writer import Images
 
 RECIPE = 1
-KINDS = (".parquet",)
+KINDS = (".parquet", ".npz")
 ROWS = 1000  # images decoded at once
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # others call programs, as EPS does, or are rare
 
@@ -26,14 +27,15 @@ class ImageFilesCorpus(Form):
     """Parquet files with a column of images and one of labels; without `test_files` the hash chooses the split.
 
     An image is the bytes of a PNG, JPEG, WEBP, GIF, BMP, TIFF or PPM file, a struct with such `bytes` (as the Hub
-    stores them), or values from 0 to 255, height first and channels last, in nested lists or in one flat list.
+    stores them), or values from 0 to 255, height first and channels last, in nested lists or in one flat list. Of a
+    .npz archive, `image` and `label` name the arrays: (n, height, width, channels) uint8, and (n,) whole numbers.
     """
 
     source: Literal["images"] = "images"
     files: list[str] | str = Field(description="paths or globs, relative to the project folder")
     test_files: list[str] | str | None = Field(None, description="the source's own test split")
-    image: str = Field("image", min_length=1, description="the column that holds the image")
-    label: str = Field("label", min_length=1, description="the column that holds the class, from 0")
+    image: str = Field("image", min_length=1, description="the column, or array, that holds the image")
+    label: str = Field("label", min_length=1, description="the column, or array, of the class, from 0")
 
     def pieces(self, root: Path) -> Iterator[Images]:
         """The test split first, if there is one.
@@ -60,6 +62,14 @@ class ImageFilesCorpus(Form):
         next(self._read(path, None, rows=1), None)
 
     def _read(self, path: Path, split: str | None, rows: int = ROWS) -> Iterator[Images]:
+        if path.suffix == ".npz":
+            yield from read_archive(path, self, {"image": self.image, "label": self.label}, split)
+            return
+        if path.suffix != ".parquet":
+            raise UserError(
+                f"{path}: images are read from {' and '.join(KINDS)} files alone. Put them into one: of Parquet, a row "
+                f"per image, with the bytes of the {path.suffix or 'image'} file or its pixels, and its label."
+            )
         import pyarrow.types as types
 
         row = 0

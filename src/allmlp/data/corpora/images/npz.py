@@ -55,35 +55,45 @@ class NpzCorpus(Form):
                 return
 
     def _read(self, path: Path) -> Iterator[Images]:
-        try:
-            with zipfile.ZipFile(path) as archive:
-                names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-                for key, wanted in (("images", self.images), ("labels", self.labels)):
-                    if wanted not in names:
-                        raise UserError(
-                            f"{path}: no array {wanted!r}; it has {', '.join(map(repr, names))}. Correct `{key}:`."
-                        )
-                with archive.open(f"{self.labels}.npy") as file:
-                    labels = _labels(file, path)
-                with archive.open(f"{self.images}.npy") as file:
-                    yield from self._rows(file, labels, path)
-        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
-            raise UserError(f"{path}: not a whole .npz archive ({error}). Delete it and run again.") from error
+        return read_archive(path, self, {"images": self.images, "labels": self.labels})
 
-    def _rows(self, file: IO[bytes], labels: np.ndarray, path: Path) -> Iterator[Images]:
-        shape, dtype = _header(file)
-        if dtype != np.uint8 or list(shape[1:]) != self.size or shape[0] != len(labels):
-            found = f"{' x '.join(map(str, shape))} of {dtype} with {len(labels):,} labels"
-            said = " x ".join(map(str, self.size))
-            raise UserError(f"{path}: {self.images!r} is {found}, not uint8 images of {said}. Correct `size:`.")
-        bytes_each = int(np.prod(shape[1:]))
-        for start in range(0, shape[0], ROWS):
-            count = min(ROWS, shape[0] - start)
-            data = file.read(count * bytes_each)
-            if len(data) < count * bytes_each:
-                raise EOFError(f"{self.images!r} ends after {start + len(data) // bytes_each:,} images")
-            pixels = np.frombuffer(data, np.uint8).reshape(count, *shape[1:])
-            yield Images(None, pixels, labels[start : start + count])
+
+def read_archive(path: Path, form: Form, arrays: dict[str, str], split: str | None = None) -> Iterator[Images]:
+    """The images of an archive, a few thousand at a time. arrays: the keys that name that of the images and that of the
+    labels, with the names. UserError for a damaged archive, and images of another size.
+    """
+    images, labelled = arrays.values()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+            for key, wanted in arrays.items():
+                if wanted not in names:
+                    raise UserError(
+                        f"{path}: no array {wanted!r}; it has {', '.join(map(repr, names))}. Correct `{key}:`."
+                    )
+            with archive.open(f"{labelled}.npy") as file:
+                labels = _labels(file, path)
+            with archive.open(f"{images}.npy") as file:
+                for start, pixels in _rows(file, labels, path, form, images):
+                    yield Images(split, pixels, labels[start : start + len(pixels)])
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
+        raise UserError(f"{path}: not a whole .npz archive ({error}). Delete it and run again.") from error
+
+
+def _rows(file: IO[bytes], labels: np.ndarray, path: Path, form: Form, name: str) -> Iterator[tuple[int, np.ndarray]]:
+    """The place of the first image, and the images (n, height, width, channels) uint8."""
+    shape, dtype = _header(file)
+    if dtype != np.uint8 or list(shape[1:]) != form.size or shape[0] != len(labels):
+        found = f"{' x '.join(map(str, shape))} of {dtype} with {len(labels):,} labels"
+        said = " x ".join(map(str, form.size))
+        raise UserError(f"{path}: {name!r} is {found}, not uint8 images of {said}. Correct `size:`.")
+    bytes_each = int(np.prod(shape[1:]))
+    for start in range(0, shape[0], ROWS):
+        count = min(ROWS, shape[0] - start)
+        data = file.read(count * bytes_each)
+        if len(data) < count * bytes_each:
+            raise EOFError(f"{name!r} ends after {start + len(data) // bytes_each:,} images")
+        yield start, np.frombuffer(data, np.uint8).reshape(count, *shape[1:])
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:

@@ -1,0 +1,97 @@
+"""What a report of a user's own runs has of its own: the committed exhibits beside, and what a verdict lacks.
+
+Such a report lies in own/NAME/results and speaks of the studies that the user's files touch, at one scale.
+"""
+
+import os
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from allmlp.common import formats, paths
+from allmlp.common.paths import CLAIMS, REPORT
+from allmlp.judging import needs
+from allmlp.judging.statistics import FEWEST_SEEDS, NOT_TESTABLE
+from allmlp.report import run_counts
+
+TRIAL = "a trial"  # what a selection names in place of files where none is laid over the parameters
+
+
+def committed_verdicts() -> dict[str, dict[str, Any]]:
+    """id -> the project's own entry of claims.json; empty where the project has no results."""
+    file = paths.project() / CLAIMS
+    return {entry["id"]: entry for entry in formats.read_json(file)["claims"]} if file.is_file() else {}
+
+
+def touched_studies(of_studies: run_counts.Studies) -> list[str]:
+    """The studies that the report speaks of."""
+    return [study for study, scales in of_studies.items() if scales]
+
+
+def progress(of_studies: run_counts.Studies, study: str, scale: str) -> dict[str, int]:
+    """How many of a study's runs at a scale are `measured`, and how many are `planned`."""
+    of_study = {study: of_studies[study]}
+    measured, missing = run_counts.measured_runs(of_study), run_counts.missing_runs(of_study, scale)
+    return {"measured": len(measured - missing), "planned": len(measured | missing)}
+
+
+def what_is_missing(claim: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+    """What a verdict on the user's runs lacks, in words; empty where they decide.
+
+    claim: a row of claims.yaml; entry: its entry in the user's claims.json.
+    """
+    if not entry["scale"]:
+        return str(entry["text"])
+    if entry["verdict"] == NOT_TESTABLE:
+        return f"needs {_needs(claim, '')}"
+    parts = [part["name"] for part in entry["parts"] if part["verdict"] == NOT_TESTABLE]
+    said = [f"{name} needs {_needs(claim, name)}" for name in parts]
+    if entry["verdict"] == "undecided" and not entry["parts"]:
+        few = (entry["n"] or 0) < FEWEST_SEEDS
+        said.append(f"needs {FEWEST_SEEDS} seeds" if few else "the interval contains the margin")
+    return "; ".join(said)
+
+
+def _needs(claim: Mapping[str, Any], part: str) -> str:
+    asked = needs.asked_of(claim, part)
+    return f"scale {asked['scale']} or larger and {asked['seeds']} seed{'s' * (asked['seeds'] != 1)}"
+
+
+def beside(mine: list[dict[str, Any]], committed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Figures or tables of the user's runs, each with `committed`, the project's of the same name, if it has one.
+
+    A diagram of a model is the same in both.
+    """
+    there = {item["name"]: item for item in committed if item.get("runs") != 0}
+    return [{**item, "committed": there.get(item["name"])} for item in mine]
+
+
+def content(of_studies: list[dict[str, Any]], selected: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the template own.html.j2, from the studies of the page and selected.json."""
+    return {
+        "own": [_study(study, selected) for study in of_studies],
+        "committed_page": os.path.relpath(paths.project() / REPORT, REPORT.parent),
+        "untouched": [name for name, scales in selected["studies"].items() if not scales],
+    }
+
+
+def _study(study: dict[str, Any], selected: Mapping[str, Any]) -> dict[str, Any]:
+    rows, committed = [*study["claims"], *study["own"]], committed_verdicts()
+    claims = [
+        {"row": row, "missing": what_is_missing(row, row["verdict"]), "committed": committed.get(row["id"])}
+        for row in rows
+    ]
+    return {
+        "study": study,
+        "progress": progress(selected["studies"], study["name"], selected["scale"]),
+        "command": command(selected, study["name"]),
+        "claims": claims,
+        "decided": sum(not claim["missing"] for claim in claims),
+    }
+
+
+def command(selected: Mapping[str, Any], study: str) -> str:
+    """What trains the runs of a study that the report lacks."""
+    laid = [word for name in selected["overlays"] if name != TRIAL for word in ("--configfile", name)]
+    said = [f"scale={selected['scale']}", f"study={study}"]
+    return shlex.join(["snakemake", "--cores", "all", *laid, "--config", *said])
