@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from allmlp.common.errors import UserError
+from allmlp.spec import catalogue
 from allmlp.spec.exhibits import Exhibit, Kind, study_exhibits, table
 from tests import exhibits
 from tests.unit import known_addition, known_copying, known_crossover, known_language, known_triangular
@@ -76,3 +77,17 @@ def test_two_of_one_name_are_refused(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("allmlp.spec.catalogue.files", lambda study, kind: files)
     with pytest.raises(UserError, match=r"exhibited_two\.py: another of the tables of copying is called 'same'"):
         study_exhibits("copying", "tables")
+
+
+def test_a_parameter_that_names_no_measure_is_refused(tmp_path, monkeypatch) -> None:
+    text = 'from allmlp.spec.exhibits import figure\n\n@figure(\'T\')\ndef losses(lerning):\n    """C."""\n'
+    (tmp_path / "exhibited_wrong.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert catalogue.measures("copying"), "they are remembered"
+    monkeypatch.setattr(
+        "allmlp.spec.catalogue.files", lambda study, kind: {"exhibited_wrong": tmp_path / "exhibited_wrong.py"}
+    )
+    with pytest.raises(
+        UserError, match=r"exhibited_wrong\.py, losses: its parameter names no measure 'lerning' of copying"
+    ):
+        study_exhibits("copying", "figures")

@@ -1,5 +1,7 @@
 """`allmlp` alone: where one is and the one next thing; and a help in groups whose examples are right."""
 
+import json
+import os
 import shlex
 import subprocess
 import sys
@@ -114,3 +116,23 @@ def test_it_says_what_larger_scales_lack(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(next_step, "_selected_measurements", lambda: {"mine": {"long": gpu}})
     command, why = next_step.next_command(SimpleNamespace(scale="laptop"), done, edited=False)  # type: ignore[arg-type]
     assert (command, why) == ("allmlp advance --minutes 60", "all of scale laptop is measured; of long 1 are open")
+
+
+@pytest.mark.usefixtures("in_project")
+def test_the_shell_completes_the_ids_of_runs() -> None:
+    run = selected_ids()[0]
+    typed = {"_ALLMLP_COMPLETE": "complete_bash", "COMP_WORDS": f"allmlp show {run[:-3]}", "COMP_CWORD": "2"}
+    done = subprocess.run(
+        [Path(sys.executable).with_name("allmlp")],
+        env={**os.environ, **typed},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run in done.stdout.split()
+    assert all(line.startswith(run[:-3]) for line in done.stdout.split())
+
+
+def selected_ids() -> list[str]:
+    studies = json.loads((PROJECT / "results/selected.json").read_text())["studies"]
+    return [row[0] for scales in studies.values() for at in scales.values() for row in at["runs"]]

@@ -69,6 +69,17 @@ def judged(*found: Evidence, **changes: Any) -> dict[str, Any]:
     return judge.judge_claim("copying", {**CLAIM, **changes}, {e.scale: e for e in found})
 
 
+def test_a_test_that_fails_is_named_with_its_claim_and_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(found: Evidence) -> Finding:
+        return judge_better(found.table("m")["no such column"].to_numpy(), 1.0, unit="nats")
+
+    monkeypatch.setattr(catalogue, "verdict", lambda study, test: broken)
+    with pytest.raises(
+        UserError, match=r"^002-4: its test t failed on long \(.*\.py:\d+\): KeyError: 'no such column'"
+    ):
+        judged(at("long", 5))
+
+
 def test_the_largest_complete_scale_decides() -> None:
     entry = judged(at("laptop", 3), at("workstation", 5), at("gpu", 5, measured=4))
     assert (entry["scale"], entry["verdict"], entry["n"]) == ("workstation", "reproduced", 5)

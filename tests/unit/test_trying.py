@@ -48,7 +48,7 @@ WRONG = {
         BUILT.replace("self.out =", "self.mask = torch.ones(T, T).tril(); self.out =")
         + FORWARD
         + "torch.einsum('ts,bsd->btd', self.mask[: x.shape[1], : x.shape[1]], self.out(x))\n",
-        r"mixer.py:8: mixes a tensor .* `self.register_buffer`",
+        r"mixer.py:8: mixes a tensor .* `register_buffer`",
     ),
     "one length": (
         BUILT.replace("self.out =", "self.mix = nn.Parameter(torch.ones(T, T)); self.out =")

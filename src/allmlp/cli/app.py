@@ -1,11 +1,14 @@
 """The program `allmlp`: its groups of commands, the options that they share, and the plan of these options."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperGroup
+
+from allmlp.common.paths import SELECTED
 
 RUN, LOOK, STATES, EXTEND, STEPS = GROUPS = ("Run", "Look", "States", "Extend", "Steps")
 
@@ -35,6 +38,19 @@ def command(group: str, example: str) -> Callable[[Command], Command]:
 
 START = Path.cwd()  # where the user typed it; commands then work in the project's folder
 
+
+def run_ids(incomplete: str) -> list[str]:
+    """The ids of runs that begin so, for the shell: from results/selected.json, which takes less than a plan."""
+    try:
+        studies = json.loads(SELECTED.read_bytes())["studies"]
+        known = {row[0] for scales in studies.values() for at in scales.values() for row in at["runs"]}
+        return sorted(run for run in known if run.startswith(incomplete))
+    except (OSError, ValueError, KeyError):
+        return []
+
+
+RunArgument = Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.", autocompletion=run_ids)]
+RunArguments = Annotated[list[str] | None, typer.Argument(autocompletion=run_ids)]
 Overlays = Annotated[
     list[Path] | None,
     typer.Option(

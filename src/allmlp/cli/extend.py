@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from allmlp.cli.app import EXTEND, START, DeviceOption, Overlays, ScaleOption, command, options_plan
+from allmlp.cli.app import EXTEND, START, DeviceOption, Overlays, RunArgument, ScaleOption, command, options_plan
 from allmlp.common import paths
 
 
@@ -66,7 +66,7 @@ def audit(
 
 @command(EXTEND, "allmlp export RUN --format hf")
 def export(
-    run: Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.")],
+    run: RunArgument,
     format: Annotated[Literal["hf", "tensorboard"], typer.Option(help="hf: a folder that transformers loads.")] = "hf",
     to: Annotated[Path | None, typer.Option(help="The folder; of hf a new one, by default in work/.")] = None,
     follow: Annotated[bool, typer.Option("--follow", help="tensorboard: go on until the training ends.")] = False,

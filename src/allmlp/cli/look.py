@@ -5,7 +5,18 @@ from typing import Annotated, Literal
 
 import typer
 
-from allmlp.cli.app import LOOK, START, STEPS, DeviceOption, Overlays, ScaleOption, StudyOption, command, options_plan
+from allmlp.cli.app import (
+    LOOK,
+    START,
+    STEPS,
+    DeviceOption,
+    Overlays,
+    RunArgument,
+    ScaleOption,
+    StudyOption,
+    command,
+    options_plan,
+)
 from allmlp.common.errors import UserError
 
 
@@ -16,6 +27,7 @@ def plan(
     device: DeviceOption = None,
     study: StudyOption = None,
     runs: Annotated[bool, typer.Option("--runs", help="A row per run.")] = False,
+    only_open: Annotated[bool, typer.Option("--open", help="A row per run that is open.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="What changed parameters would do.")] = False,
     why: Annotated[
         str | None, typer.Option(metavar="RUN", help="What differs between a run and the nearest stored one.")
@@ -31,7 +43,7 @@ def plan(
 ) -> None:
     """What would run, and what it costs, before anything runs."""
     options: dict[str, object] = {"--why": why, "--diff": diff, "--budget": budget}
-    options |= {"--runs": runs, "--price": price, "--devices": devices, "--on": on, "--disk": disk}
+    options |= {"--runs": runs or only_open, "--price": price, "--devices": devices, "--on": on, "--disk": disk}
     given = [name for name, value in options.items() if value]
     for name in given[1:]:
         if given[0] in ("--why", "--diff", "--budget") and (given[0], name) != ("--budget", "--on"):
@@ -50,7 +62,8 @@ def plan(
 
         hours = None if budget is None else budgeting.parse_hours(budget)
         room = math.inf if disk is None else 1e9 * disk
-        overview.show(current, runs, format, devices or overview.DEVICES, price, on, hours, room)
+        rows = runs or only_open
+        overview.show(current, rows, format, devices or overview.DEVICES, price, on, hours, room, only_open)
 
 
 @command(STEPS, "allmlp schema")
@@ -77,7 +90,7 @@ def doctor(
 
 @command(LOOK, "allmlp show RUN")
 def show(
-    run: Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.")],
+    run: RunArgument,
     params: Overlays = None,
     scale: ScaleOption = None,
 ) -> None:
@@ -107,7 +120,7 @@ def certify(
 
 @command(LOOK, 'allmlp generate RUN --prompt "Once upon a time"')
 def generate(
-    run: Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.")],
+    run: RunArgument,
     prompt: Annotated[str, typer.Option(help="The beginning of a document.")] = "",
     tokens: Annotated[int, typer.Option(min=0, help="At most so many after the prompt.")] = 100,
     temperature: Annotated[float, typer.Option(help="0 takes the likeliest token.")] = 0.7,

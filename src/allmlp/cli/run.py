@@ -11,6 +11,7 @@ from allmlp.cli.app import (
     DeviceOption,
     DirtyOption,
     Overlays,
+    RunArguments,
     ScaleOption,
     StudyOption,
     command,
@@ -36,7 +37,7 @@ BatchOption = Annotated[str | None, typer.Option(help="In place of runs: what is
 
 @command(RUN, "allmlp train RUN")
 def train(
-    runs: Annotated[list[str] | None, typer.Argument()] = None,
+    runs: RunArguments = None,
     batch: BatchOption = None,
     params: Overlays = None,
     scale: ScaleOption = None,
@@ -60,7 +61,7 @@ def train(
 
 @command(RUN, "allmlp measure RUN")
 def measure(
-    runs: Annotated[list[str] | None, typer.Argument()] = None,
+    runs: RunArguments = None,
     batch: BatchOption = None,
     params: Overlays = None,
     scale: ScaleOption = None,

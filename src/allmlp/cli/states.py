@@ -5,14 +5,24 @@ from typing import Annotated
 
 import typer
 
-from allmlp.cli.app import START, STATES, STEPS, DeviceOption, Overlays, ScaleOption, command, options_plan
+from allmlp.cli.app import (
+    START,
+    STATES,
+    STEPS,
+    DeviceOption,
+    Overlays,
+    RunArguments,
+    ScaleOption,
+    command,
+    options_plan,
+)
 from allmlp.common import cores
 from allmlp.common.errors import UserError
 
 
 @command(STATES, "allmlp keep --push")
 def keep(
-    runs: Annotated[list[str] | None, typer.Argument()] = None,
+    runs: RunArguments = None,
     push: Annotated[bool, typer.Option("--push", help="Send them to your remote.")] = False,
     publish: Annotated[
         bool, typer.Option("--publish", help="Put these runs into results/models, for every clone; 10 MB in all.")

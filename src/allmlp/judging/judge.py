@@ -5,11 +5,14 @@ needs, the largest one gives an indication and no verdict.
 """
 
 import math
+import traceback
 from copy import deepcopy
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from allmlp.common.errors import UserError
+from allmlp.common import paths
+from allmlp.common.errors import UserError, error_line
 from allmlp.common.workers import Work
 from allmlp.judging import (
     claims_json,
@@ -66,10 +69,9 @@ def _marks(found: Finding | Part) -> dict[str, Any]:
 
 def _judge_at_scale(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     """The claim judged at one scale."""
-    study = found.study
     found.margin, found.paper = claim.get("margin") or {}, claim.get("paper") or {}
     found.seeds = claim["needs"]["seeds"]
-    finding = catalogue.verdict(study, claim["test"])(found)
+    finding = _find(claim, found)
     _refuse_unnamed_premise(claim, finding)
     result = _finding(finding)
     of_training = [measure for measure in claim["measures"] if found.depends_on_training(measure)]
@@ -87,6 +89,21 @@ def _judge_at_scale(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
         "levelled": training_levels.measure_levels(found, claim["measures"]),
     }
     return {**result, **said, "reach": reach.claim_reach(found, claim, said["levelled"]), **evidence.extension(found)}
+
+
+def _find(claim: dict[str, Any], found: Evidence) -> Finding:
+    """What the claim's test finds. UserError, with the claim and the line, for a test that fails."""
+    try:
+        return catalogue.verdict(found.study, claim["test"])(found)
+    except (UserError, NotPlannedError):
+        raise
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in at if paths.PACKAGE in Path(frame.filename).parents] or at
+        raise UserError(
+            f"{claim['id']}: its test {claim['test']} failed on {found.scale} ({own[-1].filename}:{own[-1].lineno}): "
+            f"{type(error).__name__}: {error_line(error)[:200]}. Mend it, and `allmlp judge` again."
+        ) from error
 
 
 def _refuse_unnamed_premise(claim: dict[str, Any], finding: Finding) -> None:

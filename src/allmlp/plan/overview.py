@@ -16,6 +16,7 @@ from allmlp.spec import catalogue
 DEVICES = (1, 4, 8)
 NOTE = "hours: of one core or device. disk: checkpoints. claims: with all their runs, of those that this scale decides."
 HEADS = ("study", "runs", "done", "open", "hours", "disk", "claims")
+DONE = ("measured", "not needed")
 OF_RUNS = ("run", "state", "parameters", "steps", "supervised tokens", "6ND FLOPs", "counted FLOPs", "disk", "about")
 
 
@@ -28,8 +29,10 @@ def show(
     on: str | None = None,
     budget: float | None = None,
     room: float = math.inf,
+    only_open: bool = False,
 ) -> None:
-    """Print the plan as a table of studies or of `runs`, or as JSON for machines.
+    """Print the plan as a table of studies or of `runs`, or as JSON for machines. `only_open`: of runs to be trained or
+    measured.
 
     `devices`: how many work at a time. `price`: of an hour of one. `on`: the type whose hours the studies' rows have.
     `budget`: hours of one, to show the claims that these decide, in place of the tables. `room`: bytes on the disk that
@@ -38,6 +41,7 @@ def show(
     kind = forecast.choose_device_type(plan, on)
     records = costs(plan, kind)
     if runs and format != "json":
+        records = [record for record in records if not only_open or record["state"] not in DONE]
         print("\n".join(align_columns([OF_RUNS, *map(_run_row, records)], left=2)))
         return
     resolved = status.resolve(plan, {record["run"]: record["estimated_s"] / 3600 for record in records})

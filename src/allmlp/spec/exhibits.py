@@ -15,6 +15,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
@@ -94,7 +95,7 @@ figure, table = _Decorator("figures"), _Decorator("tables")
 
 
 def study_exhibits(study: str, kind: Kind) -> dict[str, Exhibit]:
-    """name -> each figure or table of a study. UserError where two have one name."""
+    """name -> each figure or table of a study. UserError where two have one name, and for an unknown measure."""
     found: dict[str, Exhibit] = {}
     for dotted, path in catalogue.files(study, kind).items():
         for exhibit in vars(importlib.import_module(dotted)).values():
@@ -102,4 +103,13 @@ def study_exhibits(study: str, kind: Kind) -> dict[str, Exhibit]:
                 if exhibit.name in found:
                     raise UserError(f"{path}: another of the {kind} of {study} is called {exhibit.name!r}. Rename one.")
                 found[exhibit.name] = exhibit
+                _refuse_unknown(study, exhibit, path)
     return dict(sorted(found.items()))
+
+
+def _refuse_unknown(study: str, exhibit: Exhibit, path: Path) -> None:
+    for name in exhibit.measures:
+        try:
+            catalogue.measure_source(study, name)
+        except UserError as error:
+            raise UserError(f"{path}, {exhibit.name}: its parameter names {error}") from None

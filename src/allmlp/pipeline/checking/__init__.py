@@ -12,7 +12,8 @@
 | README.md | the numbers of the results, between marks | - |
 | words_to_avoid.json | how often the words of docs/development.md still occur | - |
 
-The ledgers of claims and errata must have their form first; nobody can write them but the author.
+The ledgers of claims and errata must have their form first, and figures and tables must name measures that there are;
+nobody can write them but the author.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ from allmlp.pipeline.checking.files import (
 )
 from allmlp.pipeline.checking.findings import Decisions, Discrepancy
 from allmlp.pipeline.checking.locks import recipe_lock, rule_lock
-from allmlp.spec import catalogue
+from allmlp.spec import catalogue, exhibits
 
 PARTS = (recipe_lock, rule_lock, known_answers, golden_losses, corpora, drawn_studies, parameters, readme, words)
 
@@ -41,6 +42,8 @@ def find_discrepancies(
     `same_behaviour`: modules (or "all") and claims with changed sources but the same results. `new_rule`: claims.
     """
     catalogue.check_ledgers()
+    for study in catalogue.STUDIES:
+        exhibits.study_exhibits(study, "figures"), exhibits.study_exhibits(study, "tables")
     decisions = Decisions(frozenset(same_behaviour), frozenset(new_rule))
     decisions.refuse_unknown()
     return [found for part in PARTS for found in part(fix, decisions)]

@@ -113,7 +113,7 @@ def _check_devices(file: Path, mixer: nn.Module, x_BTD: torch.Tensor) -> None:
     except _MixedDevicesError as error:
         raise UserError(
             f"{line(file, error)}: mixes a tensor of its own with x on another device, which fails on a GPU. Make it "
-            "where x is, as in `torch.ones(T, T, device=x.device)`, or keep it with `self.register_buffer`."
+            "where x is, as in `torch.ones(T, T, device=x.device)`, or keep it as a buffer, with `register_buffer`."
         ) from error
     except (RuntimeError, NotImplementedError, TypeError):  # what reads numbers, which `meta` has none of
         return
