@@ -53,7 +53,7 @@ def pin(name: str, params: Overlays = None, scale: ScaleOption = None) -> None:
 
 @command(STEPS, "allmlp pins")
 def pins() -> None:
-    """The pinned states: name, commit, day, verdicts. `git checkout NAME && dvc pull` restores one."""
+    """The pinned states: name, commit, day, verdicts. `git checkout NAME && dvc pull --allow-missing` restores one."""
     from allmlp.pipeline.states import pinning
 
     pinning.pins()

@@ -171,7 +171,7 @@ def _weights() -> Iterator[Line]:
         place = f"published in git, {dvc.PUBLISHED}" if published else "kept in a remote of your own"
         absent = sum(not folder.is_dir() for folder in folders)
         if folders:
-            pull = f", {absent} not here: `dvc pull` brings them" if absent else ", all here"
+            pull = f", {absent} not here: `dvc pull --allow-missing` brings them" if absent else ", all here"
             yield Line(about, f"{len(folders)} folder{'s' * (len(folders) != 1)} {place}{pull}")
     if types := _training_cpus():
         said = " and ".join(f"{kind} ({count} run{'s' * (count != 1)})" for kind, count in types.items())
