@@ -22,6 +22,20 @@ def test_the_lock_has_every_package_that_is_asked_for() -> None:
     assert not [one.name for one in asked if canonicalize_name(one.name) not in versions]
 
 
+def test_the_least_versions_that_are_declared_are_those_that_the_tests_run_with() -> None:
+    """Of torch an older one was run too, on the GPU of docs/cluster.md."""
+    versions = {canonicalize_name(name): version for name, version in LOCKED.items()}
+    untested = [
+        str(one)
+        for one in named("train", "workflow")
+        if not any(
+            bound.operator == ">=" and versions[canonicalize_name(one.name)].startswith(f"{bound.version}.")
+            for bound in one.specifier
+        )
+    ]
+    assert untested == ["torch>=2.11"]
+
+
 def test_training_alone_brings_nothing_of_the_workflow() -> None:
     slim = {canonicalize_name(name) for name in brought(named("train"))}
     assert "torch" in slim

@@ -81,7 +81,10 @@ def experiment(clone: Path, *changes: str) -> str:
 
 def pull(clone: Path) -> None:
     said = call(clone, "allmlp", "doctor", ok=False).stdout
-    assert re.search(r"models +10 folders published in git, results/models, 10 not here: `dvc pull --allow-missing` brings them", said)
+    assert re.search(
+        r"models +10 folders published in git, results/models, 10 not here: `dvc pull --allow-missing` brings them",
+        said,
+    )
     assert re.search(r"other runs +without a pointer: `make reproduce` trains .* one CPU type; git has AMD EPYC", said)
     done = call(clone, "dvc", "pull")
     assert "md5" not in done.stderr

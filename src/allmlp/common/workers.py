@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import multiprocessing
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -34,7 +35,12 @@ def _run_in_parallel(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
         return [task() for task in tasks]
     try:
         with ProcessPoolExecutor(workers, initializer=_begin) as pool:
-            return [future.result() for future in [pool.submit(task) for task in tasks]]
+            try:
+                return [future.result() for future in [pool.submit(task) for task in tasks]]
+            except KeyboardInterrupt:  # the pool would wait for what is under way
+                for child in multiprocessing.active_children():
+                    child.kill()
+                raise
     except BrokenProcessPool:
         raise UserError(
             "a process of this command was killed, perhaps for lack of memory. Run the same command again, "
@@ -47,6 +53,7 @@ def _begin() -> None:
 
     And collect garbage rarely: a figure is many small objects that live as long as the figure.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process; one of them speaks
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     gc.freeze()

@@ -110,6 +110,10 @@ def show(found: Verification) -> int:
     """Print what is wrong and a summary. Returns 1 if anything is, else 0."""
     for file, how in found.wrong:
         print(f"{file}: {how}")
-    absent = f"; {found.absent} checkpoints and tokens are not here (`dvc pull --allow-missing` brings them)" if found.absent else ""
+    absent = (
+        f"; {found.absent} checkpoints and tokens are not here (`dvc pull --allow-missing` brings them)"
+        if found.absent
+        else ""
+    )
     print(f"{found.read} files and folders read, {len(found.wrong) or 'none'} not as recorded{absent}")
     return int(bool(found.wrong))
