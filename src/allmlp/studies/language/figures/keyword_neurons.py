@@ -13,6 +13,7 @@ from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.drawing import matrix, picture
 from allmlp.studies.language.keywords import EXAMPLE, RANDOM
 
+BYTE = "‹byte›"  # in place of the sign for bytes that are no letter
 LETTERS = 8  # of a token, at most
 SHOWN = 5  # lines of tokens
 HEIGHTS = {BAG_OF_WORDS: 3.0, N_GRAM: 3.0, RANDOM: 1.0}  # of the pictures, over one another
@@ -24,9 +25,10 @@ def keyword_neurons(weight_maps: pd.DataFrame) -> Figure:
     embedding (down) against time (across, the last token on the right), each picture scaled to its own largest weight,
     red above zero, blue below. Below a bag-of-words neuron: the ten tokens nearest to its mean row. Below an n-gram
     neuron: the five nearest to its row of largest norm, each with the model's next token, all other inputs zero. Last:
-    random vectors, with tokens like those of n-gram neurons. Neurons of the class come first; in brackets, the class of
-    one that is in another. Nearness is the dot product with the input embedding. A space within a token is shown as ▁,
-    the end of a document as ∎. The table of keywords may show a training on another type of CPU, with other neurons.
+    random vectors, with tokens like those of n-gram neurons. Neurons of the class come first; below the number, the
+    class of one that is in another. Nearness is the dot product with the input embedding. A space within a token is
+    shown as ▁, the end of a document as ∎, a token that is a part of a letter's bytes as ‹byte›. The table of keywords
+    may show a training on another type of CPU, with other neurons.
     """
     end = weight_maps[(weight_maps["moment"] == "end") & (weight_maps["shown"] != EXAMPLE)]
     first, heights = end[end["seed"] == end["seed"].min()], list(HEIGHTS.values())
@@ -35,7 +37,9 @@ def keyword_neurons(weight_maps: pd.DataFrame) -> Figure:
         ranked = first[first["class"] == name].groupby("rank")
         for axis, (_, rows) in zip(across, ranked, strict=True):
             _panel(axis, rows)
-        across[0].set_ylabel(f"{name}\nembedding{'' if name == RANDOM else ' against time'}", fontsize=style.SMALLEST)
+        own = name == RANDOM or first.loc[first["class"] == name, "own_class"].eq(name).any()
+        row = name if own else f"nearest to {name}"
+        across[0].set_ylabel(f"{row}\nembedding{'' if name == RANDOM else ' against time'}", fontsize=style.SMALLEST)
     return figure
 
 
@@ -47,7 +51,7 @@ def _panel(axis: Axes, rows: pd.DataFrame) -> None:
     lines = _lines(one)
     picture(axis, matrix(rows))
     plots.clear_axis(axis)
-    axis.set_title(f"{named}\n({own})" if own else named, fontsize=style.SMALLEST)
+    axis.set_title(f"{named}\nis {own}" if own else named, fontsize=style.SMALLEST)
     axis.set_xlabel("\n".join(lines), fontsize=style.SMALLEST, parse_math=False)  # a dollar is a dollar
     axis.set_label(f"weights over the tokens {', '.join(lines)}.")
 
@@ -60,4 +64,5 @@ def _lines(one: Mapping[Hashable, Any]) -> list[str]:
 
 
 def _shorten_token(token: str) -> str:
+    token = token.replace("\ufffd", BYTE)
     return token if len(token) <= LETTERS else f"{token[: LETTERS - 1]}…"
