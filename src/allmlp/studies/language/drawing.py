@@ -57,6 +57,15 @@ def add_sentence(figure: Figure, sentence: str) -> None:
         figure.suptitle(sentence, fontsize=8, x=0.01, ha="left")
 
 
+def show_bytes(tokens: str) -> str:
+    """Tokens as a reader sees them: a word in place of the sign for bytes that are no letter by themselves.
+
+    >>> show_bytes("\ufffd ▁the")
+    '‹byte› ▁the'
+    """
+    return tokens.replace("\ufffd", "‹byte›")
+
+
 def matrix(rows: pd.DataFrame) -> NDArray[np.float64]:
     """The weights of one neuron, measured as text, (T, coordinates)."""
     weights = rows.sort_values("position")["weights"]

@@ -10,10 +10,9 @@ from matplotlib.figure import Figure
 from allmlp.report import plots, style
 from allmlp.spec.exhibits import figure
 from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM
-from allmlp.studies.language.drawing import matrix, picture
+from allmlp.studies.language.drawing import matrix, picture, show_bytes
 from allmlp.studies.language.keywords import EXAMPLE, RANDOM
 
-BYTE = "‹byte›"  # in place of the sign for bytes that are no letter
 LETTERS = 8  # of a token, at most
 SHOWN = 5  # lines of tokens
 HEIGHTS = {BAG_OF_WORDS: 3.0, N_GRAM: 3.0, RANDOM: 1.0}  # of the pictures, over one another
@@ -58,11 +57,12 @@ def _panel(axis: Axes, rows: pd.DataFrame) -> None:
 
 def _lines(one: Mapping[Hashable, Any]) -> list[str]:
     """A token and what follows it, or two side by side."""
-    near, after = ([_shorten_token(token) for token in one[name].split()] for name in ("keywords", "completions"))
+    near, after = (
+        [_shorten_token(token) for token in show_bytes(one[name]).split()] for name in ("keywords", "completions")
+    )
     pairs = zip(near, after, strict=False) if after else zip(near[::2], near[1::2], strict=False)
     return [(" → " if after else "  ").join(pair) for pair in pairs][:SHOWN]
 
 
 def _shorten_token(token: str) -> str:
-    token = token.replace("\ufffd", BYTE)
     return token if len(token) <= LETTERS else f"{token[: LETTERS - 1]}…"
