@@ -9,11 +9,14 @@ function crossover() {
   const kept = new Set(tasks), low = -0.25, right = 300, line = 17;
   const left = () => (order.value === "operations" ? 172 : 118);  // room for names, and for operations beside them
   const x = (skill) => left() + ((Math.max(low, Math.min(1, skill)) - low) / (1 - low)) * (right - left() - 8);
+  const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 2 });  // 240K, 5.9M
   const order = box.querySelector("select"), panels = box.querySelector(".panels"), said = box.querySelector("output");
 
   // series: column -> its skills by seed, and is the skill surely above zero?
   function panel(title, series, shown, operations) {
-    const listed = shown.filter((column) => series.has(column)), height = listed.length * line + 36;
+    const listed = shown.filter((column) => series.has(column));
+    if (order.value === "operations") listed.sort((one, other) => operations(one) - operations(other));
+    const height = listed.length * line + 36;
     const words = listed.map((column) => `${column} ${mean(series.get(column).skills).toFixed(2)}`).join(", ");
     const svg = element("svg", { viewBox: `0 0 ${right} ${height}`, role: "img", "aria-label": `${title}: mean skill of ${words}` });
     for (const tick of [0, 0.5, 1]) {
@@ -28,7 +31,7 @@ function crossover() {
       const y = place * line + 10, { skills, learnt } = series.get(column);
       const group = element("g", { class: `${learnt ? "learnt" : "dull"} ${column === "attention" ? "of-attention" : ""}` }, svg);
       element("text", { x: 0, y: y + 4 }, group, column);
-      if (order.value === "operations") element("text", { x: left() - 10, y: y + 4, "text-anchor": "end", class: "tick" }, group, short(Number(operations(column).toPrecision(2))));
+      if (order.value === "operations") element("text", { x: left() - 10, y: y + 4, "text-anchor": "end", class: "tick" }, group, compact.format(operations(column)));
       for (const skill of skills) {
         const dot = skill >= low ? element("circle", { cx: x(skill), cy: y, r: 3 }, group)
           : element("path", { d: `M${x(low)} ${y} l6 -4 v8 z` }, group);  // it lies beyond the axis

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from allmlp.common import paths
+from allmlp.judging import evidence
 from allmlp.report import style
 from allmlp.report.sparse import FEWEST, LINE, count_marks, drop_sparse_panels
+from tests import exhibits
 
 
 def one_cell(axis):
@@ -72,3 +74,12 @@ def test_the_projects_figures_have_no_panel_with_fewer_than_two_marks():
     files = sorted((paths.project() / "results/figures").glob("*/*.svg"))
     assert len(files) > 90
     assert [file.stem for file in files if "fewer than two" in file.read_text()] == []
+
+
+@pytest.mark.usefixtures("in_project")
+def test_a_figure_that_compares_is_drawn_from_a_scale_with_two_values_of_each_label():
+    wear = exhibits.figure("language", "wear")
+    assert wear.compares
+    for found in evidence.sources("language", wear).values():
+        rows = found.table("neuron_classes")
+        assert all(rows[name].nunique() > 1 for name in wear.compares)

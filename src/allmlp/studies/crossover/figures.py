@@ -94,7 +94,7 @@ def _say(axes: Axes, x: int, y: int, cell: pd.Series | None, reason: str) -> Non
     elif cell is None:
         axes.text(x, y, "not planned", ha="center", va="center", fontsize=5.5, color="#999999")
     else:
-        text = f"{cell['mean']:.2f}" + ("" if np.isnan(cell["half"]) else f" ± {cell['half']:.2f}")
+        text = f"{round(cell['mean'], 2) + 0.0:.2f}" + ("" if np.isnan(cell["half"]) else f" ± {cell['half']:.2f}")
         looks: dict[str, Any] = {"ha": "center", "color": "white" if cell["mean"] > DARK else "black"}
         axes.text(x, y - 0.04, text, va="bottom", fontsize=7, weight="bold" if cell["best"] else "normal", **looks)
         seeds = f"learned in\n{cell['learned']:g} of {cell['n']:g} seeds"

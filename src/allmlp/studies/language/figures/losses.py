@@ -159,7 +159,7 @@ def dct_ratios(perplexity: pd.DataFrame, paper: Paper) -> Figure:
                 printed = paper["000-13"][KEYS[data]]
                 style.mark_paper(axis, np.log2(printed))
                 of = "equal data" if data == 1 else f"{data} times the data"
-                axis.text(depths[-1], np.log2(printed), f"{printed:g}: {of}", ha="right", va="bottom", **PRINTED)
+                axis.text(depths[-1], np.log2(printed), f"paper, {of}: {printed:g}", ha="right", va="bottom", **PRINTED)
         axis.axhline(0, color="black", linewidth=0.6)
         axis.set_xscale("log", base=2)
         axis.set_xticks(depths, [f"{depth:g}" for depth in depths])
