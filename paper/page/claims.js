@@ -25,7 +25,7 @@ function claims() {
       row.hidden = !(fits && words.every((word) => text.includes(word)));
       shown += !row.hidden;
     }
-    document.getElementById("shown").textContent = `${shown} of ${rows.length} claims`;
+    document.getElementById("shown").textContent = shown ? `${shown} of ${rows.length} claims` : "no claim fits: choose less, or clear";
   }
 
   function sort(name) {

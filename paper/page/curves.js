@@ -6,18 +6,19 @@ const DASHES = ["", "7 4", "2 3", "9 3 2 3", "12 3", "4 2 1 2", "1 2", "10 2 4 2
 function curves(box, texts) {
   const controls = made("form", {}), models = made("fieldset", { class: "chips" }, made("legend", {}, "models"));
   const picture = made("div", { class: "plot" }), table = made("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "losses at the mark" });
+  const own = ownCurve(update), restart = () => { budget = null; update(); };
   const [textLabel, text] = choice("text, scale", texts.map((one) => one.text), fill);
-  const [unitLabel, unit] = choice("against", [], update);
-  const [lossLabel, loss] = choice("loss", [], update);
+  const [unitLabel, unit] = choice("against", [], restart);
+  const [lossLabel, loss] = choice("loss", [], restart);
   const [logLabel, logarithmic] = tick(["logarithmic"], true, update);
-  const [markLabel, mark] = slider("mark", 0, 200, 1, 200, update);
+  const [markLabel, mark] = slider("mark", 0, 200, 1, 200, () => { budget = NaN; update(); });
   controls.append(textLabel, lossLabel, unitLabel, logLabel, markLabel);
   controls.addEventListener("submit", (event) => event.preventDefault());
-  box.append(controls, models, picture, table);
-  let checks = [], draw = null, shared = 1;  // shared: how far along the axis all chosen curves reach
+  box.append(controls, models, picture, table, own.form);
+  let checks = [], draw = null, budget = null;  // where the mark is, in the chosen unit; null: where it starts
 
   const series = () => texts[text.selectedIndex].series;
-  const chosen = () => series().filter((_, number) => checks[number].checked);
+  const chosen = () => [...series().filter((_, number) => checks[number].checked), ...own.curve(loss.value, unit.value)];
   const ink = (one) => one.colour === "#000000" ? "currentColor" : one.colour;
 
   // Keeps what was chosen before, where the text has it.
@@ -33,10 +34,13 @@ function curves(box, texts) {
     const labelled = series().map((one) => tick([swatch(one), ` ${one.name}`], one.shown, update));
     checks = labelled.map(([, check]) => check);
     models.replaceChildren(models.firstElementChild, ...labelled.map(([label]) => label));
-    mark.value = mark.max;
     update();
-    mark.value = Math.floor(mark.max * shared);  // not past the end of a chosen curve
-    update();
+  }
+
+  // The largest budget that all curves shown at first reach, of all texts: the mark starts there on each of them.
+  function common() {
+    const shown = texts.flatMap((one) => one.series).filter((one) => one.shown && unit.value in one.per && loss.value in one.losses);
+    return Math.min(...shown.map((one) => one.losses[loss.value].steps.at(-1) * one.per[unit.value]));
   }
 
   function swatch(one) {
@@ -76,15 +80,19 @@ function curves(box, texts) {
     const line = (of, one, name) => element("path", { d: path(one.x.map((at, number) => [x(at), of[number] === null || of[number] > limits.y[1] ? NaN : y(of[number])])), class: name, stroke: ink(one), "stroke-dasharray": DASHES[one.dash % DASHES.length] }, svg);
     for (const one of shown) for (const of of one.losses) line(of, one, "seed");
     for (const one of shown) line(one.mean, one, "mean");
-    const place = frame.left + (mark.value / mark.max) * (frame.right - frame.left);
+    if (Number.isNaN(budget)) budget = x.value(frame.left + (mark.value / mark.max) * (frame.right - frame.left));  // it was moved
+    else {
+      budget = Math.min(limits.x[1], Math.max(limits.x[0], budget ?? common()));
+      mark.value = Math.floor((mark.max * (x(budget) - frame.left)) / (frame.right - frame.left));
+    }
+    const place = x(budget);
     element("line", { x1: place, x2: place, y1: frame.top, y2: frame.bottom, class: "mark" }, svg);
-    shared = (Math.min(...shown.map((one) => x(one.x.at(-1)))) - frame.left) / (frame.right - frame.left);
     list(shown, x, place);
   }
 
   // The mean loss of each model at the mark, on the straight line between two points of the drawing.
   function list(shown, x, place) {
-    const at = x.value(place), said = `${short(at)} ${unit.value}`;
+    const said = `${short(budget)} ${unit.value}`;
     const rows = shown.map((one) => [one, between(one.x.map(x), one.mean, place)]).sort(([, a], [, b]) => (a ?? Infinity) - (b ?? Infinity));
     mark.setAttribute("aria-valuetext", said);
     table.replaceChildren(tableOf(["model", `mean loss at ${said}`, "seeds", "last point"], rows.map(([one, value]) => [
@@ -94,6 +102,54 @@ function curves(box, texts) {
   }
 
   fill();
+}
+
+// A reader's own curve, from a file or pasted, beside ours. Nothing leaves the page.
+function ownCurve(changed) {
+  const form = made("form", {}), said = made("output", { "aria-live": "polite" });
+  const area = made("textarea", { rows: 4, cols: 28, placeholder: "step,loss\n100,5.21\n200,4.87" });
+  const file = made("input", { type: "file", accept: ".csv,.tsv,.txt,text/*" }), tokens = made("input", { type: "number", min: 1, step: "any" });
+  const clear = made("button", { type: "reset" }, "take it out");
+  form.append(made("label", {}, "your losses (CSV of step, loss) ", area), made("label", {}, "or a file ", file), made("label", {}, "tokens a step, if known ", tokens), clear, said);
+  let points = [];
+
+  function reread() {
+    const { points: found, skipped } = readLosses(area.value);
+    points = found;
+    said.textContent = !area.value.trim() ? "" : `${points.length} points drawn as “yours”, in nats per token${skipped ? `; ${skipped} lines left out, without a step above 0 and a loss` : ""}.`;
+    changed();
+  }
+
+  area.addEventListener("input", reread);
+  tokens.addEventListener("input", changed);
+  file.addEventListener("change", async () => { if (file.files[0]) { area.value = await file.files[0].text(); reread(); } });
+  form.addEventListener("reset", () => setTimeout(reread));
+  form.addEventListener("submit", (event) => event.preventDefault());
+
+  // [the series], or [] where there is none or the unit is not known of it.
+  const curve = (loss, unit) => {
+    const per = { steps: 1, tokens: Number(tokens.value) || undefined }[unit];
+    if (!points.length || !per) return [];
+    const [steps, losses] = [0, 1].map((column) => points.map((point) => point[column]));
+    return [{ name: "yours", colour: "var(--flag)", dash: 0, per: { [unit]: per }, losses: { [loss]: { steps, seeds: { yours: losses } } } }];
+  };
+  const details = made("details", {}, made("summary", {}, "put your own losses beside them"), made("p", { class: "note" }, "Stays in this page: nothing is sent. Losses compare if they are held-out losses in nats per token of the same text by the same tokenizer. Seconds and operations of your run are not known, so choose steps, or tokens."), form);
+  return { form: details, curve };
+}
+
+// Points (step, loss) of a table with commas, semicolons, tabs or blanks, in the columns named so or in the first two.
+function readLosses(text) {
+  const between = [";", "\t", ","].find((sign) => text.includes(sign)) || /\s+/;
+  const lines = text.split(/\r?\n/).filter((line) => line.trim()).map((line) => line.trim().split(between).map((word) => word.trim()));
+  const head = (lines[0] || []).map((word) => word.replace(/"/g, "").toLowerCase());
+  const named = head.includes("step") && head.includes("loss"), columns = named ? ["step", "loss"].map((name) => head.indexOf(name)) : [0, 1];
+  const found = new Map(), rows = head.some((word) => /^[+-]?[.\d]/.test(word)) ? lines : lines.slice(1);
+  let skipped = 0;
+  for (const row of rows) {
+    const [step, loss] = columns.map((column) => (row[column] ? Number(row[column]) : NaN));
+    if (step > 0 && Number.isFinite(step) && Number.isFinite(loss)) found.set(step, loss); else skipped++;
+  }
+  return { points: [...found].sort(([one], [other]) => one - other), skipped };
 }
 
 // The value at `place` of a line through (places, values), null outside.

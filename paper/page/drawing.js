@@ -19,11 +19,13 @@ function made(name, attributes, ...children) {
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 const unique = (values) => [...new Set(values)];
 
-// 0.25, 1,500, 2.5×10⁹
+// 0.25, 1,500, 2.5 billion, 2.5×10¹⁷
 function short(value) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (size && (size >= 1e6 || size < 1e-3)) {
+  const [unit, name] = [[1e12, "trillion"], [1e9, "billion"], [1e6, "million"]].find(([unit]) => size >= unit) || [];
+  if (unit && size < 1e15) return `${Number((value / unit).toPrecision(3))} ${name}`;
+  if (size && (size >= 1e15 || size < 1e-3)) {
     const [digits, exponent] = value.toExponential(2).split("e");
     const raised = String(Number(exponent)).replace(/[-\d]/g, (digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)]);
     return Number(digits) === 1 ? `10${raised}` : `${Number(digits)}×10${raised}`;

@@ -35,7 +35,7 @@ function memory(box, { vocabulary, width: measuredWidth, rows, colours }) {
   depth.value = 8;
   let draw = null;
 
-  const MB = 2 ** 20, dash = (name) => (name.includes("fused") ? "4 3" : "");
+  const GB = 1e9, dash = (name) => (name.includes("fused") ? "4 3" : "");
   const sizeAt = (T) => ({ d: Number(width.value), n: Number(depth.value), T, V: vocabulary });
   const tokens = () => Math.round(2 ** Number(context.value));
   const shown = () => models.filter((_, number) => checks[number][1].checked);
@@ -54,24 +54,24 @@ function memory(box, { vocabulary, width: measuredWidth, rows, colours }) {
   function paint(svg, across, height) {
     const frame = { left: 62, right: across - 14, top: 24, bottom: height - 44 }, names = shown();
     const places = Array.from({ length: 14 * 4 - 3 }, (_, number) => 2 ** (4 + number / 4));
-    const read = names.map((name) => places.map((T) => memoryOf(name, sizeAt(T)).total / MB));
+    const read = names.map((name) => places.map((T) => memoryOf(name, sizeAt(T)).total / GB));
     svg.setAttribute("aria-label", names.length ? `memory against context: ${names.join(", ")}` : "no model is chosen");
     if (!names.length) return element("text", { x: 10, y: 40 }, svg, "Choose a model.");
     const x = scale(places[0], places.at(-1), frame.left, frame.right, true), y = scale(Math.min(...read.flat()), Math.max(...read.flat()), frame.bottom, frame.top, true);
     x.ticks = (most) => places.filter((_, number) => number % 4 === 0).filter((_, number) => number % Math.ceil(14 / most) === 0);
-    axes(svg, frame, x, y, { x: "context (tokens)", y: "memory (MB of 2²⁰ bytes)" });
+    axes(svg, frame, x, y, { x: "context (tokens)", y: "memory (GB)" });
     read.forEach((values, number) => element("path", { d: path(values.map((value, place) => [x(places[place]), y(value)])), class: "mean", stroke: colours[names[number]], "stroke-dasharray": dash(names[number]) }, svg));
     for (const row of rows.filter((row) => row.n_blocks === Number(depth.value) && measuredWidth === Number(width.value) && names.includes(row.model)))
-      element("circle", { cx: x(row.context), cy: y(row.total_bytes / MB), r: 4, class: "counted", stroke: colours[row.model] }, svg);
+      element("circle", { cx: x(row.context), cy: y(row.total_bytes / GB), r: 4, class: "counted", stroke: colours[row.model] }, svg);
     element("line", { x1: x(tokens()), x2: x(tokens()), y1: frame.top, y2: frame.bottom, class: "mark" }, svg);
   }
 
   function list() {
-    const T = tokens(), base = memoryOf("flat mixer", sizeAt(T)).total, inMB = (bytes) => `${short(Number((bytes / MB).toPrecision(4)))} MB`;
+    const T = tokens(), base = memoryOf("flat mixer", sizeAt(T)).total, inGB = (bytes) => `${short(Number((bytes / GB).toPrecision(3)))} GB`;
     context.setAttribute("aria-valuetext", `${short(T)} tokens`);
     table.replaceChildren(tableOf([`at ${short(T)} tokens`, "weights", "weights and gradients", "kept for the backward pass", "together", "cache of generation", "together over the flat mixer"], shown().map((name) => {
       const found = memoryOf(name, sizeAt(T));
-      return [[swatch(name), ` ${name}`], short(found.parameters / 4), inMB(2 * found.parameters), inMB(found.kept), inMB(found.total), inMB(found.cache), `${short(Number((found.total / base).toPrecision(3)))} times`];
+      return [[swatch(name), ` ${name}`], short(found.parameters / 4), inGB(2 * found.parameters), inGB(found.kept), inGB(found.total), inGB(found.cache), found.total === base ? "the same" : `${short(Number((found.total / base).toPrecision(3)))} times`];
     })));
   }
 

@@ -81,8 +81,8 @@ function neurons(box, { colours, recent, texts }) {
       if (now !== at()) parts.push(made("p", { class: "note" }, `The map is of the end: at the ${moment.value} none was measured of this text. Texts "over training" have them.`));
       const when = `${["start", "half", "end"][now]} of training${largest === null ? "" : `, largest ${short(largest)}`}`;
       parts.push(heatMap(`over time, last token at the bottom; ${when}`, weights), heatMap("over frequencies of the orthonormal DCT-II, 0 at the top", frequencies(weights)));
-    } else parts.push(made("p", { class: "note" }, `No weight map: maps are measured of neurons ${Object.keys(maps).join(", ")} of this seed, at the end.`));
-    if (i in keywords) parts.push(made("p", { class: "note" }, `The tokens nearest to its vector, as one of the six clearest neurons of a class; ▁ is a blank. Coherence: −1 never together, 0 independent, 1 only together.`),
+    } else parts.push(made("p", { class: "note" }, `No weight map of this neuron: maps are measured of ${Object.keys(maps).join(", ")} (large dots) of this seed, at the end. Every neuron of the text “over training” has one.`));
+    if (i in keywords) parts.push(made("p", { class: "note" }, `The tokens nearest to its vector, as one of the six clearest neurons of a class; ▁ is a blank, ‹byte› a part of a letter. Coherence: −1 never together, 0 independent, 1 only together.`),
       tableOf(["clearest of", "nearest by", "tokens", "coherence"], keywords[i].map((one) => [one.class, one.nearness, one.keywords, one.coherence === null ? "–" : short(one.coherence)])));
     else parts.push(made("p", { class: "note" }, "No keywords: they are measured of the six clearest neurons of two classes."));
     detail.replaceChildren(...parts);

@@ -8,8 +8,19 @@ function pieces() {
   }
 }
 
+// On a narrow screen a picture that goes on to the right fades out there, until its end is reached.
+function fade() {
+  const look = ({ target }) => target.classList.toggle("slides", target.scrollWidth - target.clientWidth - target.scrollLeft > 8);
+  const watch = new ResizeObserver((entries) => entries.forEach(look));
+  for (const picture of document.querySelectorAll(".picture")) {
+    watch.observe(picture);
+    picture.addEventListener("scroll", look, { passive: true });
+  }
+}
+
 claims();
 crossover();
+fade();
 pieces();
 goTo();
 addEventListener("hashchange", goTo);

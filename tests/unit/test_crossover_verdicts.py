@@ -177,28 +177,30 @@ def test_the_matrix_says_who_cannot_and_why() -> None:
     assert labels == list(SKILLS)
 
 
-def test_worse_than_blind_is_no_share_of_the_best() -> None:
+def test_worse_than_blind_is_printed_as_it_is_and_not_bold() -> None:
     rows = scores({"attention": {"recall": -0.4}, "masked mixing": {"recall": 0.3}})
     figure = make_exhibit(matrix, {"score": rows, "abilities": able()})
-    texts = [text.get_text() for text in figure.axes[0].texts]
-    assert [text.split(" ±")[0] for text in texts if text.startswith("not surely")] == ["not surely\nlearnt:\n-0.40"]
-    assert [text for text in texts if text.startswith("1.00")]
+    weights = {text.get_text().split(" ±")[0]: text.get_weight() for text in figure.axes[0].texts}
+    assert (weights["-0.40"], weights["0.30"]) == ("normal", "bold")
+    assert {"learned in\n0 of 5 seeds", "learned in\n5 of 5 seeds"} <= set(weights)
 
 
-def test_a_skill_that_is_not_surely_above_zero_is_not_compared() -> None:
+def test_a_skill_that_is_not_surely_above_zero_is_not_the_best() -> None:
     rows = scores({"attention": {"recall": 0.2}, "masked mixing": {"recall": 0.3}}, seeds=5)
-    assert _cells(rows)["share"].notna().all()
+    assert _cells(rows).set_index("column")["best"].to_dict() == {"attention": False, "masked mixing": True}
     unsure = rows["family"] == "masked mixing"
     wide = rows.assign(skill_1=rows["skill_1"].where(~unsure, [0.3, 1.0, -0.4, 0.9, -0.3] * 2))
     cells = _cells(wide)
-    assert cells["share"].isna().all(), "the best is not sure, so nobody is compared with it"
-    assert cells["raw_half"].notna().all()
+    assert not cells["best"].any()
+    assert cells["half"].notna().all()
+    assert cells.set_index("column")["learned"].to_dict() == {"attention": 5, "masked mixing": 3}
 
 
-def test_a_task_that_no_family_learnt_is_not_compared() -> None:
+def test_a_task_that_no_family_learnt_has_no_best() -> None:
     rows = scores({"attention": {"copying": 0.01}, "masked mixing": {"copying": 0.02}})
     cells = _cells(rows)
-    assert cells["share"].isna().all()
+    assert not cells["best"].any()
+    assert cells["learned"].eq(0).all()
     assert tabled(rows).empty
 
 

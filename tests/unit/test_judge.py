@@ -93,7 +93,7 @@ def test_the_scale_of_the_largest_budget_decides_whatever_its_name(monkeypatch: 
     entry = judged(*scales)
     assert (entry["scale"], entry["operations"]) == ("long", 2e12)
     content = {"studies": {"copying": {found.scale: found.content for found in scales}}}
-    figure: Any = SimpleNamespace(measures=("m",), parts=(), also=())
+    figure: Any = SimpleNamespace(measures=("m",), parts=(), also=(), compares=())
     drawn = evidence.largest_evidence("copying", figure, content)
     assert drawn is not None
     assert drawn.scale == "long"
@@ -244,7 +244,7 @@ def test_a_set_that_the_plan_has_dropped_is_reported() -> None:
 def test_a_figure_is_drawn_from_the_last_complete_set(monkeypatch: pytest.MonkeyPatch) -> None:
     found = at("workstation", 8, measured=7)
     content = {"studies": {"copying": {"workstation": found.content}}}
-    figure: Any = SimpleNamespace(measures=("m",), parts=(), also=())
+    figure: Any = SimpleNamespace(measures=("m",), parts=(), also=(), compares=())
     assert evidence.largest_evidence("copying", figure, content) is None
     found.content["standing"] = {"m": {"m": found.planned_runs("m")[:5]}}
     drawn = evidence.largest_evidence("copying", figure, content)

@@ -22,7 +22,7 @@ def test_a_class_without_a_neuron_has_no_panel_and_is_named(name, measured):
     none = exhibits.make_exhibit(figure, {**measured, "neuron_classes": rows.assign(**{column: 0.0})})
     assert [axis.get_title(loc="left") for axis in some.axes if axis not in none.axes][1] == "bag-of-words neurons"
     assert len(none.axes) == len(some.axes) - 1
-    assert (some.get_suptitle(), none.get_suptitle()) == ("", "Nowhere any: bag-of-words neurons.")
+    assert (some.get_suptitle(), none.get_suptitle()) == ("", "0 in all runs, not drawn: bag-of-words neurons.")
 
 
 def test_a_threshold_that_no_neuron_meets_has_no_panel_and_is_named(measured):
@@ -33,7 +33,7 @@ def test_a_threshold_that_no_neuron_meets_has_no_panel_and_is_named(measured):
     shown = exhibits.make_exhibit(figure, {"thresholds": changed})
     panels = [axis for axis in shown.axes if axis.has_data()]
     assert len(panels) == 7
-    assert shown.get_suptitle() == "No neuron at any value: norm of a low row (paper)."
+    assert shown.get_suptitle() == "No neuron meets the criterion at any value of: norm of a low row (raw norms)."
     assert len(pd.unique(rows["reading"])) == 2
 
 
@@ -43,7 +43,7 @@ def test_neurons_with_keywords_are_pictured_over_their_words(measured):
     first = rows[(rows["seed"] == rows["seed"].min()) & (rows["moment"] == "end")]
     assert len(shown.axes) == 18
     panels = {axis.get_title(loc="left"): axis for axis in shown.axes[:12]}
-    assert list(panels)[:6] == [*(f"neuron {n}" for n in range(8, 12)), "neuron 12\n(other)", "neuron 13\n(other)"]
+    assert list(panels)[:6] == [*(f"neuron {n}" for n in range(8, 12)), "neuron 12\nis other", "neuron 13\nis other"]
     weights = first[(first["neuron"] == 2)].sort_values("position")["weights"]
     by_hand = np.array([text.split() for text in weights], dtype=float).T
     np.testing.assert_allclose(panels["neuron 2"].images[0].get_array(), by_hand)

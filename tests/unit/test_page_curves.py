@@ -54,6 +54,9 @@ def test_models_differ_in_colour_or_dash_and_headlines_come_first() -> None:
         "workstation",
     )
     assert [series["name"] for series in found][:2] == ["flat mixer", "mixer, 2 heads"]
+    both = pd.concat([rows("expanded", 0, {5: 1.0, 10: 1.0}), rows("flat", 0, {5: 1.0, 10: 1.0})])
+    of_figure = learning_curves.series(page.CURVES, both, "workstation")
+    assert [(series["name"], series["dash"]) for series in of_figure] == [("flat mixer", 0), ("expanded mixer", 1)]
     assert len({(series["colour"], series["dash"]) for series in found}) == len(found)
 
 

@@ -72,6 +72,14 @@ def test_nothing_scrolls_sideways(visit: Callable[..., Visit], width: int) -> No
     at.of("document.querySelectorAll('details').forEach(one => one.open = false)")
 
 
+def test_on_a_phone_a_picture_that_goes_on_fades_until_its_end_is_reached(visit: Callable[..., Visit]) -> None:
+    picture = visit(390, fragment="#fades").page.locator("#figure-crossover-matrix .picture")
+    picture.scroll_into_view_if_needed()
+    picture.and_(picture.page.locator(".slides")).wait_for()
+    picture.evaluate("one => { one.scrollLeft = one.scrollWidth }")
+    picture.and_(picture.page.locator(":not(.slides)")).wait_for()
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_every_picture_is_readable_and_slides_in_its_own_box(visit: Callable[..., Visit], width: int) -> None:
     """Exponents and folded pictures too. A picture that is not drawn yet has its place already; without text it has no

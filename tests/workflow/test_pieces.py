@@ -81,6 +81,59 @@ def test_the_mark_is_moved_by_keyboard_and_reads_the_mean_of_the_seeds(visit: Ca
     assert piece.locator("tbody td").all_text_contents() != shown
 
 
+def test_the_mark_starts_at_one_budget_that_all_texts_reach(visit: Callable[..., Visit]) -> None:
+    _, piece = unfolded(visit, "figure-mixers-learning_curves")
+    heads = set()
+    for at_text in range(piece.locator("select").first.locator("option").count()):
+        piece.locator("select").first.select_option(index=at_text)
+        heads.add(piece.locator("thead").inner_text())
+        assert "outside its curve" not in piece.locator("tbody").inner_text()
+    assert len(heads) == 1
+
+
+def test_a_readers_own_losses_are_drawn_beside_ours_and_leave_nothing_behind(visit: Callable[..., Visit]) -> None:
+    at, piece = unfolded(visit, "figure-mixers-learning_curves")
+    piece.locator("details summary").last.click()
+    before, asked = piece.locator(".plot path.mean").count(), len(at.requests)
+    area, said = piece.locator("textarea"), piece.locator("form output")
+    area.fill("wall;loss;step\n1;5,5;100\n1;5.5;100\n2;4.5;300\n3;nan;400\n")
+    assert piece.locator(".plot path.mean").count() == before + 1
+    assert said.inner_text().startswith("2 points drawn as “yours”")
+    assert "2 lines left out" in said.inner_text()
+    piece.locator("form input[type=range]").focus()
+    row = piece.locator("tbody tr", has_text="yours")
+    assert row.locator("td").nth(2).inner_text() == "4.500 after 300 steps"
+    axis = piece.locator("select").nth(2)
+    axis.select_option("tokens")
+    assert row.count() == 0
+    piece.locator("form input[type=number]").fill("512")
+    assert "153,600 tokens" in row.inner_text()
+    piece.locator("select").first.select_option(index=1)
+    assert row.count() == 1
+    piece.locator("input[type=file]").set_input_files(
+        {"name": "mine.tsv", "mimeType": "text/plain", "buffer": b"step\tloss\n10\t3.25\n20\t3.125\n"}
+    )
+    row.get_by_text("3.125").wait_for()
+    piece.get_by_text("take it out").click()
+    row.wait_for(state="detached")
+    assert piece.locator(".plot path.mean").count() > 0
+    assert len(at.requests) == asked
+    assert at.complaints == []
+
+
+def test_families_ordered_by_operations_have_them_beside_their_names(visit: Callable[..., Visit]) -> None:
+    at = visit()
+    panel = at.page.locator("#skills figure", has_text="stories").first
+    names = panel.locator("g text").all_text_contents()
+    at.page.locator("#skills select").select_option("operations")
+    assert "operations per token" in panel.inner_text()
+    texts = panel.locator("g text").all_text_contents()
+    assert len(texts) == 2 * len(names)
+    assert all(text[0].isdigit() for text in texts[1::2])
+    assert panel.locator("circle title").first.text_content()
+    assert at.complaints == []
+
+
 def rules() -> dict[str, tuple[int, Rule]]:
     """Networks of the playground: equal and uneven boxes, angles and output phases drawn at random."""
     rng = np.random.default_rng(0)

@@ -138,6 +138,12 @@ class Evidence:
         repeated = labels.loc[np.repeat(np.arange(len(held)), counts)].reset_index(drop=True)
         return pd.concat([rows, repeated[[name for name in labels if name not in rows]]], axis=1)
 
+    def has_comparison(self, exhibit: Exhibit) -> bool:
+        """Do its runs have two values of each label that the exhibit compares?"""
+        runs = {run for measure in exhibit.measures for run in self.measured_runs(measure)}
+        labels = [self.content["runs"][run]["labels"] for run in runs]
+        return all(len({of_run.get(name) for of_run in labels}) > 1 for name in exhibit.compares)
+
     def rows(self, measure: str) -> tuple[pd.DataFrame, list[int]]:
         """All rows of a measure, run after run, and how many each run has. At least one run must have the measure."""
         held, stored = self.measurements_by_run(measure), _read_selected(self.study, measure, self.content)
@@ -195,7 +201,8 @@ def sources(study: str, exhibit: Exhibit, content: dict[str, Any] | None = None)
     own = largest_evidence(study, exhibit, content)
     found = {"": own} if own is not None else {}
     for name, other in evidence_by_overlay(study, content).items():
-        if (of_parts := other.complete_set(Unit.from_exhibit(exhibit))) is not None:
+        of_parts = other.complete_set(Unit.from_exhibit(exhibit))
+        if of_parts is not None and of_parts.has_comparison(exhibit):
             found[f"-{name}"] = of_parts
     return found
 
@@ -205,10 +212,12 @@ def largest_evidence(study: str, exhibit: Exhibit, content: dict[str, Any] | Non
     the largest budget, and of equal ones the last.
 
     Its runs are those of the plan, or the last complete set while the plan is being extended. An exhibit of some parts
-    of a study gets the runs of these parts (and of `also`). A scale without one of its parts is passed over.
+    of a study gets the runs of these parts (and of `also`). A scale without one of its parts is passed over, and one
+    that has nothing to compare if another has.
     """
     unit, scales = Unit.from_exhibit(exhibit), reversed(evidence_by_scale(study, content).values())
     complete = [found for found in (one.complete_set(unit) for one in scales) if found is not None]
+    complete = [found for found in complete if found.has_comparison(exhibit)] or complete
     return max(complete, key=lambda found: found.operations(exhibit.measures), default=None)
 
 

@@ -9,6 +9,7 @@ series holds its steps and the amount of each unit per step:
 A loss that is not known, or is not finite, is null. A unit that is not known of a model is left out of its `per`.
 """
 
+import math
 import re
 from collections.abc import Callable
 from itertools import cycle
@@ -32,7 +33,8 @@ class Curves(NamedTuple):
     """The learning curves of a study: the measure and the rows that they are made of.
 
     `losses`: what the page calls a loss -> its column. `read`: rows with the columns series, colour (empty: a neutral
-    one), shown (before a reader chooses), per_second and per_operation (their amounts per step).
+    one), shown (before a reader chooses), per_second and per_operation (their amounts per step); and place, where the
+    figure has an order: the first of a colour is drawn without dashes.
     """
 
     measure: str
@@ -72,13 +74,13 @@ def series(curves: Curves, rows: pd.DataFrame, scale: str) -> list[Series]:
                 "name": name,
                 "colour": of_series["colour"].iloc[0],
                 "shown": bool(shown),
+                "place": float(of_series["place"].iloc[0]) if "place" in of_series else math.inf,
                 "per": {"steps": 1, **{unit: amount for unit, amount in per.items() if amount is not None}},
                 "losses": {loss: _points(of_series, column) for loss, column in curves.losses.items()},
             }
         )
-    return _assign_colours(
-        sorted(found, key=lambda one: (not one["shown"], not one["colour"], _natural_key(one["name"])))
-    )
+    found.sort(key=lambda one: (not one["shown"], one["place"], not one["colour"], _natural_key(one["name"])))
+    return _assign_colours([{key: value for key, value in one.items() if key != "place"} for one in found])
 
 
 def _natural_key(name: str) -> list[tuple[int, str]]:

@@ -65,12 +65,11 @@ def ticks(
 ) -> None:
     """A logarithmic x axis with a tick at each value that was tried, and no others.
 
-    `apart`: a value less than this factor above the one before has no label, so that labels do not overlap.
+    `apart`: a value less than this factor above the one before has no tick, so that labels do not overlap.
     """
-    labelled = [value > apart * before for value, before in zip(values, [0, *values], strict=False)]
-    labels = [form(value) if there else "" for value, there in zip(values, labelled, strict=True)]
+    shown = [value for value, before in zip(values, [0, *values], strict=False) if value > apart * before]
     axis.set_xscale("log", base=base)
-    axis.set_xticks(values, labels, **looks)
+    axis.set_xticks(shown, [form(value) for value in shown], **looks)
     axis.xaxis.set_minor_locator(NullLocator())
 
 
@@ -81,6 +80,13 @@ def steps(
     axis.set_xscale("symlog", linthresh=linear_to)
     axis.set_xlim(0, None if last is None else 1.1 * last)
     axis.set_xlabel(label)
+
+
+def align_end_labels(axis: Axes) -> None:
+    """The first and last label of an x axis end where it does, so that those of neighbouring panels stay apart."""
+    first, *_, last = axis.get_xticklabels()
+    first.set_horizontalalignment("left")
+    last.set_horizontalalignment("right")
 
 
 def clear_axis(axis: Axes, *, frame: bool = True) -> None:

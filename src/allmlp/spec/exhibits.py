@@ -32,7 +32,8 @@ class Exhibit:
     """A figure or a table of a study.
 
     `where`: its place in the paper, empty if it shows own claims only. `parts`: it needs the runs of these parts of the
-    study (none: all runs). `also`: it takes the runs of these parts too if they are planned.
+    study (none: all runs). `also`: it takes the runs of these parts too if they are planned. `compares`: labels of runs
+    of which it shows two values at least; scales with one are passed over, because there is nothing to compare.
     """
 
     kind: Kind
@@ -44,6 +45,7 @@ class Exhibit:
     claims: Sequence[str]
     parts: Sequence[str]
     also: Sequence[str]
+    compares: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -79,6 +81,7 @@ class _Decorator:
         claims: Sequence[str] = (),
         parts: Sequence[str] = (),
         also: Sequence[str] = (),
+        compares: Sequence[str] = (),
         values: Mapping[str, object] | None = None,
     ) -> Callable[[Callable[..., Any]], Exhibit]:
         """`values`: for the names in braces in the docstring."""
@@ -86,7 +89,7 @@ class _Decorator:
         def marked(make: Callable[..., Any]) -> Exhibit:
             measures = tuple(name for name in inspect.signature(make).parameters if name != "paper")
             caption = " ".join((make.__doc__ or "").split()).format(**(values or {}))
-            return Exhibit(self.kind, make, measures, title, caption, where, claims, parts, also)
+            return Exhibit(self.kind, make, measures, title, caption, where, claims, parts, also, compares)
 
         return marked
 

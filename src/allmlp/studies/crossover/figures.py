@@ -1,7 +1,7 @@
-"""The matrix: skill of every family or architecture on every task, relative to the best, or why it cannot do the
-task."""
+"""The matrix: skill of every family or architecture on every task, or why it cannot do the task."""
 
 import textwrap
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,11 @@ from allmlp.report import plots, style
 from allmlp.report.seeds import aggregate_seeds
 from allmlp.spec.exhibits import figure
 from allmlp.studies.crossover import ladders
-from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, LEARNT, is_surely_learnt, order_scores
+from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, LEARNT, REFERENCE, is_surely_learnt, order_scores
 from allmlp.studies.shared import crossing_drawing
 from allmlp.studies.shared.crossing import compare
 
+DARK = 0.6  # a skill above is written in white
 LINE = 15  # letters of a reason in one line of a cell
 
 
@@ -27,15 +28,16 @@ LINE = 15  # letters of a reason in one line of a cell
     values={"fewest_of_interval": FEWEST_OF_INTERVAL, "learnt": LEARNT},
 )
 def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
-    """Skill at the end of training as a share of the best skill on that task; the best is bold. With
-    {fewest_of_interval} seeds or more, half the width of the 95 % t interval over seeds is added. Skill is 0 for the
-    best answer that does not read the input (in recall, that looks up no key) and 1 for no error. For text, it is the
-    share of the entropy of the token frequencies that was learnt. All models of a task had the same number of counted
-    operations and the same search of learning rates. Retrieval is measured with the models that were trained on
-    stories; of a text longer than the context they read the last tokens. Hatched: the architecture cannot do the task,
-    for the reason given by its class. Grey: nothing was surely learnt within the budget, because the interval of the
-    skill reaches zero or its mean is below {learnt}; such a skill is printed as it is and not compared. The sizes of
-    the recall tasks were chosen by trials of attention alone.
+    """Skill at the end of training, mean over seeds; the best of a task is bold. With {fewest_of_interval} seeds or
+    more, half the width of the 95 % t interval over seeds is added. Skill is 0 for the best answer that does not read
+    the input (in recall, that looks up no key) and 1 for no error; darker is more. For text, it is the share of the
+    entropy of the token frequencies that was learned, which is far below 1 for every model. Left of the line: attention
+    itself. Below a skill: in how many seeds it is {learnt} or more. No skill is bold in a task that nothing surely
+    learned, because the interval of the best skill reaches zero or its mean is below {learnt}. All models of a task had
+    the same number of counted operations and the same search of learning rates. Retrieval is measured with the models
+    that were trained on stories; of a text longer than the context they read the last tokens. Hatched: the architecture
+    cannot do the task, for the reason given by its class. The sizes of the recall tasks were chosen by trials of
+    attention alone.
     """
     rows = order_scores(score)
     cells = _cells(rows).set_index(["task", "column"])
@@ -43,10 +45,12 @@ def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
     rank = {family: place for place, family in enumerate(rows["family"].unique())}
     columns = list(rows.sort_values("family", key=lambda of: of.map(rank), kind="stable")["column"].unique())
     members = rows.groupby("column")["model"].agg(set)
-    figure, ((axes,),) = style.canvas(width=max(6.0, 1.4 + 0.75 * len(columns)), height=0.9 + 0.62 * len(tasks))
-    shares = np.array([[cells["share"].get((task, column), np.nan) for column in columns] for task in tasks])
-    axes.imshow(style.shades(np.clip(shares, 0, 1)), cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    figure, ((axes,),) = style.canvas(width=max(6.0, 1.4 + 0.82 * len(columns)), height=0.9 + 0.62 * len(tasks))
+    skills = np.array([[cells["mean"].get((task, column), np.nan) for column in columns] for task in tasks])
+    axes.imshow(style.shades(np.clip(skills, 0, 1)), cmap="Blues", vmin=0, vmax=1, aspect="auto")
     axes.set_facecolor("#f2f2f2")
+    if columns[0] == REFERENCE:
+        axes.axvline(0.5, color="black", linewidth=1.5)
     for y, task in enumerate(tasks):
         for x, column in enumerate(columns):
             cell = cells.loc[task, column] if (task, column) in cells.index else None
@@ -62,18 +66,14 @@ def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
 
 
 def _cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """task, column, mean and half the interval of the skill, and both as shares of the task's best mean.
-
-    The shares are NaN where nothing was surely learnt, and in a task that the best column did not learn; halves are NaN
-    with too few seeds.
+    """task, column, mean and half the interval of the skill (NaN with too few seeds), in how many of its seeds it was
+    learned, and is it the best of a task that was surely learned?
     """
     found = aggregate_seeds(rows, ["task", "column"], "skill_1")
-    best = found["mean"] == found.groupby("task")["mean"].transform("max")
-    learnt = is_surely_learnt(found)
-    tasks = set(found.loc[best & learnt, "task"])
-    top = found.groupby("task")["mean"].transform("max").where(learnt & found["task"].isin(tasks))
+    best = found["mean"].round(2) == found.groupby("task")["mean"].transform("max").round(2)  # as they are printed
     half = (found["high"] - found["mean"]).where(found["n"] >= FEWEST_OF_INTERVAL)
-    return found.assign(share=found["mean"] / top, half=half / top, raw_half=half, best=best)
+    learned = rows["skill_1"].ge(LEARNT).groupby([rows["task"], rows["column"]]).sum().rename("learned").reset_index()
+    return found.assign(half=half, best=best & is_surely_learnt(found)).merge(learned, on=["task", "column"])
 
 
 def _reason(abilities: pd.DataFrame, of_column: set[str], task: str) -> str:
@@ -93,15 +93,12 @@ def _say(axes: Axes, x: int, y: int, cell: pd.Series | None, reason: str) -> Non
         axes.text(x, y, text, ha="center", va="center", fontsize=5.5, color="#555555", bbox=box)
     elif cell is None:
         axes.text(x, y, "not planned", ha="center", va="center", fontsize=5.5, color="#999999")
-    elif np.isnan(cell["share"]):
-        half = "" if np.isnan(cell["raw_half"]) else f" ± {cell['raw_half']:.2f}"
-        text = f"not surely\nlearnt:\n{cell['mean']:.2f}{half}"
-        axes.text(x, y, text, ha="center", va="center", fontsize=6, color="#555555")
     else:
-        dark = cell["share"] > 0.65
-        text = f"{cell['share']:.2f}" + ("" if np.isnan(cell["half"]) else f"\n± {cell['half']:.2f}")
-        weight = "bold" if cell["best"] else "normal"
-        axes.text(x, y, text, ha="center", va="center", fontsize=7, weight=weight, color="white" if dark else "black")
+        text = f"{round(cell['mean'], 2) + 0.0:.2f}" + ("" if np.isnan(cell["half"]) else f" ± {cell['half']:.2f}")
+        looks: dict[str, Any] = {"ha": "center", "color": "white" if cell["mean"] > DARK else "black"}
+        axes.text(x, y - 0.04, text, va="bottom", fontsize=7, weight="bold" if cell["best"] else "normal", **looks)
+        seeds = f"learned in\n{cell['learned']:g} of {cell['n']:g} seeds"
+        axes.text(x, y + 0.04, seeds, va="top", fontsize=6, **looks)
 
 
 @figure(

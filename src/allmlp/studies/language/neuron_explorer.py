@@ -13,7 +13,7 @@ from allmlp.judging import evidence
 from allmlp.judging.evidence import Evidence
 from allmlp.report import first_screen
 from allmlp.spec import exhibits
-from allmlp.studies.language.drawing import COLOURS, MOMENTS
+from allmlp.studies.language.drawing import COLOURS, MOMENTS, show_bytes
 from allmlp.studies.language.keywords import CLEAREST_OF, NEARNESS, RANDOM
 from allmlp.studies.language.profiles import RECENT
 
@@ -120,7 +120,7 @@ def words(rows: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     return {
         str(neuron): [
             {
-                **{name: row[name] for name in names},
+                **{name: show_bytes(row[name]) for name in names},
                 "coherence": None if pd.isna(row["coherence_1"]) else round(row["coherence_1"], DECIMALS),
             }
             for row in of_neuron.to_dict("records")

@@ -1,5 +1,6 @@
 """What the page has of study 001 beside its figures: learning curves to choose from, and memory against context."""
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -31,6 +32,7 @@ def _series(rows: pd.DataFrame, scale: str) -> pd.DataFrame:
         series=found["variant"].map(display),
         colour=found["variant"].map(style.colour),
         shown=found["variant"].isin(drawing.HEADLINES),
+        place=found["variant"].map({name: place for place, name in enumerate(drawing.HEADLINES)}).fillna(math.inf),
         per_second=found["seconds"] / found["step"],
         per_operation=found["flops_per_step"],
     )

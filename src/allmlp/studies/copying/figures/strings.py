@@ -19,6 +19,7 @@ from allmlp.studies.copying.convergence import plateau
 from allmlp.studies.copying.parts import PUBLISHED, add_operations, one_head_rows, variants
 
 ROWS = {"loss_nats": "loss (nats per token)"} | {f"{of}_accuracy_1": f"{of} accuracy" for of in ("token", "string")}
+SMALL = 1e-3  # nats: where the logarithmic axis of a loss ends
 ZOOM = 0.25  # of the steps: the paper's zoom leaves out 500 of 2,000
 POINTS = 160  # steps drawn per metric, shared by the string lengths: the file stays small
 
@@ -27,9 +28,9 @@ POINTS = 160  # steps drawn per metric, shared by the string lengths: the file s
 def learning_curves(learning_curve: pd.DataFrame) -> Figure:
     """Loss, accuracy over tokens and accuracy over whole strings on each training batch before its update, which is on
     strings never seen before, against iterations; one column per string length; mean over seeds and 95 % t interval.
-    Black dotted: the plateau, the loss of guessing the letters. Bottom row: the loss after the first quarter, enlarged,
-    as the paper's zoom. A line ends where one of its seeds diverged. The paper shows strings of 128 as a drawing
-    without numbers, so there is no grey mark.
+    Black dotted: the plateau, the loss of guessing the letters. Bottom row: the loss after the first quarter on a
+    logarithmic axis, where the paper enlarges it. A line ends where one of its seeds diverged. The paper shows strings
+    of 128 as a drawing without numbers, so there is no grey mark.
     """
     lengths = sorted(learning_curve["string_length"].unique())
     figure, axes = style.canvas(columns=len(lengths), rows=len(ROWS) + 1, height=1.9)
@@ -42,9 +43,10 @@ def learning_curves(learning_curve: pd.DataFrame) -> Figure:
             axis.set_ylabel(label if across == 0 else "")
         axes[0, across].axhline(height, color="black", linestyle=":", linewidth=1.0, label="plateau")
         axes[0, across].set_title(f"{length} letters")
-        _draw_enlarged(axes[-1, across], of_length, len(lengths))
+        _draw_late(axes[-1, across], of_length, len(lengths))
+        axes[-1, across].set_ylim(SMALL, 1.25 * height)
         axes[-1, across].set_xlabel("iteration")
-    axes[-1, 0].set_ylabel("loss, enlarged")
+    axes[-1, 0].set_ylabel("loss (logarithmic)")
     plots.add_legend(figure, [axes[0, 0]], ncols=3)
     return figure
 
@@ -54,12 +56,12 @@ def _thin_line(line: pd.DataFrame, lengths: int) -> pd.DataFrame:
     return line.iloc[np.unique(kept)]
 
 
-def _draw_enlarged(axis: Axes, rows: pd.DataFrame, lengths: int) -> None:
+def _draw_late(axis: Axes, rows: pd.DataFrame, lengths: int) -> None:
     """The loss of each model after the first quarter of the steps."""
     late = rows[rows["step"] >= ZOOM * rows["step"].max()]
     for _, colour, of_model in plots.group_by_model(late):
         plots.band(axis, _thin_line(curve(of_model, "loss_nats"), lengths), color=colour)
-    axis.set_ylim(0, None)
+    axis.set_yscale("log")
 
 
 DODGE = 0.04  # the factor that sets models at one string length side by side
@@ -143,10 +145,9 @@ def ablations(learning_curve: pd.DataFrame) -> Figure:
             line, colour = curve(rows[rows["variant"] == name], "loss_nats"), style.colour(name)
             plots.band(axis, line.iloc[:: max(1, len(line) // POINTS_OF_VARIANT)], color=colour, label=display(name))
         axis.axhline(height, color="black", linestyle=":", linewidth=1.0)
-        axis.set_ylim(0, 1.6 * height)  # room for the legend above the plateau
-        axis.set(title=title, xlabel="iteration")
-        axis.legend(loc="upper right")
+        axis.set(title=title, xlabel="iteration", ylim=(0, 1.2 * height))
     axes[0, 0].set_ylabel("loss (nats per token)")
+    plots.add_legend(figure, axes[0], ncols=2)
     return figure
 
 
@@ -207,7 +208,8 @@ def _axis(axes: Axes, cells: list[pd.DataFrame], column: str) -> None:
         plots.whisker(axes, y, interval, along="x", color="black", marker="|", markersize=8, capsize=2, elinewidth=1.0)
     ticks = np.arange(math.floor(axes.get_xlim()[0]), math.ceil(axes.get_xlim()[1]) + 1)
     axes.set_xticks(ticks, [f"{2.0**tick:g}" for tick in ticks])
-    axes.set_xlabel(f"ratio of {column}")
+    plots.align_end_labels(axes)
+    axes.set_xlabel(f"Transformer's {column}\nover CausalRN's")
 
 
 @figure("Learning rates and heads", where="Appendix D", claims=["002-10"], parts=["sweep", "heads"])

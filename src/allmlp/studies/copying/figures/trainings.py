@@ -136,7 +136,7 @@ def _heat(heat_maps: pd.DataFrame) -> Figure:
     shape = rows["patch_row"].max() + 1, rows["patch_column"].max() + 1
     for down, model in enumerate(models, 1):
         layer = rows.loc[rows["model"] == model, "layer"].iloc[0]
-        axes[down, 0].set_ylabel(f"{model}\nlayer {layer}", fontsize=8)
+        axes[down, 0].set_ylabel(f"{display(model)}\nlayer {layer}", fontsize=8)
     axes[0, 0].set_ylabel(
         f"{rows['corpus'].iloc[0]}\nmiddle: {central_patches(*shape).mean():.2f}\nof the area", fontsize=8
     )

@@ -11,8 +11,16 @@ from allmlp.judging.statistics import t_interval
 from allmlp.report import plots, style
 from allmlp.report.seeds import aggregate_seeds, curve, last_rows
 from allmlp.spec.exhibits import figure
-from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, share_column
-from allmlp.studies.language.drawing import COLOURS, LINES, add_sentence, drop_empty, scale_step_axis
+from allmlp.studies.language.classification import BAG_OF_WORDS, N_GRAM, OTHER, share_column
+from allmlp.studies.language.drawing import (
+    COLOURS,
+    READINGS,
+    add_sentence,
+    draw_classes,
+    drop_empty,
+    name_empty_classes,
+    scale_step_axis,
+)
 from allmlp.studies.language.names import CONTROLS
 from allmlp.studies.language.parts import rows_by_corpus, select_variations
 from allmlp.studies.language.verdicts.initial_weights import deciding_rows
@@ -29,20 +37,18 @@ def neuron_classes(neuron_classes: pd.DataFrame) -> Figure:
     its relaxed thresholds) or DCT-sparse (few large frequencies, and none of these), against training steps; mean over
     seeds and 95 % t interval. The paper leaves open what its norms are relative to (E000-2, E000-3). Left: raw norms,
     for the variance each time row over its own norm. Right: norms over the neuron's largest row, for the variance over
-    the root mean square, with the threshold of variance scaled to the embedding width. The paper's drawing has no
-    numbers, so there is no grey mark.
+    the root mean square, with the threshold of variance scaled to the embedding width. A class without a neuron in a
+    panel has no line there. The paper's drawing has no numbers, so there is no grey mark.
     """
     readings = list(neuron_classes["reading"].unique())
     figure, axes = style.canvas(columns=len(readings), height=2.9)
     for axis, reading in zip(axes[0], readings, strict=True):
         rows = neuron_classes[neuron_classes["reading"] == reading]
-        for name, colour in COLOURS.items():
-            line = curve(rows, share_column(name))
-            plots.band(axis, line, color=colour, linestyle=LINES[name], marker="o", label=name)
+        draw_classes(axis, {name: curve(rows, share_column(name)) for name in COLOURS}, "step")
         scale_step_axis(axis, rows["step"])
-        axis.set(ylim=(-0.02, 1.02), title=f"reading: {reading}")
+        axis.set(ylim=(-0.02, 1.02), title=READINGS[reading])
     axes[0, 0].set_ylabel("share of neurons")
-    axes[0, -1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    name_empty_classes(figure, [*axes.flat])
     return figure
 
 
@@ -53,22 +59,24 @@ AXES = {"context": "context (tokens)", "d_mlp": "hidden width w (neurons)"}
 def class_shares_by_size(neuron_classes: pd.DataFrame) -> Figure:
     """Share of first-layer neurons in each class of Appendix H after the last step, against the context length (left)
     and the hidden width (right), under both readings of its norms; all else as in the base run, which is in both
-    columns. Mean over seeds and 95 % t interval. At contexts and widths that it does not list, the paper finds the
-    shares roughly constant, and context to have the larger effect.
+    columns. Mean over seeds and 95 % t interval. A reading by which no neuron has a class gets a sentence instead of
+    panels. At contexts and widths that it does not list, the paper finds the shares roughly constant, and context to
+    have the larger effect.
     """
     rows = last_rows(neuron_classes)
-    readings = list(rows["reading"].unique())
-    figure, axes = style.canvas(columns=len(AXES), rows=len(readings), height=2.3)
+    others = rows.groupby("reading", sort=False)[share_column(OTHER)].min().eq(1)
+    readings = list(others.index[~others])
+    figure, axes = style.canvas(columns=len(AXES), rows=max(1, len(readings)), height=2.3)
     for down, reading in enumerate(readings):
         for axis, (setting, label) in zip(axes[down], AXES.items(), strict=True):
             of_setting = select_variations(rows[rows["reading"] == reading], setting)
-            for name, colour in COLOURS.items():
-                points = aggregate_seeds(of_setting, [setting], share_column(name))
-                plots.band(axis, points, setting, color=colour, linestyle=LINES[name], marker="o", label=name)
+            lines = {name: aggregate_seeds(of_setting, [setting], share_column(name)) for name in COLOURS}
+            draw_classes(axis, lines, setting)
             plots.ticks(axis, sorted(of_setting[setting].unique()), base=2)
-            axis.set(ylim=(-0.02, 1.02), xlabel=label)
-        axes[down, 0].set_ylabel(f"reading: {reading}\nshare of neurons")
-    plots.add_legend(figure, [axes[0, 0]], ncols=len(COLOURS))
+            axis.set(ylim=(-0.02, 1.02), xlabel=label, title=READINGS[reading])
+        axes[down, 0].set_ylabel("share of neurons")
+    without = " ".join(f"By {READINGS[name]}, no neuron is of any class." for name in others.index[others])
+    name_empty_classes(figure, [*axes.flat], without)
     return figure
 
 
@@ -76,7 +84,7 @@ VARIED = {
     "low_rows": (N_GRAM, "share of low rows needed"),
     "low": (N_GRAM, "norm of a low row"),
     "high": (N_GRAM, "norm of a high row"),
-    "variance": (BAG_OF_WORDS, "variance over the printed"),
+    "variance": (BAG_OF_WORDS, "variance, over the printed"),
 }
 
 
@@ -93,19 +101,19 @@ def thresholds(thresholds: pd.DataFrame) -> Figure:
         for threshold, (name, label) in VARIED.items():
             at = thresholds[(thresholds["reading"] == reading) & (thresholds["threshold"] == threshold)]
             if at[share_column(name)].eq(0).all():
-                empty.append(f"{label} ({reading})")
+                empty.append(f"{label} ({READINGS[reading]})")
             else:
                 panels[reading, threshold] = at
     columns = min(3, len(panels)) or 1
     figure, axes = style.canvas(columns=columns, rows=-(-len(panels) // columns) or 1, height=2.1)
     for axis, ((reading, threshold), at) in zip(axes.flat, panels.items(), strict=False):
         _threshold(axis, at, threshold)
-        axis.set_title(f"reading: {reading}")
+        axis.set_title(READINGS[reading])
     for axis in axes.flat[len(panels) :]:
         axis.set_axis_off()
     for axis in axes[:, 0]:
         axis.set_ylabel("share of neurons")
-    add_sentence(figure, f"No neuron at any value: {', '.join(empty)}." if empty else "")
+    add_sentence(figure, f"No neuron meets the criterion at any value of: {', '.join(empty)}." if empty else "")
     plots.add_legend(figure, axes.flat, ncols=3)
     return figure
 
@@ -163,7 +171,12 @@ WORN = {
 MARKERS = "osD^v"
 
 
-@figure("Is the structure the data's or the optimiser's?", claims=["000-own-5"], parts=["variation"])
+@figure(
+    "Is the structure the data's or the optimiser's?",
+    claims=["000-own-5"],
+    parts=["variation"],
+    compares=["weight_decay", "embedding_std"],
+)
 def wear(neuron_classes: pd.DataFrame, concentration: pd.DataFrame) -> Figure:
     """The grid of weight decays and of initial embeddings, all else equal, against the e-foldings by which weight decay
     has faded the first layer's random start: share of n-gram neurons, share of bag-of-words neurons (both by the

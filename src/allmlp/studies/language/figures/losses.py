@@ -1,5 +1,7 @@
 """Figures of loss and perplexity: over training, against context, and of DCT-MLPs beside GPT-2s (000-5, -13, -14)."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -46,7 +48,8 @@ def contexts(cost: pd.DataFrame, context_parameters: pd.DataFrame, paper: Paper)
     rows = select_variations(cost[cost["part"] == "variation"], "context")
     points = aggregate_seeds(rows.assign(perplexity=np.exp(rows["validation_nats"])), ["context"], "perplexity")
     plots.band(left, points, "context", color=style.colour("mlp"), marker="o", label=display("mlp"))
-    left.set_ylabel("perplexity")
+    left.set_ylabel("perplexity (logarithmic)")
+    _scale_perplexity(left)
     counts = context_parameters.query("reading == 'all'").drop_duplicates("context")
     right.plot(counts["context"], counts["parameters"] / 1e6, color=style.colour("mlp"), marker="o", label="as built")
     growth = np.polyfit(counts["context"], counts["parameters"] / 1e6, 1)[0]
@@ -88,8 +91,8 @@ def perplexity(perplexity: pd.DataFrame) -> Figure:
                 _line(axis, line, x, model, int(line["data"].iloc[0]))
         for floor in floors:
             near = floor * FAR > best
-            label, at = ("entropy", floor) if near else (f"entropy: {floor:.3g}", np.nan)
-            axis.plot([0, 1], [at, at], ":", color="black", transform=axis.get_yaxis_transform(), label=label)
+            label, at, dots = ("entropy", floor, ":") if near else (f"entropy: {floor:.3g}, not drawn", np.nan, "")
+            axis.axhline(at, color="black", linestyle=dots, label=label)
         _scales(axis, logarithmic=x != "n_blocks")
         axis.set_xlabel(title)
     for axis in axes[0, 1:]:
@@ -107,11 +110,15 @@ def _line(axes: Axes, rows: pd.DataFrame, x: str, model: str, data: int) -> None
     plots.bars(axes, aggregate_seeds(rows, [x], "perplexity_1"), x, fmt=dash + marker, color=colour, label=label)
 
 
-def _scales(axes: Axes, logarithmic: bool) -> None:
+def _scale_perplexity(axes: Axes) -> None:
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _scales(axes: Axes, logarithmic: bool) -> None:
+    _scale_perplexity(axes)
     if not logarithmic:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         return
@@ -122,6 +129,7 @@ def _scales(axes: Axes, logarithmic: bool) -> None:
 
 
 SIDES = {"low": "v", "high": "^"}
+PRINTED: dict[str, Any] = {"fontsize": style.SMALLEST, "color": "#6a6a6a"}
 KEYS = {1: "parameters_ratio_1", 3: "parameters_ratio_more_data_1"}  # the paper's, by times the data
 
 
@@ -147,13 +155,17 @@ def dct_ratios(perplexity: pd.DataFrame, paper: Paper) -> Figure:
         for position, data in enumerate(multiples):
             _points(axis, crossings(rows, int(data), size), int(data), 0.06 * position)
         if size == "weights":
-            style.mark_paper(axis, [np.log2(paper["000-13"][key]) for data, key in KEYS.items() if data in multiples])
+            for data in set(KEYS) & set(multiples):
+                printed = paper["000-13"][KEYS[data]]
+                style.mark_paper(axis, np.log2(printed))
+                of = "equal data" if data == 1 else f"{data} times the data"
+                axis.text(depths[-1], np.log2(printed), f"paper, {of}: {printed:g}", ha="right", va="bottom", **PRINTED)
         axis.axhline(0, color="black", linewidth=0.6)
         axis.set_xscale("log", base=2)
         axis.set_xticks(depths, [f"{depth:g}" for depth in depths])
         axis.yaxis.set_major_locator(MultipleLocator(1))
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{2.0**value:g}"))
-        axis.set(xlabel="blocks of the GPT-2", ylabel=f"{size}, DCT-MLP over GPT-2")
+        axis.set(xlabel="blocks of the GPT-2", ylabel=f"{size},\nDCT-MLP over GPT-2")
     plots.add_legend(figure, [axes[0, 0]], ncols=3)
     return figure
 

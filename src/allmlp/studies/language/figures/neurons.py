@@ -1,5 +1,6 @@
 """Figures of single first-layer neurons: their energy, rows, frequencies and keywords."""
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from allmlp.report import plots, style
 from allmlp.report.seeds import histogram
 from allmlp.spec.exhibits import figure
 from allmlp.studies.language.classification import BAG_OF_WORDS, CLASSES, N_GRAM
-from allmlp.studies.language.drawing import COLOURS, MOMENTS, matrix, picture
+from allmlp.studies.language.drawing import COLOURS, MOMENTS, add_sentence, matrix, picture
 from allmlp.studies.language.keywords import NEARNESS, RANDOM
 from allmlp.studies.language.neurons import transform_neurons
 from allmlp.studies.language.profiles import RECENT
@@ -149,26 +150,35 @@ def row_norms(row_norms: pd.DataFrame) -> Figure:
     the bottom, below over the frequencies of the orthonormal DCT-II, frequency 0 at the top. At each step neurons are
     sorted by their number of rows with a norm above the paper's 0.01 in the upper picture, few on the left. Ties,
     common if weight decay has left no row this small, are sorted by the sum of row norms over the largest. If there are
-    more neurons than columns, neighbours are averaged. All pictures share one scale. The paper shows the end of
-    training and announces an appendix on its course.
+    more neurons than columns, neighbours are averaged. The pictures of a step share one scale, from 0 to the norm above
+    them: weight decay shrinks all rows, so that one scale for all steps would leave the last one black. The paper shows
+    the end of training and announces an appendix on its course.
     """
     rows = row_norms[row_norms["seed"] == row_norms["seed"].min()]
-    steps, most = sorted(rows["step"].unique()), rows["norm_1"].quantile(0.995)
+    steps, most = sorted(rows["step"].unique()), rows.groupby("step")["norm_1"].quantile(0.995)
     figure, axes = style.canvas(columns=len(steps), rows=2, height=1.9)
     for across, step in enumerate(steps):
         for axis, basis in zip(axes[:, across], ("time", "frequency"), strict=True):
             at = rows[(rows["step"] == step) & (rows["basis"] == basis)]
             norms = at.pivot(index="row", columns="column", values="norm_1")
-            image = axis.imshow(style.shades(norms), cmap="magma", vmin=0, vmax=most, **plots.PICTURE)
+            image = axis.imshow(style.shades(norms / most[step]), cmap="magma", vmin=0, vmax=1, **plots.PICTURE)
             plots.clear_axis(axis)
             axis.set_yticks([] if across else [0, len(norms) // 2, len(norms) - 1])
-        large = rows[(rows["step"] == step) & (rows["basis"] == "time") & (rows["row"] == 0)]["large_rows"]
-        axes[0, across].set_title(f"step {step:,}", fontsize=8)
-        axes[0, across].set_xlabel(f"{large.min():.0f} to {large.max():.0f} large", fontsize=style.SMALLEST)
+        axes[0, across].set_title(f"step {step:,}\nup to {most[step]:.2f}", fontsize=8)
+    add_sentence(figure, _count_large(rows[(rows["basis"] == "time") & (rows["row"] == 0)], len(norms)))
     axes[0, 0].set_ylabel("position")
     axes[1, 0].set_ylabel("frequency")
-    figure.colorbar(image, ax=axes, label="norm of the row", shrink=0.7)
+    figure.colorbar(image, ax=axes, label="norm of the row\n(over the number above)", shrink=0.7)
     return figure
+
+
+def _count_large(rows: pd.DataFrame, most: int) -> str:
+    """How many rows of a neuron are above the paper's threshold, in one sentence for all steps."""
+    counts = rows.groupby("step")["large_rows"].agg(["min", "max"]).astype(int)
+    if counts.eq(most).all(axis=None):
+        return f"All {most} rows of all neurons have norms above 0.01, at every step."
+    found = (f"{least} to {largest} at step {step:,}" for step, least, largest in counts.itertuples())
+    return textwrap.fill(f"Rows of a neuron with a norm above 0.01, of {most}: {', '.join(found)}.", 110)
 
 
 @figure("Are keywords of one neuron about one thing?", where="Figures 13 and 14", claims=["000-11"], parts=["neurons"])
@@ -176,7 +186,8 @@ def coherence(keywords: pd.DataFrame) -> Figure:
     """Normalised pointwise mutual information of occurring in the same held-out document, mean over pairs of a vector's
     ten nearest tokens: -1 never together, 0 independent, 1 only together. Vectors are those of the six clearest neurons
     of each class (dots, all seeds; open if the neuron is not in the class) and random ones; bars are means over seeds
-    with 95 % t intervals. Nearness by dot product decides the claim. The paper shows words but no number.
+    with 95 % t intervals. No value: the nearest tokens are in no held-out document, or in none
+    together with a value. Nearness by dot product decides the claim. The paper shows words but no number.
     """
     names, known = [BAG_OF_WORDS, N_GRAM, RANDOM], keywords["coherence_1"].dropna()
     lowest, highest = (known.min(), known.max()) if len(known) else (-1.0, 1.0)
@@ -192,6 +203,8 @@ def coherence(keywords: pd.DataFrame) -> Figure:
                 axis.scatter(x[there], values, s=10, facecolor=face, edgecolor=colour, linewidth=0.6)
             mean = t_interval(of_class.groupby("run")["coherence_1"].mean().to_numpy())
             plots.whisker(axis, place, mean, fmt="_", color="black", markersize=16, capsize=3)
+            if of_class["coherence_1"].isna().all():
+                axis.text(place, 0.02, "no\nvalue", ha="center", va="bottom", fontsize=style.SMALLEST, color="#555555")
         axis.axhline(0, color="black", linewidth=0.6)
         axis.set_xticks(range(len(names)), names, rotation=20)
         axis.grid(visible=False, axis="x")

@@ -44,7 +44,7 @@ def isoflop(scaling: pd.DataFrame) -> Figure:
     for axis, model in zip(axes[0], models, strict=True):
         for budget, cell in scaling[scaling["model"] == model].groupby(BUDGET):
             _budget(axis, cell, colours[budget], format_plain(budget))
-        axis.set(xscale="log", xlabel="weights N", title=model)
+        axis.set(xscale="log", xlabel="weights N", title=display(model))
     axes[0, 0].set_ylabel("held-out loss (nats per token)")
     order = [format_plain(budget) for budget in budgets]
     plots.add_legend(figure, axes[0], ncols=1, order=order, loc="outside right upper", title="C = 6 N D")
@@ -153,7 +153,7 @@ def best_losses(scaling: pd.DataFrame) -> Figure:
     panels = {BUDGET: "budget C = 6 N D (operations)", "best_counted_flops": "operations of the best run, counted"}
     for axis, (x, title) in zip(axes[0], panels.items(), strict=True):
         for position, model in enumerate(sorted(best["model"].unique(), reverse=True)):
-            _line(axis, best[best["model"] == model], x, model, style.colour(model, position))
+            _line(axis, best[best["model"] == model], x, display(model), style.colour(model, position))
         axis.set(xscale="log", xlabel=title)
     axes[0, 1].sharey(axes[0, 0])
     axes[0, 0].set_ylabel("lowest held-out loss (nats per token)")

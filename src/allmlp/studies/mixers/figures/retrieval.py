@@ -104,15 +104,16 @@ def retrieval_losses(retrieval_curve: pd.DataFrame, retrieval: pd.DataFrame, pap
         for name, of in _embeddings(rows[rows["position"].eq(position)]).items()
     ]
     contexts = sorted(rows["context"].unique())
-    figure, axes = style.canvas(columns=len(contexts), height=0.9 + 0.21 * len(named))
+    figure, axes = style.canvas(columns=len(contexts), height=1.15 + 0.21 * len(named))
     for axis, context in zip(axes[0], contexts, strict=True):
         for y, (_, of) in enumerate(named):
             _draw_final(axis, y, of[of["context"].eq(context)])
-        axis.axvline(float(chance[context]), color="black", linewidth=1.0)
+        axis.axvline(float(chance[context]), color="black", linewidth=1.0, label="chance")
         _mark_printed(axis, paper, int(context))
         axis.set(ylim=(len(named) - 0.5, -0.5), title=f"{context - 1} candidates", xlabel="held-out loss (nats)")
         axis.set_xlim(0, 1.15 * float(chance[context]))
         axis.set_yticks(range(len(named)), [name for name, _ in named] if axis is axes[0, 0] else [], fontsize=8)
+    plots.add_legend(figure, axes[0], ncols=2)
     return figure
 
 
@@ -132,7 +133,7 @@ def _dot_style(looks: Mapping[str, str]) -> dict[str, Any]:
 def _mark_printed(axis: Axes, paper: Paper, context: int) -> None:
     values = [paper[PRINTED[context]].get(name, math.nan) for name in TEST_LOSSES] if context in PRINTED else []
     if numbers := [value for value in values if not math.isnan(value)]:
-        style.mark_paper(axis, numbers, along="x")
+        style.mark_paper(axis, numbers, along="x", label="the article's two losses")
 
 
 @figure(
@@ -161,8 +162,15 @@ def _passes(axis: Axes, rows: pd.DataFrame) -> None:
         counted = rows[rows["group"].eq(group)].drop_duplicates("texts").sort_values("texts")
         n = counted["texts"].to_numpy(float)
         axis.plot(n, counted["passes"], "o", markersize=4, color=style.NEUTRAL[place], label=f"groups of {group}")
-        axis.plot(n, n / (group - 1), color="black", linewidth=0.8)
-        axis.plot(n, n * np.log(n) / np.log(group), color=style.PAPER, linestyle="--", linewidth=0.8)
+        axis.plot(n, n / (group - 1), color="black", linewidth=0.8, label=f"n / {group - 1}")
+        axis.plot(
+            n,
+            n * np.log(n) / np.log(group),
+            color=style.PAPER,
+            linestyle="--",
+            linewidth=0.8,
+            label="n log n, the article",
+        )
     axis.set_yscale("log")
     _numbers_of_texts(axis, rows)
     axis.set_ylabel("forward passes")
@@ -178,7 +186,7 @@ def _draw_found_share(axis: Axes, rows: pd.DataFrame) -> None:
         points, looks = aggregate_seeds(of_embedder, ["texts"], "top_1"), drawing.embedder_look(embedder)
         plots.bars(axis, points, "texts", fmt="o-", markersize=4, capsize=0, label=display(embedder), **looks)
     n = np.sort(largest["texts"].unique())
-    axis.plot(n, 1 / n, color="black", linestyle=":", linewidth=1.0)
+    axis.plot(n, 1 / n, color="black", linestyle=":", linewidth=1.0, label="chance")
     _numbers_of_texts(axis, largest)
     axis.set(ylim=(0, 1.02), ylabel="own text found (share)")
     axis.set_title(f"groups of {largest['group'].max()}" if len(largest) else "")

@@ -1,12 +1,13 @@
 """Figures of the trainings: models against the flat mixer, learning curves, learning rates, overfitting."""
 
-import math
+import textwrap
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, StrMethodFormatter
 
 from allmlp.judging.rules import part_rows
 from allmlp.judging.statistics import t_interval
@@ -21,7 +22,8 @@ from allmlp.studies.mixers.names import SEARCH, TRAINING
 from allmlp.studies.mixers.parts import base_rows, search_rows
 
 MARGIN = 0.02  # nats, as in claims.yaml (tested)
-FIRST, LAST = -0.25, 0.5  # nats, the ends of the axis: the margin must be seen
+LINEAR = 0.1  # nats: the axis is linear up to here and logarithmic beyond, for the margin and for large differences
+TICKS = (-1, -0.1, 0, 0.1, 1)
 
 
 @figure(
@@ -35,11 +37,11 @@ def against_flat(learning_curve: pd.DataFrame) -> Figure:
     """Held-out loss of each model minus that of the flat mixer of the same width, depth and padding, paired by seed:
     dots are seeds, bars their mean and 95 % t interval, not corrected for the number of rows. Left of 0 a model is
     ahead of the flat mixer. The grey band is the margin of {margin:g} nats, the smallest difference that the article
-    itself interprets. An arrow gives a mean that lies beyond the axis. Both losses are taken at the budget of the model
-    that stopped first: in steps, in seconds on the same device, in counted operations. A row without a dot has runs
-    that are not comparable in this unit. The hybrid as published, if it was run, sees under left padding the tokens
-    that it has to predict, so its place here is not an achievement. The article's closing sentence, that hybrids are
-    the most efficient models, does not follow from its own numbers, and its body retracts it (E001-10).
+    itself interprets. The axis is linear up to 0.1 nats and logarithmic beyond. Both losses are taken at the budget of
+    the model that stopped first: in steps, in seconds on the same device, in counted operations. A row without a dot
+    has runs that are not comparable in this unit. The hybrid as published, if it was run, sees under left padding the
+    tokens that it has to predict, so its place here is not an achievement. The article's closing sentence, that hybrids
+    are the most efficient models, does not follow from its own numbers, and its body retracts it (E001-10).
     """
     rows = differences(learning_curve)
     models = _sorted_models(rows)
@@ -48,6 +50,9 @@ def against_flat(learning_curve: pd.DataFrame) -> Figure:
         _draw_differences(axis, rows, models, unit)
         axis.set(title=title)
         axis.set_yticks(range(len(models)), models if axis is axes[0, 0] else [])
+    ends = [min(axis.get_xlim()[0] for axis in axes[0]), max(axis.get_xlim()[1] for axis in axes[0])]
+    for axis in axes[0]:
+        axis.set_xlim(*ends)
     figure.supxlabel("loss minus the flat mixer's (nats per token)", fontsize="medium")
     return figure
 
@@ -69,20 +74,12 @@ def _draw_differences(axis: Axes, rows: pd.DataFrame, models: list[str], unit: s
         colour = style.colour(of_model["model"].iloc[0])
         axis.scatter(values, np.full(len(values), y), s=10, color=colour, alpha=0.5, linewidth=0)
         interval = t_interval(values)
-        if FIRST <= interval.mean <= LAST:
-            looks = {"marker": "|", "markersize": 8, "capsize": 2, "elinewidth": 1.0}
-            plots.whisker(axis, y, interval, along="x", color=colour, **looks)
-        elif not math.isnan(interval.mean):
-            _arrow(axis, y, interval.mean, colour)
-    axis.set(xlim=(FIRST, LAST), ylim=(len(models) - 0.5, -0.5))
-
-
-def _arrow(axis: Axes, y: float, mean: float, colour: str) -> None:
-    """A mean beyond the axis, at its end."""
-    end, side, text = (LAST, "right", f"{mean:.2f} →") if mean > LAST else (FIRST, "left", f"← −{-mean:.2f}")
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-    shown = axis.text(end, y, text, ha=side, va="center", fontsize=style.SMALLEST, color=colour, bbox=box)
-    shown.set_zorder(2.4)  # the axis's line is drawn over the box
+        looks = {"marker": "|", "markersize": 8, "capsize": 2, "elinewidth": 1.0}
+        plots.whisker(axis, y, interval, along="x", color=colour, **looks)
+    axis.set_xscale("symlog", linthresh=LINEAR)
+    axis.xaxis.set_major_locator(FixedLocator(TICKS))
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set(ylim=(len(models) - 0.5, -0.5))
 
 
 AXES = {"steps": "training step", "seconds": "seconds of training", "flops": "counted FLOPs"}
@@ -126,6 +123,7 @@ def _draw_curves(axis: Axes, rows: pd.DataFrame, unit: str) -> None:
 
 
 ACROSS = 4  # panels in a row
+LETTERS = 20  # of a line of a title above one of them
 
 
 @figure("Learning rates: the same search for every model", parts=[SEARCH])
@@ -140,7 +138,7 @@ def learning_rates(cost: pd.DataFrame) -> Figure:
     rows["loss"] = rows["validation_nats"].where(~rows["diverged"].astype(bool))
     models = [name for family in FAMILIES for name in sorted(rows.loc[rows["model"].eq(family), "variant"].unique())]
     down = max(1, -(-len(models) // ACROSS))
-    figure, axes = style.canvas(columns=min(ACROSS, max(1, len(models))), rows=down, height=1.25)
+    figure, axes = style.canvas(columns=min(ACROSS, max(1, len(models))), rows=down, height=1.4)
     rates = sorted(rows["rate"].unique())
     ends = [f"{rate:g}" if rate in (rates[0], rates[-1]) else "" for rate in rates]
     for place, (axis, model) in enumerate(zip(axes.flat, models, strict=False)):
@@ -148,8 +146,7 @@ def learning_rates(cost: pd.DataFrame) -> Figure:
         axis.set_xscale("log")
         axis.set_xticks(rates, ends if place + ACROSS >= len(models) else [""] * len(rates))
         axis.set_xticks([], minor=True)
-        for label, side in zip((axis.get_xticklabels()[0], axis.get_xticklabels()[-1]), ("left", "right"), strict=True):
-            label.set_horizontalalignment(side)  # of neighbouring panels, so that they stay apart
+        plots.align_end_labels(axis)
     for axis in axes.flat[len(models) :]:
         axis.set_axis_off()
     for axis in axes[:, 0]:
@@ -178,7 +175,7 @@ def _draw_search(axis: Axes, rows: pd.DataFrame, model: str) -> None:
             fontsize=style.SMALLEST,
             color=shade,
         )
-    axis.set(title=display(model), ylim=(0.86 * rows["loss"].min(), 1.03 * rows["loss"].max()))
+    axis.set(title=textwrap.fill(display(model), LETTERS), ylim=(0.86 * rows["loss"].min(), 1.03 * rows["loss"].max()))
 
 
 SHOWN = ("flat", "kernel-4", "llama-4")
@@ -193,9 +190,10 @@ def overfitting(learning_curve: pd.DataFrame) -> Figure:
     """
     rows = base_rows(part_rows(learning_curve, TRAINING))
     rows = rows[rows["step"].gt(0)]
-    figure, axes = style.canvas(columns=2, height=3.2)
+    figure, axes = style.canvas(columns=2, height=3.5)
     _curves(axes[0, 0], rows)
     _gaps(axes[0, 1], rows)
+    plots.add_legend(figure, axes[0, :1], ncols=3)
     return figure
 
 
@@ -207,7 +205,6 @@ def _curves(axis: Axes, rows: pd.DataFrame) -> None:
             drawn: dict[str, Any] = {"color": style.colour(variant), "linestyle": line, "marker": marker}
             plots.band(axis, points, shade=0.15, label=f"{display(variant)}, {split}", **drawn)
     axis.set(xscale="log", xlabel="training step", ylabel="loss (nats per token)")
-    axis.legend()
 
 
 def _gaps(axis: Axes, rows: pd.DataFrame) -> None:

@@ -175,8 +175,8 @@ def _costs(axes: Axes, rows: pd.DataFrame, by: str, value: str) -> None:
     axes.plot([], [], color=style.PAPER, linestyle=(0, (4, 3)), label="growth as the paper states")
     axes.set(xscale="log", yscale="log")
     bottom, top = axes.get_ylim()
-    axes.set_ylim(bottom, top * (top / bottom) ** 0.45)  # room for the legend
+    axes.set_ylim(bottom, top * (top / bottom) ** 0.55)  # room for the legend
     ticks = sorted(rows[by].unique())[:: 1 if by == "p" else 3]
     axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     axes.minorticks_off()
-    axes.legend(fontsize=style.SMALLEST, loc="upper left")
+    axes.legend(fontsize=style.SMALLEST, loc="upper left", title="(measured exponent)", title_fontsize=style.SMALLEST)

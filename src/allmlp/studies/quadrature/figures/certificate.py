@@ -17,7 +17,7 @@ LOOKS = {  # level -> colour and mark
     "structured": (style.colour("constant-attention"), "o"),
     "story": (style.NEUTRAL[1], "v"),
 }
-ROOM = 1.05  # smallest ratio of the costs of neighbouring labels
+ROOM = 1.09  # smallest ratio of the costs of neighbouring labels
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5)
 
 
@@ -26,14 +26,14 @@ def certificate(certificate: pd.DataFrame) -> Figure:
     """A point per level of one seed's certificate, at its counted operations (tables of the network included) as a
     share of brute force. Left: share of the p² pairs whose margin is proved to be above 0. Right: the smallest lower
     bound over pairs, linear within ±10 nats and logarithmic beyond; above 0 (black) all pairs are certified. A line
-    joins the structured levels of one seed, from one Fourier term of the sum over neurons to all; the numbers are
-    terms, if there is room. The paper shows no such bound.
+    joins the structured levels of one seed, from one Fourier term of the sum over neurons to all. Above the panels: the
+    terms of the seed with the best bound, at the cost of each, if there is room. The paper shows no such bound.
     """
     rows = certificate.assign(share=lambda r: r["operations"] / r["brute_operations"])
     figure, ((share, margin),) = style.canvas(columns=2, height=3.4)
     for axis, column in ((share, "certified_accuracy_1"), (margin, "smallest_bound_nats")):
         _points(axis, rows, column)
-        _number(axis, rows, column)
+        _number(axis, rows)
         _cost(axis, rows["share"])
     share.set(ylabel="certified accuracy (share of pairs)", ylim=(-0.04, 1.08))
     margin.set_yscale("symlog", linthresh=10)
@@ -47,22 +47,26 @@ def certificate(certificate: pd.DataFrame) -> Figure:
 def _points(axis: Axes, rows: pd.DataFrame, column: str) -> None:
     for level, group in order_levels(rows).groupby("level", observed=True):
         colour, mark = LOOKS[str(level)]
-        looks: dict[str, Any] = {"color": colour, "alpha": 0.45, "markersize": 5, "linewidth": 0}
+        looks: dict[str, Any] = {"color": colour, "alpha": 0.35, "markersize": 4, "markeredgewidth": 0, "linewidth": 0}
         axis.plot(group["share"], group[column], mark, label=NAMES[str(level)], **looks)
     for _, run in rows[rows["level"] == "structured"].sort_values("terms").groupby("run"):
-        axis.plot(run["share"], run[column], "-", color=LOOKS["structured"][0], alpha=0.45, linewidth=0.8)
+        axis.plot(run["share"], run[column], "-", color=LOOKS["structured"][0], alpha=0.3, linewidth=0.6)
 
 
-def _number(axis: Axes, rows: pd.DataFrame, column: str) -> None:
-    """Write the number of terms at the structured levels of the run with the best bounds, where there is room."""
+def _number(axis: Axes, rows: pd.DataFrame) -> None:
+    """Write above the panel the number of terms at the structured levels of the run with the best bounds, where there
+    is room: within the panel they would lie on the points of other seeds.
+    """
     structured = rows[rows["level"] == "structured"]
     best = structured["run"].to_numpy()[structured["smallest_bound_nats"].argmax()]
     of_best = structured[structured["run"] == best].sort_values("terms")
     last = 0.0
-    for terms, *at in of_best[["terms", "share", column]].to_numpy().tolist():
-        if at[0] > ROOM * last:
-            axis.annotate(f"{terms:g}", at, (0, 6), textcoords="offset points", ha="center", fontsize=style.SMALLEST)
-            last = at[0]
+    looks: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": style.SMALLEST}
+    for terms, share in of_best[["terms", "share"]].to_numpy().tolist():
+        if share > ROOM * last:
+            axis.text(share, 1.01, f"{terms:g}", transform=axis.get_xaxis_transform(), **looks)
+            last = share
+    axis.text(1, 1.01, "terms", transform=axis.transAxes, **{**looks, "ha": "right"})
 
 
 def _cost(axis: Axes, shares: pd.Series) -> None:

@@ -34,20 +34,20 @@ def regressions(regressions: pd.DataFrame, paper: Paper) -> Figure:
     Small points: seeds. Large points: their mean with the 95 % prediction interval for one more seed. Grey: the paper's
     numbers. MLP: without the residual stream's direct path to the logits. Absolute and identity part: with |u|/2 and
     u/2 in place of ReLU(u). The third law, C |cos k(x-y)/2| + D cos k(x-y) times cos k(x+y-z), ends Appendix B, which
-    does not regress on it. The axis is logarithmic in 1 - R2; intervals are cut at its top.
+    does not regress on it. A triangle at the top: the interval goes beyond it, as far as 1 or more.
     """
     rows = regressions
     stated = {of: paper["003-9"][key] for key, of in OF_PAPER.items()}
     figure, ((axis,),) = style.canvas(height=3.4)
+    best = unexplained_share(max(rows["r2_1"].max(), 0.995)) / 1.3
+    axis.set(yscale="log", ylim=(1.15, best))
     for i, part in enumerate(NAMES):
         for j, law in enumerate(LAWS):
             _fits(axis, i + 0.27 * (j - 1), r2_by_seed(rows, part, law), law, stated.get((part, law)), i == 0)
-    axis.set(yscale="log", ylim=(1.15, unexplained_share(max(rows["r2_1"].max(), 0.995)) / 1.3))
-    best = axis.get_ylim()[1]
     ticks = [tick for tick in TICKS if 1 - tick >= best]
     axis.set_yticks([1 - tick for tick in ticks], [f"{tick:g}" for tick in ticks])
     axis.minorticks_off()
-    axis.set_ylabel("R2 (1)")
+    axis.set_ylabel("R2 (spaced by the logarithm of 1 - R2)")
     axis.set_xticks(range(len(NAMES)), list(NAMES.values()))
     axis.set_title(f"{rows['seed'].nunique()} seeds")
     plots.add_legend(figure, [axis], ncols=2)
@@ -68,6 +68,9 @@ def _fits(axes: Axes, x: float, values: np.ndarray, law: str, printed: float | N
     ends = [unexplained_share(end) for end in (interval.high, interval.low)]  # down and up on an axis of 1 - R2
     half = [[middle - ends[0]], [ends[1] - middle]] if np.isfinite(interval.half_width) else None
     looks: dict[str, Any] = {"fmt": "o", "color": colour, "markersize": 5, "capsize": 2.5}
+    top = axes.get_ylim()[1]
+    if half is not None and ends[0] < top:
+        axes.plot(x + 0.07, top, "^", color=colour, markersize=5, clip_on=False)
     axes.errorbar(x + 0.07, middle, yerr=half, label=label if named else "_nolegend_", **looks)
     if printed is not None:
         look: dict[str, Any] = {"color": style.PAPER, "linestyle": "--", "linewidth": 1.4}

@@ -58,11 +58,13 @@ def grid(scan: pd.DataFrame) -> Figure:
     """Mean over seeds at each p and each number of hidden neurons (equal steps and seeds, see config/quadrature).
     Accuracy over all p² pairs; frequencies with {fading:.0%} or more of the weight; |ψ - 2φ| over their neurons;
     largest error of the absolute part's sums, and the paper's bound on it, mean over frequencies. The integral's mean
-    size is {size:.2f}; a bound above it says nothing. Darker is larger. Empty: no frequency.
+    size is {size:.2f}; a bound above it says nothing. Shades start at 0: those of shares end at 1, the others at the
+    largest value. Empty: no frequency.
     """
     figure, axes = style.canvas(columns=3, rows=2, height=2.3)
     for axis, (column, (title, shown)) in zip(axes.flat, SIZES.items(), strict=True):
-        _cells(axis, scan.pivot_table(index="p", columns="d_mlp", values=column, aggfunc="mean"), shown)
+        cells = scan.pivot_table(index="p", columns="d_mlp", values=column, aggfunc="mean")
+        _cells(axis, cells, shown, most=1.0 if "share" in title else cells.max().max())
         axis.set_title(title)
     for axis in axes[:, 0]:
         axis.set_ylabel("p")
@@ -71,15 +73,14 @@ def grid(scan: pd.DataFrame) -> Figure:
     return figure
 
 
-def _cells(axis: Axes, cells: pd.DataFrame, shown: str) -> None:
-    """Cells (p, width) as shades with their numbers."""
+def _cells(axis: Axes, cells: pd.DataFrame, shown: str, most: float) -> None:
+    """Cells (p, width) as shades between 0 and `most`, with their numbers."""
     axis.grid(False)
-    axis.imshow(style.shades(cells), cmap="Greens", aspect="auto")
-    middle = (cells.max().max() + cells.min().min()) / 2
+    axis.imshow(style.shades(cells), cmap="Greens", vmin=0, vmax=most, aspect="auto")
     for y, (_, line) in enumerate(cells.iterrows()):
         for x, value in enumerate(line):
             if pd.notna(value):
-                ink = "white" if value > middle else "black"
+                ink = "white" if value > most / 2 else "black"
                 axis.text(x, y, shown.format(value), ha="center", va="center", color=ink, fontsize=style.SMALLEST)
     axis.set_xticks(range(len(cells.columns)), [str(width) for width in cells.columns])
     axis.set_yticks(range(len(cells.index)), [str(p) for p in cells.index])

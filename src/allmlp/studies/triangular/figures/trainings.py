@@ -74,7 +74,7 @@ def beginnings(loss_curve: pd.DataFrame) -> Figure:
     for axis, (name, (first, second)) in zip(axes.flat, pairs.items(), strict=False):
         rows = (losses[second] - losses[first]).rename("nats").dropna().reset_index()
         rows = rows[rows["step"].gt(0)].assign(run=rows["seed"])
-        plots.band(axis, curve(rows, "nats"), color=style.NEUTRAL[0])
+        plots.band(axis, curve(rows, "nats"), color="#333333")  # of two variants, so in the colour of neither
         of_two = loss_curve[loss_curve["variant"].isin([first, second])]
         ends = [
             last_step([run_curve(run) for _, run in of_seed.groupby("run")]) for _, of_seed in of_two.groupby("seed")
@@ -144,7 +144,7 @@ def milestones(milestones: pd.DataFrame, paper: Paper) -> Figure:
     shares.set(ylim=(0, 1), ylabel="share known")
     shares.legend(loc="upper left", frameon=True, edgecolor="none")
     for axis, (column, label) in zip(others, COUNTS.items(), strict=True):
-        plots.band(axis, curve(rows, column), color=style.NEUTRAL[3], marker="o")
+        plots.band(axis, curve(rows, column), color=style.colour("triangular"), marker="o")
         axis.set_ylabel(label)
     others[-1].axhline(0, color="black", linewidth=0.8)
     first, last = rows["step"].min(), rows["step"].max()
