@@ -381,4 +381,4 @@ def test_measures_of_a_run(planning: Any, tmp_path: Any, monkeypatch: pytest.Mon
 
 def test_every_name_of_the_matrix_is_explained(planning: Any) -> None:
     families = planning("workstation")[0].families
-    assert list(catalogue.read_about("crossover")["terms"]) == ["1.00", *TASKS, *families]
+    assert list(catalogue.read_about("crossover")["terms"]) == ["skill", "learned", *TASKS, *families]

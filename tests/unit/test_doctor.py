@@ -56,7 +56,7 @@ def test_each_kind_of_weights_says_where_it_comes_from(here: Path) -> None:
     rows = ("laptop,one,AMD EPYC", "laptop,two,AMD EPYC", "laptop,three,Xeon", "laptop,untrained,", "long,four,H100")
     (here / "results/tables/runs.csv").write_text("\n".join(["scale,run,hardware", *rows]) + "\n")
     lines = found(doctor._weights)
-    assert lines["models"].found.startswith("2 folders published in git, results/models, 1 not here: `dvc pull`")
+    assert lines["models"].found.startswith("2 folders published in git, results/models, 1 not here: `dvc pull ")
     assert lines["kept"].found.startswith("1 folder kept in a remote of your own, 1 not here")
     assert lines["other runs"].found.endswith("git has AMD EPYC (2 runs) and Xeon (1 run)")
     assert not any(line.mend for line in lines.values())
