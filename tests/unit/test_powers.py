@@ -32,7 +32,9 @@ def test_powers_are_written_out_or_behind_an_e(
     tmp_path: Path, limits: tuple[float, float], expected: list[str]
 ) -> None:
     figure = Figure()
-    figure.subplots().set(xscale="log", xlim=limits, yticks=[])
+    axes = figure.subplots()
+    axes.plot(limits, limits)
+    axes.set(xscale="log", xlim=limits, yticks=[])
     assert [label for label in labels(figure, tmp_path / "a.svg") if label in expected] == expected
 
 
