@@ -264,7 +264,9 @@ def spoilt(results: Path) -> list[str]:
     for name, content in (("claims", claims), ("selected", selected), ("tables/triangular/index", index)):
         (results / f"{name}.json").write_text(json.dumps(content))
     figure = Figure()
-    figure.subplots().set_title(title)
+    axes = figure.subplots()
+    axes.plot([0, 1])
+    axes.set_title(title)
     drawn = json.loads((results / "figures/triangular/index.json").read_text())
     save.save(figure, results / f"figures/triangular/{next(iter(drawn))}.svg", ["a-run"])
     return texts
