@@ -51,7 +51,7 @@ def selected(planned: list[Run]) -> dict[str, Any]:
     """What is selected of the workstation, of a plan that has these runs there."""
     by_scale = {"workstation": {"copying": planned}}
     plan: Any = SimpleNamespace(
-        root=Path.cwd(), report_runs=by_scale, reported=planned, is_users=False, scale="workstation", digest=str
+        root=Path.cwd(), report_runs=by_scale, reported=planned, has_own_results=False, scale="workstation", digest=str
     )
     plan.recorded_plans = {}
     select(plan)

@@ -87,7 +87,7 @@ class Plan:
         return found | self._recorded_runs(catalogue.STUDIES)
 
     @cached_property
-    def is_users(self) -> bool:
+    def has_own_results(self) -> bool:
         """Are its results a user's own: of files laid over the project's, or of a trial?"""
         return bool(self.overlays) or self.scale == TRIAL != self.git_plan.scale
 
@@ -98,7 +98,7 @@ class Plan:
         A user's own report speaks of the chosen scale alone, and of the studies with runs that the project does not
         have, or of all if no study has such runs.
         """
-        if not self.is_users:
+        if not self.has_own_results:
             return self.runs_by_scale
         own = {*self._additional_runs(self.git_plan, self.chosen_runs)} or {*self.chosen_runs}
         return {self.scale: {of: runs for of, runs in self.chosen_runs.items() if of in own | {self.study}}}

@@ -12,9 +12,8 @@ from allmlp.common import formats, paths
 from allmlp.common.paths import CLAIMS, REPORT
 from allmlp.judging import needs
 from allmlp.judging.statistics import FEWEST_SEEDS, NOT_TESTABLE
+from allmlp.plan.results_folder import NO_FILE
 from allmlp.report import run_counts
-
-TRIAL = "a trial"  # what a selection names in place of files where none is laid over the parameters
 
 
 def committed_verdicts() -> dict[str, dict[str, Any]]:
@@ -92,6 +91,6 @@ def _study(study: dict[str, Any], selected: Mapping[str, Any]) -> dict[str, Any]
 
 def command(selected: Mapping[str, Any], study: str) -> str:
     """What trains the runs of a study that the report lacks."""
-    laid = [word for name in selected["overlays"] if name != TRIAL for word in ("--configfile", name)]
+    laid = [word for name in selected["overlays"] if name != NO_FILE for word in ("--configfile", name)]
     said = [f"scale={selected['scale']}", f"study={study}"]
     return shlex.join(["snakemake", "--cores", "all", *laid, "--config", *said])

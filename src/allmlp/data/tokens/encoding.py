@@ -1,6 +1,5 @@
 """Documents with their place in the source, hashed and encoded on all cores, a few batches ahead of who takes them."""
 
-import hashlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,7 +10,7 @@ import numpy as np
 
 from allmlp.common.errors import UserError
 from allmlp.data.tokenizers.base import Tokenizer
-from allmlp.data.tokens.repeats import HashSet, near_hash
+from allmlp.data.tokens.repeats import HashSet, hash_bytes, near_hash
 
 BATCH_CHARACTERS = 1 << 19  # encoded in one call: enough for all cores, small enough for the library's memory
 BATCH_DOCUMENTS = 4096
@@ -52,7 +51,7 @@ def hash_document(number: int, text: str) -> Document:
             f"document {number:,}, character {error.start:,}: half of a surrogate pair, which is not text "
             f"({text[:40]!r}...). Mend or remove the document."
         ) from None
-    return Document(text, int.from_bytes(hashlib.sha256(data).digest()[:8], "big"), len(data), near_hash(text))
+    return Document(text, hash_bytes(data), len(data), near_hash(data))
 
 
 class Batches:

@@ -39,13 +39,13 @@ def accuracy(accuracy: pd.DataFrame) -> Figure:
     return figure
 
 
-SIZES = {  # column -> title, format
-    "accuracy_1": ("accuracy (share of pairs)", "{:.3f}"),
-    "frequencies": ("key frequencies", "{:.1f}"),
-    "angle_error_rad": ("|ψ - 2φ| (rad)", "{:.3f}"),
-    "abs_error_1": ("error of the sums (1)", "{:.3f}"),
-    "total_bound_1": ("the paper's bound (1)", "{:.2f}"),
-    "share_in_1": ("variance at its k (share)", "{:.3f}"),
+SIZES = {  # column -> title, format, the most that there can be
+    "accuracy_1": ("accuracy (share of pairs)", "{:.3f}", 1.0),
+    "frequencies": ("key frequencies", "{:.1f}", None),
+    "angle_error_rad": ("|ψ - 2φ| (rad)", "{:.3f}", None),
+    "abs_error_1": ("error of the sums (1)", "{:.3f}", None),
+    "total_bound_1": ("the paper's bound (1)", "{:.2f}", None),
+    "share_in_1": ("variance at its k (share)", "{:.3f}", 1.0),
 }
 
 
@@ -62,9 +62,9 @@ def grid(scan: pd.DataFrame) -> Figure:
     largest value. Empty: no frequency.
     """
     figure, axes = style.canvas(columns=3, rows=2, height=2.3)
-    for axis, (column, (title, shown)) in zip(axes.flat, SIZES.items(), strict=True):
+    for axis, (column, (title, shown, most)) in zip(axes.flat, SIZES.items(), strict=True):
         cells = scan.pivot_table(index="p", columns="d_mlp", values=column, aggfunc="mean")
-        _cells(axis, cells, shown, most=1.0 if "share" in title else cells.max().max())
+        _cells(axis, cells, shown, most or cells.max().max())
         axis.set_title(title)
     for axis in axes[:, 0]:
         axis.set_ylabel("p")
