@@ -1,5 +1,5 @@
 # install: the environment in .venv, which all others make too if it is not there
-# reproduce: every run of `scale: laptop` again, the comparison, the report; WITH its options     test: in 10 minutes     test-all: adds real
+# reproduce: every run of `scale: laptop` again, the comparison, the report; WITH its options     test: in 10 minutes     test-all: then real
 # kills, faults and whole pipelines     bench: speed and memory beside what a user would pick instead
 # gpu-check: does this machine's GPU compute what a CPU does, and how fast; in .venv if it is there
 # faults: hundreds of faults, and docs/faults.md from what they did     mutants: wrong edits, and docs/mutants.md from them
@@ -26,8 +26,8 @@ reproduce: $(BIN)/ready
 test: $(BIN)/ready
 	@ruff check && ruff format --check && mypy && pytest -n $(CORES) -m "not slow"
 
-test-all: $(BIN)/ready
-	@ruff check && ruff format --check && mypy && pytest -n $(CORES)
+test-all: test
+	@pytest -n $(CORES) -m slow
 
 bench: $(BIN)/ready
 	@for file in benchmarks/*.py; do python $$file || exit 1; done

@@ -36,6 +36,14 @@ def only(clone: Path, study: str) -> None:
             shutil.rmtree(folder)
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """A failure's name and reason at once: a suite that is stopped at a limit of time still says what failed."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        crash = getattr(report.longrepr, "reprcrash", None)
+        reason = crash.message if crash else report.longreprtext
+        print(f"\n{report.nodeid} failed: {reason.splitlines()[0]}", flush=True)
+
+
 @pytest.fixture(autouse=True)
 def _seeded() -> None:
     """A test draws the same numbers whichever tests ran before it."""

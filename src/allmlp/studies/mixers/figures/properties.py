@@ -77,7 +77,7 @@ def recovery(recovery: pd.DataFrame) -> Figure:
     Mean over seeds and 95 % t interval, at the best of a few rates for each model, chosen on other texts. Diamonds: a
     search over tokens, one after the other, in place of descent; it separates lost tokens from tokens that descent does
     not find. Tokens are read off as in the paper; the table gives the loss of this step even with the true embeddings,
-    and untrained models of other sizes.
+    and untrained models of other sizes. The axis is not to scale: models are read at the start and late in training.
     """
     rows = training_rows(recovery)
     rows = rows.assign(done=rows["step"] / rows.groupby("run")["step"].transform("max"))
