@@ -26,4 +26,4 @@ def _study(study: str) -> str:
 def _erratum(row: dict[str, str]) -> str:
     said = {"Printed": row["printed"], "Right": row["right"], "Checked": row["how"]}
     lines = [f"**{name}.** {plain(' '.join(text.split()))}" for name, text in said.items()]
-    return f"### {row['id']}\n\n" + "\n\n".join(lines) + "\n\n"
+    return f"### {row['id']}\n\n{plain(row['found'])}\n\n" + "\n\n".join(lines) + "\n\n"

@@ -32,7 +32,7 @@ CLAIM = """\
   errata: [E006-1]
 """
 KNOWN = claims_yaml.KnownNames("006", ("falls", "cost"), ("mean_is_enough",), ("E006-1",))
-ERRATUM = "- {id: E006-1, printed: a, right: b, how: c}\n"
+ERRATUM = "- {id: E006-1, weight: gap, found: f, printed: a, right: b, how: c}\n"
 
 
 def read(text: str, kind: str = "claims") -> list[dict]:
@@ -114,6 +114,7 @@ def test_every_part_of_a_rule_on_text_is_tried_or_says_why_not() -> None:
         ("id: E006-1\n", "1: must hold a list, `[]` if there is nothing to list, and holds {'id': 'E006-1'}"),
         ("- E006-1\n", "1: must hold keys and values, with a text at 'id', and holds 'E006-1'"),
         (ERRATUM.replace("how", "who"), "1: unknown key 'who' in E006-1. Did you mean 'how'?"),
+        (ERRATUM.replace("gap", "slip"), "1: E006-1.weight is 'slip': input should be 'conclusion', 'number' or 'gap'"),
         ("- [", "2: is not YAML: "),
     ],
 )
@@ -121,6 +122,17 @@ def test_errata_have_their_form_too(text: str, said: str) -> None:
     with pytest.raises(UserError) as error:
         read(text, "errata")
     assert str(error.value).startswith(f"errata.yaml:{said}")
+
+
+def test_a_place_of_publication_has_its_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "FOLDER", tmp_path)
+    file = tmp_path / "copying/about.yaml"
+    file.parent.mkdir()
+    file.write_text(f"{ABOUT}published:\n  - where: A workshop\n  - {{where: A site, link: https://example.org}}\n")
+    assert [one["where"] for one in catalogue.read_about("copying")["published"]] == ["A workshop", "A site"]
+    file.write_text(f"{ABOUT}published:\n  - {{link: https://example.org}}\n")
+    with pytest.raises(UserError, match="each of published holds a text for each of where"):
+        catalogue.read_about("copying")
 
 
 def test_the_number_of_seeds_in_the_message_is_that_of_the_rules() -> None:

@@ -11,10 +11,11 @@ import pytest
 from jinja2 import DictLoader, Environment
 from matplotlib.figure import Figure
 
+from allmlp.common.errors import UserError
 from allmlp.judging.statistics import NOT_TESTABLE, judge_better
-from allmlp.report import inline, own, render, save
+from allmlp.report import citation, inline, own, render, save
 from allmlp.report.render import LONGEST, brief, templates
-from allmlp.spec import labels
+from allmlp.spec import catalogue, labels
 from tests.conftest import PROJECT
 
 
@@ -110,6 +111,35 @@ def test_every_finding_stands_in_the_page_as_it_was_made(whole_page: str) -> Non
     texts = [text for one in found for text in ([part["text"] for part in one["parts"]] or [one["text"]])]
     assert len(texts) > 100
     assert [text for text in texts if text not in whole_page] == []
+
+
+def test_what_was_found_in_each_paper_is_one_line_that_leads_to_its_erratum(whole_page: str) -> None:
+    errata = [row for study in catalogue.STUDIES for row in catalogue.ledger(study, "errata")]
+    begin, end = (whole_page.index(f'<section id="{name}"') for name in ("found-in-papers", "claims"))
+    for row in errata:
+        assert f'href="#erratum-{row["id"]}">{row["id"]}</a> <span>{row["found"]}</span>' in whole_page[begin:end]
+        assert whole_page.count(f'id="erratum-{row["id"]}"') == 1
+        assert len(row["found"]) <= 200, f"{row['id']}: found is a line"
+    assert {row["weight"] for row in errata} == {"conclusion", "number", "gap"}
+
+
+def test_each_paper_has_its_authors_and_the_place_where_it_is_published(whole_page: str) -> None:
+    papers = [about for study in catalogue.STUDIES if (about := catalogue.read_about(study))["authors"]]
+    for about in papers:
+        assert about["authors"] in whole_page
+        for one in about["published"]:
+            assert one["where"] in whole_page
+            assert "link" not in one or f'<a href="{one["link"]}">' in whole_page
+
+
+def test_the_page_says_how_to_cite_it(whole_page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = citation.citation()
+    assert said["bibtex"] in whole_page
+    assert f"allmlp {said['version']} of {said['date-released']}" in whole_page
+    monkeypatch.setenv("ALLMLP_PROJECT", str(tmp_path))
+    (tmp_path / "CITATION.cff").write_text("title: t\nversion: 1\n")
+    with pytest.raises(UserError, match=r"CITATION\.cff: lacks date-released, license, authors"):
+        citation.citation()
 
 
 def test_claims_and_their_rules_are_in_words(whole_page: str) -> None:

@@ -18,7 +18,7 @@ from allmlp.judging.state_comparison import MOVED
 from allmlp.judging.statistics import BELOW, CORRECTED
 from allmlp.measurements.origins import software
 from allmlp.plan.merge import SCALES
-from allmlp.report import badges, first_screen, headlines, own, run_counts
+from allmlp.report import badges, citation, first_screen, headlines, own, run_counts
 from allmlp.report.ascii import to_ascii
 from allmlp.report.draw import FIGURES
 from allmlp.report.headings import format_table
@@ -214,6 +214,7 @@ def _study(
         "says": "",
         "notes": "",
         "terms": {},
+        "published": [],
         **catalogue.read_about(study),
         "errata": catalogue.ledger(study, "errata"),
         "inventory": _inventory(study, figures, tables),
@@ -265,6 +266,7 @@ def content() -> dict[str, Any]:
         "flipped": all_flips(judged["claims"]),
         "moved": formats.read_json(MOVED) if MOVED.is_file() else {},
         "limit": LIMIT,
+        "citation": citation.citation(),
         "overlays": selected.get("overlays", []),
         **(own.content(of_studies, selected) if mine else {}),
         "scale": selected["scale"],

@@ -215,9 +215,15 @@ class RepeatedClaim(StrictModel):
 
 
 class Erratum(StrictModel):
-    """What a paper prints, what is right, and how that was checked."""
+    """What a paper prints, what is right, and how that was checked.
+
+    `found`: what follows, in one line. `weight`: a `conclusion` does not follow or reads otherwise, a `number`, formula
+    or setting is another, or the paper leaves a `gap` or slips where nothing changes.
+    """
 
     id: Text
+    weight: Literal["conclusion", "number", "gap"]
+    found: Text
     printed: Text
     right: Text
     how: Text
