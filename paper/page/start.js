@@ -1,6 +1,6 @@
 // A piece is built when it is first unfolded.
 function pieces() {
-  const builders = { curves, memory, neurons, quadrature };
+  const builders = { curves, memory, neurons, quadrature, runs, seeds };
   for (const details of document.querySelectorAll("details.explore")) {
     details.hidden = false;
     const build = () => builders[details.dataset.piece](details.querySelector(".piece"), JSON.parse(details.querySelector("script").textContent));
@@ -21,9 +21,12 @@ function fade() {
 claims();
 crossover();
 fade();
+downloads();
 pieces();
 goTo();
+askForRuns();
 addEventListener("hashchange", goTo);
+addEventListener("hashchange", askForRuns);
 addEventListener("beforeprint", () => document.querySelectorAll("details:not([open])").forEach((details) => {
   details.open = true;
   details.dataset.folded = "";

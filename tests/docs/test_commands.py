@@ -29,6 +29,7 @@ RUN = {  # command -> the words behind its own
     "make audit": ("-n",),
     "make docs": ("-n",),
     "make install": ("-n",),
+    "make install PYTHON=python3.13": ("-n",),
     "allmlp --help": (),
     "allmlp audit": ("--help",),
     "allmlp try my_mixer.py": ("--help",),

@@ -11,11 +11,12 @@ import pytest
 from allmlp import models
 from allmlp.cli import main
 from allmlp.common import formats
+from allmlp.common.errors import UserError
 from allmlp.plan.params import Params
 from allmlp.spec import catalogue
 from tests.conftest import PROJECT
 from tests.pages import __main__ as making
-from tests.pages import columns, commands, errata, files, interface, parameters, sources
+from tests.pages import columns, commands, errata, errors, files, interface, parameters, sources
 from tests.workflow.visiting import BROWSER
 
 DOCS = sorted((PROJECT / "docs").glob("*.md"))
@@ -88,13 +89,22 @@ def test_the_reference_has_every_form_measure_and_erratum() -> None:
         assert all(f"### {row['id']}\n" in changed for row in catalogue.ledger(study, "errata"))
 
 
+def test_an_error_that_the_code_gives_is_on_the_page_of_errors() -> None:
+    page = errors.page()
+    assert page.count("\n- ") > 300
+    with pytest.raises(UserError) as raised:
+        catalogue.measure_source("copying", "no_such_measure")
+    assert "- no measure … of …. There are: ….\n" in page
+    assert str(raised.value).startswith("no measure 'no_such_measure' of copying. There are: ")
+
+
 def test_the_interface_has_every_module_once() -> None:
     named = re.findall(r"automodule:: (\S+)", "\n".join(interface.pages().values()))
     assert len(named) == len(set(named)) > 200
     assert {"allmlp.models", "allmlp.training.loop", "allmlp.studies.mixers.measures.retrieval"} <= set(named)
 
 
-@pytest.mark.parametrize("module", ["described", "docstrings", "markdown"])
+@pytest.mark.parametrize("module", ["described", "docstrings", "errors", "markdown"])
 def test_examples_of_the_tools(module: str) -> None:
     tried = doctest.testmod(importlib.import_module(f"tests.pages.{module}"))
     assert tried.attempted > 0

@@ -89,11 +89,17 @@ def one_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def altered(one_study: Path, tmp_path: Path) -> Path:
-    """A clone of it with the results of another machine."""
+def single(one_study: Path, tmp_path: Path) -> Path:
+    """A `git clone` of it."""
     git(one_study, "clone", "--quiet", str(one_study), str(tmp_path / "clone"))
-    alter(tmp_path / "clone")
     return tmp_path / "clone"
+
+
+@pytest.fixture
+def altered(single: Path) -> Path:
+    """One with the results of another machine."""
+    alter(single)
+    return single
 
 
 @pytest.mark.parametrize("repository", [True, False])
@@ -153,10 +159,10 @@ def test_everything_is_made_again_and_nothing_committed_changes(fresh: Path) -> 
     assert git(fresh, "status", "--porcelain") == "", "and the pointers name these very bytes"
 
 
-def test_killed_half_way_it_goes_on(fresh: Path) -> None:
-    longer(fresh)
-    process = start(fresh)
-    state = fresh / "work/reproduce/work/runs"
+def test_killed_half_way_it_goes_on(single: Path) -> None:
+    longer(single)
+    process = start(single)
+    state = single / "work/reproduce/work/runs"
     deadline = time.monotonic() + 240
     while not list(state.glob("constant-attention*/state-*.safetensors")):
         assert process.poll() is None, process.stdout and process.stdout.read()
@@ -164,43 +170,43 @@ def test_killed_half_way_it_goes_on(fresh: Path) -> None:
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)  # the driver alone: Snakemake and the training outlive it as orphans
     process.wait()
-    done = call(fresh, "allmlp", "reproduce", "--cores", "2")
-    logs = "".join(path.read_text() for path in (fresh / "work").rglob("*.log"))
+    done = call(single, "allmlp", "reproduce", "--cores", "2")
+    logs = "".join(path.read_text() for path in (single / "work").rglob("*.log"))
     assert "reproduced " in done.stdout, done.stdout + logs
-    assert "quadrature" in (fresh / "work/reproduction.csv").read_text()
+    assert "quadrature" in (single / "work/reproduction.csv").read_text()
 
 
-def test_a_failure_leaves_every_committed_file_as_it_was(fresh: Path) -> None:
-    module = fresh / "src/allmlp/studies/copying/measures/strings.py"
-    module.write_text(module.read_text().replace("sample_log(trained.log", "sample_log(trained.absent", 1))
-    before = contents(fresh / "results")
-    refused = call(fresh, "allmlp", "reproduce", "--cores", "2", ok=False)
-    assert (refused.returncode, refused.stderr.split(":")[1].strip()) == (2, str(module.relative_to(fresh)))
-    done = call(fresh, "allmlp", "reproduce", "--cores", "2", "--dirty", ok=False)
+def test_a_failure_leaves_every_committed_file_as_it_was(single: Path) -> None:
+    module = single / "src/allmlp/studies/quadrature/measures/network.py"
+    module.write_text(module.read_text().replace("set(trained.steps)", "set(trained.absent)", 1))
+    before = contents(single / "results")
+    refused = call(single, "allmlp", "reproduce", "--cores", "2", ok=False)
+    assert (refused.returncode, refused.stderr.split(":")[1].strip()) == (2, str(module.relative_to(single)))
+    done = call(single, "allmlp", "reproduce", "--cores", "2", "--dirty", ok=False)
     assert done.returncode == 2
     assert "no committed file was touched" in done.stderr
-    assert contents(fresh / "results") == before
+    assert contents(single / "results") == before
 
 
-def test_a_failure_after_everything_was_measured_puts_all_back(fresh: Path) -> None:
-    edit(fresh, "config/quadrature/smoke.yaml", "seeds: [0]", "seeds: [3]")
-    (fresh / "paper/report.html.j2").write_text("{{ no_such_thing }}")
-    git(fresh, "commit", "--quiet", "--all", "--message=a broken page")
-    before = contents(fresh / "results")
-    done = call(fresh, "allmlp", "reproduce", "--cores", "2", ok=False)
+def test_a_failure_after_everything_was_measured_puts_all_back(single: Path) -> None:
+    edit(single, "config/quadrature/smoke.yaml", "seeds: [0]", "seeds: [3]")
+    (single / "paper/report.html.j2").write_text("{{ no_such_thing }}")
+    git(single, "commit", "--quiet", "--all", "--message=a broken page")
+    before = contents(single / "results")
+    done = call(single, "allmlp", "reproduce", "--cores", "2", ok=False)
     assert done.returncode == 2
-    now = contents(fresh / "results")
+    now = contents(single / "results")
     assert {name: now[name] for name in before} == before
     assert not [name for name in now.keys() - before.keys() if not name.startswith(("checkpoints", "tokens"))]
 
 
-def test_a_second_call_is_refused_while_the_first_works(fresh: Path) -> None:
-    longer(fresh)
-    process = start(fresh)
-    lock = fresh / "work/reproduce.lock"
+def test_a_second_call_is_refused_while_the_first_works(single: Path) -> None:
+    longer(single)
+    process = start(single)
+    lock = single / "work/reproduce.lock"
     while not (lock.is_file() and lock.read_text()):
         time.sleep(0.05)
-    done = call(fresh, "allmlp", "reproduce", ok=False)
+    done = call(single, "allmlp", "reproduce", ok=False)
     assert done.returncode == 2
     assert f"make reproduce is already being worked on by pid {process.pid} on " in done.stderr
     os.killpg(process.pid, signal.SIGINT)
@@ -208,4 +214,4 @@ def test_a_second_call_is_refused_while_the_first_works(fresh: Path) -> None:
     assert process.returncode == 130
     assert "stopping; the same command goes on where it was" in said
     assert "Traceback" not in said
-    assert not orphans(fresh), "nothing works on in the background"
+    assert not orphans(single), "nothing works on in the background"

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from tests.conftest import PROJECT
-from tests.pages import columns, commands, errata, files, interface, parameters
+from tests.pages import columns, commands, errata, errors, files, interface, parameters
 
 NAVIGATION: dict[str, list[str]] = yaml.safe_load(
     Path(__file__).with_name("navigation.yaml").read_text(encoding="utf-8")
@@ -20,6 +20,7 @@ MADE: dict[str, Callable[[], str]] = {
     "made/files": files.page,
     "made/columns": columns.page,
     "made/errata": errata.page,
+    "made/errors": errors.page,
 }
 INTERFACE = "made/interface"  # several files
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?!https?:)[^)#]+)(#[^)]*)?\)")  # image?, text, file, anchor

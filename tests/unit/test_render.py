@@ -1,5 +1,6 @@
 """What the page shows of a table, and the names of its figures."""
 
+import json
 import re
 from collections import Counter
 from html import unescape
@@ -13,7 +14,7 @@ from matplotlib.figure import Figure
 
 from allmlp.common.errors import UserError
 from allmlp.judging.statistics import NOT_TESTABLE, judge_better
-from allmlp.report import citation, inline, own, render, save
+from allmlp.report import citation, inline, own, render, runs_piece, save
 from allmlp.report.render import LONGEST, brief, templates
 from allmlp.spec import catalogue, labels
 from tests.conftest import PROJECT
@@ -46,7 +47,7 @@ def test_every_name_of_the_page_is_there_once_and_every_figure_finds_its_own() -
     page = (PROJECT / "results/report.html").read_text(encoding="utf-8")
     ids = Counter(re.findall(r'\sid="([^"]+)"', page))
     assert [name for name, count in ids.items() if count > 1] == []
-    referred = set(re.findall(r'(?:\shref="#|url\(#)([^")]+)', page))
+    referred = set(re.findall(r'(?:\shref="#|url\(#)([^")?]+)', page))  # `#runs?002-5`: a question to the piece `runs`
     assert len(referred) > 1000
     assert referred <= set(ids)
     classes = {name for found in re.findall(r'\sclass="(f[0-9a-f]{6}-\d+)"', page) for name in found.split()}
@@ -130,6 +131,24 @@ def test_each_paper_has_its_authors_and_the_place_where_it_is_published(whole_pa
         for one in about["published"]:
             assert one["where"] in whole_page
             assert "link" not in one or f'<a href="{one["link"]}">' in whole_page
+
+
+def test_the_rows_of_the_runs_are_whole_and_those_of_a_claim_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = pd.read_csv(PROJECT / "results/tables/runs.csv", dtype=str, keep_default_na=False)
+    monkeypatch.chdir(PROJECT)
+    entries = render.claims_json.read()["claims"]
+    piece = runs_piece.runs_piece(rows, entries)
+    columns = dict(zip(piece["heads"], piece["columns"], strict=True))
+    for name in ("run", "scale"):
+        codes = columns[name].get("codes", range(len(rows)))
+        assert [columns[name]["words"][code] for code in codes] == list(rows[name])
+    for entry in entries:
+        found = [n for first, last in piece["claims"].get(entry["id"], []) for n in range(first, last + 1)]
+        assert {rows["run"][n] for n in found} == set(entry.get("runs", ())) & set(rows["run"])
+    assert len(piece["claims"]) > 90
+    assert len(json.dumps(piece)) < 600_000
 
 
 def test_the_page_says_how_to_cite_it(whole_page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

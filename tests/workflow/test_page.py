@@ -214,6 +214,41 @@ def test_an_address_opens_its_claim_clear_of_the_header(visit: Callable[..., Vis
     assert back.is_visible()
 
 
+def test_each_table_gives_the_file_that_it_was_made_from(visit: Callable[..., Visit]) -> None:
+    at = visit(fragment="#table-copying-learning_rates", accept_downloads=True)
+    button = at.page.locator("#table-copying-learning_rates button.file").first
+    with at.page.expect_download() as saving:
+        button.click()
+    saved = saving.value
+    assert saved.suggested_filename == button.inner_text().removeprefix("data: ") == "learning_rates.csv"
+    assert Path(saved.path()).read_bytes() == (PROJECT / "results/tables/copying/learning_rates.csv").read_bytes()
+    tables = list((PROJECT / "results/tables").glob("*/*.csv"))
+    assert at.of("document.querySelectorAll('button.file').length") == len(tables)
+
+
+def test_the_rows_of_single_seeds_are_built_when_they_are_unfolded(visit: Callable[..., Visit]) -> None:
+    at = visit(fragment="#table-quadrature-coefficients")
+    folded = at.page.locator("#table-quadrature-coefficients details.explore").first
+    assert folded.locator("tr").count() == 0
+    folded.locator("summary").click()
+    rows = pd.read_csv(PROJECT / "results/tables/quadrature/coefficients.csv")
+    assert folded.locator("tbody tr").count() == len(rows)
+    assert folded.locator("tbody th").first.inner_text() == str(rows["source"][0])
+
+
+def test_a_claim_leads_to_a_row_for_each_of_its_runs(visit: Callable[..., Visit]) -> None:
+    at = visit(fragment="#claim-002-1")
+    (claim,) = [one for one in render.claims_json.read()["claims"] if one["id"] == "002-1"]
+    at.page.locator("#claim-002-1 a[href^='#runs?']").click()
+    rows = at.page.locator("#runs tbody tr")
+    rows.first.wait_for()
+    shown = [words.partition("\t")[0] for words in rows.all_inner_texts()]
+    assert set(shown) == set(claim["runs"])
+    at.page.locator("#runs input").fill("causal-rn-string64-rate0.0005-seed2100")
+    assert ["linear" in words for words in rows.all_inner_texts()] == [False, True]
+    assert "2000" in rows.first.inner_text()
+
+
 def test_it_reads_without_scripts(visit: Callable[..., Visit]) -> None:
     at = visit(java_script_enabled=False)
     assert at.page.locator("#filter").is_hidden()
@@ -286,8 +321,9 @@ def test_hostile_text_in_any_file_of_the_results_stays_text(
     assert [text for text in texts if " ".join(text.split()) not in " ".join(read.split())] == []
     assert at.of("document.title").startswith("allmlp")
     assert at.of("document.querySelectorAll('img, iframe, [onerror]').length") == 0
-    scripts = "[...document.scripts].map(one => one.id || one.parentNode.className || one.parentNode.tagName)"
-    assert [name for name in at.of(scripts) if name != "explore"] == ["skills-data", "BODY"]
+    named = "one.id || one.className || one.parentNode.className || one.parentNode.tagName"
+    scripts = f"[...document.scripts].map(one => {named})"
+    assert [name for name in at.of(scripts) if name not in ("explore", "file")] == ["skills-data", "BODY"]
     assert [url for url in at.requests if not url.startswith("data:")] == [at.page.url]
     assert at.complaints == []
     at.context.close()

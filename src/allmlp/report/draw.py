@@ -10,6 +10,7 @@ from allmlp.common.workers import Work
 from allmlp.judging import evidence, training_levels
 from allmlp.judging.evidence import Evidence
 from allmlp.report import exhibit_files, save, style
+from allmlp.report.sparse import drop_sparse_panels
 from allmlp.spec import exhibits
 from allmlp.spec.exhibits import Exhibit
 
@@ -40,6 +41,7 @@ class Job(NamedTuple):
         found = evidence.sources(self.study, exhibit)[self.source]
         with matplotlib.rc_context(style.rc()):
             figure = found.make_exhibit(exhibit)
+        drop_sparse_panels(figure)
         save.save(figure, self.file, _runs(exhibit, found))
 
 

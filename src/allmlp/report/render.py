@@ -24,6 +24,7 @@ from allmlp.report.draw import FIGURES
 from allmlp.report.headings import format_table
 from allmlp.report.inline import VIEW_BOX, element, sheet
 from allmlp.report.pdf import print_page
+from allmlp.report.runs_piece import runs_piece
 from allmlp.report.tabulate import TABLES
 from allmlp.report.verdict_by_scale import all_flips, course
 from allmlp.spec import catalogue, labels
@@ -60,8 +61,9 @@ def page_width(svg: str) -> int | None:
 def _tables(study: str, corpora: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
     index = read_content("exhibits", folder / TABLES / study / "index.json")
     for name, about in index.items():
-        rows = _csv(folder / TABLES / study / f"{name}.csv")
-        index[name] = {**about, "rows": rows, "brief": brief(rows)}
+        file = folder / TABLES / study / f"{name}.csv"
+        rows = _csv(file)
+        index[name] = {**about, "rows": rows, "brief": brief(rows), "csv": file.read_text(encoding="utf-8")}
     return _group_by_text(index, corpora)
 
 
@@ -201,9 +203,8 @@ def _study(
         tables = own.beside(tables, _tables(study, corpora, paths.project()))
     for item in figures:
         item |= PIECES | page.enlarge(item["name"], corpora)
-        item["beyond"] = (
-            bool(item["claims"]) and not item["paper"] and all(map(catalogue.is_project_claim, item["claims"]))
-        )
+        ours = not item["paper"] and all(map(catalogue.is_project_claim, item["claims"]))
+        item["beyond"] = ours and not item["curves"]  # what a reader steers stays in sight
     for row in rows:
         row["figures"] = [item for item in figures if row["id"] in item["claims"]]
     counts = claims_json.counts(row["verdict"] for row in rows if not catalogue.is_project_claim(row["id"]))
@@ -215,6 +216,7 @@ def _study(
         "notes": "",
         "terms": {},
         "published": [],
+        "experience": {},
         **catalogue.read_about(study),
         "errata": catalogue.ledger(study, "errata"),
         "inventory": _inventory(study, figures, tables),
@@ -267,6 +269,7 @@ def content() -> dict[str, Any]:
         "moved": formats.read_json(MOVED) if MOVED.is_file() else {},
         "limit": LIMIT,
         "citation": citation.citation(),
+        "runs": runs_piece(runs, judged["claims"]),
         "overlays": selected.get("overlays", []),
         **(own.content(of_studies, selected) if mine else {}),
         "scale": selected["scale"],

@@ -14,7 +14,6 @@ from allmlp.common.errors import warn
 from allmlp.report import style
 from allmlp.report.figure_text import describe_figure
 from allmlp.report.powers import use_plain_numbers
-from allmlp.report.sparse import drop_sparse_panels
 
 UNSAID = {"svg": ("Creator", "Date", "Format", "Type"), "png": ("Software",)}  # Matplotlib's own metadata
 LARGEST = 300_000  # bytes; git keeps every figure for ever
@@ -38,7 +37,6 @@ UNWRITABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 def save(figure: Figure, file: Path, runs: list[str]) -> None:
     """Write an SVG or PNG file that names the runs that it shows. Warn of one that is too large."""
-    drop_sparse_panels(figure)
     buffer, suffix = io.BytesIO(), file.suffix[1:]
     said = {"Description": f"runs: {' '.join(run[-8:] for run in runs)}"}  # the digests at the ends of their ids
     with matplotlib.rc_context(style.rc()):

@@ -35,6 +35,7 @@ DEFINES = re.compile(r"^def ([a-z]\w*)\(", re.MULTILINE)
 ABOUT = ("paper", "authors", "question", "slice")  # texts of about.yaml; `slice`: what is run here
 FINDING = ("claim", "says", "open")  # of each of about.yaml's `headlines`, see allmlp.report.headlines; or `part` too
 PUBLISHED = ("where", "link")  # of each of about.yaml's `published`; a place without a link lacks the second
+EXPERIENCE = ("easy", "hard", "unknown")  # of about.yaml's `experience`: what was easy, hard, and cannot be known
 RAN = ("parameters", "steps", "texts", "hours", "device")  # of about.yaml's `ran`: what the paper ran
 SHARED = ("cost",)  # measures of every run, see shared/measures.py
 FROM_LONG = ("levelled",)  # measures of every training at the scale `long` and above; the plan adds them
@@ -135,8 +136,8 @@ def verdict(study: str, test: str) -> Callable[..., Any]:
 
 def read_about(study: str) -> dict[str, Any]:
     """What a study's about.yaml says: ABOUT, `headlines` (a list of FINDING), and where they are there `published` (a
-    list of PUBLISHED), `says` (what the paper claims, in a line), `notes`, `ran` (RAN) and `terms` (name -> what it
-    means). UserError for what is missing or unknown.
+    list of PUBLISHED), `says` (what the paper claims, in a line), `notes`, `experience` (EXPERIENCE), `ran` (RAN) and
+    `terms` (name -> what it means). UserError for what is missing or unknown.
     """
     path = _folder(study) / "about.yaml"
     found = yaml_file.parse_plain(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -152,6 +153,8 @@ def read_about(study: str) -> dict[str, Any]:
         _refuse_other_keys(path, "each of headlines", one, (*FINDING, *also))
     for one in found.get("published") or []:
         _refuse_other_keys(path, "each of published", one, PUBLISHED[: max(1, len(one))])
+    if "experience" in found:
+        _refuse_other_keys(path, "experience", found["experience"], EXPERIENCE)
     if "ran" in found:
         _refuse_other_keys(path, "ran", found["ran"], RAN)
     _refuse_other_keys(path, "terms", terms := found.get("terms") or {}, tuple(terms))
