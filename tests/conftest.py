@@ -15,6 +15,9 @@ hypothesis.settings.load_profile("ci")  # the same examples each time, and no li
 
 if not torch.cuda.is_available():  # before anything imports triton, which reads it once
     os.environ["TRITON_INTERPRET"] = "1"
+    # torch's build for CUDA would register a device for fake tensors. For it autograd starts a thread, after which no
+    # fork of the process can train, and tests of kills fork.
+    torch._C._ensureCUDADeviceGuardSet = lambda: None  # type: ignore[attr-defined]
 
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared" / "data"  # real text beside the project; tests of it skip where it is absent
@@ -29,10 +32,10 @@ def lay(folder: Path, parameters: Path = PARAMETERS) -> Path:
     return Path(shutil.copy2(parameters / "params.yaml", folder / "params.yaml"))
 
 
-def only(clone: Path, study: str) -> None:
-    """Leave one study in the plan of a clone."""
+def only(clone: Path, *studies: str) -> None:
+    """Leave these studies in the plan of a clone."""
     for folder in (clone / "config").iterdir():
-        if folder.is_dir() and folder.name != study:
+        if folder.is_dir() and folder.name not in studies:
             shutil.rmtree(folder)
 
 

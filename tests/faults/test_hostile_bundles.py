@@ -44,7 +44,12 @@ def packed(manifest: bytes, members: Members, change: Callable[[tarfile.TarInfo]
             about.size = len(content)
             if change and name != "manifest.json":
                 change(about)
-            tar.addfile(about, io.BytesIO(content) if about.type == tarfile.REGTYPE else None)
+            if about.type == tarfile.REGTYPE:
+                tar.addfile(about, io.BytesIO(content))
+            else:  # a header alone, which Python 3.13's `addfile` refuses to write
+                header = about.tobuf(tar.format)
+                tar.fileobj.write(header)
+                tar.offset += len(header)
     return buffer.getvalue().to_pybytes()
 
 

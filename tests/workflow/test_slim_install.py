@@ -70,7 +70,9 @@ def test_a_bundle_is_worked_off_and_goes_back(python: str, home: Path) -> None:
     said = call(other, *allmlp, "advance", "--minutes=10").stdout
     assert "5 of 5 runs done" in said
     assert "failed" not in said
-    assert ", 0 failed; " in call(other, *allmlp, "doctor", "--gpu").stdout
+    checked = call(other, *allmlp, "doctor", "--gpu").stdout
+    assert ", 0 failed; " in checked
+    assert "killed and resumed" in checked
     call(other, *allmlp, "pack", "../back")
     call(home, "allmlp", "unpack", "../back")
     assert "all 5 runs are done" in call(home, "allmlp", "advance", "--minutes=10", "--scale=smoke").stdout

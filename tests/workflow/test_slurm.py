@@ -17,7 +17,7 @@ from allmlp.common.locks import holder
 from allmlp.measurements import measurement
 from allmlp.spec import catalogue
 from allmlp.training import measuring
-from tests.conftest import call, edit, environment, only, small_clone
+from tests.conftest import call, edit, environment, git, only, small_clone
 from tests.workflow.asking import contents, trained
 from tests.workflow.slurm import MissingError, Slurm, running
 from tests.workflow.standing_in import BIN, HOLDER, held, instead, most_at_once
@@ -70,10 +70,10 @@ def seed_of(job: dict[str, str]) -> int:
     return int(found)
 
 
-def differing(clone: Path, other: Path) -> list[str]:
-    """The measurements that one clone lacks, or that differ in more than seconds."""
+def differing(clone: Path, other: Path, studies: Sequence[str]) -> list[str]:
+    """The measurements of studies that one clone lacks, or that differ in more than seconds."""
     ours, theirs = (
-        {path.relative_to(of): path for path in of.rglob("*.parquet")}
+        {path.relative_to(of): path for study in studies for path in (of / study).rglob("*.parquet")}
         for of in (clone / "work/measurements", other / "work/measurements")
     )
     lacking = set(ours) ^ set(theirs)
@@ -89,6 +89,9 @@ def same(name: str, ours: dict[Path, Path], theirs: dict[Path, Path]) -> bool:
 
 
 def test_all_is_made_by_jobs_on_two_nodes_as_the_plan_asks(slurm: Slurm, pipeline: Path, clone: Path) -> None:
+    studies = ("quadrature", "triangular")
+    only(clone, *studies)
+    git(clone, "commit", "--quiet", "--all", "--message=two studies")
     call(clone, *SNAKEMAKE, *SOON, **words(slurm))
     all_jobs = jobs(slurm, clone)
     done = {rule(job): job for job in all_jobs}
@@ -99,7 +102,7 @@ def test_all_is_made_by_jobs_on_two_nodes_as_the_plan_asks(slurm: Slurm, pipelin
     asked = {(job["JobState"], job["MinMemoryNode"], job["TimeLimit"]) for job in all_jobs}
     assert asked == {("COMPLETED", "4000M", "1-00:00:00")}
     assert (done["tokenize"]["NumCPUs"], done["train"]["NumCPUs"]) == ("4", "1")
-    assert differing(clone, pipeline) == [], "as a local run's"
+    assert differing(clone, pipeline, studies) == [], "as a local run's"
     assert (clone / "results/report.html").is_file()
     assert "Nothing to be done" in call(clone, *SNAKEMAKE, **words(slurm)).stderr
     assert "Nothing to be done" in call(clone, "snakemake", "--cores", "1").stderr
