@@ -2,13 +2,15 @@
 
 import ctypes
 import gc
-import multiprocessing
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from typing import Any, NamedTuple
+
+import psutil
 
 from allmlp.common import cores
 from allmlp.common.errors import UserError
@@ -38,8 +40,9 @@ def _run_in_parallel(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
             try:
                 return [future.result() for future in [pool.submit(task) for task in tasks]]
             except KeyboardInterrupt:  # the pool would wait for what is under way
-                for child in multiprocessing.active_children():
-                    child.kill()
+                for child in psutil.Process().children():  # one that is just being forked is not yet in the pool's list
+                    with suppress(psutil.NoSuchProcess):
+                        child.kill()
                 raise
     except BrokenProcessPool:
         raise UserError(
