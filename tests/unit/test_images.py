@@ -105,6 +105,18 @@ def test_an_archive_that_lies_here_gives_the_images_of_a_parquet_file(tmp_path: 
     assert "no array 'image'; it has 'pictures', 'classes'. Correct `image:`" in said
 
 
+def test_grey_images_of_an_archive_may_have_no_axis_of_channels(tmp_path: Path) -> None:
+    pixels, labels = pictures(40)
+    found = []
+    for name, grey in (("flat", pixels[..., 0]), ("whole", pixels[..., :1])):
+        np.savez(tmp_path / f"{name}.npz", image=grey, label=labels)
+        size = [*pixels.shape[1:3], 1]
+        found.append(np.array(prepared(tmp_path, source="images", files=f"{name}.npz", size=size).train[0]))
+        shutil.rmtree(tmp_path / "results")
+    assert found[0].shape[1:] == (*pixels.shape[1:3], 1)
+    assert np.array_equal(*found)
+
+
 @pytest.mark.parametrize("ending", ["png", "npy", "zip"])
 def test_a_file_of_another_kind_is_called_what_it_is(ending: str, tmp_path: Path) -> None:
     (tmp_path / f"mine.{ending}").write_bytes(png(pictures(1)[0][0]))

@@ -178,7 +178,7 @@ def test_an_overlay_is_named_in_errors(project: Path) -> None:
     assert (optimiser.learning_rate, optimiser.weight_decay) == (2e-3, 2.0)
     with pytest.raises(UserError, match=r"^my.yaml:4: unknown key 'learning_rte' .* Did you mean 'learning_rate'\?"):
         load(project, "studies:\n  quadrature:\n    optimiser:\n      learning_rte: 2e-3\n")
-    with pytest.raises(UserError, match=r"^my.yaml:6: no corpus 'mine'. There are: stories, "):
+    with pytest.raises(UserError, match=r"^my.yaml:6: no corpus 'mine'. There are: "):
         load(project, "studies:\n  copying:\n    scales:\n      smoke:\n        text:\n          corpus: mine\n")
 
 

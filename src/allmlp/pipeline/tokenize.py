@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from allmlp.common.errors import UserError
+from allmlp.common.schema import suggest_nearest
 from allmlp.data import tokenizers
 from allmlp.data.corpora import identity
 from allmlp.data.corpora.spec import CorpusSpec, image_source
@@ -22,7 +23,8 @@ def tokenize_corpus(plan: Plan, name: str) -> Path:
     try:
         spec = plan.parameters.corpora[name]
     except KeyError:
-        raise UserError(f"no corpus {name!r}. There are: {', '.join(plan.parameters.corpora)}.") from None
+        known = list(reversed(plan.parameters.corpora))  # a user's own come last
+        raise UserError(f"no corpus {name!r}. {suggest_nearest(name, known, 'There are')}") from None
     with timing.record_seconds(f"tokenize {name}"):
         return _tokenize(plan, name, spec)
 

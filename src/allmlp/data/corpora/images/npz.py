@@ -81,9 +81,10 @@ def read_archive(path: Path, form: Form, arrays: dict[str, str], split: str | No
 
 
 def _rows(file: IO[bytes], labels: np.ndarray, path: Path, form: Form, name: str) -> Iterator[tuple[int, np.ndarray]]:
-    """The place of the first image, and the images (n, height, width, channels) uint8."""
+    """The place of the first image, and the images (n, height, width, channels) uint8; one channel may have no axis."""
     shape, dtype = _header(file)
-    if dtype != np.uint8 or list(shape[1:]) != form.size or shape[0] != len(labels):
+    sizes = [form.size, form.size[:2]] if form.size[2:] == [1] else [form.size]
+    if dtype != np.uint8 or list(shape[1:]) not in sizes or shape[0] != len(labels):
         found = f"{' x '.join(map(str, shape))} of {dtype} with {len(labels):,} labels"
         said = " x ".join(map(str, form.size))
         raise UserError(f"{path}: {name!r} is {found}, not uint8 images of {said}. Correct `size:`.")
@@ -93,7 +94,7 @@ def _rows(file: IO[bytes], labels: np.ndarray, path: Path, form: Form, name: str
         data = file.read(count * bytes_each)
         if len(data) < count * bytes_each:
             raise EOFError(f"{name!r} ends after {start + len(data) // bytes_each:,} images")
-        yield start, np.frombuffer(data, np.uint8).reshape(count, *shape[1:])
+        yield start, np.frombuffer(data, np.uint8).reshape(count, *form.size)
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
