@@ -34,7 +34,7 @@ studies:
 """,
     "words.txt": "".join(f"Story {n}: a cat sat on mat {n * n}.<|end|>" for n in range(200)),
 }
-SOURCES = ("Snakefile", "dvc.yaml", "paper", "rules.lock")
+SOURCES = ("CITATION.cff", "Snakefile", "dvc.yaml", "paper", "rules.lock")
 COMMANDS = {
     "tokenize": ("tokenize", "words"),
     "train": ("train", "{strings}", "{text}"),

@@ -78,7 +78,7 @@ PICKLED = pickle.dumps({"weights": [1.0]})
     ],
 )
 def test_a_place_outside_is_refused(here: Path, name: str) -> None:
-    refused(here, bundle({GOOD: b"{}", name: b"{}"}, here.parent / "bundle"))
+    assert_refused(here, bundle({GOOD: b"{}", name: b"{}"}, here.parent / "bundle"))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_place_outside_is_refused(here: Path, name: str) -> None:
     ],
 )
 def test_a_pickle_is_refused_whatever_its_name(here: Path, name: str, content: bytes) -> None:
-    refused(here, bundle({GOOD: b"{}", name: content}, here.parent / "bundle"))
+    assert_refused(here, bundle({GOOD: b"{}", name: content}, here.parent / "bundle"))
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE])
@@ -102,7 +102,7 @@ def test_a_link_is_refused(here: Path, kind: bytes) -> None:
     def linked(about: tarfile.TarInfo) -> None:
         about.type, about.linkname, about.size = kind, "/etc/passwd", 0
 
-    refused(here, bundle({GOOD: b""}, here.parent / "bundle", linked))
+    assert_refused(here, bundle({GOOD: b""}, here.parent / "bundle", linked))
 
 
 def test_a_wrong_digest_is_refused(here: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_wrong_digest_is_refused(here: Path) -> None:
     assert text.count(b'{"seconds": 1}') == 1
     with pa.CompressedOutputStream(str(here.parent / "bundle"), "zstd") as out:
         out.write(text.replace(b'{"seconds": 1}', b'{"seconds": 2}'))
-    refused(here, here.parent / "bundle", "sha256 is ")
+    assert_refused(here, here.parent / "bundle", "sha256 is ")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.9, 0.99])
@@ -121,20 +121,20 @@ def test_a_truncated_one_is_refused(here: Path, share: float) -> None:
     members = {f"work/timings/run-{n}.json": json.dumps(os.urandom(2000).hex()).encode() for n in range(20)}
     content = bundle(members, here.parent / "whole").read_bytes()
     (here.parent / "bundle").write_bytes(content[: int(share * len(content))])
-    refused(here, here.parent / "bundle")
+    assert_refused(here, here.parent / "bundle")
 
 
 def test_a_file_that_is_not_a_bundle_is_refused(here: Path) -> None:
     (here.parent / "bundle").write_bytes(PICKLED)
-    refused(here, here.parent / "bundle")
-    refused(here, here.parent / "missing", "no such file")
+    assert_refused(here, here.parent / "bundle")
+    assert_refused(here, here.parent / "missing", "no such file")
 
 
 def test_a_member_that_is_not_in_the_manifest_is_refused(here: Path) -> None:
     def renamed(about: tarfile.TarInfo) -> None:
         about.name = "work/timings/other.json"
 
-    refused(here, bundle({GOOD: b"{}"}, here.parent / "bundle", renamed))
+    assert_refused(here, bundle({GOOD: b"{}"}, here.parent / "bundle", renamed))
 
 
 def test_a_good_one_is_taken(here: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_good_one_is_taken(here: Path) -> None:
     assert not PLAN.exists()
 
 
-def refused(here: Path, file: Path, said: str | None = None) -> None:
+def assert_refused(here: Path, file: Path, said: str | None = None) -> None:
     """The bundle is refused with a message, and nothing at all is written."""
     before = set(here.parent.rglob("*"))
     with pytest.raises(UserError, match=said):

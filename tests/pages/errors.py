@@ -1,4 +1,4 @@
-"""Every error that the code answers wrong input with, by the `UserError`s of the sources."""
+"""The errors that the code answers wrong input with: the `UserError`s of the sources."""
 
 import ast
 from collections.abc import Iterator
@@ -11,8 +11,9 @@ from tests.pages.markdown import plain
 HEAD = """# Errors
 
 An error names the file, the value and the way out, in one line and without a traceback, and the command ends with
-status 1. These are all of them, by the part of the code that finds them: … stands for what a message names. A traceback
-is a fault of ours: please report it.
+status 2. These are the errors that the sources write, by the part of the code that finds them; … stands for what a
+message names. Wrong keys and values of YAML files are named with file and line besides. A traceback is a fault of ours:
+please report it.
 
 """
 SOURCES = PROJECT / "src/allmlp"

@@ -76,8 +76,10 @@ def test_on_a_phone_a_picture_that_goes_on_fades_until_its_end_is_reached(visit:
     picture = visit(390, fragment="#fades").page.locator("#figure-crossover-matrix .picture")
     picture.scroll_into_view_if_needed()
     picture.and_(picture.page.locator(".slides")).wait_for()
+    assert picture.evaluate("one => one.scrollWidth > one.clientWidth")
     picture.evaluate("one => { one.scrollLeft = one.scrollWidth }")
     picture.and_(picture.page.locator(":not(.slides)")).wait_for()
+    assert picture.evaluate("one => one.scrollLeft > 0")
 
 
 @pytest.mark.parametrize("width", [390, 1280])

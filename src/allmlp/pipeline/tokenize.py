@@ -23,7 +23,7 @@ def tokenize_corpus(plan: Plan, name: str) -> Path:
     try:
         spec = plan.parameters.corpora[name]
     except KeyError:
-        known = list(reversed(plan.parameters.corpora))  # a user's own come last
+        known = reversed(plan.parameters.corpora)  # a user's own come last
         raise UserError(f"no corpus {name!r}. {suggest_nearest(name, known, 'There are')}") from None
     with timing.record_seconds(f"tokenize {name}"):
         return _tokenize(plan, name, spec)

@@ -109,7 +109,7 @@ def read(overlays: Sequence[Path] | None = None, changes: dict[str, str] | None 
 def _check_corpora(setting: Any, corpora: dict[str, CorpusSpec], located: LocatedYaml, prefix: Place) -> None:
     for place, corpus in named_corpora(setting):
         if corpus not in corpora:
-            advice = suggest_nearest(corpus, list(reversed(corpora)), "There are")  # a user's own come last
+            advice = suggest_nearest(corpus, reversed(corpora), "There are")  # a user's own come last
             raise UserError(f"{located.where((*prefix, *place))}: no corpus {format_value(corpus)}. {advice}")
 
 

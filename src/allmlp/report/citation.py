@@ -14,14 +14,12 @@ def citation() -> dict[str, Any]:
     found = yaml_file.parse_plain((paths.project() / FILE).read_text(encoding="utf-8"))
     if lacking := [name for name in ASKED if not found.get(name)]:
         raise UserError(f"{FILE}: lacks {', '.join(lacking)}, which the report names.")
-    names = [author.get("name") or f"{author['given-names']} {author['family-names']}" for author in found["authors"]]
-    day = str(found["date-released"])
+    names = [one.get("name") or f"{one['given-names']} {one['family-names']}" for one in found["authors"]]
     fields = {
         "title": f"{{{found['title']}}}",
         "author": " and ".join(f"{{{name}}}" for name in names),
-        "year": day[:4],
+        "year": str(found["date-released"])[:4],
         "version": found["version"],
-        **({"url": found["repository-code"]} if "repository-code" in found else {}),
     }
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
-    return found | {"day": day, "by": ", ".join(names), "bibtex": f"@software{{allmlp,\n{lines}}}"}
+    return {**found, "by": ", ".join(names), "bibtex": f"@software{{allmlp,\n{lines}}}"}

@@ -99,7 +99,7 @@ def paper_setup(study: str) -> dict[str, str]:
                 f"config/{study}/paper.yaml. Write {{<claim>:<key>}} or {{{PLANNED}:<key>}}."
             ) from None
 
-    about = catalogue.read_about(study).get("ran", {}).items()
+    about = catalogue.read_about(study)["ran"].items()
     there = {name: said for name, said in about if planned or f"{{{PLANNED}:" not in said}
     return {name: PRINTED.sub(number, said) for name, said in there.items()}
 

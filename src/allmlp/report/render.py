@@ -204,7 +204,7 @@ def _study(
     for item in figures:
         item |= PIECES | page.enlarge(item["name"], corpora)
         ours = not item["paper"] and all(map(catalogue.is_project_claim, item["claims"]))
-        item["beyond"] = ours and not item["curves"]  # what a reader steers stays in sight
+        item["beyond"] = ours and not any(item[piece] for piece in PIECES)  # what a reader steers stays in sight
     for row in rows:
         row["figures"] = [item for item in figures if row["id"] in item["claims"]]
     counts = claims_json.counts(row["verdict"] for row in rows if not catalogue.is_project_claim(row["id"]))
@@ -212,11 +212,6 @@ def _study(
         "name": study,
         "number": number,
         "called": f"{number} {study}" if catalogue.read_about(study)["authors"] else study,
-        "says": "",
-        "notes": "",
-        "terms": {},
-        "published": [],
-        "experience": {},
         **catalogue.read_about(study),
         "errata": catalogue.ledger(study, "errata"),
         "inventory": _inventory(study, figures, tables),

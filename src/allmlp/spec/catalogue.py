@@ -34,9 +34,10 @@ FOLDER = Path(__file__).parents[1] / "studies"
 DEFINES = re.compile(r"^def ([a-z]\w*)\(", re.MULTILINE)
 ABOUT = ("paper", "authors", "question", "slice")  # texts of about.yaml; `slice`: what is run here
 FINDING = ("claim", "says", "open")  # of each of about.yaml's `headlines`, see allmlp.report.headlines; or `part` too
-PUBLISHED = ("where", "link")  # of each of about.yaml's `published`; a place without a link lacks the second
+PUBLISHED = ("where",)  # of each of about.yaml's `published`; or `link` too
 EXPERIENCE = ("easy", "hard", "unknown")  # of about.yaml's `experience`: what was easy, hard, and cannot be known
 RAN = ("parameters", "steps", "texts", "hours", "device")  # of about.yaml's `ran`: what the paper ran
+OPTIONAL: dict[str, Any] = {"published": [], "says": "", "notes": "", "experience": {}, "ran": {}, "terms": {}}
 SHARED = ("cost",)  # measures of every run, see shared/measures.py
 FROM_LONG = ("levelled",)  # measures of every training at the scale `long` and above; the plan adds them
 
@@ -135,9 +136,9 @@ def verdict(study: str, test: str) -> Callable[..., Any]:
 
 
 def read_about(study: str) -> dict[str, Any]:
-    """What a study's about.yaml says: ABOUT, `headlines` (a list of FINDING), and where they are there `published` (a
-    list of PUBLISHED), `says` (what the paper claims, in a line), `notes`, `experience` (EXPERIENCE), `ran` (RAN) and
-    `terms` (name -> what it means). UserError for what is missing or unknown.
+    """What a study's about.yaml says: ABOUT, `headlines` (a list of FINDING), and, empty where it says nothing,
+    `published` (a list of PUBLISHED), `says` (what the paper claims, in a line), `notes`, `experience` (EXPERIENCE),
+    `ran` (RAN) and `terms` (name -> what it means). UserError for what is missing or unknown.
     """
     path = _folder(study) / "about.yaml"
     found = yaml_file.parse_plain(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -149,25 +150,24 @@ def read_about(study: str) -> dict[str, Any]:
     if not isinstance(found["headlines"], list):
         raise UserError(f"{_short_path(path)}: headlines is a list of findings, each with {', '.join(FINDING)}.")
     for one in found["headlines"]:
-        also = ("part",) if isinstance(one, dict) and "part" in one else ()
-        _refuse_other_keys(path, "each of headlines", one, (*FINDING, *also))
-    for one in found.get("published") or []:
-        _refuse_other_keys(path, "each of published", one, PUBLISHED[: max(1, len(one))])
-    if "experience" in found:
-        _refuse_other_keys(path, "experience", found["experience"], EXPERIENCE)
-    if "ran" in found:
-        _refuse_other_keys(path, "ran", found["ran"], RAN)
-    _refuse_other_keys(path, "terms", terms := found.get("terms") or {}, tuple(terms))
+        _refuse_other_keys(path, "each of headlines", one, FINDING, "part")
+    found = {**OPTIONAL, **{key: said for key, said in found.items() if said is not None}}
+    for one in found["published"]:
+        _refuse_other_keys(path, "each of published", one, PUBLISHED, "link")
+    for key, asked in (("experience", EXPERIENCE), ("ran", RAN), ("terms", tuple(found["terms"]))):
+        if found[key]:
+            _refuse_other_keys(path, key, found[key], asked)
     return found
 
 
-def _refuse_other_keys(path: Path, key: str, found: Any, asked: tuple[str, ...]) -> None:
-    """UserError unless a mapping of about.yaml has a text for each of these keys, and no other."""
-    texts = {name for name, said in found.items() if isinstance(said, str)} if isinstance(found, dict) else set()
-    if texts != set(asked) or len(found) != len(asked):
-        wrong = sorted(map(str, set(asked) ^ texts)) or ["another key"]
+def _refuse_other_keys(path: Path, key: str, found: Any, asked: tuple[str, ...], *allowed: str) -> None:
+    """UserError unless a mapping of about.yaml has a text for each of the `asked` keys, and no other but `allowed`."""
+    given = found if isinstance(found, dict) else {}
+    texts = {name for name, said in given.items() if isinstance(said, str)}
+    if wrong := (set(asked) ^ (texts - set(allowed))) | (given.keys() - texts):
         raise UserError(
-            f"{_short_path(path)}: {key} holds a text for each of {', '.join(asked)}. Wrong: {', '.join(wrong)}."
+            f"{_short_path(path)}: {key} holds a text for each of {', '.join(asked)}. "
+            f"Wrong: {', '.join(sorted(map(str, wrong)))}."
         )
 
 

@@ -217,8 +217,8 @@ class RepeatedClaim(StrictModel):
 class Erratum(StrictModel):
     """What a paper prints, what is right, and how that was checked.
 
-    `found`: what follows, in one line. `weight`: a `conclusion` does not follow or reads otherwise, a `number`, formula
-    or setting is another, or the paper leaves a `gap` or slips where nothing changes.
+    `found`: what follows, in one line. `weight`: a `conclusion` does not follow or reads otherwise; a `number`, formula
+    or setting is wrong; the paper leaves a `gap`, or has a slip.
     """
 
     id: Text
