@@ -70,6 +70,12 @@ def test_generated_stories_are_called_that(corpora: list[str], said: list[str]) 
     assert first_screen.texts(corpora, CORPORA) == said
 
 
+def test_a_users_own_corpus_keeps_its_name() -> None:
+    about = CORPORA["tales"]
+    assert first_screen.text("my-tales", {"my-tales": about}) == "synthetic stories"
+    assert first_screen.text("my-tales", {"my-tales": {**about, "own": True}}) == "my-tales"
+
+
 @pytest.fixture
 def about(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What about.yaml says, to be changed."""

@@ -122,7 +122,11 @@ def test_local_pairs_of_two_fields_and_of_linked_lists(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "keys", "said"),
     [
-        ([{"q": "Who?"}], {"query_field": "q", "text_field": "t"}, "x.jsonl:1: no field 't'. This row has 'q'"),
+        (
+            [{"q": "Who?"}],
+            {"query_field": "q", "text_field": "t"},
+            "x.jsonl:1: no field 't'. This row has 'q'. Correct `text_field:`",
+        ),
         ([{"q": 3, "t": "x"}], {"query_field": "q", "text_field": "t"}, "x.jsonl:1: field 'q' is int, not text"),
         ([{}], LINKED, "x.jsonl:1: field 'sections' is no list of objects"),
         ([TALE], {**LINKED, "link": None}, "link: is missing"),
@@ -216,7 +220,7 @@ def test_a_corpus_without_pairs_is_reported(tmp_path: Path, monkeypatch: pytest.
         Context(plan.parameters, tmp_path, "cpu").pairs_corpus("stories", "stories")
     with pytest.raises(UserError, match="has no pairs"):
         PairFile(tokenize_corpus(plan, "stories"))
-    with pytest.raises(UserError, match=r"corpora.pairs.tokenizer_of: no corpus 'tales' of text"):
+    with pytest.raises(UserError, match=r"params.yaml:4: corpora.pairs.tokenizer_of: no corpus 'tales' of text"):
         project(tmp_path, TEXT.replace("tokenizer_of: stories", "tokenizer_of: tales"))
     with pytest.raises(UserError, match=r"params.yaml:4: corpora.pairs lacks the key 'tokenizer_of'"):
         project(tmp_path, TEXT.replace(", tokenizer_of: stories", ""))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from allmlp.common.errors import UserError
+from allmlp.data.corpora import identity
 from allmlp.plan import params
 from allmlp.spec import catalogue
 from tests.conftest import PROJECT, lay
@@ -65,7 +66,7 @@ def test_no_file_of_parameters_is_long_or_wide() -> None:
             "corpus: stories-byte",
             "no corpus 'stories-byte'. Did you mean 'stories-bytes'?",
         ),
-        (CORPORA, "source: digits", "source: tales", "corpora.digits.source is 'tales'"),
+        (CORPORA, "source: digits", "source: tales", "corpora.digits.source is 'tales': there are: stories, local"),
         ("params.yaml", "recorded: []", "recorded: [", "is not YAML"),
         (QUADRATURE, "p: 59", "p: 59\n    p: 61", "key 'p' stands twice"),
         (
@@ -117,7 +118,7 @@ def test_a_file_of_config_holds_one_study_at_one_scale(project: Path, file: str,
 def test_a_folder_of_config_is_a_study(project: Path) -> None:
     (project / "config/copying").rename(project / "config/copyin")
     with pytest.raises(
-        UserError, match=r"^config/copyin/study.yaml: no study 'copyin' with runs. There are: language, "
+        UserError, match=r"^config/copyin/study.yaml: no study 'copyin' with runs. Did you mean 'copying'"
     ):
         load(project)
 
@@ -203,7 +204,7 @@ def test_corpora_of_this_machine_need_no_change_of_params(project: Path) -> None
 @pytest.mark.parametrize(
     ("overlay", "said"),
     [
-        ("studies:\n  copyin: {}\n", "my.yaml:2: no study 'copyin' with runs. There are: language, mixers, copying, "),
+        ("studies:\n  copyin: {}\n", "my.yaml:2: no study 'copyin' with runs. Did you mean 'copying'?"),
         ("studies:\n  copying:\n", "my.yaml:2: studies.copying is empty: it must hold keys and values"),
         ("studies:\n  copying: 5\n", "my.yaml:2: studies.copying is 5: it must"),
         ("studies:\n  copying:\n    scales:\n", "my.yaml:3: studies.copying.scales is empty: it must"),
@@ -225,7 +226,7 @@ def test_corpora_of_this_machine_need_no_change_of_params(project: Path) -> None
         ("corpora:\n  mine:\n    documents: 3\n", "my.yaml:2: corpora.mine lacks the key 'source'"),
         ("corpora:\n  mine: {source: hub, name: a/b}\n", "my.yaml:2: corpora.mine lacks the key 'revision'"),
         ("corpora:\n  mine: {source: hub, name: a/b, revision: f1588ec}\n", "my.yaml:2: corpora.mine.revision is 'f1"),
-        ("corpora:\n  mine: {source: [hub]}\n", "my.yaml:2: corpora.mine.source is ['hub']: "),
+        ("corpora:\n  mine: {source: [hub]}\n", "my.yaml:2: corpora.mine.source is ['hub']: did you mean 'hub'?"),
         ("corpora:\n  mine: {source: local, files: 5}\n", "my.yaml:2: corpora.mine.files is 5: "),
     ],
 )
@@ -250,3 +251,12 @@ def test_a_mistake_in_this_machines_corpora_is_reported_with_that_file_and_line(
 def test_reading_parameters_does_not_import_torch() -> None:
     code = "import sys; from allmlp.plan import params; params.read(); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=PROJECT)
+
+
+def test_a_corpus_whose_files_are_not_there_is_reported_with_its_own_file_and_line(project: Path) -> None:
+    (project / "corpora.local.yaml").write_text("# mine\nmine: {source: local, files: no.txt}\n")
+    corpora = params.load(project / "params.yaml").corpora
+    with pytest.raises(UserError) as error:
+        identity.token_id("mine", corpora["mine"], project)
+    assert str(error.value).startswith("corpora.local.yaml:2: corpora.mine: files: nothing matches 'no.txt'")
+    assert "corpora.lock" not in str(error.value), "a user's own corpus is never there"

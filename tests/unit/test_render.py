@@ -275,6 +275,7 @@ def test_a_report_of_an_overlay_speaks_of_its_studies_alone_beside_the_committed
     assert 'id="moved"' not in found
     assert 'href="report.html">The report of the committed results' in found
     assert "Not touched: mixers, copying" in found
+    assert re.search(r"\d+ of \d+ claims decided, \d+ of them by a formula, a count or the code alone\.", found)
     assert 'id="language"' in found
     assert 'id="mixers"' not in found
     assert ", committed" in found, "the project's figures are there too"

@@ -110,13 +110,13 @@ def test_keywords_that_belong_together_are_not_told_from_common_words(shared_dat
     rare = np.flatnonzero(counts < len(text.read) / 10)
 
     def related(rng: np.random.Generator) -> np.ndarray:
-        return np.argsort(-related_VV[rng.choice(rare)])[:TEN]
+        return np.argsort(-related_VV[rng.choice(rare)], kind="stable")[:TEN]
 
     def following(rng: np.random.Generator) -> np.ndarray:
         return np.array([word for word, _ in after[before[rng.integers(len(before))]].most_common(TEN)])
 
     def common(rng: np.random.Generator) -> np.ndarray:
-        return rng.choice(np.argsort(-counts)[:200], TEN, replace=False)
+        return rng.choice(np.argsort(-counts, kind="stable")[:200], TEN, replace=False)
 
     def any_ten(rng: np.random.Generator) -> np.ndarray:
         return rng.choice(text.vocabulary, TEN, replace=False)

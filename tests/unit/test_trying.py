@@ -34,12 +34,18 @@ WRONG = {
     ),
     "an argument": (f"{HEAD}    def __init__(self, d, T, heads):\n        pass\n", r"Mixer\(8, 12\) failed: TypeError"),
     "no parameters": (f"{HEAD}    def __init__(self, d, T):\n        super().__init__()\n", "has no parameters"),
-    "a wrong shape": (of("self.out(x)[:, -1]"), r"returns shape \(2, 8\) for x of shape \(2, 12, 8\)"),
+    "a wrong shape": (
+        of("self.out(x)[:, -1]"),
+        r"mixer.py:7: Mixer returns shape \(2, 8\) for x of shape \(2, 12, 8\)",
+    ),
     "an error": (of("self.out(x.mT)"), r"mixer.py:8: Mixer failed on x of shape \(2, 12, 8\): RuntimeError"),
     "no tensor": (of("None"), "returns a NoneType"),
     "not a number": (of("self.out(x) / (x - x)"), "not finite"),
-    "the future": (of("self.out(x.mean(1, keepdim=True) + x)"), "not causal: position 0 changes with token"),
-    "the batch": (of("self.out(x + x.mean(0, keepdim=True))"), "the other rows of its batch"),
+    "the future": (
+        of("self.out(x.mean(1, keepdim=True) + x)"),
+        r"mixer.py:7: is not causal: position 0 changes with token",
+    ),
+    "the batch": (of("self.out(x + x.mean(0, keepdim=True))"), r"mixer.py:7: .*the other rows of its batch"),
     "a device": (
         of("torch.ones(x.shape[1], x.shape[1]).tril() @ self.out(x)"),
         r"mixer.py:8: mixes a tensor of its own",
@@ -56,16 +62,16 @@ WRONG = {
         + "self.mix.tril() @ self.out(x)\n",
         r"mixer.py:8: works on 12 tokens, the whole context, and not on 1: RuntimeError.*`weight\[:T, :T\]`",
     ),
-    "the length": (of("self.out(x) * x.shape[1]"), "gives other numbers for the first 1 of 12 tokens"),
+    "the length": (of("self.out(x) * x.shape[1]"), r"mixer.py:7: gives other numbers for the first 1 of 12 tokens"),
     "a batch norm": (
         BUILT.replace("self.out =", "self.norm = nn.BatchNorm1d(d); self.out =")
         + FORWARD
         + "self.out(self.norm(x.mT).mT)\n",
-        "in training mode, predictions of a row change with the other rows .* as with BatchNorm",
+        r"mixer.py:7: in training mode, predictions of a row change with the other rows .* as with BatchNorm",
     ),
     "the future in training": (
         of("self.out(x.mean(1, keepdim=True) + x) if self.training else self.out(x)"),
-        r"not causal in training mode: position 0 changes with token",
+        r"mixer.py:7: is not causal in training mode: position 0 changes with token",
     ),
     "a type": (
         of("torch.eye(x.shape[1], device=x.device).float() @ self.out(x)"),

@@ -97,7 +97,11 @@ def _message(located: LocatedYaml, error: Any, prefix: Place) -> str:
         return f"{located.where((*place, key))}: {wrong} {format_value(key)} in {owner}. {advice}"
     if error["type"] == "missing":
         return f"{located.where(place)}: {owner} lacks the key '{error['loc'][-1]}'"
-    said = f"{error['msg'][0].lower()}{error['msg'][1:]}"
+    said = error["msg"]
+    if error["type"] == "union_tag_invalid":
+        tags = [tag.strip(" '") for tag in error["ctx"]["expected_tags"].split(",")]
+        said = suggest_nearest(error["ctx"]["tag"], tags, "There are")
+    said = f"{said[0].lower()}{said[1:]}"
     across = error["type"] == "value_error" and isinstance(node, dict)  # of several keys, which it names
     return f"{located.where(place)}: {owner}{'' if across else f' is {format_value(node)}'}: {said}"
 

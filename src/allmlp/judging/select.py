@@ -156,7 +156,8 @@ def select(plan: Plan) -> bool:
     _take_facts(plan)
     store.add_measurements(plan.reported)
     at_home = Path.cwd().samefile(plan.root)
-    lock = identity.read_lock(plan.root, committed=at_home)
+    shared = identity.read_lock(plan.root, committed=True)
+    lock = shared if at_home else identity.read_lock(plan.root)
     sets, history, repository = Sets.read(), History.read(plan.root), Repository.read(plan.root)
     rules = rule_digests.lock_digest()
     before = {} if history.bits else selection.read_packed(rules)
@@ -173,7 +174,10 @@ def select(plan: Plan) -> bool:
         **({} if at_home else {"overlays": results_folder.owner(plan) or [results_folder.NO_FILE]}),
         "recorded": {} if plan.has_own_results else {name: other.scale for name, other in plan.recorded_plans.items()},
         "studies": of_studies,
-        "corpora": {name: {key: entry[key] for key in ("id", "spec", "counts")} for name, entry in lock.items()},
+        "corpora": {
+            name: {key: entry[key] for key in ("id", "spec", "counts")} | ({} if name in shared else {"own": True})
+            for name, entry in lock.items()
+        },
         "recipes": {module: recipes.recipe_number(module) for module in recipes.modules()},
     }
     return selection.write(content)

@@ -24,7 +24,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from allmlp.common import formats, paths
+from allmlp.common import formats, paths, processes
 from allmlp.common.errors import UserError
 from allmlp.pipeline import manifests, snakemake_lock
 from allmlp.pipeline.progress_line import Pipeline, find_work
@@ -116,6 +116,7 @@ def begin(workflow: Any, plan: Plan) -> None:
             handler.follow(Pipeline(works))
     if not plan.apart:
         limit_gpus(workflow.scheduler, plan)
+        processes.end_at_interrupt()
 
 
 def limit_gpus(scheduler: Any, plan: Plan) -> None:

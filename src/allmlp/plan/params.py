@@ -64,7 +64,7 @@ def load(
     for name in top.corpora:
         if not NAME.fullmatch(name):
             raise UserError(f"{located.where(('corpora', name))}: corpus {name!r}: a name {OF_NAMES}. Rename it.")
-    specs = {name: validate(CorpusSpec, value, located, ("corpora", name)) for name, value in top.corpora.items()}
+    specs = {name: _corpus(name, value, located) for name, value in top.corpora.items()}
     corpora, root = link_corpora(specs), path.parent
     settings: dict[tuple[str, Scale], Any] = {}
     places: dict[tuple[str, Scale], LocatedYaml] = {}
@@ -77,6 +77,12 @@ def load(
             if scale == top.scale:
                 _refuse_replaced_rates(settings[study, scale], merged, place, files)
     return Params(top.scale, top.device, tuple(top.recorded), corpora, settings, top.weights, places)
+
+
+def _corpus(name: str, value: Any, located: LocatedYaml) -> CorpusSpec:
+    place = ("corpora", name)
+    spec: CorpusSpec = validate(CorpusSpec, value, located, place)
+    return spec.model_copy(update={"where": located.where(place)})
 
 
 def _refuse_replaced_rates(setting: Any, located: LocatedYaml, prefix: Place, files: Sequence[LocatedYaml]) -> None:

@@ -64,11 +64,14 @@ def _bar(entry: Mapping[str, Any]) -> str:
 
 
 def text(corpus: str, corpora: Mapping[str, Any]) -> str:
-    """How the page calls a corpus: all generated ones `synthetic stories`, the others by the first word of their
-    name."""
+    """How the page calls a corpus: all generated ones `synthetic stories`, the project's others by the first word of
+    their name, a user's own by the whole of it."""
     if not corpus:
         return NO_TEXT
-    if corpora.get(corpus, {}).get("spec", {}).get("source", {}).get("source") in GENERATED:
+    about = corpora.get(corpus, {})
+    if about.get("own"):
+        return corpus
+    if about.get("spec", {}).get("source", {}).get("source") in GENERATED:
         return SYNTHETIC
     name = corpus.split("-")[0]
     return SPELT.get(name, name.capitalize())

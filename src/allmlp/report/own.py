@@ -13,7 +13,7 @@ from allmlp.common.paths import CLAIMS, REPORT
 from allmlp.judging import needs
 from allmlp.judging.statistics import FEWEST_SEEDS, NOT_TESTABLE
 from allmlp.plan.results_folder import NO_FILE
-from allmlp.report import run_counts
+from allmlp.report import first_screen, run_counts
 
 
 def committed_verdicts() -> dict[str, dict[str, Any]]:
@@ -85,7 +85,8 @@ def _study(study: dict[str, Any], selected: Mapping[str, Any]) -> dict[str, Any]
         "progress": progress(selected["studies"], study["name"], selected["scale"]),
         "command": command(selected, study["name"]),
         "claims": claims,
-        "decided": sum(not claim["missing"] for claim in claims),
+        "decided": len(decided := [claim for claim in claims if not claim["missing"]]),
+        "without_runs": sum(first_screen.basis(claim["row"]["verdict"]) == first_screen.DERIVED for claim in decided),
     }
 
 

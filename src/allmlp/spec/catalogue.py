@@ -52,7 +52,9 @@ def unknown_study_message(study: str, known: list[str], kind: str = "") -> str:
     """What an error says of a name that is no study of a `kind`: the known ones, or where to add one with a folder."""
     if study not in STUDIES and any((FOLDER / study).glob("*.yaml")):
         return f"no study {study!r}, but a folder of that name: add it to STUDIES in src/allmlp/spec/catalogue.py."
-    return f"no study {study!r}{kind}. There are: {', '.join(known)}."
+    from allmlp.common.schema import suggest_nearest  # it imports pydantic, which a command's start does without
+
+    return f"no study {study!r}{kind}. {suggest_nearest(study, known, 'There are')}"
 
 
 def module(study: str, name: str) -> ModuleType:

@@ -99,10 +99,7 @@ def content(name: str, spec: CorpusSpec, root: Path, committed: bool = False) ->
             found[part] = locked[part] if committed and part in locked else digest()
         except UserError as error:
             if part not in locked:
-                raise UserError(
-                    f"corpus '{name}': {error} It is not in {LOCK} either, so nothing that needs it can be planned. "
-                    "Put its files there, or name their place in corpora.local.yaml."
-                ) from error
+                raise UserError(f"{spec.place(name)}: {error}") from error
             found[part] = locked[part]
     return found
 

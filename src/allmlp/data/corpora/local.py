@@ -144,10 +144,9 @@ def _advice(where: Path, kinds: Collection[str]) -> str:
     """What there is instead."""
     folder = where if where.is_dir() else next(parent for parent in where.parents if parent.is_dir())
     names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-    if not names:
-        return f"{folder} is empty. Put the file there, or correct the path."
-    some = ", ".join(names[:5]) + " and others" * (len(names) > 5)
-    return f"{folder} has {some}; a folder is searched for {', '.join(kinds)}. Put the file there, or correct the path."
+    there = f"{', '.join(names[:5]) + ' and others' * (len(names) > 5)}; a folder is searched for {', '.join(kinds)}"
+    found = f"has {there}" if names else "is empty"
+    return f"{folder} {found}. Put the file there, or name its place in corpora.local.yaml."
 
 
 def remembered_sha256(path: Path, root: Path, unseen: Callable[[Path], None] | None = None) -> str:

@@ -50,12 +50,12 @@ def _object(path: Path, number: int, offset: int, line: bytes) -> dict[str, Any]
     return row
 
 
-def field_text(where: str, row: dict[str, Any], field: str) -> str:
-    """The text in a row's `field`. UserError, at `where`, for a row that has none there."""
+def field_text(where: str, row: dict[str, Any], field: str, key: str = "field") -> str:
+    """The text in a row's `field`, which the parameter `key` names. UserError, at `where`, for a row without one."""
     if field not in row:
         raise UserError(
             f"{where}: no field {field!r}. This row has {', '.join(map(repr, row)) or 'none'}. "
-            f"Name the one that holds the text, or remove the row."
+            f"Correct `{key}:`, or mend or remove the row."
         )
     value = row[field]
     if not isinstance(value, str):

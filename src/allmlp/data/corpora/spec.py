@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import model_validator
 
-from allmlp.common.errors import UserError
-from allmlp.common.schema import StrictModel, refuse_unknown_keys
+from allmlp.common.errors import UserError, format_value
+from allmlp.common.schema import StrictModel, refuse_unknown_keys, suggest_nearest
 from allmlp.data.corpora.hub import HubCorpus
 from allmlp.data.corpora.pairs import Pair
 from allmlp.data.corpora.pairs.local import LocalPairs
@@ -36,6 +36,7 @@ class CorpusSpec(StrictModel):
     tokenizer: TokenizerSpec | None
     shuffle: Shuffle | None = None
     deduplicate: bool = False
+    where: str = ""  # the file and line of the entry: the parameters fill it in
     teacher: "CorpusSpec | None" = None  # the corpus of a shared tokenizer: `link_corpora` fills it in
     summarised: "CorpusSpec | None" = None  # the corpus of the summarised texts: likewise
 
@@ -56,6 +57,10 @@ class CorpusSpec(StrictModel):
         if "source" in data:
             gathered["source"] = {key: value for key, value in data.items() if key not in OF_TEXT}
         return gathered
+
+    def place(self, name: str, *keys: str) -> str:
+        """What a message calls the entry `name`, or a key of it: with its file and line where they are known."""
+        return f"{self.where}{': ' if self.where else ''}{'.'.join(('corpora', name, *keys))}"
 
     def documents(self, root: Path) -> Iterator[str]:
         """The documents of a corpus of text, streamed."""
@@ -115,17 +120,15 @@ class Corpora(dict[str, CorpusSpec]):
 
 def link_corpora(specs: dict[str, CorpusSpec]) -> Corpora:
     """The corpora; those that share a tokenizer or summarise texts refer to that corpus."""
-    texts = sorted(
-        name for name, spec in specs.items() if spec.tokenizer and not isinstance(spec.tokenizer, SharedTokenizer)
-    )
+    texts = [name for name, spec in specs.items() if spec.tokenizer and not isinstance(spec.tokenizer, SharedTokenizer)]
     found = Corpora(specs)
     for name, spec in specs.items():
         for part, other in spec.related_corpora.items():
             if other not in texts:
                 key = "texts_of" if part == "texts" else "tokenizer_of" if spec.is_pairs else "tokenizer"
                 raise UserError(
-                    f"corpora.{name}.{key}: no corpus {other!r} of text with a tokenizer of its own. "
-                    f"There are: {', '.join(texts) or 'none'}."
+                    f"{spec.place(name, key)}: no corpus {format_value(other)} of text with a tokenizer of its own. "
+                    f"{suggest_nearest(other, reversed(texts), 'There are')}"
                 )
         made_with = {part: specs[other] for part, other in spec.related_corpora.items()}
         if made_with:

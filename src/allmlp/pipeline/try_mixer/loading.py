@@ -1,5 +1,6 @@
 """The mixer in a user's file: found, built and checked, with one error that names the file and the way out."""
 
+import inspect
 import sys
 import traceback
 from collections.abc import Mapping
@@ -57,6 +58,7 @@ def load_class(file: str, digest: str) -> Any:
 def check(file: Path, hyperparameters: Mapping[str, Any]) -> None:
     """UserError unless the mixer can be built, has parameters, and maps x to its own shape in finite numbers."""
     cls, D, T = load(file), hyperparameters["d_model"], hyperparameters["context"]
+    place = forward_line(file)
     try:
         mixer = cls(D, T)
     except Exception as error:
@@ -78,10 +80,10 @@ def check(file: Path, hyperparameters: Mapping[str, Any]) -> None:
         ) from error
     if not isinstance(out, torch.Tensor) or out.shape != x_BTD.shape:
         shape = f"shape {tuple(out.shape)}" if isinstance(out, torch.Tensor) else f"a {type(out).__name__}"
-        raise UserError(f"{file}: {cls.__name__} returns {shape} for x of shape {tuple(x_BTD.shape)}. {CONTRACT}.")
+        raise UserError(f"{place}: {cls.__name__} returns {shape} for x of shape {tuple(x_BTD.shape)}. {CONTRACT}.")
     if not out.isfinite().all():
         raise UserError(
-            f"{file}: {cls.__name__} returns numbers that are not finite for random x of mean 0 and variance 1. "
+            f"{place}: {cls.__name__} returns numbers that are not finite for random x of mean 0 and variance 1. "
             "Look for divisions by zero, logarithms, or an exponential that overflows."
         )
     _check_devices(file, mixer.to("meta"), x_BTD.to("meta"))
@@ -123,6 +125,12 @@ def line(file: str | Path, error: Exception) -> str:
     """The file, with the last of its lines that an error went through."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
     return f"{file}:{lines[-1]}" if lines else str(file)
+
+
+def forward_line(file: Path) -> str:
+    """The file, with the line where the mixer's `forward` begins: what a fault of its numbers is about."""
+    code = getattr(inspect.unwrap(load(file).forward), "__code__", None)
+    return f"{file}:{code.co_firstlineno}" if code and code.co_filename == str(file) else str(file)
 
 
 def error_text(error: Exception) -> str:

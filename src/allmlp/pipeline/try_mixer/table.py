@@ -44,7 +44,7 @@ def lines(committed: Mapping[str, Mapping[str, pd.DataFrame]], tried: list[TaskT
     for one in tried:
         of_tasks = _join_rows(committed[one.scale], one)
         found = of_tasks.groupby(["task", "column"])["skill_1"].agg(["median", "min", "max", "count", _learnt])
-        found = found.sort_values("median", ascending=False).reset_index()
+        found = found.sort_values("median", ascending=False, kind="stable").reset_index()
         for task in one.rows["task"].unique():
             rows += [_row(row, one, name) for row in found[found["task"] == task].to_dict("records")]
     yield from align_columns([HEADS, *rows], left=2)

@@ -55,7 +55,7 @@ def learning_rates(falls: pd.DataFrame) -> Rows:
     """
     search = part_rows(falls, SEARCH)
     for (length, model, variant), rows in search.groupby(["string_length", "model", "variant"], sort=False):
-        rows = rows.sort_values("seed")
+        rows = rows.sort_values("seed", kind="stable")
         of_rates = {rate: rows[rows["learning_rate"].eq(rate)] for rate in sorted(rows["learning_rate"].unique())}
         reached = {rate: [milestones(row) or () for row in of.to_dict("records")] for rate, of in of_rates.items()}
         chosen = choose(decisive_values(reached))

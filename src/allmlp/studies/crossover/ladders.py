@@ -38,6 +38,6 @@ def best_widths(rows: pd.DataFrame, model: str) -> pd.DataFrame:
 
 def curves(rows: pd.DataFrame, value: str = "value") -> dict[int, Curve]:
     """seed -> curve of a value over operations, of one architecture's rows, one for each budget and seed."""
-    ordered = rows.sort_values("operations")
+    ordered = rows.sort_values("operations", kind="stable")
     seeds = {seed: ordered[ordered["seed"].eq(seed)] for seed in sorted(ordered["seed"].unique().tolist())}
     return {seed: Curve(of["operations"].to_numpy(), of[value].to_numpy(float)) for seed, of in seeds.items()}

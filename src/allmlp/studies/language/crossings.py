@@ -47,7 +47,7 @@ def crossings(rows: pd.DataFrame, data: int, size: str = "weights") -> pd.DataFr
     """
     found = []
     for seed, of_seed in rows.groupby("seed"):
-        curve = of_seed[(of_seed["model"] == DCT) & (of_seed["data"] == data)].sort_values(size)
+        curve = of_seed[(of_seed["model"] == DCT) & (of_seed["data"] == data)].sort_values(size, kind="stable")
         if curve.empty:
             raise NotPlannedError(f"needs runs of {DCT} with {data} times the data, which are not planned")
         log_size, nats = np.log2(curve[size].to_numpy(dtype=float)), curve["validation_nats"].to_numpy()

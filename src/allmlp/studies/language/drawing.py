@@ -68,7 +68,7 @@ def show_bytes(tokens: str) -> str:
 
 def matrix(rows: pd.DataFrame) -> NDArray[np.float64]:
     """The weights of one neuron, measured as text, (T, coordinates)."""
-    weights = rows.sort_values("position")["weights"]
+    weights = rows.sort_values("position", kind="stable")["weights"]
     return np.array([[int(word) for word in text.split()] for text in weights], dtype=np.float64)
 
 

@@ -97,7 +97,7 @@ def minima(rows: pd.DataFrame, size: str = SIZE) -> pd.DataFrame:
     found = []
     for (model, seed, budget), cell in rows.groupby(["model", "seed", BUDGET]):
         in_size, in_data = parabola(cell[size], cell["validation_nats"]), parabola(cell[DATA], cell["validation_nats"])
-        best = cell.sort_values("validation_nats").iloc[0]
+        best = cell.sort_values("validation_nats", kind="stable").iloc[0]
         found.append(
             {
                 "model": model,

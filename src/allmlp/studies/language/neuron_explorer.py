@@ -106,7 +106,11 @@ def maps(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
     for (neuron, moment), one in rows.groupby(["neuron", "moment"]) if len(rows) else ():
         nothing = {name: [None] * len(MOMENTS) for name in ("weights", "largest")}
         of_neuron = found.setdefault(str(neuron), {"class": one["own_class"].iloc[0], **nothing})
-        texts, largest, place = one.sort_values("position")["weights"], one["largest_1"].iloc[0], MOMENTS.index(moment)
+        texts, largest, place = (
+            one.sort_values("position", kind="stable")["weights"],
+            one["largest_1"].iloc[0],
+            MOMENTS.index(moment),
+        )
         of_neuron["weights"][place] = [[int(word) for word in text.split()] for text in texts]
         of_neuron["largest"][place] = None if pd.isna(largest) else float(f"{largest:.{DECIMALS}g}")
     return found

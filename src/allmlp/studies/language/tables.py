@@ -187,7 +187,7 @@ def scaling_minima(scaling: pd.DataFrame) -> Rows:
     """
     for _, rows in scaling.groupby(["model", BUDGET]):
         mean, each = minima(isoflop.pool_seeds(rows)).iloc[0], minima(rows)
-        losses = aggregate_seeds(rows, [SIZE], "validation_nats").sort_values("mean").iloc[0]
+        losses = aggregate_seeds(rows, [SIZE], "validation_nats").sort_values("mean", kind="stable").iloc[0]
         best = rows[rows[SIZE] == losses[SIZE]]
         tried = {"sizes": rows[SIZE].nunique(), "smallest": rows[SIZE].min(), "largest": rows[SIZE].max()}
         inside = each["side"].eq("inside").mean()

@@ -112,7 +112,9 @@ def loss_at_amount(rows: pd.DataFrame, unit: str, amount: float, value: str = "v
     """
     on_the_way = unit == "steps" and amount * NEARLY < spent_budget(rows, unit)
     amount = np.inf if _has_decay(rows) and not on_the_way else amount
-    points = rows[["seed", "step", "diverged", unit, value]].sort_values("step")  # fewer columns: much faster
+    points = rows[["seed", "step", "diverged", unit, value]].sort_values(
+        "step", kind="stable"
+    )  # fewer columns: much faster
     return pd.Series(
         {seed: _read(of_seed, unit, amount, value) for seed, of_seed in points.groupby("seed", sort=True)}, dtype=float
     )
@@ -142,7 +144,7 @@ def paired_differences(first: pd.Series, second: pd.Series) -> pd.Series:
 
 def ends(rows: pd.DataFrame, value: str = "validation_nats") -> pd.Series:
     """seed -> the loss after the last step; nan for a diverged seed."""
-    last = rows.sort_values("step").groupby("seed").tail(1).set_index("seed").sort_index()
+    last = rows.sort_values("step", kind="stable").groupby("seed").tail(1).set_index("seed").sort_index()
     return last[value].where(~last["diverged"].astype(bool)).astype(float)
 
 

@@ -14,7 +14,7 @@ def curves(rows: pd.DataFrame) -> dict[int, Curve]:
     """
     if rows["schedule"].ne("constant").any():
         raise NotComparableError("needs a constant learning rate: a loss in mid-decay is that of no finished training")
-    tested = rows[rows["step"].gt(0) & rows["validation_nats"].notna()].sort_values("step")
+    tested = rows[rows["step"].gt(0) & rows["validation_nats"].notna()].sort_values("step", kind="stable")
     losses = tested["validation_nats"].where(~tested["diverged"].astype(bool)).astype(float)
     tested = tested.assign(loss=losses, operations=tested["flops"].astype(float))
     seeds = {seed: tested[tested["seed"].eq(seed)] for seed in sorted(tested["seed"].unique().tolist())}

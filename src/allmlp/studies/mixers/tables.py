@@ -268,7 +268,9 @@ def completion_samples(completion_samples: pd.DataFrame) -> Rows:
     Our models, trained on this study's corpus, read as much of a prompt's end as fits into their context besides the
     completion.
     """
-    ours = completion_samples[completion_samples["seed"].eq(completion_samples["seed"].min())].sort_values("variant")
+    ours = completion_samples[completion_samples["seed"].eq(completion_samples["seed"].min())].sort_values(
+        "variant", kind="stable"
+    )
     for number, prompt in enumerate(PROMPTS):
         printed = {model: texts[number] for model, texts in PRINTED.items()}
         of_prompt = ours[ours["prompt"].eq(number)]

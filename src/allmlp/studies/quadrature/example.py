@@ -39,7 +39,7 @@ def heaviest_keys(rows: pd.DataFrame, most: int, at_least: float = 0.0) -> list[
     if not len(keys):
         raise UserError("neurons: no neuron of the first seed belongs to a key frequency. Measure again.")
     weight = (of_run["amplitude_in_1"] * of_run["amplitude_out_1"]).groupby(of_run["frequency"]).sum()
-    share = (weight / weight.sum()).loc[keys].sort_values(ascending=False)
+    share = (weight / weight.sum()).loc[keys].sort_values(ascending=False, kind="stable")
     found = []
     for k in share[share >= at_least].index[:most]:
         neurons = of_run[of_run["frequency"] == k]

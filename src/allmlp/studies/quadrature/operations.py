@@ -109,9 +109,9 @@ def fitted_rows(rows: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
 def rows_over_p(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows at the most neurons that were taken at every p."""
     primes = rows.groupby("neurons")["p"].nunique()
-    return rows[rows["neurons"] == primes[primes == primes.max()].index.max()].sort_values("p")
+    return rows[rows["neurons"] == primes[primes == primes.max()].index.max()].sort_values("p", kind="stable")
 
 
 def rows_over_neurons(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows at p = P, over all numbers of neurons."""
-    return rows[rows["p"] == P].sort_values("neurons")
+    return rows[rows["p"] == P].sort_values("neurons", kind="stable")

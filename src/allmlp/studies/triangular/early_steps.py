@@ -27,7 +27,7 @@ class Curve(NamedTuple):
 
 def run_curve(rows: pd.DataFrame) -> Curve:
     """The curve of one run's rows of `loss_curve`."""
-    logged = rows.dropna(subset="loss_nats").sort_values("step")
+    logged = rows.dropna(subset="loss_nats").sort_values("step", kind="stable")
     per = (rows["validation_nats_per_character"] / rows["validation_nats"]).median()
     return Curve(logged["step"].to_numpy(), logged["loss_nats"].to_numpy(dtype=float), float(per))
 

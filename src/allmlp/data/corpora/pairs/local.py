@@ -59,9 +59,9 @@ class LocalPairs(PairSource):
     def _row_pairs(self, place: str, row: dict[str, Any]) -> Iterator[Pair]:
         query_key, text_key = self.link or (None, None)
         texts: dict[Any, str] = {}
-        for item, text in _values(place, row, self.text_field):
+        for item, text in _values(place, row, "text_field", self.text_field):
             texts.setdefault(_link(place, item, text_key), text)
-        for item, query in _values(place, row, self.query_field):
+        for item, query in _values(place, row, "query_field", self.query_field):
             if (named := _link(place, item, query_key)) in texts:
                 yield Pair(query, texts[named])
 
@@ -79,11 +79,11 @@ def _link(place: str, item: dict[str, Any], key: str | None) -> Any:
     return value
 
 
-def _values(place: str, row: dict[str, Any], field: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """Each text of `field` with the object that holds it: the row, or an item of one of its lists."""
+def _values(place: str, row: dict[str, Any], key: str, field: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Each text of `field`, which the parameter `key` names, with what holds it: the row, or an item of its list."""
     within, _, name = field.rpartition(".")
     items = row.get(within) if within else [row]
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise UserError(f"{place}: field {within!r} is no list of objects. Correct `{field}` or mend the row.")
+        raise UserError(f"{place}: field {within!r} is no list of objects. Correct `{key}:`, or mend the row.")
     for item in items:
-        yield item, rows.field_text(place, item, name)
+        yield item, rows.field_text(place, item, name, key)

@@ -37,7 +37,7 @@ def linear_time(evidence: Evidence) -> Finding:
 
 def _judge_largest(rows: pd.DataFrame, limit: float) -> Finding:
     """Is the largest difference, over forms and sizes of inputs, at most `limit`?"""
-    worst = rows.sort_values("difference_1").iloc[-1]
+    worst = rows.sort_values("difference_1", kind="stable").iloc[-1]
     value = float(worst["difference_1"])
     text = f"largest difference {value:.2g} ({worst['form']}, inputs of size {worst['size_1']:g}), limit {limit:g}"
     return judge_exact(value <= limit, value, "largest difference", text)

@@ -52,7 +52,7 @@ def l1_l2_bimodality(evidence: Evidence) -> Finding:
 
 def _course(of_seed: pd.DataFrame, emerged: float, total: int) -> pd.Series:
     """The numbers of 000-5 of one seed's shares over the kept steps of a training of `total` steps."""
-    rows = of_seed.sort_values("step", ignore_index=True)
+    rows = of_seed.sort_values("step", ignore_index=True, kind="stable")
     steps, n_gram, words = rows["step"].to_numpy(), rows[N_GRAM].to_numpy(), rows[BAG_OF_WORDS].to_numpy()
     there = np.flatnonzero(np.maximum(n_gram, words) >= emerged)
     tenth = int(np.argmin(np.abs(steps - total / 10)))

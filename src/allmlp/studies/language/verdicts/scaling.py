@@ -155,7 +155,9 @@ def gaps_at_equal_operations(best: pd.DataFrame) -> np.ndarray:
     and operations; if a more expensive run is worse, the cheaper one's loss is used.
     """
     points = {
-        model: best[best["model"] == model].sort_values("best_counted_flops")[["best_counted_flops", "best_nats"]]
+        model: best[best["model"] == model].sort_values("best_counted_flops", kind="stable")[
+            ["best_counted_flops", "best_nats"]
+        ]
         for model in (MLP, GPT)
     }
     x, y = np.log(points[MLP].to_numpy(dtype=float)).T

@@ -36,7 +36,9 @@ def memory(memory: pd.DataFrame, paper: Paper) -> Figure:
     figure, axes = style.canvas(columns=len(depths), height=3.0)
     for axis, n_blocks in zip(axes[0], depths, strict=True):
         for model, look in LINES.items():
-            of_model = rows[rows["n_blocks"].eq(n_blocks) & rows["model"].eq(model)].sort_values("context")
+            of_model = rows[rows["n_blocks"].eq(n_blocks) & rows["model"].eq(model)].sort_values(
+                "context", kind="stable"
+            )
             axis.plot(of_model["context"], of_model["total_bytes"] / GB, marker=".", label=model, **look)
             axis.scatter(of_model["context"], of_model["peak_bytes"] / GB, marker="x", s=22, color=look["color"])
         _draw_printed(axis, paper, int(n_blocks))

@@ -159,7 +159,7 @@ def tournament(tournament_search: pd.DataFrame) -> Figure:
 
 def _passes(axis: Axes, rows: pd.DataFrame) -> None:
     for place, group in enumerate(sorted(rows["group"].unique())):
-        counted = rows[rows["group"].eq(group)].drop_duplicates("texts").sort_values("texts")
+        counted = rows[rows["group"].eq(group)].drop_duplicates("texts").sort_values("texts", kind="stable")
         n = counted["texts"].to_numpy(float)
         axis.plot(n, counted["passes"], "o", markersize=4, color=style.NEUTRAL[place], label=f"groups of {group}")
         axis.plot(n, n / (group - 1), color="black", linewidth=0.8, label=f"n / {group - 1}")

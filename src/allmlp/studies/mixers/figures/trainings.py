@@ -210,7 +210,7 @@ def _curves(axis: Axes, rows: pd.DataFrame) -> None:
 def _gaps(axis: Axes, rows: pd.DataFrame) -> None:
     common = set.intersection(*(set(of_model["step"]) for _, of_model in rows.groupby("variant")))
     at_last = rows[rows["step"].eq(max(common))].assign(gap_nats=lambda of: of["validation_nats"] - of["train_nats"])
-    by_loss = at_last.groupby("variant")["validation_nats"].mean().sort_values().index
+    by_loss = at_last.groupby("variant")["validation_nats"].mean().sort_values(kind="stable").index
     gaps = aggregate_seeds(at_last, ["variant", "model"], "gap_nats").set_index("variant").loc[by_loss]
     for place, (_, gap) in enumerate(gaps.iterrows()):
         shade = style.colour(gap["model"])

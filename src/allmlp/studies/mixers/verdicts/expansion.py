@@ -162,4 +162,4 @@ def _step_seconds(rows: pd.DataFrame, of_one: pd.DataFrame) -> np.ndarray:
 
 def _training_seconds(rows: pd.DataFrame) -> np.ndarray:
     """Seconds per step of the trainings themselves, by seed."""
-    return rows.drop_duplicates("run").sort_values("seed")["seconds_per_step"].to_numpy(dtype=float)
+    return rows.drop_duplicates("run").sort_values("seed", kind="stable")["seconds_per_step"].to_numpy(dtype=float)

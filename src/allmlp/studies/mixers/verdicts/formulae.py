@@ -158,7 +158,7 @@ def _entries(evidence: Evidence, found: "pd.Series[float]", where: str) -> Findi
 
 
 def _judge_limit(rows: pd.DataFrame, limit: float) -> Finding:
-    worst = rows.sort_values("difference_1").iloc[-1]
+    worst = rows.sort_values("difference_1", kind="stable").iloc[-1]
     value = float(worst["difference_1"])
     text = f"largest difference {value:g} ({worst['form']}), limit {limit:g}"
     return judge_count(value <= limit, value, "largest difference", text)

@@ -84,7 +84,7 @@ def information_is_there(evidence: Evidence) -> Finding:
 def tournament_grows(evidence: Evidence) -> Finding:
     """001-30: do the passes of a tournament grow as n log n, or in proportion to n, which corrects it? Exact counts."""
     rows, slope = evidence.table("tournament_passes"), evidence.margin["slope_1"]
-    rows = rows[rows["group"].eq(SMALL)].sort_values("texts")
+    rows = rows[rows["group"].eq(SMALL)].sort_values("texts", kind="stable")
     decades, per_text = np.log10(rows["texts"].to_numpy(float)), rows["passes_per_text_1"].to_numpy(float)
     growth = np.diff(per_text) / np.diff(decades)
     exponent = float(np.polyfit(decades, np.log10(rows["passes"].to_numpy(float)), 1)[0])

@@ -131,7 +131,7 @@ def equal_time_rows(rows: pd.DataFrame, cost: pd.DataFrame, near: float, scale: 
         "flops_per_step": (trained["counted_flops"] / trained["steps_done"]).round(),
     }
     pair = pair.assign(**{name: pair["run"].map(values) for name, values in per_step.items()})
-    pair = budgets.add_clock(pair, scale).sort_values("step")
+    pair = budgets.add_clock(pair, scale).sort_values("step", kind="stable")
     if pair["seconds"].isna().any():
         return pair.groupby("run").tail(1)
     budget = pair.groupby("run")["seconds"].max().min()

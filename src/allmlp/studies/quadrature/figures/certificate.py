@@ -49,7 +49,7 @@ def _points(axis: Axes, rows: pd.DataFrame, column: str) -> None:
         colour, mark = LOOKS[str(level)]
         looks: dict[str, Any] = {"color": colour, "alpha": 0.35, "markersize": 4, "markeredgewidth": 0, "linewidth": 0}
         axis.plot(group["share"], group[column], mark, label=NAMES[str(level)], **looks)
-    for _, run in rows[rows["level"] == "structured"].sort_values("terms").groupby("run"):
+    for _, run in rows[rows["level"] == "structured"].sort_values("terms", kind="stable").groupby("run"):
         axis.plot(run["share"], run[column], "-", color=LOOKS["structured"][0], alpha=0.3, linewidth=0.6)
 
 
@@ -59,7 +59,7 @@ def _number(axis: Axes, rows: pd.DataFrame) -> None:
     """
     structured = rows[rows["level"] == "structured"]
     best = structured["run"].to_numpy()[structured["smallest_bound_nats"].argmax()]
-    of_best = structured[structured["run"] == best].sort_values("terms")
+    of_best = structured[structured["run"] == best].sort_values("terms", kind="stable")
     last = 0.0
     looks: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": style.SMALLEST}
     for terms, share in of_best[["terms", "share"]].to_numpy().tolist():

@@ -150,7 +150,7 @@ def identity_spectrum(identity_spectrum: pd.DataFrame) -> Figure:
 
 def _spectrum(axes: Axes, rows: pd.DataFrame, p: int, largest: float) -> PathCollection:
     """Draw one matrix's coefficients. Returns them, for their colours."""
-    half, rows = p // 2, rows.sort_values("modulus_nats")  # the largest last, on top
+    half, rows = p // 2, rows.sort_values("modulus_nats", kind="stable")  # the largest last, on top
     norm = LogNorm(vmin=largest / SPAN, vmax=largest, clip=True)
     size = min(max(6.0, 1.5e3 / p), 60.0)
     sizes = rows["modulus_nats"].clip(lower=largest / SPAN)

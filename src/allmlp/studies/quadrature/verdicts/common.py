@@ -80,7 +80,7 @@ Parts = Callable[[pd.DataFrame, Evidence], Mapping[str, Finding]]
 
 def accurate_seeds(evidence: Evidence) -> set[int]:
     """Seeds of the networks with accuracy 1 over all pairs at the end."""
-    last = evidence.table("accuracy").sort_values("step").groupby("seed")["accuracy_1"].last()
+    last = evidence.table("accuracy").sort_values("step", kind="stable").groupby("seed")["accuracy_1"].last()
     return {int(seed) for seed in last.index[last == 1.0]}
 
 

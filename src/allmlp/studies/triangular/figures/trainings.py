@@ -192,7 +192,7 @@ def reach(reach: pd.DataFrame) -> Figure:
     for axis, size in zip(axes[0], (PRINTED, MULTIPLE), strict=True):
         heard = reach[reach["context"].eq(size.context) & reach["d_model"].eq(size.d_model) & reach["heard"].eq(True)]
         for form, (name, variant) in FORMS.items():
-            line = heard[heard["form"] == form].sort_values("tokens_back")
+            line = heard[heard["form"] == form].sort_values("tokens_back", kind="stable")
             share, colour = line["gradient_1"].cumsum() / line["gradient_1"].sum(), style.colour(variant)
             axis.plot(line["tokens_back"] + 1, share, color=colour, label=name)
             axis.plot(line["tokens_back"].iloc[-1:] + 1, share.iloc[-1:], "o", color=colour, markersize=5)

@@ -1,0 +1,34 @@
+"""Ctrl-C on Snakemake: the jobs end, a line says how to go on, and the same command goes on."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import call, environment, only
+from tests.faults.pipelines import at_work
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("send", [os.killpg, os.kill], ids=["in a terminal", "to Snakemake alone"])
+def test_an_interrupted_snakemake_ends_with_a_line_and_goes_on(clone: Path, send: Callable[[int, int], None]) -> None:
+    only(clone, "quadrature")
+    words = ("snakemake", "--cores", "1", "measurements")
+    process = subprocess.Popen(
+        words, cwd=clone, env=environment(clone), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout
+    before = []
+    while not before or "Reason: " not in before[-1]:  # a job has begun
+        before.append(process.stdout.readline())
+        assert before[-1], "".join(before)
+    send(process.pid, signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert said.split("\n", 1)[1] == "stopping; the same command goes on where it was\n", "".join(before) + said
+    assert process.returncode == 130
+    assert not at_work(clone), "nothing works on in the background"
+    assert "going on where it was" in call(clone, *words).stderr
