@@ -53,6 +53,7 @@ RUN = {  # command -> the words behind its own
     "allmlp export RUN --format hf": ("--help",),
     "allmlp export RUN --format tensorboard": ("--help",),
     "allmlp report": ("--help",),
+    "allmlp report --export verdicts": ("--help",),
     "allmlp diff STATE": ("--help",),
     "allmlp diff HEAD own/my": ("--help",),
     "allmlp power --scale long": ("--help",),

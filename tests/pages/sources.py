@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from tests.conftest import PROJECT
-from tests.pages import columns, commands, errata, errors, files, interface, parameters
+from tests.pages import columns, commands, errata, errors, files, interface, parameters, rules
 
 NAVIGATION: dict[str, list[str]] = yaml.safe_load(
     Path(__file__).with_name("navigation.yaml").read_text(encoding="utf-8")
@@ -17,6 +17,7 @@ NAVIGATION: dict[str, list[str]] = yaml.safe_load(
 MADE: dict[str, Callable[[], str]] = {
     "made/commands": commands.page,
     "made/parameters": parameters.page,
+    "made/rules": rules.page,
     "made/files": files.page,
     "made/columns": columns.page,
     "made/errata": errata.page,

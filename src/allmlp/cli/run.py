@@ -89,13 +89,23 @@ def _run_or_batch(runs: list[str] | None, batch: str | None) -> str:
 
 
 @command(RUN, "allmlp report")
-def report(params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None) -> None:
+def report(
+    params: Overlays = None,
+    scale: ScaleOption = None,
+    device: DeviceOption = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Then write the verdicts into this folder, as a data set.", metavar="DIR")
+    ] = None,
+) -> None:
     """Measurements -> everything up to results/report.html: select, then the stages that are out of date."""
+    from allmlp.report.dataset import export as write_data
     from allmlp.report.last_mile import report as write
 
     for study, figures in write(options_plan(params, scale, device)).items():
         print(f"{study}: drew {', '.join(figures)}")
     print(f"report: {Path.cwd() / paths.REPORT}")
+    if export:
+        print(f"data set: {', '.join(str(file) for file in write_data(export))}")
 
 
 @command(RUN, "allmlp reproduce --cores 2")

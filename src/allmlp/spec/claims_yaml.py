@@ -143,29 +143,29 @@ class Claim(StrictModel):
     `untried`: the other parts, and why there is no such number.
     """
 
-    id: Text
-    claim: Text
-    where: Text
-    statistic: Text
-    reproduced_if: Text
-    contradicted_if: Text
-    margin: Numbers
-    reason: Text
-    paper: Numbers
-    measures: Names
-    needs: Needs
-    test: Text | None
-    errata: Names
-    effect: Effect | None = None
-    runs: Names = Field(default=[])
-    compares: Models | None = None
-    premise: Text | None = None
-    blind: bool = True
-    seen: Text | None = None
-    describes: Literal["text", "structure"] | None = None
-    truth: OfParts = Field(default={})
-    noise: OfParts = Field(default={})
-    untried: dict[str, Text] = Field(default={})
+    id: Text = Field(description="the paper's number, or its and `own`, and a number: 000-1, 000-own-1")
+    claim: Text = Field(description="what the paper says, in a sentence")
+    where: Text = Field(description="where: a figure, a table, a section")
+    statistic: Text = Field(description="what is computed, from which runs, with which interval and test")
+    reproduced_if: Text = Field(description="when the claim is reproduced; parts as (a), (b), ...")
+    contradicted_if: Text = Field(description="when it is contradicted")
+    margin: Numbers = Field(description="limits that the rule names, each with its unit in its name")
+    reason: Text = Field(description="why this statistic and this margin")
+    paper: Numbers = Field(description="numbers that the paper prints")
+    measures: Names = Field(description="the measures that the statistic reads")
+    needs: Needs = Field(description="the smallest scale and the number of seeds that decide")
+    test: Text | None = Field(description="the function of the study's verdicts that judges; null where none can yet")
+    errata: Names = Field(description="faults of the paper that bear on the claim")
+    effect: Effect | None = Field(None, description="the size of the effect that the power is computed for, per part")
+    runs: Names = Field(default=[], description="labels of the runs that it reads; all runs without any")
+    compares: Models | None = Field(None, description="models whose learning rates must not be at an edge of a search")
+    premise: Text | None = Field(None, description="what must hold here before the rule says anything")
+    blind: bool = Field(True, description="was the rule written before any result was known?")
+    seen: Text | None = Field(None, description="what was known, for a rule that is not blind")
+    describes: Literal["text", "structure"] | None = Field(None, description="what it describes, if it describes one")
+    truth: OfParts = Field(default={}, description="the number of the rule on what it describes, by part")
+    noise: OfParts = Field(default={}, description="the number of it on noise")
+    untried: dict[str, Text] = Field(default={}, description="parts without such numbers, and why")
 
     @field_validator("measures", "test", "errata")
     @classmethod
@@ -201,11 +201,11 @@ class Claim(StrictModel):
 class RepeatedClaim(StrictModel):
     """A claim on the number of another claim, `same_as`: it has that claim's rule and verdict, and counts with it."""
 
-    id: Text
-    claim: Text
-    where: Text
-    same_as: Text
-    errata: Names
+    id: Text = Field(description="an id of its own")
+    claim: Text = Field(description="what the paper says")
+    where: Text = Field(description="where")
+    same_as: Text = Field(description="the claim with the same number")
+    errata: Names = Field(description="faults of the paper that bear on it")
 
     @field_validator("same_as")
     @classmethod
