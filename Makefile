@@ -27,7 +27,7 @@ test: $(BIN)/ready
 	@ruff check && ruff format --check && mypy && pytest -n $(CORES) -m "not slow"
 
 test-all: test
-	@pytest -n $(CORES) -m slow
+	@pytest -n $$(($(CORES) + 1)) -m slow
 
 bench: $(BIN)/ready
 	@for file in benchmarks/*.py; do python $$file || exit 1; done

@@ -100,13 +100,13 @@ def stopped(here: Path, run: Run, number: int, after: int) -> int:
 
 @pytest.mark.slow
 def test_two_processes_train_every_architecture_as_one_does(here: Path) -> None:
-    team = start(here, *ARCHITECTURES, *PADDED, steps=100, torchrun=2)
+    team = start(here, *ARCHITECTURES, *PADDED, steps=50, torchrun=2)
     for name in (*ARCHITECTURES, *PADDED):
-        checkpoint.produce(run_of(name, 1, 100))
+        checkpoint.produce(run_of(name, 1, 50))
     said, _ = team.communicate(timeout=900)
     assert team.returncode == 0, said[-3000:]
     names = (*ARCHITECTURES, *PADDED)
-    found = {name: difference(run_of(name, 2, 100), run_of(name, 1, 100)) for name in names}
+    found = {name: difference(run_of(name, 2, 50), run_of(name, 1, 50)) for name in names}
     assert {name: value for name, value in found.items() if value > 1e-5} == {}
 
 

@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from allmlp.report import metrics, readme, run_counts
+from allmlp.report import metrics, readme, run_counts, tabulate
 from allmlp.report.last_mile import RESULTS
 from tests.conftest import PROJECT
 
@@ -39,3 +39,14 @@ def test_the_numbers_in_git_are_those_of_the_results_and_of_the_page(
 
 def _numbers(found: object) -> list[float]:
     return [n for value in found.values() for n in _numbers(value)] if isinstance(found, dict) else [found]  # type: ignore[list-item]
+
+
+def test_a_report_of_nothing_has_its_columns_and_no_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (PROJECT / "results/tables/runs.csv").open() as lines:
+        header = lines.readline().strip().split(",")
+    monkeypatch.setattr(tabulate.selection, "read", lambda: {"studies": {}, "recorded": {}, "corpora": {}})
+    monkeypatch.setattr(tabulate.evidence, "evidence_by_scale", lambda *_: {})
+    monkeypatch.setattr(tabulate.evidence, "evidence_by_overlay", lambda *_: {})
+    rows = tabulate.runs_table()
+    assert list(rows) == header
+    assert run_counts.levelled_shares(rows) == {}

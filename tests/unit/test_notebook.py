@@ -26,7 +26,7 @@ def test_measurements_are_the_selected_rows_of_every_scale_and_overlay_with_labe
 
 
 def test_a_study_or_measure_that_is_not_there_names_those_that_are() -> None:
-    with pytest.raises(UserError, match=r"no study 'langage'\. There are: .*language"):
+    with pytest.raises(UserError, match=r"no study 'langage'\. Did you mean 'language'"):
         allmlp.table("langage", "loss_curve")
     with pytest.raises(UserError, match=r"language: no measurements 'losses'\. There are: .*loss_curve"):
         allmlp.table("language", "losses")

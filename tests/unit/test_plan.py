@@ -178,10 +178,9 @@ def test_one_study_alone_is_trained_and_reported_beside_all_others(monkeypatch: 
 
 def test_an_unknown_study_is_refused_with_the_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
-    with pytest.raises(
-        UserError, match=r"study='langauge': no study 'langauge' with runs\. There are: language, mixers"
-    ):
-        load_plan(changes={"study": "langauge"})
+    for wrong, advice in (("langauge", "Did you mean 'language'"), ("poetry", "There are: language, mixers")):
+        with pytest.raises(UserError, match=rf"study='{wrong}': no study '{wrong}' with runs\. {advice}"):
+            load_plan(changes={"study": wrong})
 
 
 OTHER = """

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections import Counter
+from contextlib import chdir
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,11 @@ from allmlp.spec import catalogue, labels
 from tests.conftest import PROJECT
 
 
-@pytest.fixture
-def whole_page(monkeypatch: pytest.MonkeyPatch) -> str:
+@pytest.fixture(scope="module")
+def whole_page() -> str:
     """The page of the committed results, as this code renders it, without the escapes of HTML."""
-    monkeypatch.chdir(PROJECT)
-    return unescape(templates().get_template("report.html.j2").render(render.content()))
+    with chdir(PROJECT):
+        return unescape(templates().get_template("report.html.j2").render(render.content()))
 
 
 def rows_of(sources: list[str]) -> pd.DataFrame:

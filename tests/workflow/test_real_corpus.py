@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import call, small_clone
+from tests.conftest import call
 
 pytestmark = pytest.mark.slow
 
@@ -22,30 +22,22 @@ def name_files(clone: Path, files: list[str]) -> None:
     (clone / "corpora.local.yaml").write_text(json.dumps(content))
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, shared_data: Callable[[str], Path]) -> Path:
-    """A clone whose neuron slice was trained on TinyStories."""
+def test_a_users_stories_are_named_in_the_report_and_planned_without_their_files(
+    clone: Path, shared_data: Callable[[str], Path]
+) -> None:
     files = [str(shared_data(f"tinystories/{name}")) for name in FILES]
-    clone = small_clone(tmp_path_factory.mktemp("real") / "clone")
     name_files(clone, files)
     (clone / "my.yaml").write_text(
         "studies: {language: {corpus: tinystories, scales: {smoke: {steps: 60, d_model: 32}}}}\n"
     )
     call(clone, *COMMAND)
-    return clone
-
-
-def test_the_report_says_what_it_was_trained_on(finished: Path) -> None:
-    lock = json.loads((finished / "corpora.local.lock").read_text())["tinystories"]
+    lock = json.loads((clone / "corpora.local.lock").read_text())["tinystories"]
     assert lock["counts"]["documents"] == 2316 + 1727, "whole stories: the last of each file is cut off and dropped"
-    page = (finished / "own/my/results/report.html").read_text()
+    page = (clone / "own/my/results/report.html").read_text()
     assert "Trained on <strong>tinystories</strong> (smoke)" in page
     assert lock["id"] in page
-    selected = json.loads((finished / "own/my/results/selected.json").read_text())["studies"]["language"]["smoke"]
+    selected = json.loads((clone / "own/my/results/selected.json").read_text())["studies"]["language"]["smoke"]
     assert set(selected["digests"]) >= {"neuron_classes", "l1_l2", "loss_curve", "cost"}
-
-
-def test_without_the_files_the_lock_still_gives_the_plan(finished: Path) -> None:
-    name_files(finished, ["nowhere/*.txt.xz"])
-    again = call(finished, *COMMAND, "-n")
+    name_files(clone, ["nowhere/*.txt.xz"])  # the lock still gives the plan
+    again = call(clone, *COMMAND, "-n")
     assert "Nothing to be done" in again.stdout + again.stderr

@@ -4,10 +4,10 @@ import ctypes
 import gc
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import psutil
@@ -38,9 +38,11 @@ def _run_in_parallel(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
     try:
         with ProcessPoolExecutor(workers, initializer=_begin) as pool:
             try:
-                return [future.result() for future in [pool.submit(task) for task in tasks]]
+                with _interrupt_held_back():
+                    futures = [pool.submit(task) for task in tasks]
+                return [future.result() for future in futures]
             except KeyboardInterrupt:  # the pool would wait for what is under way
-                for child in psutil.Process().children():  # one that is just being forked is not yet in the pool's list
+                for child in psutil.Process().children():
                     with suppress(psutil.NoSuchProcess):
                         child.kill()
                 raise
@@ -51,12 +53,23 @@ def _run_in_parallel(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
         ) from None
 
 
+@contextmanager
+def _interrupt_held_back() -> Iterator[None]:
+    """Ctrl-C counts at the end of this, not while processes are forked: what Python calls then drops exceptions."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _begin() -> None:
     """End with the process that waits for the result: a worker waits for more work for ever.
 
     And collect garbage rarely: a figure is many small objects that live as long as the figure.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process; one of them speaks
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     gc.freeze()

@@ -34,7 +34,10 @@ def runs_table() -> pd.DataFrame:
                 parts.append(pd.concat([described[KEYS], costs, how], axis=1))
                 for place, (name, value) in enumerate((("study", study), ("scale", scale), ("run", runs))):
                     parts[-1].insert(place, name, value)
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    if not parts:  # a table has its columns, though nothing is measured
+        of_costs = catalogue.measure(next(iter(catalogue.STUDIES)), "cost").columns
+        return pd.DataFrame(columns=["study", "scale", "run", *KEYS, *of_costs, *training_levels.UNTRAINED])
+    return pd.concat(parts, ignore_index=True)
 
 
 def columns_table() -> pd.DataFrame:
