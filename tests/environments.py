@@ -24,7 +24,7 @@ def behind(folder: Path, packages: str) -> Path:
         wanted = folder / "wanted.txt"
         wanted.write_text(asked, encoding="utf-8")
         python = str(programs / "python")
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
         constraint = str(PROJECT / "requirements.lock")
         subprocess.run([*pip, "--constraint", constraint, "--requirement", str(wanted)], check=True)
         where = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]

@@ -4,7 +4,10 @@ import doctest
 import importlib
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -17,7 +20,7 @@ from allmlp.spec import catalogue
 from tests.conftest import PROJECT
 from tests.pages import __main__ as making
 from tests.pages import columns, commands, errata, errors, files, interface, parameters, sources
-from tests.workflow.visiting import BROWSER
+from tests.workflow.visiting import SCREEN, Visit, started
 
 DOCS = sorted((PROJECT / "docs").glob("*.md"))
 PAGES = {"README.md": PROJECT / "README.md", **{path.name: path for path in DOCS}}
@@ -25,6 +28,11 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 LOADED = re.compile(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"([^\"]*)\"|<link\b[^>]*\bhref=\"([^\"]*)\"")
 OF_STYLES = re.compile(r"url\(\s*['\"]?([^)'\"]*)|@import\s+['\"]([^'\"]*)")
 ELSEWHERE = re.compile(r"(?:https?:)?//")
+LOOKED_FOR = {
+    "quadrature": "made/columns.html",
+    "slurm": "cluster.html",
+    **dict.fromkeys(("licence", "changelog", "cite", "Windows", "how long", "cost"), "machines.html"),
+}
 
 
 def without_code(text: str) -> str:
@@ -119,14 +127,25 @@ def test_the_project_does_not_depend_on_the_generator() -> None:
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in asked.splitlines())
 
 
-@pytest.mark.slow
-def test_the_pages_are_made_and_need_no_network(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The finished pages."""
     try:
         programs = making.environment()
     except subprocess.CalledProcessError as error:
         pytest.skip(f"the packages of tests/pages/requirements.txt cannot be had: {error}")
-    pages = tmp_path / "pages"
-    making.build(programs, tmp_path / "source", pages)  # a warning ends it
+    folder = tmp_path_factory.mktemp("pages")
+    making.build(programs, folder / "source", folder / "made")  # a warning ends it
+    return folder / "made"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    yield from started()
+
+
+@pytest.mark.slow
+def test_the_pages_are_made_and_need_no_network(pages: Path) -> None:
     made = {path.relative_to(pages).with_suffix("").as_posix() for path in pages.rglob("*.html")}
     assert made >= {"index", "search", *(name for names in sources.NAVIGATION.values() for name in names)}
     for path in pages.rglob("*.html"):
@@ -136,20 +155,23 @@ def test_the_pages_are_made_and_need_no_network(tmp_path: Path) -> None:
     index = (pages / "searchindex.js").read_text(encoding="utf-8")
     assert index.startswith("Search.setIndex(")
     assert "tournament_search" in index, "a measure, which the reference alone has"
-    if BROWSER:
-        own = f"--user-data-dir={tmp_path / 'profile'}"  # another browser may hold the common one
-        words = [
-            BROWSER,
-            own,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--virtual-time-budget=10000",
-            "--dump-dom",
-        ]
-        page = f"file://{pages}/search.html?q=quadrature"
-        shown = subprocess.run([*words, page], capture_output=True, text=True, timeout=300).stdout
-        assert re.search(r'<a href="made/columns.html[^>]*>', shown.split('id="search-results"')[1]), "no result"
+
+
+@pytest.mark.slow
+def test_what_users_look_for_finds_its_page(pages: Path, browser: Any) -> None:
+    for words, page in LOOKED_FOR.items():
+        page_of_results = Visit(browser, pages / "search.html", f"?q={quote(words)}").page
+        page_of_results.wait_for_selector("#search-results li a")
+        links = page_of_results.query_selector_all("#search-results li a")
+        assert page in [link.get_attribute("href") for link in links[:3]], words
+
+
+@pytest.mark.slow
+def test_the_pages_have_no_finding_of_axe(pages: Path, browser: Any) -> None:
+    for path in sorted(pages.rglob("*.html")):
+        visit = Visit(browser, path, viewport={"width": 1280, "height": SCREEN})
+        assert [(one["id"], one["nodes"][0]["html"]) for one in visit.violations()] == [], path
+        visit.context.close()
 
 
 def loaded(places: re.Pattern[str], path: Path) -> list[str]:

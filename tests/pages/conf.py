@@ -23,6 +23,7 @@ html_search_scorer = os.path.join(os.path.dirname(__file__), "scores.js")
 html_theme_options: dict[str, Any] = {"footer_icons": [], "top_of_page_buttons": []}
 html_static_path = [os.path.join(os.path.dirname(__file__), "static")]
 html_css_files = ["pages.css"]
+html_js_files = ["accessible.js"]
 pygments_style = "default"
 highlight_language = "text"
 myst_heading_anchors = 3

@@ -17,7 +17,8 @@ CORPORA = {"tales": {"spec": {"source": {"source": "stories"}}}, "english": {"sp
 
 
 def entry(verdict: str = "reproduced", levelled: Any = LEVELLED, **changed: Any) -> dict[str, Any]:
-    return {"verdict": verdict, "levelled": levelled, "scale": "laptop", **changed}
+    known = {"id": "009-1", "blind": False, "rule_changed_since": False}
+    return {"verdict": verdict, "levelled": levelled, "scale": "laptop", **known, **changed}
 
 
 def test_a_verdict_stands_on_trainings_or_on_what_needs_none_or_on_nothing() -> None:
@@ -85,7 +86,7 @@ def about(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def rests(*means: float | None) -> dict[str, Any]:
-    return {"of": [{"mean": mean} for mean in means]}
+    return {"of": [{"mean": mean, "spread": 0.1, "n": 5} for mean in means]}
 
 
 def test_a_headline_has_the_number_and_is_true_on_either_side(about: dict[str, Any]) -> None:
@@ -95,7 +96,18 @@ def test_a_headline_has_the_number_and_is_true_on_either_side(about: dict[str, A
     for mean, text in ((0.735, "It is 0.73 nats ahead, 92 %."), (-0.025, "It is 0.025 nats behind, 92 %.")):
         of_parts = {"(a) first": rests(9.0), "(b) second": rests(mean, 0.922)}
         found = headlines.study_headlines("mine", {"009-1": entry("partly", parts=parts, rests=of_parts)})
-        assert found == [{"claim": "009-1", "text": text, "verdict": "contradicted", "budget": "after 10 to 20 steps"}]
+        of_rule = {"claim": "009-1", "part": "b", "own": False, "late": True}
+        budget = "after 10 to 20 steps"
+        assert found == [{"text": text, "interval": "", "verdict": "contradicted", "budget": budget, **of_rule}]
+
+
+def test_a_headline_of_one_number_has_its_interval_and_says_whose_rule_it_is(about: dict[str, Any]) -> None:
+    about["headlines"] = [{"claim": "009-own-1", "says": "It is {0:nats ahead|nats behind}.", "open": "Open."}]
+    for mean, bounds in ((0.5, "0.38 to 0.62"), (-0.5, "0.38 to 0.62"), (0.05, "-0.074 to 0.17")):
+        judged = entry("reproduced", id="009-own-1", blind=True, rests={"": rests(mean)})
+        (found,) = headlines.study_headlines("mine", {"009-own-1": judged})
+        assert found["interval"] == bounds
+        assert (found["own"], found["late"], found["part"]) == (True, False, None)
 
 
 @pytest.mark.parametrize("of", [{}, {"": rests(None)}, {"": rests()}])

@@ -93,5 +93,9 @@ def rule_age_counts(entries: Iterable[Entry]) -> dict[str, int]:
     Before: no result was known when the rule was written (blind), and git says that the rule is not younger.
     """
     judged = [entry for entry in entries if entry["verdict"] not in UNTESTED and not entry.get("same_as")]
-    before = [entry for entry in judged if entry.get("blind") and entry["rule_changed_since"] is False]
-    return {"judged": len(judged), "before": len(before)}
+    return {"judged": len(judged), "before": len(judged) - sum(map(is_late, judged))}
+
+
+def is_late(entry: Entry) -> bool:
+    """Was the rule of a judged claim made, or changed, when results were known? Or does git not say that it was not?"""
+    return not entry.get("blind") or entry["rule_changed_since"] is not False

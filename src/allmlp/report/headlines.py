@@ -12,9 +12,13 @@ first wording from zero on, the second below: the sentence is true whatever is m
 
 import math
 from collections.abc import Mapping
+from string import Formatter
 from typing import Any
 
+from scipy.stats import t
+
 from allmlp.judging.needs import letter
+from allmlp.judging.statistics import FEWEST_SEEDS
 from allmlp.report import badges
 from allmlp.spec import catalogue
 
@@ -36,7 +40,10 @@ def _format_number(value: float) -> str:
 
 
 def study_headlines(study: str, entries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The findings of a study: claim, text, budget, verdict of the claim or of its part. entries: claim -> entry."""
+    """The findings of a study: text, interval, budget, verdict of the claim or of its part, and what RULE says of it.
+
+    entries: claim -> entry.
+    """
     return [_finding(one, entries[one["claim"]]) for one in catalogue.read_about(study)["headlines"]]
 
 
@@ -49,7 +56,31 @@ def _finding(said: Mapping[str, str], entry: Mapping[str, Any]) -> dict[str, Any
     except IndexError:  # fewer numbers than the sentence names: nothing was measured
         text = said["open"]
     badge = badges.words({**judged, "reach": entry.get("reach")})
-    return {"claim": said["claim"], "text": text, "verdict": badge, "budget": budget(entry)}
+    bounds = interval(said["says"], basis[0]) if len(basis) == 1 and text != said["open"] else ""
+    found = {"text": text, "interval": bounds, "verdict": badge, "budget": budget(entry)}
+    return {**found, **rule(entry, said.get("part"))}
+
+
+def rule(entry: Mapping[str, Any], part: str | None = None) -> dict[str, Any]:
+    """By which rule: claim, `part`; is it the project's `own`, was it made when results were known (`late`)?"""
+    late = entry["verdict"] not in badges.UNTESTED and badges.is_late(entry)
+    return {"claim": entry["id"], "part": part, "own": catalogue.is_project_claim(entry["id"]), "late": late}
+
+
+def interval(says: str, of: Mapping[str, Any]) -> str:
+    """The 95 % t interval of a sentence's one number, in the form that the sentence gives it; empty without a spread.
+
+    >>> interval("{0:lower|higher}", {"mean": -1.0, "spread": 1.0, "n": 5})
+    '-0.24 to 2.2'
+    """
+    if not of["spread"] or of["n"] < FEWEST_SEEDS:
+        return ""
+    half = float(t.ppf(0.975, of["n"] - 1)) * of["spread"] / math.sqrt(of["n"])
+    (form,) = {form for _, name, form, _ in Formatter().parse(says) if name == "0"}
+    turned = -1 if "|" in (form or "") and of["mean"] < 0 else 1
+    ends = sorted(turned * of["mean"] + end for end in (-half, half))
+    low, high = (format(RoundedNumber(end), "" if "|" in (form or "") else form or "") for end in ends)
+    return f"{low} to {high}" if low != high else ""
 
 
 def budget(entry: Mapping[str, Any]) -> str:

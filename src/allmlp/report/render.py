@@ -243,7 +243,7 @@ def content() -> dict[str, Any]:
     of_studies = [_study(study, catalogue.STUDIES[study], selected, verdicts, looks) for study in shown]
     runs = _csv(TABLES / "runs.csv")
     of_papers = [row["verdict"] for study in of_studies for row in study["claims"]]
-    badged = badges.counts(of_papers, VERDICTS)
+    badged, crossing = badges.counts(of_papers, VERDICTS), first_screen.crossing(verdicts)
     return {
         "looks": Markup(sheet(looks)),
         "studies": of_studies,
@@ -252,7 +252,8 @@ def content() -> dict[str, Any]:
         "bar_names": first_screen.BARS,
         "bases": first_screen.BASES,
         "synthetic": first_screen.SYNTHETIC,
-        "crossing": first_screen.crossing(verdicts),
+        "crossing": crossing,
+        "crossing_rule": headlines.rule(crossing) if crossing else {},
         "scales": first_screen.scales(selected["studies"], runs, [*SCALES, *selected.get("recorded", {})]),
         "all_runs": len(everything := run_counts.measured_runs(selected["studies"])),
         "all_hours": first_screen.format_hours(run_counts.hours(runs, everything)),
