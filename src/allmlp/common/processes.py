@@ -1,5 +1,6 @@
 """Processes that outlived the call that started them: Snakemake and its jobs after a kill of `allmlp`."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 import psutil
 
 PID = "snakemake.pid"
+SHELLS = ("bash", "sh")
+PR_SET_CHILD_SUBREAPER = 36  # of prctl(2)
 
 
 def end_cleanly() -> None:
@@ -35,14 +38,19 @@ def end_at_interrupt(grace_s: float = 60.0) -> None:
         silent = os.open(os.devnull, os.O_WRONLY)
         for output in (1, 2):
             os.dup2(silent, output)  # of jobs that end with a signal there is nothing to say
-        children = psutil.Process().children(recursive=True)
-        for child in children:
-            _signal(child.pid, signal.SIGTERM)  # a terminal's Ctrl-C has reached them, `kill -INT` has not
-        _, alive = psutil.wait_procs(children, grace_s)
-        for child in alive:
-            _signal(child.pid, signal.SIGKILL)
+        asked: set[int] = set()
+        until = time.monotonic() + grace_s
+        while children := _living_children():
+            late = time.monotonic() > until
+            for child, name in sorted(children.items(), key=lambda one: one[1] not in SHELLS):  # shells first: they
+                if late or child.pid not in asked:  # would say how their commands ended
+                    asked.add(child.pid)
+                    _signal(child.pid, signal.SIGKILL if late or name in SHELLS else signal.SIGTERM)
+            psutil.wait_procs(children, 0.2)
         os._exit(128 + signal.SIGINT)
 
+    if sys.platform == "linux":  # what a shell leaves behind, ended by the same Ctrl-C, becomes a child of this process
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGINT, leave)
 
 
@@ -93,6 +101,16 @@ def _remaining_processes(apart: Path, seconds: float) -> list[int]:
     while (working := _running_processes(apart)) and time.monotonic() < until:
         time.sleep(0.2)
     return working
+
+
+def _living_children() -> dict[psutil.Process, str]:
+    """All below this process, each with its name."""
+    found = {}
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it has ended meanwhile
+            if child.status() != psutil.STATUS_ZOMBIE:
+                found[child] = child.name()
+    return found
 
 
 def _is_snakemake(pid: int) -> bool:
