@@ -84,6 +84,7 @@ RUN = {  # command -> the words behind its own
     "snakemake --cores all --config scale=workstation study=crossover": ("-n",),
     "snakemake --cores all --logger allmlp": ("-n",),
     "snakemake --cores all --configfile my.yaml": ("-n",),
+    "snakemake -n --quiet rules": (),
     "snakemake --cores all --configfile my.yaml --config study=language": ("-n",),
     "snakemake --cores all --configfile my.yaml --config study=copying": ("-n",),
     "snakemake --workflow-profile workflow/profiles/slurm": ("-n",),

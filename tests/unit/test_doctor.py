@@ -143,6 +143,6 @@ def test_slurm_and_remotes(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install -e .[slurm]" in found(doctor._slurm)["slurm"].mend
     program(here / "bin", "sinfo", "import sys; sys.exit('no controller')")
     assert found(doctor._slurm)["slurm"].mend == "ask the cluster's administrator: no controller"
-    program(here / "bin", "dvc", f"print('local\\t{here}/none\\t(default)\\nfar\\ts3://bucket/x')")
+    program(here / "bin", "dvc", f"print('local   {here}/my data   (default)\\nfar     s3://bucket/x')")
     lines = [line.found for line in doctor._remote()]
-    assert lines == [f"local: {here}/none, not there yet: `allmlp keep --push` makes it", "far: s3://bucket/x"]
+    assert lines == [f"local: {here}/my data, not there yet: `allmlp keep --push` makes it", "far: s3://bucket/x"]

@@ -91,6 +91,14 @@ def test_faults_of_the_hub_are_readable(monkeypatch: pytest.MonkeyPatch, fault: 
     assert "owner/name" in str(caught.value)
 
 
+def test_null_rows_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    rows = [{"text": None}, {"text": "A fox ran."}, {"text": None}, {"text": "A crow sang."}]
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: some(*rows))
+    assert list(corpus().documents(ROOT)) == ["A fox ran.", "A crow sang."]
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1].endswith("row 2 of column 'text' is null; 2 such rows are left out")
+
+
 def test_rows_without_text_and_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: some({"text": 7}))
     with pytest.raises(UserError, match="row 0 of column 'text' is int"):

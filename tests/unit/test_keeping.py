@@ -63,6 +63,7 @@ def test_a_users_own_runs_and_texts_are_kept_only_by_name(trained: Path, capsys:
     dvc.keep([RUN], push=False, of_git=list)
     assert "Commit" not in capsys.readouterr().out, "the same pointer"
     dvc.keep([TOKENS], push=False, of_git=list)
+    assert f"From tokens the text can be read: {TOKENS}." in capsys.readouterr().out
     assert {folder.name for folder in dvc.pointers()} == {RUN, TOKENS}
 
 

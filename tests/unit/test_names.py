@@ -22,7 +22,7 @@ IDS = re.compile(r"\b(?:gpt|llama)-\d+\b")  # read as the names of other models
 
 def test_every_architecture_and_every_model_of_the_mixers_has_a_name() -> None:
     assert not doctest.testmod(names).failed
-    assert set(models.REGISTRY) == set(names.ARCHITECTURES)
+    assert set(models.REGISTRY) >= set(names.ARCHITECTURES), "one of a user's own is shown by its id"
     config = yaml_file.parse_plain((PROJECT / "config/mixers/study.yaml").read_text(encoding="utf-8"))["studies"][
         "mixers"
     ]

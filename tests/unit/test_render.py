@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from allmlp import __version__
 from allmlp.common.errors import UserError
 from allmlp.judging.statistics import NOT_TESTABLE, judge_better
-from allmlp.report import citation, inline, own, render, runs_piece, save
+from allmlp.plan.results_folder import NO_FILE
+from allmlp.report import badges, citation, inline, own, render, runs_piece, save
 from allmlp.report.render import LONGEST, brief, templates
 from allmlp.spec import catalogue, labels
 from tests.conftest import PROJECT
@@ -78,7 +79,7 @@ def made_up(**changed: Any) -> dict[str, Any]:
     row = {"id": "009-1", "claim": "It learns.", "where": "Table 1", "statistic": "loss", "needs": {"scale": "long"}}
     row |= {"reproduced_if": "above loss_nats", "contradicted_if": "below", "reason": "Two digits.", "margin": {}}
     row |= {"paper": {"train_loss_nats": 1.625, "steps": 354000}, "verdict": entry, "basis": "trained", "power": []}
-    row["rerun"] = "allmlp verify --rerun --claim 009-1"
+    row |= {"rerun": "allmlp verify --rerun --claim 009-1", "decide": {}}
     row |= {"texts": ["English"], "figures": [], "errata": [], "margins": [("difference of losses", "0.0125 nats")]}
     return {**row, "printed": render.compare_printed(row["paper"], entry["here"])}
 
@@ -104,9 +105,21 @@ def test_every_number_of_a_claim_is_in_the_page(parts: list[dict[str, Any]]) -> 
 
 def test_each_judged_claim_has_the_command_that_trains_its_runs_again(whole_page: str) -> None:
     assert "<code>allmlp verify --rerun --claim 009-1</code>" in shown_claim(made_up())
-    assert "Run it" not in shown_claim(made_up(scale=None)), "no run is behind it"
+    assert "Train its runs again" in shown_claim(made_up())
+    assert "Train its runs again" not in shown_claim(made_up(scale=None)), "no run is behind it"
     judged = [entry["id"] for entry in render.claims_json.read()["claims"] if entry["scale"]]
     assert re.findall(r"allmlp verify --rerun --claim ([\w-]+)", whole_page) == judged
+
+
+def test_each_untested_claim_has_what_it_costs_and_what_trains_it(whole_page: str) -> None:
+    untested = [entry for entry in render.claims_json.read()["claims"] if entry["verdict"] in badges.UNTESTED]
+    assert len(untested) > 5
+    found = re.findall(
+        r"is trained by: <code>snakemake --cores all --config scale=(\w+) study=(\w+)</code>", whole_page
+    )
+    needs = {row["id"]: row["needs"]["scale"] for study in catalogue.STUDIES for row in catalogue.ledger(study)}
+    assert found == [(needs[entry["id"]], entry["study"]) for entry in untested]
+    assert whole_page.count("<code>allmlp plan --scale ") >= len(untested)
 
 
 def test_every_finding_stands_in_the_page_as_it_was_made(whole_page: str) -> None:
@@ -285,6 +298,20 @@ def test_a_report_of_an_overlay_speaks_of_its_studies_alone_beside_the_committed
     assert set(figures) == {"language"}
     ids = re.findall(r' id="([^"]+)"', found)
     assert len(ids) == len(set(ids)), "each id is there once"
+
+
+@pytest.mark.parametrize(
+    ("overlays", "laid"),
+    [
+        (["my.yaml"], "--configfile my.yaml "),
+        (["a.yaml", "my b.yaml"], "--configfile a.yaml 'my b.yaml' "),
+        ([NO_FILE], ""),
+    ],
+)
+def test_an_own_report_has_the_command_that_trains_what_it_lacks(overlays: list[str], laid: str) -> None:
+    """Of several --configfile Snakemake takes the last one alone."""
+    said = own.command({"overlays": overlays, "scale": "smoke"}, "mixers")
+    assert said == f"snakemake --cores all {laid}--config scale=smoke study=mixers"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from jsonschema import Draft7Validator
 
 from allmlp.common import yaml_file
 from allmlp.pipeline import json_schema
-from allmlp.spec import catalogue
 from tests.conftest import PARAMETERS, PROJECT
 
 NAMED = ("corpora", "models", "variants", "comparisons", "budgets", "families", "ladders", "hyperparameters")
@@ -99,9 +98,12 @@ def test_editors_find_the_committed_schema() -> None:
     assert settings["yaml.schemas"] == {str(json_schema.FILE): ["params.yaml", "config/**/*.yaml"]}
 
 
+STUDIES = ("language", "mixers", "copying", "quadrature", "triangular", "crossover")  # the project's own
+
+
 def test_the_catalog_reads_what_it_expects() -> None:
     said = yaml.safe_load((PROJECT / ".snakemake-workflow-catalog.yml").read_text(encoding="utf-8"))["usage"]
     assert set(said) == {"mandatory-flags", "software-stack-deployment", "report"}
     assert not any(said["software-stack-deployment"].values()), "no rule has an environment of its own"
     about = (PROJECT / "config/README.md").read_text(encoding="utf-8")
-    assert all(f"`{study}`" in about for study in catalogue.STUDIES if catalogue.has_runs(study))
+    assert all(f"`{study}`" in about for study in STUDIES)

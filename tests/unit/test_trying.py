@@ -166,7 +166,7 @@ def test_too_few_minutes_are_answered_with_those_that_would_do() -> None:
     assert said[-1].endswith("give --minutes 11, or --task recall --minutes 6")
 
 
-@pytest.mark.usefixtures("in_project")
+@pytest.mark.usefixtures("in_project", "committed_results")
 def test_the_page_prints_the_committed_rows_of_today() -> None:
     printed = [line.split() for line in PAGE.splitlines() if re.match(r"(copying|stories) .*\d of \d", line)]
     committed = {"laptop": try_mixer._committed_tables("laptop")}

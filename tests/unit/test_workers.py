@@ -23,8 +23,9 @@ run_all([Work([wait, wait, wait, wait])])
 def test_ctrl_c_ends_at_once_with_all_processes(tmp_path: Path) -> None:
     (tmp_path / "sleep.py").write_text(SLEEP)
     process = subprocess.Popen(
-        [sys.executable, "sleep.py"], cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, "sleep.py"], cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's `&` has it ignored
+    )  # fmt: skip
     until = time.monotonic() + 30
     while not list(tmp_path.glob("begun-*")) and time.monotonic() < until:
         time.sleep(0.05)

@@ -1,12 +1,14 @@
 """A study of one's own: `allmlp new study`, word for word as docs/paper.md says, reaches the report."""
 
 import json
+import shutil
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from tests.conftest import call, only, small_clone
+from tests.conftest import PROJECT, call, only, small_clone
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +28,27 @@ def test_a_new_study_trains_is_judged_and_drawn_before_a_line_of_it_is_edited(tm
     page = (clone / "results/report.html").read_text()
     assert '<section id="averages"' in page
     assert "A mixer learns to copy faster" in page
+
+
+ENUMERATE = [  # what looks at every architecture, or every study
+    *(
+        "tests/unit/test_crossover.py",
+        "tests/unit/test_names.py",
+        "tests/unit/test_schema.py",
+        "tests/unit/test_models.py",
+    ),
+    *("tests/docs/test_words.py", "tests/docs/test_gpu_tables.py", "tests/unit/test_architectures.py"),
+]
+
+
+def test_the_quick_tests_hold_beside_a_new_study_and_a_new_architecture(tmp_path: Path) -> None:
+    clone = small_clone(tmp_path / "clone", PROJECT)
+    shutil.copytree(PROJECT / "results", clone / "results", ignore=shutil.ignore_patterns("checkpoints", "tokens"))
+    call(clone, "allmlp", "new", "architecture", "running-average")
+    call(clone, "allmlp", "new", "study", "averages")
+    said = call(clone, sys.executable, "-m", "pytest", "-m", "not slow", *ENUMERATE, ok=False).stdout
+    assert " failed" not in said, said[-5000:]
+    assert " passed" in said or "[100%]" in said
 
 
 def test_a_name_that_is_there_or_no_name_is_refused(tmp_path: Path) -> None:

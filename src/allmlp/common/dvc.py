@@ -127,6 +127,9 @@ def keep(names: list[str] | None, push: bool, of_git: Callable[[], Collection[st
     wanted = names or of_git()
     chosen = [str(folder) for folder in folders if folder.name in wanted]
     left = "" if names else _leftover_note([folder for folder in folders if folder.name not in wanted])
+    own = set(names) - set(of_git()) if names else set()
+    if readable := [folder.name for folder in folders if folder.parent == TOKENS and folder.name in own]:
+        left = f" From tokens the text can be read: {', '.join(readable)}."
     if not chosen:
         raise UserError(
             f"nothing to keep: {CHECKPOINTS} and {TOKENS} have nothing complete of git's plan. "

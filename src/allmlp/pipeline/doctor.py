@@ -26,6 +26,7 @@ LEAST_MEMORY, LEAST_DISK = 4 * GB, 5 * GB  # for two trainings of scale long, an
 WORKFLOW = ("snakemake", "dvc", "pydantic")  # what a machine that only trains does without
 LOCAL = "move the project to a local disk, or to a file system with locks"
 NAMED = 3
+COLUMNS = re.compile(r"\s{2,}|\t")  # of DVC's lists; a path may have single blanks
 AGAIN, RUNS = "laptop", Path("results/tables/runs.csv")  # the scale of `make reproduce`, and all measured runs
 
 
@@ -158,7 +159,7 @@ def _remote() -> Iterator[Line]:
         return
     wide = {**os.environ, "COLUMNS": "10000"}  # a long path would stand on lines of its own
     done = subprocess.run(["dvc", "remote", "list"], capture_output=True, text=True, timeout=60, env=wide)
-    for name, url, *_ in filter(None, map(str.split, done.stdout.splitlines())):
+    for name, url, *_ in (COLUMNS.split(line.strip()) for line in done.stdout.splitlines() if line.strip()):
         there = "" if "://" in url or Path(url).is_dir() else ", not there yet: `allmlp keep --push` makes it"
         yield Line("dvc remote", f"{name}: {url}{there}")
 

@@ -67,7 +67,7 @@ def report(plan: Plan, force: bool = False) -> dict[str, list[str]]:
 
 def _record_selection() -> None:
     """DVC's stage of that name refuses an incomplete plan; here what there is was selected, and is reported."""
-    run_dvc("commit", "--force", "select", "--quiet")
+    run_dvc("commit", "--force", "select")
 
 
 def _numbers_of_readme(plan: Plan, at_home: bool) -> None:

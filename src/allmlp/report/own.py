@@ -92,6 +92,7 @@ def _study(study: dict[str, Any], selected: Mapping[str, Any]) -> dict[str, Any]
 
 def command(selected: Mapping[str, Any], study: str) -> str:
     """What trains the runs of a study that the report lacks."""
-    laid = [word for name in selected["overlays"] if name != NO_FILE for word in ("--configfile", name)]
+    files = [name for name in selected["overlays"] if name != NO_FILE]
+    laid = ["--configfile", *files] if files else []
     said = [f"scale={selected['scale']}", f"study={study}"]
     return shlex.join(["snakemake", "--cores", "all", *laid, "--config", *said])

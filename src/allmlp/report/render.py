@@ -130,6 +130,17 @@ def _study_costs(study: str, runs: pd.DataFrame, selected: dict[str, Any]) -> li
     return rows
 
 
+def _what_decides(row: dict[str, Any], entry: dict[str, Any]) -> dict[str, str]:
+    """Commands for a claim that was not tested: what its scale costs, and what trains it."""
+    if entry["verdict"] not in badges.UNTESTED:
+        return {}
+    scale, study = row["needs"]["scale"], entry["study"]
+    return {
+        "cost": f"allmlp plan --scale {scale} --study {study}",
+        "train": f"snakemake --cores all --config scale={scale} study={study}",
+    }
+
+
 def _run_counts(row: dict[str, Any], scales: dict[str, Any]) -> dict[str, Any]:
     """What an untested claim would cost: the runs that its scale plans, and those of them that are measured."""
     at = scales.get(row["needs"]["scale"], {"planned": {}, "measurements": {}})
@@ -153,6 +164,7 @@ def _claims(study: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> l
             "verdict": entry,
             "power": power.get(row["id"], []),
             "rerun": "" if "overlays" in selected else f"allmlp verify --rerun --claim {row['id']}",
+            "decide": _what_decides(row, entry) if "overlays" not in selected else {},
             "basis": first_screen.basis(entry),
             "texts": first_screen.texts(entry.get("corpora") or [""], corpora) if entry["scale"] else [],
             "marks": badges.marks(entry),

@@ -11,6 +11,7 @@ The revision is a commit, so that these fields determine the bytes: they are the
 """
 
 import re
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -55,7 +56,7 @@ class HubCorpus(StrictModel):
         return revision
 
     def documents(self, root: Path) -> Iterator[str]:
-        """The documents in the Hub's order, streamed; blank ones are left out. `root` is not used."""
+        """The documents in the Hub's order, streamed; blank and null ones are left out. `root` is not used."""
         return (text for _, text in self.resume_documents())
 
     def resume_documents(self, place: dict[str, Any] | None = None) -> Iterator[tuple[dict[str, Any], str]]:
@@ -76,6 +77,8 @@ class HubCorpus(StrictModel):
         return f"hub corpus {self.name} (split {self.split}{config}, revision {self.revision[:12]})"
 
     def _texts(self, at: Place) -> Iterator[tuple[Place, str]]:
+        """The texts of rows after a place. Rows that are null there are left out, like blank ones, and counted."""
+        lacking = 0
         for after, row in self._rows(at):
             if self.column not in row:
                 raise UserError(
@@ -83,6 +86,12 @@ class HubCorpus(StrictModel):
                     f"Correct `column:`."
                 )
             value = row[self.column]
+            if value is None:
+                lacking += 1
+                if lacking & (lacking - 1) == 0:  # 1, 2, 4, 8, ...: a stream may end anywhere
+                    where = f"{self._source_name()}: row {after.rows - 1:,} of column {self.column!r}"
+                    print(f"{where} is null; {lacking:,} such rows are left out", file=sys.stderr, flush=True)
+                continue
             if not isinstance(value, str):
                 raise UserError(
                     f"{self._source_name()}: row {after.rows - 1:,} of column {self.column!r} is {type(value).__name__}"
