@@ -158,7 +158,7 @@ def test_the_pages_are_made_and_need_no_network(pages: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_users_look_for_finds_its_page(pages: Path, browser: Any) -> None:
+def test_what_users_look_for_finds_its_page(browser: Any, pages: Path) -> None:
     for words, page in LOOKED_FOR.items():
         page_of_results = Visit(browser, pages / "search.html", f"?q={quote(words)}").page
         page_of_results.wait_for_selector("#search-results li a")
@@ -167,7 +167,7 @@ def test_what_users_look_for_finds_its_page(pages: Path, browser: Any) -> None:
 
 
 @pytest.mark.slow
-def test_the_pages_have_no_finding_of_axe(pages: Path, browser: Any) -> None:
+def test_the_pages_have_no_finding_of_axe(browser: Any, pages: Path) -> None:
     for path in sorted(pages.rglob("*.html")):
         visit = Visit(browser, path, viewport={"width": 1280, "height": SCREEN})
         assert [(one["id"], one["nodes"][0]["html"]) for one in visit.violations()] == [], path

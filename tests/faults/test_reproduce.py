@@ -16,9 +16,7 @@ from allmlp.measurements import store
 from allmlp.spec import catalogue
 from tests.conftest import call, edit, environment, git, only, small_clone
 from tests.workflow.asking import contents
-from tests.workflow.conftest import fresh, pipeline
 
-__all__ = ["fresh", "pipeline"]  # fixtures
 pytestmark = pytest.mark.slow
 STUDY, ALTERED = "quadrature", {"error_table": 1 + 1e-6, "sums": 2.0}  # measure -> factor of its numbers
 STORED = "results/measurements"
@@ -83,6 +81,7 @@ def one_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     only(clone, STUDY)
     git(clone, "commit", "--quiet", "--all", "--message=one study")
     call(clone, "snakemake", "--cores", "2")
+    call(clone, "allmlp", "keep")
     git(clone, "add", "--all")
     git(clone, "commit", "--quiet", "--message=results")
     return clone
@@ -138,8 +137,8 @@ def numbers(clone: Path, measure: str) -> pa.Table:
         return stored.table(stored.places)
 
 
-def test_everything_is_made_again_and_nothing_committed_changes(fresh: Path) -> None:
-    said = call(fresh, "allmlp", "reproduce", "--cores", "2").stdout
+def test_everything_is_made_again_and_nothing_committed_changes(single: Path) -> None:
+    said = call(single, "allmlp", "reproduce", "--cores", "2").stdout
     *_, of_time, last = said.strip().splitlines()
     numbers = map(float, re.findall(r"(\d+)(?: s\b|\))", of_time))
     whole, work, on_one_core, cores, last_mile, rest = numbers
@@ -152,11 +151,11 @@ def test_everything_is_made_again_and_nothing_committed_changes(fresh: Path) -> 
     assert last.startswith("reproduced ")
     assert "every verdict as committed" in last
     assert "different" not in last
-    assert git(fresh, "status", "--porcelain") == "", "the same machine gives the same bytes"
-    assert list((fresh / "results/checkpoints").glob("*/final.safetensors"))
-    assert not (fresh / "work/reproduce").exists()
-    call(fresh, "allmlp", "keep")
-    assert git(fresh, "status", "--porcelain") == "", "and the pointers name these very bytes"
+    assert git(single, "status", "--porcelain") == "", "the same machine gives the same bytes"
+    assert list((single / "results/checkpoints").glob("*/final.safetensors"))
+    assert not (single / "work/reproduce").exists()
+    call(single, "allmlp", "keep")
+    assert git(single, "status", "--porcelain") == "", "and the pointers name these very bytes"
 
 
 def test_killed_half_way_it_goes_on(single: Path) -> None:
