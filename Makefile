@@ -1,11 +1,14 @@
-# install: the environment in .venv, which all others make too if it is not there
-# reproduce: every run of `scale: laptop` again, the comparison, the report; WITH its options     test: in 10 minutes     test-all: then real
-# kills, faults and whole pipelines     bench: speed and memory beside what a user would pick instead
-# gpu-check: does this machine's GPU compute what a CPU does, and how fast; in .venv if it is there
-# faults: hundreds of faults, and docs/faults.md from what they did     mutants: wrong edits, and docs/mutants.md from them
-# fuzz: damaged inputs for the parsers of outside files, MINUTES in all, and docs/strangers.md from them
-# docs: the documentation as pages in work/docs, searchable without a server and a network
-# audit: known vulnerabilities of the packages in requirements.lock; an error too if they could not be looked up
+# install     the environment in .venv, which all others make too if it is not there
+# reproduce   every run of `scale: laptop` again, the comparison, the report; WITH its options
+# test        the quick tests, linter and types: 10 to 17 minutes
+# test-all    then real kills, faults and whole pipelines, which wait half of the time: one worker more than cores
+# bench       speed and memory beside what a user would pick instead
+# gpu-check   does this machine's GPU compute what a CPU does, and how fast; in .venv if it is there
+# faults      hundreds of faults, and docs/faults.md from what they did
+# mutants     wrong edits, and docs/mutants.md from them
+# fuzz        damaged inputs for the parsers of outside files, MINUTES in all, and docs/strangers.md from them
+# docs        the documentation as pages in work/docs, searchable without a server and a network
+# audit       known vulnerabilities of the packages in requirements.lock; an error too if they could not be looked up
 PYTHON ?= python3
 PARAMS ?=
 WITH   ?=

@@ -37,7 +37,7 @@ RUN = {  # command -> the words behind its own
     "allmlp plan": (),
     "allmlp plan --scale long": (),
     "allmlp plan --scale gpu": (),
-    "allmlp plan --params my.yaml --study copying": ("--help",),
+    "allmlp plan --params my.yaml --study triangular": ("--help",),
     "allmlp plan --scale paper": (),
     'allmlp plan --scale paper --devices 2 --on "RTX 3060" --price 0.2': (),
     "allmlp plan --scale paper --devices 8 --disk 85": (),
@@ -86,7 +86,7 @@ RUN = {  # command -> the words behind its own
     "snakemake --cores all --configfile my.yaml": ("-n",),
     "snakemake -n --quiet rules": (),
     "snakemake --cores all --configfile my.yaml --config study=language": ("-n",),
-    "snakemake --cores all --configfile my.yaml --config study=copying": ("-n",),
+    "snakemake --cores all --configfile my.yaml --config study=triangular": ("-n",),
     "snakemake --workflow-profile workflow/profiles/slurm": ("-n",),
 }
 STATES = "tests/workflow/test_states.py walks states"

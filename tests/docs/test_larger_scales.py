@@ -1,24 +1,52 @@
 """The costs of larger scales in docs/machines.md are the plan's. To renew them, copy what the failure prints."""
 
 import json
+import re
+from pathlib import Path
+from typing import Any
 
+import pytest
+
+from allmlp.plan.plan import load_plan
 from tests.conftest import PROJECT, call
 from tests.docs.quoted import assert_quoted
 
 HEADS = ("scale", "open runs", "hours of an H100", "until done on 8", "disk, weights released")
+MIXER = "flat-d512-n8-b16-tinystories-seed0-"
 
 
-def row(scale: str) -> str:
-    """Its open runs on the first device of the plan, to two digits."""
-    plan = json.loads(call(PROJECT, "allmlp", "plan", "--scale", scale, "--format", "json").stdout)
-    device = plan["devices"][0]
+def plan(*words: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(call(PROJECT, "allmlp", "plan", *words, "--format", "json").stdout)
+    return found
+
+
+def row(planned: dict[str, Any]) -> str:
+    """What a scale has open on the first device of the plan, to two digits."""
+    device = planned["devices"][0]
     assert device["device"] == "H100"
     hours, on_eight = (float(f"{of:.2g}") for of in (device["hours"], device["hours_until_done"]["8"]))
     disk = float(f"{device['peak_disk_bytes']['8']['released'] / 1e9:.2g}")
-    runs = sum(study["open"] for study in plan["studies"])
-    return f"| `{scale}` | {runs:,} | {hours:,.0f} | {on_eight:,.0f} | {disk:.0f} GB |"
+    runs = sum(study["open"] for study in planned["studies"])
+    return f"| `{planned['scale']}` | {runs:,} | {hours:,.0f} | {on_eight:,.0f} | {disk:.0f} GB |"
 
 
 def test_the_page_has_the_plans_hours() -> None:
-    lines = [f"| {' | '.join(HEADS)} |", f"| --- |{' ---: |' * (len(HEADS) - 1)}", *map(row, ("gpu", "paper"))]
+    of_gpu, of_paper = (plan("--scale", scale) for scale in ("gpu", "paper"))
+    mixer = next(run for run in of_paper["runs"] if run["run"].startswith(MIXER))
+    said = (
+        f"One training of a flat mixer of width 512 over {mixer['steps']:,} steps, as study 001's paper has them, is "
+        f"put at {mixer['estimated_s'] / 3600:.1f} hours of an H100."
+    )
+    lines = [f"| {' | '.join(HEADS)} |", f"| --- |{' ---: |' * (len(HEADS) - 1)}", row(of_gpu), row(of_paper), "", said]
     assert_quoted("docs/machines.md", "larger", "\n".join(lines))
+
+
+@pytest.mark.usefixtures("in_project")
+def test_more_seeds_are_all_that_the_example_of_the_page_opens(tmp_path: Path) -> None:
+    page = (PROJECT / "docs/verdicts.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(# my\.yaml.*?)```", page, re.DOTALL)
+    (tmp_path / "my.yaml").write_text(example)
+    runs = load_plan([tmp_path / "my.yaml"], {"study": "triangular"}).runs
+    committed = {run.id for run in load_plan([], {"study": "triangular", "scale": "workstation"}).runs}
+    assert {run.seed for run in runs if run.id not in committed} == {5, 6, 7, 8, 9}
+    assert committed <= {run.id for run in runs}

@@ -114,9 +114,7 @@ def test_each_judged_claim_has_the_command_that_trains_its_runs_again(whole_page
 def test_each_untested_claim_has_what_it_costs_and_what_trains_it(whole_page: str) -> None:
     untested = [entry for entry in render.claims_json.read()["claims"] if entry["verdict"] in badges.UNTESTED]
     assert len(untested) > 5
-    found = re.findall(
-        r"is trained by: <code>snakemake --cores all --config scale=(\w+) study=(\w+)</code>", whole_page
-    )
+    found = re.findall(r"Train it: <code>snakemake --cores all --config scale=(\w+) study=(\w+)</code>", whole_page)
     needs = {row["id"]: row["needs"]["scale"] for study in catalogue.STUDIES for row in catalogue.ledger(study)}
     assert found == [(needs[entry["id"]], entry["study"]) for entry in untested]
     assert whole_page.count("<code>allmlp plan --scale ") >= len(untested)

@@ -86,8 +86,10 @@ def test_what_the_models_refuse_in_one_key_does_not_fit(content: Any, validator:
 
 
 def test_a_file_of_the_users_own_holds_only_what_differs(validator: Draft7Validator) -> None:
-    validator.validate({"studies": {"quadrature": {"steps": 3, "scales": {"long": {"seeds": [7]}, "gpu": None}}}})
-    validator.validate({"corpora": {"stories": {"tokenizer": {"vocabulary": 512}}}})
+    assert validator.is_valid(
+        {"studies": {"quadrature": {"steps": 3, "scales": {"long": {"seeds": [7]}, "gpu": None}}}}
+    )
+    assert validator.is_valid({"corpora": {"stories": {"tokenizer": {"vocabulary": 512}}}})
 
 
 def test_editors_find_the_committed_schema() -> None:

@@ -132,6 +132,9 @@ def test_a_fair_mixer_passes_every_check(name: str, tmp_path: Path) -> None:
     file = tmp_path / "mixer.py"
     file.write_text(FINE[name])
     check(file)
+    file.write_text(FINE[name].replace("self.out(x", "self.out(x.flip(1)"))
+    with pytest.raises(UserError, match=r"mixer\.py:\d+: "):
+        check(file)
 
 
 def test_a_scalar_parameter_is_audited_too(tmp_path: Path) -> None:

@@ -98,13 +98,14 @@ def report(
     ] = None,
 ) -> None:
     """Measurements -> everything up to results/report.html: select, then the stages that are out of date."""
-    from allmlp.report.dataset import export as write_data
     from allmlp.report.last_mile import report as write
 
     for study, figures in write(options_plan(params, scale, device)).items():
         print(f"{study}: drew {', '.join(figures)}")
     print(f"report: {Path.cwd() / paths.REPORT}")
     if export:
+        from allmlp.report.dataset import export as write_data
+
         print(f"data set: {', '.join(str(file) for file in write_data(export))}")
 
 

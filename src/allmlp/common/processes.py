@@ -42,8 +42,9 @@ def end_at_interrupt(grace_s: float = 60.0) -> None:
         until = time.monotonic() + grace_s
         while children := _living_children():
             late = time.monotonic() > until
-            for child, name in sorted(children.items(), key=lambda one: one[1] not in SHELLS):  # shells first: they
-                if late or child.pid not in asked:  # would say how their commands ended
+            # shells first: they would say how their commands ended
+            for child, name in sorted(children.items(), key=lambda one: one[1] not in SHELLS):
+                if late or child.pid not in asked:
                     asked.add(child.pid)
                     _signal(child.pid, signal.SIGKILL if late or name in SHELLS else signal.SIGTERM)
             psutil.wait_procs(children, 0.2)

@@ -91,21 +91,10 @@ OF_RUN = {
     "seed": "the seed of weights and batches",
     "device": "cpu or cuda",
     "threads": "threads of the training",
-    "parameters": "weights that are trained",
-    "non_embedding_parameters": "without embeddings and the map to tokens",
-    "steps_done": "steps taken",
-    "diverged": "did the loss stop being a number?",
-    "supervised_tokens": "positions with a loss, over the training",
-    "six_nd_flops": "6 x non-embedding parameters x tokens",
-    "counted_flops": "operations of the matrix products, counted",
-    "validation_nats": "loss on held-out data at the end, in nats",
-    "seconds": "time of training",
-    "hardware": "the machine",
-    "versions": "Python, torch, NumPy, and the commit of the sources, `dirty` where they were changed",
-    "last_quarter_nats": "loss a quarter of the steps before the end",
-    "slope_nats_per_doubling": "change of the loss for twice the steps",
-    "slope_error_nats": "standard error of it",
-    "levelled": "yes, no, or unknown",
+    "last_quarter_nats": "mean loss over the last quarter of the steps",
+    "slope_nats_per_doubling": "change of the loss for twice the steps, over that quarter",
+    "slope_error_nats": "standard error of that slope",
+    "levelled": "did the loss level off there: levelled, moving, or unknown; empty where no claim asks",
 }
 
 
@@ -118,7 +107,7 @@ def export(folder: Path) -> list[Path]:
         "claims": (_frame(_claims(judged["claims"]), OF_CLAIM), OF_CLAIM),
         "verdicts": (_frame(_verdicts(judged["claims"]), OF_VERDICT), OF_VERDICT),
         "claim_runs": (_frame(_claim_runs(judged), OF_CLAIM_RUN), OF_CLAIM_RUN),
-        "runs": (pd.read_csv(TABLES / "runs.csv"), OF_RUN),
+        "runs": (pd.read_csv(TABLES / "runs.csv"), OF_RUN | _of_costs()),
         "power": (_frame(_power(), OF_POWER), OF_POWER),
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -131,6 +120,11 @@ def export(folder: Path) -> list[Path]:
     for name, content in ((f"{RULES}.json", rules), (f"{RULES}.schema.json", schema), (PACKAGE, package)):
         paths.write_atomically(folder / name, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     return sorted(folder.iterdir())
+
+
+def _of_costs() -> dict[str, str]:
+    """What the columns mean that the measure `cost` gives each run."""
+    return {name: column.meaning for name, column in catalogue.measure("language", "cost").columns.items()}
 
 
 def _written(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from string import Formatter
 from typing import Any
 
-from scipy.stats import t
+from scipy.special import stdtrit  # as in scipy.stats, which is slow to import
 
 from allmlp.judging.needs import letter
 from allmlp.judging.statistics import FEWEST_SEEDS
@@ -40,7 +40,7 @@ def _format_number(value: float) -> str:
 
 
 def study_headlines(study: str, entries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The findings of a study: text, interval, budget, verdict of the claim or of its part, and what RULE says of it.
+    """The findings of a study: text, interval, budget, verdict of the claim or of its part, and what `rule` says.
 
     entries: claim -> entry.
     """
@@ -75,11 +75,10 @@ def interval(says: str, of: Mapping[str, Any]) -> str:
     """
     if not of["spread"] or of["n"] < FEWEST_SEEDS:
         return ""
-    half = float(t.ppf(0.975, of["n"] - 1)) * of["spread"] / math.sqrt(of["n"])
-    (form,) = {form for _, name, form, _ in Formatter().parse(says) if name == "0"}
-    turned = -1 if "|" in (form or "") and of["mean"] < 0 else 1
-    ends = sorted(turned * of["mean"] + end for end in (-half, half))
-    low, high = (format(RoundedNumber(end), "" if "|" in (form or "") else form or "") for end in ends)
+    half = float(stdtrit(of["n"] - 1, 0.975)) * of["spread"] / math.sqrt(of["n"])
+    (form,) = {form or "" for _, name, form, _ in Formatter().parse(says) if name == "0"}
+    mean, form = (abs(of["mean"]), "") if "|" in form else (of["mean"], form)  # two wordings say a size
+    low, high = (format(RoundedNumber(end), form) for end in (mean - half, mean + half))
     return f"{low} to {high}" if low != high else ""
 
 

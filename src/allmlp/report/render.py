@@ -131,7 +131,7 @@ def _study_costs(study: str, runs: pd.DataFrame, selected: dict[str, Any]) -> li
 
 
 def _what_decides(row: dict[str, Any], entry: dict[str, Any]) -> dict[str, str]:
-    """Commands for a claim that was not tested: what its scale costs, and what trains it."""
+    """Commands for a claim that was not tested: what its study costs at the scale that it needs, what trains that."""
     if entry["verdict"] not in badges.UNTESTED:
         return {}
     scale, study = row["needs"]["scale"], entry["study"]
