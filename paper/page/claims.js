@@ -1,5 +1,6 @@
 function claims() {
   const form = document.getElementById("filter"), body = document.querySelector("#all-claims tbody");
+  if (!form) return; // a report of one's own has no table of all claims
   const heads = [...document.querySelectorAll("#all-claims thead th")], rows = [...body.rows];
   const selects = [...form.querySelectorAll("select")];
   let sorted = null;

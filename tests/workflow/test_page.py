@@ -276,8 +276,8 @@ def test_everything_is_unfolded_in_print(visit: Callable[..., Visit]) -> None:
     assert at.of("document.querySelectorAll('details[open]').length") == 0
 
 
-def spoilt(results: Path) -> list[str]:
-    """Put a hostile text into every kind of file that the page is made of. Returns the texts."""
+def spoilt(results: Path, own: bool) -> list[str]:
+    """Put a hostile text into every kind of file that the page is made of. Returns the texts. `own`: of an overlay."""
     texts = [
         f"{what}: {HOSTILE}{ENDS}"
         for what in ("overlay", "corpus", "error", "part", "title", "sample", "device", "task")
@@ -288,7 +288,10 @@ def spoilt(results: Path) -> list[str]:
     first["text"] = first["parts"][0]["text"] = error
     first["parts"][0]["name"] = part
     first["elsewhere"] = {corpus: {**next(iter(first["at"].values())), "text": error, "parts": []}}
-    selected["overlays"] = [overlay]
+    if own:
+        selected["overlays"] = [overlay]
+    else:
+        texts.remove(overlay)
     index = json.loads((results / "tables/triangular/index.json").read_text())
     index["samples"] |= {"title": title, "caption": title, "corpora": [corpus], "recorded": ""}
     for file, column, text in (
@@ -311,14 +314,15 @@ def spoilt(results: Path) -> list[str]:
     return texts
 
 
+@pytest.mark.parametrize("own", [False, True])
 def test_hostile_text_in_any_file_of_the_results_stays_text(
-    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: bool
 ) -> None:
     ignored = shutil.ignore_patterns("checkpoints", "tokens", "report.html")
     shutil.copytree(PROJECT / "results", tmp_path / "results", ignore=ignored)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(paths.PROJECT, str(PROJECT))
-    texts = spoilt(tmp_path / "results")
+    texts = spoilt(tmp_path / "results", own)
     at = Visit(browser, tmp_path / render.render()).lay_out_rows()
     at.of("document.querySelectorAll('details').forEach(one => one.open = true)")
     read = at.of("document.querySelector('main').innerText")
@@ -327,7 +331,7 @@ def test_hostile_text_in_any_file_of_the_results_stays_text(
     assert at.of("document.querySelectorAll('img, iframe, [onerror]').length") == 0
     named = "one.id || one.className || one.parentNode.className || one.parentNode.tagName"
     scripts = f"[...document.scripts].map(one => {named})"
-    assert [name for name in at.of(scripts) if name not in ("explore", "file")] == ["skills-data", "BODY"]
+    assert [name for name in at.of(scripts) if name not in ("explore", "file")] == [*["skills-data"][own:], "BODY"]
     assert [url for url in at.requests if not url.startswith("data:")] == [at.page.url]
     assert at.complaints == []
     at.context.close()
