@@ -358,11 +358,17 @@ def test_without_scripts_no_piece_is_offered(visit: Callable[..., Visit]) -> Non
     assert not any(one.is_visible() for one in at.page.locator("details.explore").all())
 
 
+def unfold(at: Visit) -> None:
+    """Unfold every piece, and wait until each is built."""
+    at.of("document.querySelectorAll('details.explore').forEach(one => one.open = true)")
+    built = "one.querySelector('.piece .plot svg, .piece table')"
+    at.page.wait_for_function(f"[...document.querySelectorAll('.explore')].every(one => {built})")
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_unfolded_pieces_scroll_nothing_sideways_and_have_no_tiny_text(visit: Callable[..., Visit], width: int) -> None:
     at = visit(width, fragment="#pieces")
-    at.of("document.querySelectorAll('details.explore').forEach(one => one.open = true)")
-    at.page.wait_for_function("[...document.querySelectorAll('.explore')].every(one => one.querySelector('.plot svg'))")
+    unfold(at)
     at.lay_out_rows()
     assert at.of("document.documentElement.scrollWidth") <= width
     sizes = at.of(
@@ -376,7 +382,6 @@ def test_unfolded_pieces_scroll_nothing_sideways_and_have_no_tiny_text(visit: Ca
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_unfolded_pieces(visit: Callable[..., Visit], scheme: str) -> None:
     at = visit(fragment="#axe-pieces", color_scheme=scheme)
-    at.of("document.querySelectorAll('details.explore').forEach(one => one.open = true)")
-    at.page.wait_for_function("[...document.querySelectorAll('.explore')].every(one => one.querySelector('.plot svg'))")
+    unfold(at)
     found = at.violations("'.explore'")
     assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
