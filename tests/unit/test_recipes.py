@@ -1,18 +1,12 @@
 """The sources behind a RECIPE: what is imported, directly or not."""
 
-import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from allmlp.common import recipes
 from allmlp.common.errors import UserError
-from allmlp.spec import catalogue
-from tests.conftest import PROJECT, call, edit
+from tests.conftest import call, edit
 
 
 def test_sources_reach_what_is_imported_indirectly() -> None:
@@ -26,51 +20,6 @@ def test_a_raised_recipe_changes_the_plan(clone: Path) -> None:
     edit(clone, "src/allmlp/data/tasks/copying.py", "RECIPE = 1", "RECIPE = 2")
     after = call(clone, "allmlp", "plan", "--format", "json").stdout
     assert before != after
-
-
-def others() -> list[str]:
-    """Interpreters of other Python versions on this machine."""
-    names = [f"python3.{minor}" for minor in range(11, 15) if minor != sys.version_info.minor]
-    pyenv = sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/3.1[1-9]*/bin/python"))
-    found = [path for name in names if (path := shutil.which(name))]
-    return [path for path in (*found, *map(str, pyenv)) if _version(path) not in (None, sys.version_info[:2])]
-
-
-def _version(python: str) -> tuple[int, int] | None:
-    said = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True)
-    return tuple(map(int, said.stdout.split())) if said.returncode == 0 else None
-
-
-DIGESTS = """
-import json, sys
-from allmlp.common import recipes
-from allmlp.common.errors import UserError
-from allmlp.judging import code_digest
-asked = json.load(sys.stdin)
-found = {name: recipes.fingerprint(name) for name in asked["modules"]}
-print(json.dumps(found | {test: code_digest.digest(module, test) for module, test in asked["tests"]}))
-"""
-
-
-def test_digests_are_the_same_on_every_python() -> None:
-    if not (pythons := others()):
-        pytest.skip("no other Python from 3.11 on is installed here")
-    claims = [
-        (study, claim["test"]) for study in catalogue.STUDIES for claim in catalogue.ledger(study) if claim["test"]
-    ]
-    tests = [(catalogue.verdict_module(study, test), test) for study, test in claims]
-    asked = json.dumps({"modules": recipes.modules(), "tests": tests})
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
-    here, *there = (
-        json.loads(
-            subprocess.run(
-                [python, "-c", DIGESTS], input=asked, env=environment, capture_output=True, text=True, check=True
-            ).stdout
-        )
-        for python in (sys.executable, *pythons)
-    )
-    for python, found in zip(pythons, there, strict=True):
-        assert found == here, python
 
 
 def test_a_digest_sees_code_and_no_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

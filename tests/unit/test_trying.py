@@ -1,6 +1,7 @@
 """`allmlp try`: a mixer of a user's own file beside the committed rows; errors of the file; git stays clean."""
 
 import re
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -201,11 +202,38 @@ def test_the_example_of_the_page_is_tried_and_git_stays_clean(tmp_path: Path) ->
     assert failed.returncode == 2
     assert "'transformer' is the name of an architecture of the registry" in failed.stderr
 
-    (tmp_path / "slow.py").write_text(EXAMPLE.replace("return self.out(", "time.sleep(0.4)\n        return self.out("))
-    (tmp_path / "slow.py").write_text("import time\n" + (tmp_path / "slow.py").read_text())
+    slow(tmp_path / "slow.py", 0.4)
     failed = call(
         clone, "allmlp", "try", "../slow.py", "--scale", "smoke", "--task", "copying", "--minutes", "0.02", ok=False
     )
     assert re.search(
         r"copying: \d+ trainings of one step take \d+ s, and -?\d+ s are left .* Give --minutes", failed.stderr
     )
+
+
+def slow(file: Path, seconds: float) -> None:
+    """The example of the page, with a forward pass that takes so much longer."""
+    file.write_text(
+        "import time\n" + EXAMPLE.replace("return self.out(", f"time.sleep({seconds})\n        return self.out(")
+    )
+
+
+@pytest.mark.slow
+def test_the_larger_scale_is_taken_where_it_fits_and_the_minutes_hold(tmp_path: Path) -> None:
+    clone = small_clone(tmp_path / "clone")
+    settings = (clone / "config/crossover/smoke.yaml").read_text()
+    for scale, steps in (("laptop", 20), ("workstation", 400)):
+        (clone / f"config/crossover/{scale}.yaml").write_text(settings.replace("steps: 3", f"steps: {steps}"))
+    (tmp_path / "quick.py").write_text(EXAMPLE)
+    slow(tmp_path / "slow.py", 0.05)
+    words = ("allmlp", "try", "--task", "copying", "--seeds", "1")
+    assert "copying: 400 steps, the most that workstation allows" in call(clone, *words, "../quick.py").stdout
+
+    before = time.monotonic()
+    said = call(clone, *words, "../slow.py", "--minutes", "0.4").stdout
+    assert time.monotonic() - before < 24 + 20, "the start of the command, the checks and the figure come on top"
+    assert "copying: 20 steps, the most that laptop allows" in said
+    before = time.monotonic()
+    said = call(clone, *words, "../slow.py", "--minutes", "0.4", "--scale", "workstation").stdout
+    assert time.monotonic() - before < 24 + 20
+    assert re.search(r"copying: \d+ of 400 steps, \d+% of the other rows' operations", said)

@@ -43,6 +43,12 @@ def test_ages_of_other_rules_or_measurements_are_not_kept(pipeline: Path, shallo
     assert any(age is not None for of in studies(pipeline) for age in of.get("younger", {}).values())
 
 
+def test_the_doctor_names_the_way_to_a_whole_history(shallow: Path) -> None:
+    assert "`git fetch --unshallow` brings it" in call(shallow, "allmlp", "doctor", ok=False).stdout
+    shutil.rmtree(shallow / ".git")
+    assert "history    no git repository" in call(shallow, "allmlp", "doctor", ok=False).stdout
+
+
 def studies(clone: Path) -> list[dict[str, Any]]:
     """What selected.json holds of each study at each scale."""
     content = json.loads((clone / "results/selected.json").read_text())

@@ -133,3 +133,19 @@ def test_git_is_clean_after_a_trial_and_own_files_and_the_main_scale_in_any_orde
     (clone / "sub/my.yaml").write_text("scale: smoke\n")
     refused = call(clone, "allmlp", "report", "--params", "sub/my.yaml", ok=False)
     assert "own/my: has the results of my.yaml, not of sub/my.yaml. Rename the file" in refused.stderr
+
+
+@pytest.mark.slow
+def test_a_failed_job_of_an_own_run_says_where_its_logs_lie(clone: Path) -> None:
+    (clone.parent / "data").mkdir()
+    (clone.parent / "data/wrong.txt").write_bytes(b"ab\xff\xfe" * 5000)
+    (clone / "corpora.local.yaml").write_text(
+        'mine: {source: local, files: ["../data/wrong.txt"], tokenizer: {kind: bytes}}\n'
+    )
+    (clone / "my.yaml").write_text("studies: {language: {corpus: mine}}\n")
+    failed = call(clone, "snakemake", "--cores", "1", "--config", "study=language", *COMMAND, ok=False)
+    said = failed.stdout + failed.stderr
+    assert "the logs named above lie in own/my\n" in said
+    named = re.search(r"logs/\S+", said)
+    assert named
+    assert "wrong.txt" in (clone / "own/my" / named[0]).read_text()

@@ -10,7 +10,7 @@ DISK = {
     for name in ("EACCES", "EDQUOT", "EFBIG", "EIO", "ENOLCK", "ENOSPC", "ENOTDIR", "EPERM", "EROFS", "ESTALE")
 }
 CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
-LONGEST = 200  # characters of a value in a message
+LONGEST = 72  # characters of a value, or of a list of names, in a message: with file, line and key it has about 200
 
 
 class UserError(Exception):
@@ -29,7 +29,7 @@ def format_value(value: object) -> str:
     """A value as messages show it: at most LONGEST characters, without passwords.
 
     >>> format_value({"rate": "fast"}), len(format_value("a" * 5000))
-    ("{'rate': 'fast'}", 200)
+    ("{'rate': 'fast'}", 72)
     """
     said = redact_secrets(repr(value))
     return said if len(said) <= LONGEST else f"{said[: LONGEST - 4]} ..."

@@ -98,9 +98,12 @@ def _message(located: LocatedYaml, error: Any, prefix: Place) -> str:
     if error["type"] == "missing":
         return f"{located.where(place)}: {owner} lacks the key '{error['loc'][-1]}'"
     said = error["msg"]
+    if error["type"] in ("model_type", "dict_type"):
+        said = "a block of keys stands here"
     if error["type"] == "union_tag_invalid":
         tags = [tag.strip(" '") for tag in error["ctx"]["expected_tags"].split(",")]
         said = suggest_nearest(error["ctx"]["tag"], tags, "There are")
+    said = said.removeprefix("Value error, ")  # pydantic's own
     said = f"{said[0].lower()}{said[1:]}"
     across = error["type"] == "value_error" and isinstance(node, dict)  # of several keys, which it names
     return f"{located.where(place)}: {owner}{'' if across else f' is {format_value(node)}'}: {said}"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import psutil
 
-from allmlp.common import cores, dvc, locks, paths
+from allmlp.common import cores, dvc, git, locks, paths
 from allmlp.common.errors import UserError
 from allmlp.plan.status import last_step
 from allmlp.training.gpus import machine
@@ -56,6 +56,14 @@ def _python() -> Iterator[Line]:
 def _code() -> Iterator[Line]:
     if foreign := paths.foreign_sources():
         yield Line("code", f"of another folder, {paths.PACKAGE}", foreign)
+
+
+def _history() -> Iterator[Line]:
+    """Is git's history here, from which ages of rules and origins of runs are worked out?"""
+    answer = git.output(paths.project(), "rev-parse", "--is-shallow-repository").strip()
+    if answer != b"false":
+        found = "cut off in this clone; `git fetch --unshallow` brings it" if answer == b"true" else "no git repository"
+        yield Line("history", f"{found}. Ages of rules and origins of runs stay as committed")
 
 
 def _packages() -> Iterator[Line]:
@@ -200,6 +208,7 @@ def _first_names(names: list[str]) -> str:
 CHECKS: tuple[Callable[[], Iterator[Line]], ...] = (
     _python,
     _code,
+    _history,
     _packages,
     _torch,
     _room,

@@ -85,6 +85,12 @@ def closing_line(plan: Plan) -> str:
     return f"your own results, beside those of git: {place / 'results/report.html'}\n" if place else ""
 
 
+def place_of_logs(plan: Plan) -> str:
+    """A last line for a Snakemake that failed: where the logs lie whose paths it printed; empty if they are right."""
+    place = folder(plan)
+    return f"the logs named above lie in {place.relative_to(plan.root)}\n" if place else ""
+
+
 def prepare(plan: Plan, place: Path) -> None:
     """Make a folder of the user's own look like the project's."""
     if (place / "work").is_symlink():  # made when all of work was shared

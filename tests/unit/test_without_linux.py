@@ -1,0 +1,55 @@
+"""macOS has no `nproc`, no `os.sched_getaffinity`, no /proc and no prctl: the commands do without."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from allmlp.common import cores, workers
+from allmlp.pipeline import doctor
+from allmlp.training import environment
+from tests.conftest import PROJECT
+
+
+@pytest.fixture
+def darwin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system with none of the four."""
+    read = Path.read_text
+
+    def read_without_proc(path: Path, *given: object, **named: object) -> str:
+        if path.parts[:2] == ("/", "proc"):
+            raise FileNotFoundError(path)
+        return read(path, *given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(Path, "read_text", read_without_proc)
+    monkeypatch.delattr(ctypes, "CDLL")
+
+
+@pytest.mark.usefixtures("darwin", "in_project")
+def test_doctor_and_the_record_of_a_run_need_no_linux() -> None:
+    assert cores.count() == os.cpu_count()
+    assert all(line.found for check in doctor.CHECKS if check is not doctor._remote for line in check())
+    assert environment.provenance("cpu")["hardware"]
+
+
+@pytest.mark.usefixtures("darwin")
+def test_workers_start_and_end_without_prctl() -> None:
+    assert workers.run_all([workers.Work([partial(abs, -1), partial(abs, 2)])]) == [[1, 2]]
+
+
+def test_make_counts_the_cores_without_nproc(tmp_path: Path) -> None:
+    for name in ("sh", "env", "getconf"):
+        (tmp_path / name).symlink_to(str(which(name)))
+    said = subprocess.run(
+        [str(which("make")), "--dry-run", "--assume-old=.venv/bin/ready", "test", "reproduce"],
+        cwd=PROJECT, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert f"pytest -n {os.cpu_count()} " in said
+    assert f"allmlp reproduce --cores {os.cpu_count()} " in said
