@@ -85,7 +85,7 @@ def still(browser: Any, page: Path) -> dict[str, Any]:
 
 
 def printed(page: Path) -> int:
-    """Sheets of A4 with everything unfolded."""
+    """Sheets of A4, with folded what is folded at first."""
     with tempfile.TemporaryDirectory() as folder:
         print_page(page, pdf := Path(folder) / "page.pdf")
         return pdf.read_bytes().count(b"/Type /Page\n")

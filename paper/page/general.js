@@ -1,6 +1,6 @@
 "use strict";
-// The page reads without these scripts: they open what an address names, filter and sort the claims, draw what a reader
-// chooses, and unfold for print.
+// The page reads without these scripts: they open what an address names, filter and sort the claims, and draw what a
+// reader chooses.
 
 function opened(element) {
   for (let at = element; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;

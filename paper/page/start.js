@@ -27,11 +27,3 @@ goTo();
 askForRuns();
 addEventListener("hashchange", goTo);
 addEventListener("hashchange", askForRuns);
-addEventListener("beforeprint", () => document.querySelectorAll("details:not([open])").forEach((details) => {
-  details.open = true;
-  details.dataset.folded = "";
-}));
-addEventListener("afterprint", () => document.querySelectorAll("details[data-folded]").forEach((details) => {
-  details.open = false;
-  delete details.dataset.folded;
-}));

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from allmlp.common import paths
 from allmlp.report import render, save
+from allmlp.report.inline import data
 from tests.conftest import PROJECT
 from tests.workflow.visiting import MOST_SCREENS, SCREEN, Visit
 
@@ -227,7 +228,23 @@ def test_each_table_gives_the_file_that_it_was_made_from(visit: Callable[..., Vi
     assert saved.suggested_filename == button.inner_text().removeprefix("data: ") == "learning_rates.csv"
     assert Path(saved.path()).read_bytes() == (PROJECT / "results/tables/copying/learning_rates.csv").read_bytes()
     tables = list((PROJECT / "results/tables").glob("*/*.csv"))
-    assert at.of("document.querySelectorAll('button.file').length") == len(tables)
+    assert at.of("document.querySelectorAll('script.file:not(.drawn) + button.file').length") == len(tables)
+
+
+def test_each_figure_gives_the_numbers_that_it_shows(visit: Callable[..., Visit]) -> None:
+    at = visit(fragment="#figure-crossover-matrix", accept_downloads=True)
+    with at.page.expect_download() as saving:
+        at.page.locator("#figure-crossover-matrix button.file").click()
+    assert saving.value.suggested_filename == "matrix.csv"
+    saved = pd.read_csv(saving.value.path())
+    shown = saved.dropna(subset="value").set_index(["y", "x"])["value"].sort_index()
+    skills = pd.read_csv(PROJECT / "results/tables/crossover/skills.csv").groupby(["task", "column"])["skill_1"].mean()
+    assert len(shown) > 40
+    for (task, family), value in shown.items():
+        assert value == pytest.approx(skills[task, family], abs=1e-4)
+    files = sorted((PROJECT / "results/figures").glob("*/*.svg"))
+    with_data = [file for file in files if data(file)]
+    assert at.of("document.querySelectorAll('script.drawn + button.file').length") == len(with_data)
 
 
 def test_the_rows_of_single_seeds_are_built_when_they_are_unfolded(visit: Callable[..., Visit]) -> None:
@@ -262,18 +279,19 @@ def test_it_reads_without_scripts(visit: Callable[..., Visit]) -> None:
     assert [panels.nth(n).is_visible() for n in range(2)] == [False, True]
 
 
-def test_everything_is_unfolded_in_print(visit: Callable[..., Visit]) -> None:
+def test_print_has_what_stands_on_the_screen(visit: Callable[..., Visit]) -> None:
     at = visit(fragment="#print")
+    at.of("document.querySelector('.claim').open = true")
     at.page.emulate_media(media="print")
-    at.of("dispatchEvent(new Event('beforeprint'))")
     assert at.page.locator(".rule").first.is_visible()
-    assert at.of("[...document.querySelectorAll('.panel')].every(panel => panel.offsetHeight > 0)")
+    assert at.page.locator(".rule").nth(1).is_hidden()
+    assert at.of("[...document.querySelectorAll('.switch')].every(one => one.querySelectorAll('.panel').length > 1)")
+    shown = "[...one.querySelectorAll('.panel')].filter(panel => getComputedStyle(panel).display !== 'none').length"
+    assert at.of(f"[...document.querySelectorAll('.switch')].every(one => {shown} === 1)")
     assert at.page.locator("header.bar").is_hidden()
     assert at.of(
         "[...document.querySelectorAll('.study')].every(one => getComputedStyle(one).contentVisibility === 'visible')"
     )
-    at.of("dispatchEvent(new Event('afterprint'))")
-    assert at.of("document.querySelectorAll('details[open]').length") == 0
 
 
 def spoilt(results: Path, own: bool) -> list[str]:

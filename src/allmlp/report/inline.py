@@ -1,14 +1,17 @@
 """A figure's file as an element of a page that holds many."""
 
 import html
+import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 FONT = re.compile(r"font-size:([\d.]+)px")
 READABLE = 9  # pixels
-METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+METADATA = re.compile(r"<metadata[^>]*>.*?</metadata>", re.DOTALL)
+DATA = re.compile(r'<metadata class="data">(.*?)</metadata>')
 STYLE = re.compile(r"<style>(.*?)</style>")
 ID = re.compile(r'( id="|#)f-(?=\d)')
 RULE = re.compile(r"\.(f-\d+)\{([^}]*)\}")
@@ -30,6 +33,12 @@ def element(file: Path, name: str, title: str, looks: dict[str, str]) -> str:
     rules = RULE.findall("".join(STYLE.findall(svg)))
     classes = {own: looks.setdefault(style, f"s-{len(looks)}") for own, style in rules}
     return BETWEEN.sub("", CLASS.sub(lambda own: classes.get(own[0], own[0]), STYLE.sub("", svg)))
+
+
+def data(file: Path) -> Any:
+    """What a figure shows, by its file, as `report.figure_data` has it; None for a diagram."""
+    found = DATA.search(file.read_text(encoding="utf-8"))
+    return json.loads(html.unescape(found[1])) if found else None
 
 
 def sheet(looks: dict[str, str]) -> str:

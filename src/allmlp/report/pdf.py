@@ -1,4 +1,4 @@
-"""results/report.pdf: the page as Chromium or Chrome prints it, with everything unfolded."""
+"""results/report.pdf: the page as Chromium or Chrome prints it; what is folded stays folded."""
 
 import os
 import shutil

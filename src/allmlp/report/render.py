@@ -22,7 +22,7 @@ from allmlp.report import badges, citation, first_screen, headlines, own, run_co
 from allmlp.report.ascii import to_ascii
 from allmlp.report.draw import FIGURES
 from allmlp.report.headings import format_table
-from allmlp.report.inline import VIEW_BOX, element, sheet
+from allmlp.report.inline import VIEW_BOX, data, element, sheet
 from allmlp.report.pdf import print_page
 from allmlp.report.runs_piece import runs_piece
 from allmlp.report.tabulate import TABLES
@@ -47,8 +47,9 @@ def _figures(study: str, corpora: dict[str, Any], looks: dict[str, str], folder:
     index = read_content("exhibits", folder / FIGURES / study / "index.json")
     place = f"{'f' if folder == HERE else 'c'}{list(catalogue.STUDIES).index(study)}"
     for number, (name, about) in enumerate(index.items()):
-        svg = element(folder / FIGURES / study / f"{name}.svg", f"{place}-{number}", about["title"], looks)
-        index[name] = {**about, "svg": Markup(svg), "widest": page_width(svg)}
+        file = folder / FIGURES / study / f"{name}.svg"
+        svg = element(file, f"{place}-{number}", about["title"], looks)
+        index[name] = {**about, "svg": Markup(svg), "widest": page_width(svg), "data": data(file)}
     return _group_by_text(index, corpora)
 
 

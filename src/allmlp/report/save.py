@@ -2,6 +2,7 @@
 
 import html
 import io
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 from allmlp.common import paths
 from allmlp.common.errors import warn
 from allmlp.report import style
+from allmlp.report.figure_data import figure_data
 from allmlp.report.figure_text import describe_figure
 from allmlp.report.powers import use_plain_numbers
 
@@ -47,11 +49,20 @@ def save(figure: Figure, file: Path, runs: list[str]) -> None:
     content = buffer.getvalue()
     if suffix == "svg":
         text = compact(content.decode("utf-8"))
-        text = text.replace("</style>", f"</style><desc>{html.escape(describe_figure(figure))}</desc>", 1)
+        text = text.replace(
+            "</style>", f"</style><desc>{html.escape(describe_figure(figure))}</desc>{_data(figure)}", 1
+        )
         content = UNWRITABLE.sub("\ufffd", text).encode("utf-8")
     if len(content) > LARGEST:
         warn(f"{file}: {len(content):,} bytes, more than {LARGEST:,}; git keeps it for ever. Draw fewer points.")
     paths.write_atomically(file, content)
+
+
+def _data(figure: Figure) -> str:
+    """What the figure shows, as JSON in an element of its file; empty for a diagram."""
+    found = figure_data(figure)
+    written = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    return f'<metadata class="data">{html.escape(written, quote=False)}</metadata>' if found["panels"] else ""
 
 
 def _lay_out(figure: Figure) -> None:

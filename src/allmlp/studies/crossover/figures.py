@@ -47,7 +47,7 @@ def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
     members = rows.groupby("column")["model"].agg(set)
     figure, ((axes,),) = style.canvas(width=max(6.0, 1.4 + 0.82 * len(columns)), height=0.9 + 0.62 * len(tasks))
     skills = np.array([[cells["mean"].get((task, column), np.nan) for column in columns] for task in tasks])
-    axes.imshow(style.shades(np.clip(skills, 0, 1)), cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    axes.imshow(style.shades(skills), cmap="Blues", vmin=0, vmax=1, aspect="auto")
     axes.set_facecolor("#f2f2f2")
     if columns[0] == REFERENCE:
         axes.axvline(0.5, color="black", linewidth=1.5)
