@@ -17,6 +17,7 @@ from tests.conftest import PROJECT, call, edit, git
 from tests.workflow.asking import contents, planned
 
 WORDS = ["Tom", "Lily", "Ben", "saw", "found", "lost", "the", "a", "cat", "dog", "tree", "book", "moon", "river"]
+RUSSIAN = ["Том", "Лиля", "видел", "нашёл", "потерял", "этот", "кот", "дом", "дерево", "книга", "луна", "река"]
 COMMAND = ("--config", "scale=smoke", "--configfile", "params.yaml", "my.yaml")
 
 
@@ -31,18 +32,19 @@ def section(title: str) -> dict[str, str]:
     return found
 
 
-def sentences(count: int, seed: int) -> str:
+def sentences(count: int, seed: int, words: list[str] = WORDS) -> str:
     """A made-up text, of enough different words for a tokenizer to learn from."""
     draw = random.Random(seed)
-    names = [*WORDS, *("".join(draw.choices("abcdefghiklmnoprstu", k=7)) for _ in range(40))]
+    letters = "".join(sorted({*"".join(words).lower()}))
+    names = [*words, *("".join(draw.choices(letters, k=7)) for _ in range(40))]
     return " ".join(f"{' '.join(draw.choices(names, k=6)).capitalize()}." for _ in range(count))
 
 
 def write_text(data: Path) -> None:
-    """Files as the section says: stories between separators, compressed."""
+    """Files as the section says: stories between separators, compressed. Of a language with other letters."""
     (data / "tinystories").mkdir(parents=True)
     for part in range(2):
-        text = "<|endoftext|>".join(sentences(12, 1000 * part + n) for n in range(150))
+        text = "<|endoftext|>".join(sentences(12, 1000 * part + n, RUSSIAN) for n in range(150))
         (data / f"tinystories/{part}.txt.xz").write_bytes(lzma.compress(text.encode()))
 
 
@@ -101,7 +103,8 @@ def test_a_section_of_the_readme_ends_in_a_report_and_a_clean_clone(
 
 
 OF_STUDY = ("--config", "study=quadrature")
-COMMANDS = {"main": OF_STUDY, "trial": (*OF_STUDY, "scale=smoke"), "own": (*OF_STUDY, "--configfile", "my.yaml")}
+COMMANDS = {"main": OF_STUDY, "trial": (*OF_STUDY, "scale=smoke"), "own": (*OF_STUDY, "--configfile", "my.yaml"),
+            "text": ("--config", "study=language", "--configfile", "my-text.yaml")}  # fmt: skip
 NOTEBOOK = """
 import allmlp
 mine, committed = (allmlp.table("quadrature", "cost", **how) for how in ({"params": "my.yaml"}, {}))
@@ -111,7 +114,7 @@ assert allmlp.load(mine.run[0], params="my.yaml").run.steps == 7
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", ["trial own main", "own main trial main"])
+@pytest.mark.parametrize("order", ["trial text own main", "own main trial main"])
 def test_git_is_clean_after_a_trial_and_own_files_and_the_main_scale_in_any_order(clone: Path, order: str) -> None:
     (clone / "config/quadrature/laptop.yaml").write_text("studies: {quadrature: {seeds: [0], steps: 30, p: 7}}\n")
     edit(clone, "params.yaml", "scale: smoke", "scale: laptop")
@@ -119,6 +122,11 @@ def test_git_is_clean_after_a_trial_and_own_files_and_the_main_scale_in_any_orde
     git(clone, "add", "--all")
     git(clone, "commit", "--quiet", "--message=main")
     (clone / "my.yaml").write_text("scale: smoke\nstudies: {quadrature: {steps: 7}}\n")
+    (clone / "corpora.local.yaml").write_text(
+        'mine: {source: local, files: ["../text.txt"], separator: "\\n", tokenizer: {kind: bytes}}\n'
+    )
+    (clone.parent / "text.txt").write_text("\n".join(sentences(3, n, RUSSIAN) for n in range(300)))
+    (clone / "my-text.yaml").write_text("scale: smoke\nstudies: {language: {corpus: mine}}\n")
     before = contents(clone / "results/measurements")
     for one in order.split():
         call(clone, "snakemake", "--cores", "2", *COMMANDS[one])

@@ -13,6 +13,7 @@ from allmlp.judging import selection
 from allmlp.judging.complete_runs import Unit
 from allmlp.judging.levelling import Level
 from allmlp.judging.selection import Content, SelectedMeasurement
+from allmlp.judging.unsuited import named
 from allmlp.measurements import store
 from allmlp.plan.merge import SCALES
 from allmlp.spec import catalogue
@@ -25,7 +26,7 @@ class Evidence:
 
     `margin` and `paper` come from the claim being judged, and are empty elsewhere. `recorded`: the overlay that the
     measurements belong to, empty for the plan's own. `extension`: set if the last complete set replaces a larger plan;
-    how many runs of that plan are measured, and how many it has.
+    how many runs of that plan are measured, and how many it has. `own`: are they a user's own?
     """
 
     study: str
@@ -36,6 +37,7 @@ class Evidence:
     paper: dict[str, Any] = field(default_factory=dict)
     seeds: int = 1
     extension: tuple[int, int] | None = None
+    own: bool = False
     levels: dict[str, Level] = field(init=False, repr=False)  # filled by allmlp.judging.training_levels
     _tables: dict[Any, pd.DataFrame] = field(init=False, repr=False)
 
@@ -152,9 +154,10 @@ class Evidence:
         return rows.assign(run=np.repeat(list(held), counts)), counts
 
     def make_exhibit(self, exhibit: Exhibit) -> Any:
-        """A figure or a table of these measurements."""
+        """A figure or a table of these measurements. UnsuitedError if it fails on them."""
         tables = {measure: self.table(measure) for measure in exhibit.measures}
-        return exhibit(**tables, paper=exhibit_numbers(self.study, exhibit))
+        with named(f"{self.study}: {exhibit.name} cannot be made of what is measured at {self.scale}"):
+            return exhibit(**tables, paper=exhibit_numbers(self.study, exhibit))
 
 
 def _read_selected(study: str, measure: str, content: Content) -> store.StoredMeasurements:
@@ -177,8 +180,9 @@ def extension(found: Evidence) -> dict[str, Any]:
 
 def evidence_by_scale(study: str, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
     """scale -> evidence, for a study's planned scales, the smallest first."""
-    scales = (content or selection.read())["studies"].get(study, {})
-    return {scale: Evidence(study, scale, scales[scale]) for scale in SCALES if scale in scales}
+    content = content or selection.read()
+    scales, own = content["studies"].get(study, {}), "overlays" in content
+    return {scale: Evidence(study, scale, scales[scale], own=own) for scale in SCALES if scale in scales}
 
 
 def evidence_by_overlay(study: str, content: dict[str, Any] | None = None) -> dict[str, Evidence]:
@@ -186,7 +190,7 @@ def evidence_by_overlay(study: str, content: dict[str, Any] | None = None) -> di
     content = content or selection.read()
     found = content["studies"].get(study, {})
     return {
-        name: Evidence(study, scale, found[name], name)
+        name: Evidence(study, scale, found[name], name, own="overlays" in content)
         for name, scale in content.get("recorded", {}).items()
         if name in found and found[name]["measurements"]
     }

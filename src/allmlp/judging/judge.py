@@ -5,14 +5,11 @@ needs, the largest one gives an indication and no verdict.
 """
 
 import math
-import traceback
 from copy import deepcopy
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from allmlp.common import paths
-from allmlp.common.errors import UserError, error_line
+from allmlp.common.errors import UserError
 from allmlp.common.workers import Work
 from allmlp.judging import (
     claims_json,
@@ -31,6 +28,7 @@ from allmlp.judging.correction import NOT_RUN, correct
 from allmlp.judging.evidence import Evidence
 from allmlp.judging.rules import NotPlannedError
 from allmlp.judging.statistics import NOT_TESTABLE, Finding, Part
+from allmlp.judging.unsuited import UnsuitedError, named
 from allmlp.spec import catalogue
 
 
@@ -92,18 +90,16 @@ def _judge_at_scale(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
 
 
 def _find(claim: dict[str, Any], found: Evidence) -> Finding:
-    """What the claim's test finds. UserError, with the claim and the line, for a test that fails."""
+    """What the claim's test finds. UserError, with the claim and the line, for a test that fails; of a user's own
+    measurements the claim is then not judged.
+    """
     try:
-        return catalogue.verdict(found.study, claim["test"])(found)
-    except (UserError, NotPlannedError):
-        raise
-    except Exception as error:
-        at = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in at if paths.PACKAGE in Path(frame.filename).parents] or at
-        raise UserError(
-            f"{claim['id']}: its test {claim['test']} failed on {found.scale} ({own[-1].filename}:{own[-1].lineno}): "
-            f"{type(error).__name__}: {error_line(error)[:200]}. Mend it, and `allmlp judge` again."
-        ) from error
+        with named(f"{claim['id']}: its test {claim['test']} failed on {found.scale}", NotPlannedError):
+            return catalogue.verdict(found.study, claim["test"])(found)
+    except UnsuitedError as error:
+        if found.own:
+            raise NotPlannedError(f"cannot be judged from these measurements: {error},") from None
+        raise UserError(f"{error}. Mend it, and `allmlp judge` again.") from error
 
 
 def _refuse_unnamed_premise(claim: dict[str, Any], finding: Finding) -> None:

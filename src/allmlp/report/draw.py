@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import matplotlib
 
+from allmlp.common.errors import warn
 from allmlp.common.workers import Work
 from allmlp.judging import evidence, training_levels
 from allmlp.judging.evidence import Evidence
+from allmlp.judging.unsuited import UnsuitedError, named
 from allmlp.report import exhibit_files, save, style
 from allmlp.report.sparse import drop_sparse_panels
 from allmlp.spec import exhibits
@@ -35,14 +37,21 @@ class Job(NamedTuple):
     source: str
     file: Path
 
-    def draw(self) -> None:
-        """Write the file."""
+    def draw(self) -> str:
+        """Write the file. Returns why it is left out; empty if it was written."""
         exhibit = exhibits.study_exhibits(self.study, "figures")[self.figure]
         found = evidence.sources(self.study, exhibit)[self.source]
-        with matplotlib.rc_context(style.rc()):
-            figure = found.make_exhibit(exhibit)
-        drop_sparse_panels(figure)
-        save.save(figure, self.file, _runs(exhibit, found))
+        try:
+            with named(f"{self.study}: {self.figure} cannot be drawn of what is measured at {found.scale}"):
+                with matplotlib.rc_context(style.rc()):
+                    figure = found.make_exhibit(exhibit)
+                drop_sparse_panels(figure)
+                save.save(figure, self.file, _runs(exhibit, found))
+        except UnsuitedError as error:
+            if not found.own:
+                raise
+            return f"{error}: left out"
+        return ""
 
 
 def jobs(study: str, png: bool = False) -> tuple[list[Job], dict[str, Any]]:
@@ -61,12 +70,18 @@ def jobs(study: str, png: bool = False) -> tuple[list[Job], dict[str, Any]]:
 
 
 def work(study: str, png: bool = False) -> Work:
-    """Draw the changed figures of a study, remove old ones, and return the files that were written."""
+    """Draw the changed figures of a study, remove old ones, and return the files that were written. Warn of those that
+    a user's measurements are not fit for.
+    """
     todo, index = jobs(study, png)
 
-    def finish(_: list[None]) -> list[Path]:
+    def finish(left_out: list[str]) -> list[Path]:
+        why = {job.file: said for job, said in zip(todo, left_out, strict=True) if said}
+        for file, said in why.items():
+            warn(said)
+            del index[file.stem]
         if not png:
             exhibit_files.write_index(FIGURES / study, ".svg", index)
-        return [job.file for job in todo]
+        return [job.file for job in todo if job.file not in why]
 
     return Work([job.draw for job in todo], finish)

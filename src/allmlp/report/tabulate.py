@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from allmlp.common.errors import warn
 from allmlp.common.workers import Work
 from allmlp.judging import evidence, selection, training_levels
+from allmlp.judging.unsuited import UnsuitedError
 from allmlp.report import exhibit_files
 from allmlp.report.save_table import save_table
 from allmlp.spec import catalogue, exhibits
@@ -57,8 +59,14 @@ def _write_study_tables(study: str) -> set[Path]:
     for kind, exhibit in exhibits.study_exhibits(study, "tables").items():
         for suffix, found in evidence.sources(study, exhibit).items():
             about = exhibit_files.describe(exhibit, found, save_table.__module__)
-            if not exhibit_files.is_current(file := folder / f"{kind}{suffix}.csv", about["digest"]):
-                save_table(found.make_exhibit(exhibit), file)
+            try:
+                if not exhibit_files.is_current(file := folder / f"{kind}{suffix}.csv", about["digest"]):
+                    save_table(found.make_exhibit(exhibit), file)
+            except UnsuitedError as error:
+                if not found.own:
+                    raise
+                warn(f"{error}: left out")
+                continue
             index[file.stem] = about
     return exhibit_files.write_index(folder, ".csv", index) if index else set()
 

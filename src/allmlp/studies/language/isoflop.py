@@ -134,7 +134,7 @@ def exponents(found: pd.DataFrame) -> pd.DataFrame:
                 "budgets": len(inside),
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["model", "seed", "size_1", "data_1", "budgets"])
 
 
 def pool_seeds(rows: pd.DataFrame) -> pd.DataFrame:
