@@ -1,5 +1,8 @@
 """A figure's numbers as a table: what was drawn comes back, under the names of labels, legends and places."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -112,3 +115,24 @@ def test_the_numbers_come_out_of_a_file_as_they_went_in(tmp_path: Path) -> None:
     figure.subplots().plot([1, 2], [0.25, 1e-9], label="a < b & 'c' </script>")
     save(figure, tmp_path / "one.svg", ["run-12345678"])
     assert data(tmp_path / "one.svg") == figure_data(figure)
+
+
+DRAWN = """
+from matplotlib.figure import Figure
+from allmlp.report.figure_data import figure_data
+axes = (figure := Figure()).subplots()
+axes.errorbar([1, 2], [3, 4], yerr=[5, 6], label="one")
+axes.fill_between([1, 2], [7, 8], [9, 10], label="two")
+print(figure_data(figure))
+"""
+
+
+def test_the_numbers_stand_in_one_order_in_every_process() -> None:
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", DRAWN], env={**os.environ, "PYTHONHASHSEED": str(seed)}, check=True,
+            capture_output=True, text=True,
+        ).stdout
+        for seed in range(4)
+    }  # fmt: skip
+    assert len(said) == 1

@@ -1,8 +1,10 @@
 """Ctrl-C on Snakemake: the jobs end, a line says how to go on, and the same command goes on."""
 
 import os
+import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,3 +37,30 @@ def test_an_interrupted_snakemake_ends_with_a_line_and_goes_on(clone: Path, send
     left = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in at_work(clone)]
     assert not left, "nothing works on in the background"
     assert "going on where it was" in call(clone, *words).stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("allmlp", "report"), ("dvc", "repro")], ids=" ".join)
+def test_ctrl_c_while_figures_are_drawn_ends_soon_and_quietly(fresh: Path, words: tuple[str, ...]) -> None:
+    call(fresh, "allmlp", "report")
+    report = (fresh / "results/report.html").read_bytes()
+    shutil.rmtree(fresh / "results/figures")
+    process = subprocess.Popen(
+        words, cwd=fresh, env=environment(fresh), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    drawn = fresh / "results/figures"
+    until = time.monotonic() + 120
+    while not list(drawn.rglob("*.svg")) and time.monotonic() < until and process.poll() is None:
+        time.sleep(0.05)
+    assert list(drawn.rglob("*.svg")), process.communicate()[0]
+    os.killpg(process.pid, signal.SIGINT)
+    before = time.monotonic()
+    said, _ = process.communicate(timeout=60)
+    assert time.monotonic() - before < 8
+    assert process.returncode
+    assert "Traceback" not in said
+    assert "Exception" not in said
+    assert not at_work(fresh)
+    call(fresh, *words)
+    assert (fresh / "results/report.html").read_bytes() == report

@@ -39,7 +39,7 @@ def figure_data(figure: Figure) -> dict[str, Any]:
             panels.append({"title": _line(title), **labels, "series": series})
     columns: dict[str, int] = {}
     for series in (one for panel in panels for one in panel["series"]):
-        for key in series.keys() - {"name"}:
+        for key in (key for key in series if key != "name"):
             series[key] = columns.setdefault(json.dumps(series[key]), len(columns))
     return {"columns": [json.loads(column) for column in columns], "panels": panels}
 
