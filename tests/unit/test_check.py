@@ -1,6 +1,7 @@
 """`allmlp check`: what is written from the sources agrees with them; what needs a decision is never written alone."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,14 @@ import pytest
 from allmlp.common import paths, recipes
 from allmlp.common.errors import UserError
 from allmlp.judging import rule_digests
+from allmlp.judging.evidence import Evidence
+from allmlp.judging.statistics import Finding
 from allmlp.pipeline import checking, json_schema
 from allmlp.pipeline.checking import PARTS, files
 from allmlp.pipeline.checking.files import corpora, drawn_studies, known_answers, parameters, words
 from allmlp.pipeline.checking.findings import Decisions, Discrepancy
 from allmlp.pipeline.checking.locks import recipe_lock, rule_lock
+from allmlp.spec import catalogue
 from tests.conftest import PROJECT, call, edit, git
 
 
@@ -23,6 +27,21 @@ def test_the_project_is_in_line(part, published: Path, monkeypatch: pytest.Monke
     if part is words:  # a number that may fall is no fault
         found = [one for one in found if one.names and ":" in one.names[0]]
     assert [one.text() for one in found] == [], "run `allmlp check --fix`"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("about.yaml", "headlines:", "heads:", r"about\.yaml: .*headlines"),
+        ("figures/training.py", "def weight_decay(", "def weight_decay(nothing_measured: object, ", "nothing_measured"),
+    ],
+)
+def test_what_only_the_author_can_mend_is_found(clone: Path, file: str, old: str, new: str, said: str) -> None:
+    edit(clone, f"src/allmlp/studies/quadrature/{file}", old, new)
+    done = call(clone, "allmlp", "check", ok=False)
+    assert done.returncode == 2
+    assert re.search(said, done.stderr)
+    assert "Traceback" not in done.stderr
 
 
 def of_recipes(*same: str) -> dict[str, bool]:
@@ -141,6 +160,24 @@ def test_a_changed_rule_asks_for_a_decision(ledger: dict[str, str], tmp_path: Pa
     assert rule_digests.read_lock()["002-1"].older == ("laptop", "english"), "as it was"
     assert [one.open for one in of_rules(new=("002-1",))] == [False]
     assert lock.read_text() == f"002-1 {'c' * 16}\n002-3 {'d' * 16}\n"
+
+
+@pytest.mark.usefixtures("committed_results", "in_project")
+def test_a_changed_rule_whose_test_fails_is_named_and_nothing_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(found: Evidence) -> Finding:
+        raise KeyError(found.study)
+
+    now, claim = rule_digests.current_rules(), "003-1"
+    before = Path(rule_digests.LOCK).read_bytes()
+    monkeypatch.setattr(rule_digests, "current_rules", lambda: {**now, claim: "0" * 16})
+    monkeypatch.setattr(catalogue, "verdict", lambda study, test: broken)
+    (found,) = rule_lock(True, Decisions(new_rule=frozenset({claim})))
+    assert found.open
+    assert len(found.names) == 1
+    assert re.match(rf"{claim}: its test \w+ failed on .*\.py:\d+\): KeyError: 'quadrature'", found.names[0])
+    assert Path(rule_digests.LOCK).read_bytes() == before
 
 
 def test_a_rule_that_judges_the_same_by_other_code_keeps_its_age(ledger: dict[str, str], tmp_path: Path) -> None:

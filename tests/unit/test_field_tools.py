@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("here")
 FIELD = """
 import os, sys, torch
 sys.path[:0] = os.environ.get("TOOLS", "").split(os.pathsep)
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
 def load(name, **how):
     return AutoModelForCausalLM.from_pretrained(name, trust_remote_code=True, **how).eval()
 """
@@ -63,7 +63,23 @@ for name in sys.argv[1:]:
         off = (half(whole).logits.float() - exact).norm() / exact.norm()
         assert off < 0.03, (name, off)
         assert half.generate(whole[:, :3], **how).shape == (1, 15)
+    lengths = []
+    watched = model.model.register_forward_pre_hook(lambda module, given: lengths.append(given[0].shape[1]))
+    for cached in (False, True):
+        lengths.append(0)
+        model.generate(whole[:, :3], **how, use_cache=cached)
+    watched.remove()
+    again = lengths.index(0, 1)
+    assert not config.has_memory or sum(lengths[again:]) < sum(lengths[:again]) / 2, (name, lengths)
+    written = pipeline("text-generation", model=model, tokenizer=tokenizer)
+    short = {"max_new_tokens": 4, "do_sample": False, "batch_size": 1}
+    batched = [one[0]["generated_text"] for one in written(texts, **{**short, "batch_size": 3})]
+    assert batched == [written(text, **short)[0]["generated_text"] for text in texts], name
     if config.predicts == "all":
+        rows = whole.repeat(4, 1).roll(1, 1)
+        count = torch.tensor(rows[:, 1:].numel())
+        parts = [model(part, labels=part, num_items_in_batch=count).loss for part in rows.split(2)]
+        torch.testing.assert_close(sum(parts), model(rows, labels=rows).loss)
         half.train()(whole, labels=whole).loss.backward()
         assert all(torch.isfinite(weight.grad).all() for weight in half.parameters() if weight.grad is not None)
 assert not any(module.split(".")[0] == "allmlp" for module in sys.modules)

@@ -151,3 +151,15 @@ def test_a_fresh_clone_pulls_the_models_and_uses_them(project_clone: Path) -> No
     call(project_clone, "allmlp", "export", MODEL, "--to", "work/exported")
     assert (project_clone / "work/exported/tokenizer.json").is_file()
     assert git(project_clone, "status", "--porcelain") == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("allmlp", "report"), ("dvc", "repro")], ids=" ".join)
+def test_a_stage_that_fails_says_which_figure_and_why(fresh: Path, words: tuple[str, ...]) -> None:
+    edit(fresh, "src/allmlp/studies/crossover/figures.py", "rows = order_scores(score)", "rows = score['nothing']")
+    done = call(fresh, *words, ok=False)
+    assert done.returncode
+    said = (done.stdout + done.stderr).splitlines()
+    reason = next(line for line in said if line.startswith("error: crossover: matrix cannot be"))
+    assert re.search(r"figures\.py:\d+\): KeyError: 'nothing'", reason)
+    assert not any("Traceback" in line or "without a word" in line for line in said)

@@ -94,12 +94,17 @@ def test_a_section_of_the_readme_ends_in_a_report_and_a_clean_clone(
     assert contents(finished / "results/measurements") == before
     page = (place / "report.html").read_text()
     assert corpus in page
+    assert page.count("Yours</p>") == len(re.findall(f'<figure id="figure-{study}-', page)) > 0
     assert re.findall(r'<section id="(\w+)"', page) == ["answer", study, "provenance"], "it speaks of these runs alone"
     selected = json.loads((place / "selected.json").read_text())["studies"][study]["smoke"]
     assert corpus in {about["corpus"] for about in selected["about"]}
     assert json.loads((finished / "corpora.local.lock").read_text()).keys() == {corpus}
     assert planned(finished, *COMMAND) == []
     assert planned(finished) == [], "and git's own plan is as it was"
+    kept = call(finished, "allmlp", "keep", "--push").stdout
+    assert "Left out: " in kept
+    assert "of your own runs, texts and trials" in kept
+    assert git(finished, "status", "--porcelain") == "", "no pointer of what is the user's own"
 
 
 OF_STUDY = ("--config", "study=quadrature")

@@ -12,8 +12,8 @@
 | README.md | the numbers of the results, between marks | - |
 | words_to_avoid.json | how often the words of docs/development.md still occur | - |
 
-The ledgers of claims and errata must have their form first, and figures and tables must name measures that there are;
-nobody can write them but the author.
+The ledgers of claims and errata and about.yaml must have their form first, figures and tables must name measures that
+there are, and the test of a new or changed rule must not fail on what is measured. Only the author can write them.
 """
 
 from collections.abc import Sequence
@@ -43,6 +43,7 @@ def find_discrepancies(
     """
     catalogue.check_ledgers()
     for study in catalogue.STUDIES:
+        catalogue.read_about(study)
         exhibits.study_exhibits(study, "figures"), exhibits.study_exhibits(study, "tables")
     decisions = Decisions(frozenset(same_behaviour), frozenset(new_rule))
     decisions.refuse_unknown()

@@ -2,14 +2,15 @@
 
 import importlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from allmlp.common import formats, paths, recipes
 from allmlp.common.errors import UserError
-from allmlp.judging import rule_digests
+from allmlp.judging import evidence, judge, rule_digests
 from allmlp.judging.ages import History
 from allmlp.judging.rule_digests import LOCK, Line
 from allmlp.pipeline.checking.findings import FROM_GIT, Decisions, Discrepancy
+from allmlp.spec import catalogue
 
 RECIPES_LOCK = "recipes.lock"
 CHANGED_SOURCES = (
@@ -72,6 +73,9 @@ def rule_lock(fix: bool, decisions: Decisions) -> Iterator[Discrepancy]:
     lock, now = rule_digests.read_lock(), rule_digests.current_rules()
     new, gone = tuple(claim for claim in now if claim not in lock), tuple(claim for claim in lock if claim not in now)
     changed = [claim for claim in now if claim in lock and lock[claim].digest != now[claim]]
+    if broken := _broken_rules({*new, *changed}):  # else it would be noticed by the report
+        yield Discrepancy(LOCK, "the test fails on what is measured here", broken)
+        return
     same = tuple(claim for claim in changed if claim in decisions.same_behaviour)
     replaced = tuple(claim for claim in changed if claim in decisions.new_rule and claim not in same)
     asked = tuple(claim for claim in changed if claim not in (*same, *replaced))
@@ -90,6 +94,22 @@ def rule_lock(fix: bool, decisions: Decisions) -> Iterator[Discrepancy]:
         yield Discrepancy(LOCK, CHANGED_RULE, asked)
     if gone:
         yield Discrepancy(LOCK, "no claim any more", gone, open=not fix)
+
+
+def _broken_rules(claims: Collection[str]) -> tuple[str, ...]:
+    """What the tests of these claims say that fail on the measurements here."""
+    if not claims or not paths.SELECTED.is_file():
+        return ()
+    found = []
+    for study in catalogue.STUDIES:
+        scales = evidence.evidence_by_scale(study)
+        for claim in catalogue.ledger(study):
+            if claim["id"] in claims and not claim.get("same_as"):
+                try:
+                    judge.judge_claim(study, claim, scales)
+                except UserError as error:
+                    found.append(str(error))
+    return tuple(found)
 
 
 def _updated_line(claim: str, line: Line, digest: str) -> Line:
