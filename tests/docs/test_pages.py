@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -152,6 +153,9 @@ def test_the_pages_are_made_and_need_no_network(pages: Path) -> None:
         assert not [one for one in loaded(LOADED, path) if ELSEWHERE.match(one)], path
     for path in pages.rglob("*.css"):
         assert not [one for one in loaded(OF_STYLES, path) if ELSEWHERE.match(one)], path
+    texts = (pages / "_static/texts.js").read_text(encoding="utf-8").removeprefix("const TEXTS = ").removesuffix(";\n")
+    assert json.loads(texts).keys() >= {name for names in sources.NAVIGATION.values() for name in names}
+    assert "texts.js" not in (pages / "index.html").read_text(encoding="utf-8"), "a megabyte for the search alone"
     index = (pages / "searchindex.js").read_text(encoding="utf-8")
     assert index.startswith("Search.setIndex(")
     assert "tournament_search" in index, "a measure, which the reference alone has"
@@ -164,6 +168,8 @@ def test_what_users_look_for_finds_its_page(browser: Any, pages: Path) -> None:
         page_of_results.wait_for_selector("#search-results li a")
         links = page_of_results.query_selector_all("#search-results li a")
         assert page in [link.get_attribute("href") for link in links[:3]], words
+        page_of_results.wait_for_selector("#search-results li p.context")
+        assert words.split()[0].lower() in page_of_results.inner_text("#search-results").lower(), "with what it says"
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from typing import Any
 from pygments.lexers.special import TextLexer
 from sphinx.highlighting import lexers
 
+from tests.pages import summaries
 from tests.pages.docstrings import structured
 
 lexers["mermaid"] = TextLexer()  # drawn where git's pages are read; here its text, as drawing it asks another host
@@ -18,7 +19,6 @@ html_title = "allmlp"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
-html_show_search_summary = False  # summaries are fetched, which a browser refuses for files
 html_search_scorer = os.path.join(os.path.dirname(__file__), "scores.js")
 html_theme_options: dict[str, Any] = {"footer_icons": [], "top_of_page_buttons": []}
 html_static_path = [os.path.join(os.path.dirname(__file__), "static")]
@@ -43,6 +43,8 @@ def setup(app: Any) -> None:
     """Sphinx calls it."""
     app.connect("autodoc-process-docstring", _as_structured)
     app.connect("autodoc-skip-member", _skipped)
+    app.connect("html-page-context", summaries.add_to_search)
+    app.connect("build-finished", summaries.write)
 
 
 def _as_structured(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
