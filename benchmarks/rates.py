@@ -1,13 +1,21 @@
-"""Seconds per counted FLOP of a training step, per architecture, and of a job's start, for the hours of `allmlp plan`.
+"""Seconds of a training step by its size, per architecture, and of a job's start, for the hours of `allmlp plan`.
 
-    python benchmarks/rates.py --write              one thread of an idle CPU, about ten seconds
-    python benchmarks/rates.py --write --device cuda
-    python benchmarks/rates.py --write --start     only the start of a job
+    python benchmarks/rates.py --write                   from the committed runs, and a job's start here
+    python benchmarks/rates.py --write --device cuda     timed here, under three minutes
+    python benchmarks/rates.py --write --start           only the start of a job
 
-Each architecture is timed at the size of its median run of scale workstation on a CPU, and of scale gpu, in that run's
-precision, on a GPU; of all scales, if it has no run there. A step is forward, backward, clipping and AdamW on random
-inputs; the median of several steps, all in one run. `--write` keeps them in src/allmlp/plan/rates.json, one entry per
-device; `make bench` only prints them.
+A step takes step_s + s_per_flop * its counted operations + s_per_parameter * the model's parameters: what does not
+depend on the size, matrix operations, bytes moved. The three are fitted by least squares of the relative error, none
+below zero, and no operation faster than in the fastest step of this device: small steps say nothing of larger ones.
+With less than ENOUGH sizes s_per_parameter is 0; with one, step_s has the share that it has of others' steps of as many
+operations, in the median.
+
+A CPU's points are the seconds of the runs in results/tables/runs.csv: whole trainings, on machines that others shared.
+A GPU's are those of benchmarks/gpu.json, and steps timed at up to SIZES sizes of each architecture, from the runs of
+scales gpu and paper that fit into its memory, in their precision: forward, backward, clipping and AdamW on random
+inputs, the median of several. They are kept in benchmarks/steps.json; without a GPU they are fitted again.
+The error is that of sizes which the fit had not seen: each size is predicted from the others. `--write` keeps all in
+src/allmlp/plan/rates.json, one entry per device; `make bench` only prints.
 
 The start of a job is what `allmlp train` takes for the least run of the smoke scale.
 """
@@ -21,33 +29,48 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import torch
+from scipy.optimize import lsq_linear
 from torch import nn
 
 from allmlp import models
 from allmlp.common import paths
 from allmlp.plan import model_facts
-from allmlp.plan.device_types import RATES
+from allmlp.plan.device_types import RATES, StepTime
 from allmlp.plan.plan import load_plan
 from allmlp.spec.run import Run
 from allmlp.training.environment import provenance
 
-SCALES = {"cpu": "workstation", "cuda": "gpu"}
-WARM_UP, STEPS, STARTS = 2, 9, 3
+SCALES = ("gpu", "paper")
+WARM_UP, STEPS, STARTS, SIZES = 2, 9, 3, 5
+ENOUGH = 3  # sizes that say what the bytes cost, and how far a prediction is off
+RUNS = Path("results/tables/runs.csv")
+KEPT, GPU = (Path(__file__).with_name(name) for name in ("steps.json", "gpu.json"))
+SEEN = 1e-3  # of the seconds of some size: a part that is never more is none
+LEAST_S = 1.0  # of a training that is counted: below, clocks and starts are most of it
 
 
-def typical_runs(device: str) -> dict[str, Run]:
-    """architecture -> the run whose step has the median count of FLOPs."""
-    plan = load_plan(changes={"scale": SCALES[device]})
-    every = [run for of_study in plan.runs_by_scale.values() for runs in of_study.values() for run in runs]
+def runs_by_size() -> dict[str, list[Run]]:
+    """architecture -> a run of each of up to SIZES sizes of its step, the smallest and the largest among them."""
+    every = [
+        run
+        for scale in SCALES
+        for of_study in load_plan(changes={"scale": scale}).runs_by_scale.values()
+        for runs in of_study.values()
+        for run in runs
+        if run.steps
+    ]
     found = {}
     for name in models.REGISTRY:
-        of_name = [run for run in plan.runs if run.architecture == name and run.steps]
-        of_name = of_name or [run for run in every if run.architecture == name and run.steps]
-        if of_name:
-            found[name] = sorted(of_name, key=lambda run: (counted(run), run.id))[len(of_name) // 2]
-    return found
+        by_size = {counted(run): run for run in every if run.architecture == name}
+        sizes = sorted(by_size)
+        places = sorted({round(place * (len(sizes) - 1) / (SIZES - 1)) for place in range(SIZES)}) if sizes else []
+        found[name] = [by_size[sizes[place]] for place in places]
+    return {name: runs for name, runs in found.items() if runs}
 
 
 def counted(run: Run) -> int:
@@ -109,8 +132,102 @@ def start() -> float:
     return min(taken)
 
 
+def timed(device: str) -> pd.DataFrame:
+    """A point for each size: architecture, flops, parameters, seconds, n. Sizes beyond the memory are left out."""
+    points = []
+    for name, runs in runs_by_size().items():
+        for run in runs:
+            try:
+                of_step = seconds(update(run, device))
+            except torch.cuda.OutOfMemoryError:
+                print(f"{name:32} too large for this device   {run.id}")
+                continue
+            sequences = model_facts.batch(run.task, run.task_parameters).sequences
+            parameters, flops = model_facts.counts(run.architecture, run.hyperparameters, sequences)
+            points.append((name, flops, parameters, of_step, 1))
+            print(f"{name:32} {1000 * of_step:9.2f} ms a step {1e-9 * flops / of_step:8.1f} GFLOP/s   {run.id}")
+    return pd.DataFrame(points, columns=POINT)
+
+
+def of_gpu() -> tuple[pd.DataFrame, str]:
+    """The points of a GPU, timed here if there is one, else those that are kept; and its hardware."""
+    if torch.cuda.is_available():
+        points = timed("cuda")
+        kept = {"hardware": provenance("cuda")["hardware"], "points": points.to_dict("records")}
+        paths.write_atomically(KEPT, json.dumps(kept, indent=1) + "\n")
+    kept, other = json.loads(KEPT.read_text(encoding="utf-8")), json.loads(GPU.read_text(encoding="utf-8"))["cuda"]
+    points = pd.DataFrame(kept["points"])
+    whole, hardware = recorded("cuda")
+    if hardware == kept["hardware"]:
+        points = pd.concat([points, whole], ignore_index=True)
+    if other["hardware"] == kept["hardware"]:
+        models_there = {name.partition(",")[0]: of for name, of in other["models"].items()}
+        rows = [(name, of["flops_per_step"], of["parameters"], of["step_s"], 1) for name, of in models_there.items()]
+        points = pd.concat([points, pd.DataFrame(rows, columns=POINT)], ignore_index=True)
+    return points[points["architecture"].isin(list(models.REGISTRY))], kept["hardware"]
+
+
+POINT = ["architecture", "flops", "parameters", "seconds", "n"]
+
+
+def recorded(device: str) -> tuple[pd.DataFrame, str]:
+    """A point for each size of a step among the committed runs: the median of its runs. Also their hardware."""
+    runs = pd.read_csv(RUNS)
+    runs = runs[(runs["device"] == device) & (runs["seconds"] > LEAST_S) & (runs["steps_done"] > 0)]
+    of_step = runs.assign(
+        flops=(runs["counted_flops"] / runs["steps_done"]).round(), seconds=runs["seconds"] / runs["steps_done"]
+    )
+    by = ["architecture", "flops", "parameters", "threads"]
+    points = of_step.groupby(by)["seconds"].agg(seconds="median", n="size").reset_index()
+    return points[POINT], " and ".join(sorted(runs["hardware"].unique()))
+
+
+def fit(points: pd.DataFrame, fastest: float, share: float = 0.0) -> StepTime:
+    """The three numbers of one architecture. `fastest`: operations per second of the fastest step of this device.
+    `share`: of step_s in the seconds of an architecture with one size.
+    """
+    flops, parameters, taken, counts = (points[name].to_numpy(dtype=float) for name in POINT[1:])
+    sizes = len(np.unique(flops))
+    if sizes == 1:
+        of_step = float(np.median(taken))
+        s_per_flop = max((1 - share) * of_step / flops[0], 1 / fastest)
+        step_s = max(0.0, of_step - s_per_flop * flops[0])
+        return StepTime(float(f"{step_s:.3g}"), float(f"{s_per_flop:.3g}"), 0.0, float(flops[0]))
+    columns = np.column_stack([np.ones(len(flops)), flops, parameters])
+    scale = columns.max(axis=0)  # of like size, for the solver
+    weight = np.sqrt(counts) / taken  # of relative errors
+    least, most = np.array([0, scale[1] / fastest, 0]), np.array([np.inf, np.inf, np.inf if sizes >= ENOUGH else 1e-30])
+    found = lsq_linear(columns / scale * weight[:, None], np.sqrt(counts), (least, most)).x / scale
+    seen = (columns * found / taken[:, None]).max(axis=0) > SEEN
+    return StepTime(*(float(f"{one:.3g}") for one in np.where(seen, found, 0.0)), float(flops.max()))
+
+
+def fit_all(points: pd.DataFrame) -> tuple[dict[str, StepTime], dict[str, float]]:
+    """architecture -> its numbers; and the error at sizes that a fit has not seen: median and p90 of the ratio, and
+    the runs or steps behind them. No error with less than ENOUGH sizes of each.
+    """
+    fastest = float((points["flops"] / points["seconds"]).max())
+    found, ratios, counts = {}, [], []
+    several = points.groupby("architecture").filter(lambda of: of["flops"].nunique() > 1)
+    known = [fit(of, fastest) for _, of in several.groupby("architecture")]
+    for name, of in points.groupby("architecture"):
+        size = float(of["flops"].iloc[0])
+        share = float(np.median([one.step_s / one.seconds(size, 0) for one in known])) if known else 0.0
+        found[str(name)] = fit(of, fastest, share)
+        for size in of["flops"].unique() if of["flops"].nunique() >= ENOUGH else ():
+            other, left = fit(of[of["flops"] != size], fastest), of[of["flops"] == size]
+            predicted = [other.seconds(*one) for one in left[["flops", "parameters"]].itertuples(index=False)]
+            ratios += np.exp(np.abs(np.log(np.array(predicted) / left["seconds"]))).tolist()
+            counts += left["n"].tolist()
+    each = np.repeat(ratios, counts)
+    if not len(each):
+        return found, {}
+    error = {"median": float(f"{np.median(each):.3g}"), "p90": float(f"{np.quantile(each, 0.9):.3g}")}
+    return found, {**error, "points": len(each)}
+
+
 def main() -> None:
-    """Time every architecture; with `--write` keep the table."""
+    """Fit every architecture; with `--write` keep the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--write", action="store_true")
@@ -123,19 +240,16 @@ def main() -> None:
         table["start_s"] = float(f"{start():.3g}")
         print(f"a job starts in {table['start_s']} s")
     if not asked.start:
-        table[device] = {"hardware": provenance(device)["hardware"], "seconds_per_flop": measured(device)}
+        points, hardware = recorded(device) if device == "cpu" else of_gpu()
+        steps, error = fit_all(points)
+        for name, of in steps.items():
+            parts = (1e3 * of.step_s, 1e12 * of.s_per_flop, 1e9 * of.s_per_parameter)
+            print(f"{name:32} {parts[0]:8.3g} ms + {parts[1]:8.3g} ps/FLOP + {parts[2]:8.3g} ns/parameter")
+        print(f"predicted / measured at unseen sizes: {error or 'unknown, too few sizes'}")
+        written = {name: of._asdict() for name, of in steps.items()}
+        table[device] = {"hardware": hardware, "error": error, "steps": written}
     if asked.write:
         paths.write_atomically(RATES, json.dumps(table, indent=1) + "\n")
-
-
-def measured(device: str) -> dict[str, float]:
-    """architecture -> seconds per counted FLOP, printed as they come."""
-    rates = {}
-    for name, run in typical_runs(device).items():
-        of_step = seconds(update(run, device))
-        rates[name] = float(f"{of_step / counted(run):.3g}")
-        print(f"{name:32} {1000 * of_step:9.2f} ms a step {1e-9 / rates[name]:8.1f} GFLOP/s   {run.id}")
-    return rates
 
 
 if __name__ == "__main__":

@@ -112,22 +112,30 @@ def test_gpus_of_which_none_was_measured_say_so(project: Path, measured_gpu: Mea
     assert [one.on.name for one in found] == ["RTX 3060", "H100", "H200", "A100", "V100"]
     assert all(one.on.said.startswith("never measured: 5% of ") for one in found)
     h100, a100 = (next(one for one in found if one.on.name == name) for name in ("H100", "A100"))
-    assert h100.on.seconds("transformer", 989e12) == pytest.approx(20)
-    assert a100.on.seconds("transformer", 989e12) == pytest.approx(20 * 989 / 312)
+    assert h100.on.step_seconds("transformer", 989e12, 1) == pytest.approx(20)
+    assert a100.on.step_seconds("transformer", 989e12, 1) == pytest.approx(20 * 989 / 312)
+    assert h100.on.is_extrapolated("transformer", 1), "nothing was measured"
 
 
-def test_a_measured_gpu_comes_first_and_slower_ones_take_its_seconds_and_more(
+def test_a_measured_gpu_comes_first_and_others_take_its_seconds_and_no_more_than_they_can(
     measured_gpu: Measured,
 ) -> None:
-    measured_gpu({"hardware": "NVIDIA A100-SXM4-80GB", "seconds_per_flop": {"transformer": 1e-14}})
+    step = {"step_s": 0.5, "s_per_flop": 1e-14, "s_per_parameter": 1e-9, "largest_flops": 1e13}
+    error = {"median": 1.5, "p90": 3.0, "points": 7}
+    measured_gpu({"hardware": "NVIDIA A100-SXM4-80GB", "error": error, "steps": {"transformer": step}})
     first, second, _, third, _ = device_types.list_types("cuda")
     assert (first.name, first.said) == ("A100", "measured on NVIDIA A100-SXM4-80GB")
-    assert first.seconds("transformer", 1e14) == pytest.approx(1)
-    assert first.seconds("of no rate", 312e12) == pytest.approx(20)
-    assert (second.name, second.said) == ("H100", "never measured: 1 times A100's seconds")
-    assert second.seconds("transformer", 1e14) == pytest.approx(1)
-    assert (third.name, third.said) == ("V100", "never measured: 2.5 times A100's seconds")
-    assert third.seconds("transformer", 1e14) == pytest.approx(312 / 125)
+    assert first.error == error
+    assert first.step_seconds("transformer", 1e14, 1e8) == pytest.approx(0.5 + 1 + 0.1)
+    assert first.step_seconds("of no rate", 312e12, 1) == pytest.approx(20)
+    assert not first.is_extrapolated("transformer", 1e14)
+    assert first.is_extrapolated("transformer", 1.1e14)
+    assert (second.name, second.said) == ("H100", "never measured: A100's seconds, at most 35% of 989 TFLOP/s")
+    assert second.step_seconds("transformer", 1e14, 1e8) == pytest.approx(0.5 + 1 + 0.1), "small steps do not gain"
+    assert not second.error
+    assert (third.name, third.said) == ("V100", "never measured: A100's seconds, at most 35% of 125 TFLOP/s")
+    slower = 1e14 / (0.35 * 125e12) + 0.1 * 2.04 / 0.9
+    assert third.step_seconds("transformer", 1e14, 1e8) == pytest.approx(0.5 + slower)
 
 
 def test_an_unknown_type_is_refused_with_the_known_ones(project: Path) -> None:

@@ -33,15 +33,27 @@ def cost(run: Run, on: DeviceType | None = None) -> dict[str, Any]:
         "six_nd_flops": 6 * parameters * supervised * run.steps,  # C = 6 N D (000 Sec. 3)
         "counted_flops": counted,
         "disk_bytes": parameters * BYTES * (len(run.keep) + 1),
-        "estimated_s": round(seconds(run, counted, on), 1),
+        "estimated_s": round(seconds(run, run.steps, on), 3),
         "device": run.device,
     }
 
 
-def seconds(run: Run, operations: float, on: DeviceType | None = None) -> float:
-    """Estimated seconds of so many operations of a run, on a CPU or on this type of GPU."""
-    kind = on if on and run.device == "cuda" else device_types.list_types(run.device)[0]
-    return kind.seconds(run.architecture, operations)
+def seconds(run: Run, steps: float, on: DeviceType | None = None) -> float:
+    """Estimated seconds of so many steps of a run, on a CPU or on this type of GPU."""
+    sequences = model_facts.batch(run.task, run.task_parameters).sequences
+    parameters, of_step = model_facts.counts(run.architecture, run.hyperparameters, sequences)
+    return steps * _kind(run, on).step_seconds(run.architecture, of_step, parameters)
+
+
+def is_extrapolated(run: Run, on: DeviceType | None = None) -> bool:
+    """Is a step far larger than all of its architecture that were measured?"""
+    sequences = model_facts.batch(run.task, run.task_parameters).sequences
+    of_step = model_facts.counts(run.architecture, run.hyperparameters, sequences).flops
+    return _kind(run, on).is_extrapolated(run.architecture, of_step)
+
+
+def _kind(run: Run, on: DeviceType | None) -> DeviceType:
+    return on if on and run.device == "cuda" else device_types.list_types(run.device)[0]
 
 
 def hours(runs: Iterable[Run], on: DeviceType | None = None) -> dict[str, float]:

@@ -32,7 +32,8 @@ class Launch:
 
     `team`: the devices that the largest run occupies at once. `until_done`: devices -> hours, None if they are fewer.
     `peaks`: devices, at least `team` -> bytes on the disk at most, with weights released and kept.
-    `too_large`: runs whose training state alone is more than the device's memory.
+    `too_large`: runs whose training state alone is more than the device's memory. `extrapolated`: how many runs have
+    steps far larger than any that was measured, and their part of the hours.
     """
 
     on: DeviceType
@@ -42,6 +43,7 @@ class Launch:
     until_done: dict[int, float | None]
     peaks: dict[int, list[float]]
     too_large: int
+    extrapolated: tuple[int, float]
 
     def as_json(self, price: float | None) -> dict[str, Any]:
         """For machines."""
@@ -55,6 +57,8 @@ class Launch:
             "hours_until_done": self.until_done,
             "peak_disk_bytes": {count: {"released": low, "kept": high} for count, (low, high) in self.peaks.items()},
             "runs_beyond_its_memory": self.too_large,
+            "extrapolated": dict(zip(("runs", "hours"), self.extrapolated, strict=True)),
+            "error": dict(self.on.error),
         }
 
 
@@ -113,12 +117,19 @@ def _launch(opened: Sequence["_OpenBatch"], devices: Sequence[int], on: DeviceTy
         {count: schedules[count].hours if count in schedules else None for count in devices},
         peaks,
         sum(state > (on.memory_bytes or float("inf")) for state in states),
+        _extrapolated([one for batch in opened for one in batch.trained], on),
     )
+
+
+def _extrapolated(trained: Sequence[tuple[Run, float]], on: DeviceType) -> tuple[int, float]:
+    """How many of these runs have steps far larger than any that was measured, and their hours."""
+    far = [(run, steps) for run, steps in trained if costs.is_extrapolated(run, on)]
+    return len(far), sum(costs.seconds(run, steps, on) / run.processes for run, steps in far) / 3600
 
 
 @dataclass(frozen=True)
 class _OpenBatch:
-    """An open batch. `trained`: its untrained runs, with the operations that are left. `starts`: of processes."""
+    """An open batch. `trained`: its untrained runs, with the steps that are left. `starts`: of processes."""
 
     batch: Job  # without hours
     trained: tuple[tuple[Run, float], ...]
@@ -126,7 +137,7 @@ class _OpenBatch:
     on_gpu: tuple[float, ...]  # parameters on a device
 
     def job(self, on: DeviceType) -> Job:
-        seconds = sum(costs.seconds(run, operations, on) / run.processes for run, operations in self.trained)
+        seconds = sum(costs.seconds(run, steps, on) / run.processes for run, steps in self.trained)
         return replace(self.batch, hours=(seconds + self.starts * device_types.start_s()) / 3600)
 
 
@@ -160,7 +171,7 @@ def _make_open_batch(
     working, published = costs.disk(one for _, one in of)
     return _OpenBatch(
         Job(name, 0, tuple(sorted(waits)), working, published, max((run.processes for run in trained), default=1)),
-        tuple((run, one["counted_flops"] * status.remaining_share(run)) for run, one in of),
+        tuple((run, run.steps * status.remaining_share(run)) for run in trained),
         starts,
         tuple(one["parameters"] / run.processes for run, one in of if run.device == "cuda"),
     )
@@ -174,6 +185,7 @@ def lines(found: Sequence[Launch], releases: bool, price: float | None = None) -
     heads = ("device", "rate", "hours", "chain", *(f"on {n}" for n in counts))
     yield from align_columns([heads, *map(_row, found)], left=2)
     yield NOTE
+    yield from _doubts(found[0])
     if (team := found[0].team) > 1:
         yield f"the largest run needs {team} devices at once (`processes`), for 1/{team} of its hours: never measured."
     if price is not None:
@@ -184,6 +196,21 @@ def lines(found: Sequence[Launch], releases: bool, price: float | None = None) -
         peaks = ", ".join(f"{format_si(of[place])}B on {n}" for n, of in found[0].peaks.items())
         here = ", as here" * (releases is (word == "released"))
         yield f"disk at most, with {found[0].on.name} and weights {word}{here}: {peaks or f'needs {team} devices'}"
+
+
+def _doubts(one: Launch) -> Iterator[str]:
+    """How far the hours may be off."""
+    if error := one.on.error:
+        known = (
+            f"{one.on.name}: at sizes that were not fitted, seconds of a step are off by {error['median']:.2g} times in"
+        )
+        yield f"{known} the median, nine of ten by {error['p90']:.2g} at most ({error['points']:,} runs or sizes)."
+    runs, hours = one.extrapolated
+    if runs:
+        yield (
+            f"{runs:,} open runs, {hours:,.0f} of these hours, have steps over {device_types.FARTHEST} times larger "
+            "than any that was measured: they are extrapolated."
+        )
 
 
 def _row(one: Launch) -> Iterator[str]:
