@@ -163,3 +163,11 @@ def test_a_stage_that_fails_says_which_figure_and_why(fresh: Path, words: tuple[
     reason = next(line for line in said if line.startswith("error: crossover: matrix cannot be"))
     assert re.search(r"figures\.py:\d+\): KeyError: 'nothing'", reason)
     assert not any("Traceback" in line or "without a word" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    "words", [("pins", "--help"), ("verify", "--help"), ("pin", "--help"), ("doctor",)], ids=" ".join
+)
+def test_no_command_names_a_pull_that_other_missing_runs_would_stop(words: tuple[str, ...]) -> None:
+    said = " ".join(call(PROJECT, "allmlp", *words, ok=False, COLUMNS="300").stdout.split())
+    assert not re.search(r"dvc pull`(?! --allow-missing)|dvc pull (?!--allow-missing|results/)", said), said

@@ -38,6 +38,7 @@ ENUMERATE = [  # what looks at every architecture, or every study
         "tests/unit/test_models.py",
     ),
     *("tests/docs/test_words.py", "tests/docs/test_gpu_tables.py", "tests/unit/test_architectures.py"),
+    "tests/docs/test_pages.py",
 ]
 
 

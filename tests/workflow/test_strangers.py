@@ -5,6 +5,7 @@ import json
 import lzma
 import random
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,9 @@ def test_a_section_of_the_readme_ends_in_a_report_and_a_clean_clone(
     assert corpus in page
     assert page.count("Yours</p>") == len(re.findall(f'<figure id="figure-{study}-', page)) > 0
     assert re.findall(r'<section id="(\w+)"', page) == ["answer", study, "provenance"], "it speaks of these runs alone"
+    shown = re.findall(r"<code>(allmlp show [^<]*[0-9a-f]{8} [^<]*)</code>", page)
+    assert shown, "of a run behind a claim"
+    assert call(finished, *shlex.split(shown[0])).stdout.startswith("run  ")
     selected = json.loads((place / "selected.json").read_text())["studies"][study]["smoke"]
     assert corpus in {about["corpus"] for about in selected["about"]}
     assert json.loads((finished / "corpora.local.lock").read_text()).keys() == {corpus}

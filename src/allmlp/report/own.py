@@ -96,3 +96,9 @@ def command(selected: Mapping[str, Any], study: str) -> str:
     laid = ["--configfile", *files] if files else []
     said = [f"scale={selected['scale']}", f"study={study}"]
     return shlex.join(["snakemake", "--cores", "all", *laid, "--config", *said])
+
+
+def show_command(run: str, selected: Mapping[str, Any]) -> str:
+    """What shows a run of the report; only with the user's files does the plan have it."""
+    files = [name for name in selected.get("overlays", []) if name != NO_FILE]
+    return shlex.join(["allmlp", "show", run, *(word for name in files for word in ("--params", name))])

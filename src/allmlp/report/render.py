@@ -346,6 +346,7 @@ def templates() -> Environment:
         "shown": format_table,
         "effect": effect,
         "label": claims_json.label,
+        "show": lambda run: own.show_command(run, selection.read()),
         "badge": badges.words,
         "ratios": badges.ratios,
         "reached": badges.reach_text,
