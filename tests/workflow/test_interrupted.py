@@ -48,6 +48,7 @@ def test_ctrl_c_while_figures_are_drawn_ends_soon_and_quietly(fresh: Path, words
     process = subprocess.Popen(
         words, cwd=fresh, env=environment(fresh), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's `&` has it ignored
     )  # fmt: skip
     drawn = fresh / "results/figures"
     until = time.monotonic() + 120
