@@ -4,7 +4,7 @@ Seconds of a step = step_s + s_per_flop * its counted operations + s_per_paramet
 not depend on the size, as launches; matrix operations; bytes moved. Three numbers an architecture.
 
 A GPU that was never measured takes the seconds of the measured one, but no operation is faster there than a stated
-share of its nominal rate, which steps reach that fill a card, and bytes take longer where its memory is slower. If none
+share of its nominal rate, assumed of steps that fill a card, and bytes take longer where its memory is slower. If none
 was measured, a smaller share of the nominal rate stands in.
 
 rates.json           seconds of a job's start; per device of PyTorch its hardware, the three numbers, and their error
