@@ -71,14 +71,14 @@ def test_a_changed_rate_is_compared_with_gits_parameters(project: Path, capsys: 
     files = sum(len(run.measurements) for run in plan(project).chosen_runs["quadrature"] if run.steps)
     (project / STUDY).write_text((project / STUDY).read_text().replace("1e-3", "1.5e-3"))
     first, now, _, row, last = shown(plan(project), capsys)
-    assert [first, now] == ["against git's HEAD", "at smoke, to run now: 1 run changes, 0 min"]
-    assert row.split() == ["quadrature", "smoke", "1", "0", "0", str(files), "0", "min"]
+    assert [first, now] == ["against git's HEAD", "at smoke, to run now: 1 run changes, 1 min"]
+    assert row.split() == ["quadrature", "smoke", "1", "0", "0", str(files), "1", "min"]
     assert last == f"{files} measurements are of runs before the change: they leave the report"
 
 
 def test_new_and_gone_runs_are_counted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / SMOKE).write_text((project / SMOKE).read_text().replace("seeds: [0]", "seeds: [0, 1, 2]"))
-    assert shown(plan(project), capsys)[3].split() == ["quadrature", "smoke", "0", "2", "0", "0", "0", "min"]
+    assert shown(plan(project), capsys)[3].split() == ["quadrature", "smoke", "0", "2", "0", "0", "1", "min"]
     shutil.rmtree(project / "config/quadrature")
     assert shown(plan(project), capsys)[3].split() == ["quadrature", "smoke", "0", "0", "2", "0", "0", "min"]
 
@@ -117,7 +117,7 @@ def test_the_chosen_scale_is_summed_and_the_others_stand_apart(
     measured(plan(project, f"scale: {chosen}"), "quadrature")
     overlay = f"scale: {chosen}\nstudies: {{quadrature: {{optimiser: {{learning_rate: 2e-3}}}}}}"
     _, now, _, row, apart, another, last = shown(plan(project, overlay), capsys)
-    changes = {"smoke": "1 run changes, 0 min", "laptop": "3 runs change, 1 min"}
+    changes = {"smoke": "1 run changes, 1 min", "laptop": "3 runs change, 1 min"}
     assert now == f"at {chosen}, to run now: {changes[chosen]}"
     assert (row.split()[:2], another.split()[:2]) == (["quadrature", chosen], ["quadrature", other])
     assert apart == "would change too if you ran them:"
