@@ -85,7 +85,7 @@ for name in sys.argv[1:]:
 assert not any(module.split(".")[0] == "allmlp" for module in sys.modules)
 """
 TRAINER = """
-from transformers import Trainer, TrainingArguments, set_seed
+from transformers import DataCollatorForLanguageModeling, Trainer, TrainingArguments, set_seed
 name, losses = sys.argv[1], {}
 rows = [{"input_ids": torch.arange(n) + n, "labels": torch.arange(n) + n} for n in [5, 9, 7, 4] * 8]
 def collate(batch):
@@ -110,6 +110,18 @@ for side in ("right", "left"):
         for accumulation in (2, 8):
             off = (torch.tensor(losses[1]) - torch.tensor(losses[accumulation])).abs().max()
             assert off < tolerance, (side, optimiser, accumulation, off)
+tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=True)
+ragged = [dict(tokenizer(text)) for text in ("a", "a b c d", "a b")]
+arguments = TrainingArguments("trained", per_device_train_batch_size=3, max_steps=1, logging_steps=1, report_to=[],
+    use_cpu=True, save_strategy="no", disable_tqdm=True)
+pads = DataCollatorForLanguageModeling(tokenizer, mlm=False)  # as the tokenizer says
+trainer = Trainer(load(name), arguments, train_dataset=ragged, data_collator=pads, processing_class=tokenizer)
+trainer.train()
+one_by_one = load(name)
+whole = [torch.tensor([row["input_ids"]]) for row in ragged if len(row["input_ids"]) > 1]
+losses = [one_by_one(ids, labels=ids, num_items_in_batch=1).loss for ids in whole]
+count = sum(len(row["input_ids"]) - 1 for row in ragged)
+assert abs(trainer.state.log_history[0]["loss"] - float(sum(losses)) / count) < 1e-4
 side = "right"
 model, batch = load(name), collate(rows[:4])
 moved = {key: torch.stack([row.roll(int((mask == 0).sum())) for row, mask in zip(value, batch["attention_mask"])])

@@ -185,17 +185,19 @@ def test_an_unknown_study_is_refused_with_the_known_ones(monkeypatch: pytest.Mon
 
 OTHER = """
 corpora:
-  tales: {source: stories, documents: 300, seed: 9, tokenizer: {kind: bpe, vocabulary: 1024}}
+  tales: {source: stories, documents: 300, seed: 9, tokenizer: {kind: bpe, vocabulary: %d}}
 studies:
   mixers: {corpus: tales}
 """
+SIZES = pytest.mark.parametrize("vocabulary", [1024, 512], ids=["as many types as ours", "fewer"])
 
 
+@SIZES
 def test_matchers_on_a_text_of_ones_own_read_pairs_with_its_tokenizer(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, vocabulary: int
 ) -> None:
     monkeypatch.chdir(PROJECT)
-    (tmp_path / "my.yaml").write_text(OTHER, encoding="utf-8")
+    (tmp_path / "my.yaml").write_text(OTHER % vocabulary, encoding="utf-8")
     plan = load_plan([tmp_path / "my.yaml"], {"study": "mixers", "scale": "workstation"})
     matchers = [run for run in plan.runs if run.task == "retrieval"]
     assert matchers
@@ -204,13 +206,15 @@ def test_matchers_on_a_text_of_ones_own_read_pairs_with_its_tokenizer(
         assert run.corpus.endswith("-as-tales")
         assert run.parent
         assert run.relatives[run.parent].corpus == "tales"
+        assert run.relatives[run.parent].hyperparameters["vocabulary"] == vocabulary
 
 
+@SIZES
 def test_weights_that_learnt_other_tokens_are_refused_in_the_plan(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, vocabulary: int
 ) -> None:
     monkeypatch.chdir(PROJECT)
     monkeypatch.setattr(Context, "pairs_corpus", lambda _, pairs, text: pairs)
-    (tmp_path / "my.yaml").write_text(OTHER, encoding="utf-8")
+    (tmp_path / "my.yaml").write_text(OTHER % vocabulary, encoding="utf-8")
     with pytest.raises(UserError, match=r"reads the corpus 'stories-pairs' with weights that learnt 'tales'"):
         load_plan([tmp_path / "my.yaml"], {"study": "mixers", "scale": "workstation"}).digest()

@@ -40,6 +40,26 @@ def test_an_interrupted_snakemake_ends_with_a_line_and_goes_on(clone: Path, send
 
 
 @pytest.mark.slow
+def test_the_folder_of_a_killed_snakemake_is_removed_by_the_next(clone: Path) -> None:
+    only(clone, "quadrature")
+    temporary = clone.parent / "temporary"
+    temporary.mkdir()
+    words = ("snakemake", "--cores", "1", "measurements")
+    process = subprocess.Popen(
+        words, cwd=clone, env={**environment(clone), "TMPDIR": str(temporary)}, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout
+    while "Reason: " not in (line := process.stdout.readline()):
+        assert line
+    process.kill()
+    process.communicate()
+    assert (left := list(temporary.glob("snakemake*"))), "Snakemake could not remove its own"
+    call(clone, *words, TMPDIR=str(temporary))
+    assert not [folder for folder in left if folder.exists()]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("allmlp", "report"), ("dvc", "repro")], ids=" ".join)
 def test_ctrl_c_while_figures_are_drawn_ends_soon_and_quietly(fresh: Path, words: tuple[str, ...]) -> None:
     call(fresh, "allmlp", "report")

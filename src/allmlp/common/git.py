@@ -16,3 +16,11 @@ def output(folder: Path, *words: str, given: str = "") -> bytes:
 def lines(folder: Path, *words: str, given: str = "") -> list[str]:
     """The same as lines of text."""
     return output(folder, *words, given=given).decode().splitlines()
+
+
+def missing_history(folder: Path) -> str:
+    """Why the history around a folder cannot be asked, with the way to it; empty if it can."""
+    answer = output(folder, "rev-parse", "--is-shallow-repository").strip()
+    if answer == b"false":
+        return ""
+    return "cut off in this clone; `git fetch --unshallow` brings it" if answer == b"true" else "no git repository"

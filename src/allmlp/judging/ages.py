@@ -6,12 +6,12 @@ of one commit are equally old. None: git does not know.
 """
 
 import re
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from allmlp.common import git
 from allmlp.judging import rule_digests
 from allmlp.measurements import store
 from allmlp.measurements.store import STORE
@@ -19,18 +19,9 @@ from allmlp.measurements.store import STORE
 NOT_YET = "not committed"
 
 
-def _git(root: Path, *words: str) -> bytes:
-    """The output of git; empty without git or if it fails."""
-    try:
-        done = subprocess.run(["git", *words], cwd=root, capture_output=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return b""
-    return done.stdout
-
-
 def head(root: Path) -> str:
     """The commit that is checked out; empty without one."""
-    return _git(root, "rev-parse", "HEAD").decode().strip()
+    return git.output(root, "rev-parse", "HEAD").decode().strip()
 
 
 @dataclass(frozen=True)
@@ -49,8 +40,8 @@ class History:
         ancestors: dict[str, int] = {}
         bits: dict[str, int] = {}
         times: dict[str, int] = {}
-        if _git(root, "rev-parse", "--is-shallow-repository").strip() == b"false":
-            listed = _git(root, "log", "--reverse", "--topo-order", "--format=%H %at %P").decode().splitlines()
+        if not git.missing_history(root):
+            listed = git.lines(root, "log", "--reverse", "--topo-order", "--format=%H %at %P")
             for number, line in enumerate(listed):
                 commit, time, *parents = line.split()
                 bits[commit], times[commit] = 1 << number, int(time)
@@ -71,7 +62,7 @@ class History:
     def _lines(self) -> dict[str, str]:
         """claim -> the commit that wrote its line in rules.lock."""
         found, commit = {}, ""
-        for line in _git(self.root, "blame", "--porcelain", "--", rule_digests.LOCK).decode().splitlines():
+        for line in git.lines(self.root, "blame", "--porcelain", "--", rule_digests.LOCK):
             if re.match(r"[0-9a-f]{40} \d", line):
                 commit = line[:40]
             elif line.startswith("\t") and line.split():
@@ -86,8 +77,8 @@ class History:
     @cached_property
     def _first_commit(self) -> str:
         """The first commit with a rules.lock; empty if it is not committed."""
-        log = _git(self.root, "log", "--reverse", "--diff-filter=A", "--format=%H", "--", rule_digests.LOCK).decode()
-        return next(iter(log.split()), "")
+        log = git.lines(self.root, "log", "--reverse", "--diff-filter=A", "--format=%H", "--", rule_digests.LOCK)
+        return next(iter(log), "")
 
     @cached_property
     def _adding_commits(self) -> dict[Path, list[str]]:
@@ -95,7 +86,7 @@ class History:
         words = ("-c", "core.quotepath=off", "log", "--full-history", "--no-renames", "--diff-filter=A", "--name-only")
         found: dict[Path, list[str]] = {}
         commit = ""
-        for line in _git(self.root, *words, "--relative", "--format=@%H", "--", str(STORE)).decode().splitlines():
+        for line in git.lines(self.root, *words, "--relative", "--format=@%H", "--", str(STORE)):
             if line.startswith("@"):
                 commit = line[1:]
             elif line:

@@ -8,8 +8,8 @@ one file and need no plan, no parameters, no git and no checkpoints.
 from pathlib import Path
 from typing import Any
 
-from allmlp.common import recipes
-from allmlp.common.errors import UserError
+from allmlp.common import git, recipes
+from allmlp.common.errors import UserError, warn
 from allmlp.data.corpora import identity
 from allmlp.judging import origins, rates, rule_digests, selection
 from allmlp.judging.ages import History
@@ -161,6 +161,8 @@ def select(plan: Plan) -> bool:
     sets, history, repository = Sets.read(), History.read(plan.root), Repository.read(plan.root)
     rules = rule_digests.lock_digest()
     before = {} if history.bits else selection.read_packed(rules)
+    if lacking := git.missing_history(plan.root):
+        warn(f"git's history is {lacking}. Ages of rules and origins of runs stay as committed.")
     of_studies = {
         study: _select_study(plan, study, sets, history, repository, before.get(study, {}))
         for study in catalogue.STUDIES

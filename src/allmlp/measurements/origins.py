@@ -137,7 +137,7 @@ class Repository:
     @classmethod
     def read(cls, root: Path) -> "Repository | None":
         """The one around the project's folder; None without one, or where its history is cut off."""
-        if not head_tree(root) or git.output(root, "rev-parse", "--is-shallow-repository").strip() != b"false":
+        if not head_tree(root) or git.missing_history(root):
             return None
         commits = git.lines(root, "rev-list", "HEAD")
         asked = "".join(f"{commit}:./{SOURCES.name}\n" for commit in commits)

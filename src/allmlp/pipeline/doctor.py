@@ -60,10 +60,8 @@ def _code() -> Iterator[Line]:
 
 def _history() -> Iterator[Line]:
     """Is git's history here, from which ages of rules and origins of runs are worked out?"""
-    answer = git.output(paths.project(), "rev-parse", "--is-shallow-repository").strip()
-    if answer != b"false":
-        found = "cut off in this clone; `git fetch --unshallow` brings it" if answer == b"true" else "no git repository"
-        yield Line("history", f"{found}. Ages of rules and origins of runs stay as committed")
+    if lacking := git.missing_history(paths.project()):
+        yield Line("history", f"{lacking}. Ages of rules and origins of runs stay as committed")
 
 
 def _packages() -> Iterator[Line]:
