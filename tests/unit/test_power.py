@@ -59,8 +59,8 @@ def test_a_prediction_interval_wider_than_its_limit_cannot_decide_at_any_n() -> 
     wide = rests("prediction", 3.0, 3.0, spread=1.0, limit=1.5)
     assert chance(wide, MOST, true=True) < 0.01
     assert required_seeds(wide, true=True) is None
-    assert advice(wide, true=True).startswith("cannot decide at any n: one seed's spread alone is ±1.96")
-    assert advice(rests("prediction", 3.0, 3.0, spread=1.0, limit=2.2), true=True).startswith("needs more seeds")
+    assert advice(wide, true=True).words.startswith("cannot decide at any n: one seed's spread alone is ±1.96")
+    assert advice(rests("prediction", 3.0, 3.0, spread=1.0, limit=2.2), true=True).words.startswith("needs more seeds")
 
 
 def test_a_rule_that_asks_for_a_typical_number_decides_at_any_spread() -> None:
@@ -88,7 +88,7 @@ def test_a_part_that_no_number_of_seeds_can_reproduce_says_so() -> None:
 def test_none_of_five_leaves_a_share_of_half_open_and_none_of_six_does_not() -> None:
     fails = rests("few", 0.5, 0.5, spread=0.0)  # the upper end is 0.52 of five
     assert [chance(fails, n, true=True) for n in (5, 6)] == [0.0, 1.0]
-    assert advice(fails, true=True) == "needs more seeds: 6 for 80%"
+    assert advice(fails, true=True) == (6, False, "needs more seeds: 6 for 80%")
 
 
 def test_fewer_than_five_seeds_decide_nothing() -> None:

@@ -12,7 +12,7 @@ from allmlp.common.errors import UserError
 from allmlp.common.terminal import align_columns
 from allmlp.judging import claims_json, selection
 from allmlp.judging.evidence_summary import Grounds
-from allmlp.judging.power import ENOUGH, MOST, TOO_LITTLE, advice, chance, futility_reason
+from allmlp.judging.power import ENOUGH, MOST, TOO_LITTLE, advice, assumed_effects, chance, futility_reason
 from allmlp.judging.statistics import NOT_TESTABLE
 from allmlp.plan.merge import SCALES
 from allmlp.spec import catalogue
@@ -57,16 +57,24 @@ def claim_rows(
 def _chances(rests: Grounds, n: int, claimed: float | None, spread: float) -> dict[str, Any]:
     guards = "; ".join(rests.guards)
     if unknown := _unknown_reason(rests):
-        return {"spread": None, "if_true": None, "if_not": None, "needs": unknown, "guards": guards}
+        nothing = {"spread": None, "if_true": None, "if_not": None, "true": None, "not": None, "needs": unknown}
+        return {**nothing, "enough": None, "never": False, "guards": guards}
     found = {true: chance(rests, n, true=true, claimed=claimed) for true in (True, False)}
     needs = {true: advice(rests, true=true, claimed=claimed) for true, at in found.items() if at < TOO_LITTLE}
     both = len(needs) == 2 and needs[True] == needs[False]
-    words = [needs[True]] if both else [f"{'if true' if true else 'if not'} {said}" for true, said in needs.items()]
+    said = {true: one.words for true, one in needs.items()}
+    words = [said[True]] if both else [f"{'if true' if true else 'if not'} {of}" for true, of in said.items()]
+    seeds = [one.seeds for one in needs.values()]
+    assumed = assumed_effects(rests, claimed) or (None, None)
     return {
         "spread": float(f"{spread:.3g}"),
         "if_true": round(found[True], 2),
         "if_not": round(found[False], 2),
+        "true": assumed[0],
+        "not": assumed[1],
         "needs": "; ".join(words),
+        "enough": max(filter(None, seeds)) if all(seeds) and seeds else None,
+        "never": True in needs and needs[True].never,
         "guards": guards,
     }
 

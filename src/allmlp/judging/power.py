@@ -13,6 +13,7 @@ printed number, two largest half widths away.
 """
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,15 +86,35 @@ def required_seeds(rests: Grounds, *, true: bool, claimed: float | None = None, 
     return enough
 
 
-def advice(rests: Grounds, *, true: bool, claimed: float | None = None) -> str:
-    """What a rule that would not decide needs, in words."""
+class Advice(NamedTuple):
+    """What a rule that would not decide needs: so many seeds, None where MOST are too few; and in words.
+
+    `never`: with MOST seeds it decides in less than half of the cases.
+    """
+
+    seeds: int | None
+    never: bool
+    words: str
+
+
+def advice(rests: Grounds, *, true: bool, claimed: float | None = None) -> Advice:
+    """What a rule that would not decide needs."""
     if enough := required_seeds(rests, true=true, claimed=claimed):
-        return f"needs more seeds: {enough} for {ENOUGH:.0%}"
+        return Advice(enough, False, f"needs more seeds: {enough} for {ENOUGH:.0%}")
     if chance(rests, MOST, true=true, claimed=claimed) >= TOO_LITTLE:
-        return f"needs more seeds: over {MOST} for {ENOUGH:.0%}"
+        return Advice(None, False, f"needs more seeds: over {MOST} for {ENOUGH:.0%}")
     if true and (why := futility_reason(rests)):
-        return f"cannot decide at any n: {why}"
-    return f"cannot decide with {MOST} seeds or fewer"
+        return Advice(None, True, f"cannot decide at any n: {why}")
+    return Advice(None, True, f"cannot decide with {MOST} seeds or fewer")
+
+
+def assumed_effects(rests: Grounds, claimed: float | None = None) -> tuple[float, float] | None:
+    """What the one number of a part is if the claim is true, and if it is not; None for a part with several numbers, or
+    one that is compared with a printed number or a share.
+    """
+    if len(rests.of) != 1 or rests.of[0].rule.kind not in ("better", "below", "equal", "inside"):
+        return None
+    return effects(rests.of[0].rule, rests.of[0].spread, claimed)
 
 
 def futility_reason(rests: Grounds) -> str:

@@ -77,7 +77,11 @@ OF_POWER = {
     "from_n": "the seeds that it was measured on",
     "if_true": "how likely it is decided as reproduced if the paper's number is true",
     "if_not": "how likely it is decided as contradicted if it is not",
+    "true": "the number that is assumed if the claim is true; empty for several, for a printed one and for a share",
+    "not": "the number that is assumed if it is not",
     "needs": "seeds that would decide, or why none do",
+    "enough": "how many seeds would decide with a chance of 80 %, where more than planned do",
+    "never": "does no number of seeds up to 128 decide, if the claim is true?",
     "guards": "what withholds the verdict, whatever comes out",
 }
 OF_RUN = {

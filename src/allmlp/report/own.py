@@ -10,8 +10,6 @@ from typing import Any
 
 from allmlp.common import formats, paths
 from allmlp.common.paths import CLAIMS, REPORT
-from allmlp.judging import needs
-from allmlp.judging.statistics import FEWEST_SEEDS, NOT_TESTABLE
 from allmlp.plan.results_folder import NO_FILE
 from allmlp.report import first_screen, run_counts
 
@@ -34,26 +32,9 @@ def progress(of_studies: run_counts.Studies, study: str, scale: str) -> dict[str
     return {"measured": len(measured - missing), "planned": len(measured | missing)}
 
 
-def what_is_missing(claim: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
-    """What a verdict on the user's runs lacks, in words; empty where they decide.
-
-    claim: a row of claims.yaml; entry: its entry in the user's claims.json.
-    """
-    if not entry["scale"]:
-        return str(entry["text"])
-    if entry["verdict"] == NOT_TESTABLE:
-        return f"needs {_needs(claim, '')}"
-    parts = [part["name"] for part in entry["parts"] if part["verdict"] == NOT_TESTABLE]
-    said = [f"{name} needs {_needs(claim, name)}" for name in parts]
-    if entry["verdict"] == "undecided" and not entry["parts"]:
-        few = (entry["n"] or 0) < FEWEST_SEEDS
-        said.append(f"needs {FEWEST_SEEDS} seeds" if few else "the interval contains the margin")
-    return "; ".join(said)
-
-
-def _needs(claim: Mapping[str, Any], part: str) -> str:
-    asked = needs.asked_of(claim, part)
-    return f"scale {asked['scale']} or larger and {asked['seeds']} seed{'s' * (asked['seeds'] != 1)}"
+def what_is_missing(row: Mapping[str, Any]) -> str:
+    """What a verdict on the user's runs lacks, in words; empty where they decide."""
+    return "; ".join(" ".join(filter(None, (lack.part, lack.words))) for lack in row["lacks"])
 
 
 def beside(mine: list[dict[str, Any]], committed: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -76,10 +57,7 @@ def content(of_studies: list[dict[str, Any]], selected: Mapping[str, Any]) -> di
 
 def _study(study: dict[str, Any], selected: Mapping[str, Any]) -> dict[str, Any]:
     rows, committed = [*study["claims"], *study["own"]], committed_verdicts()
-    claims = [
-        {"row": row, "missing": what_is_missing(row, row["verdict"]), "committed": committed.get(row["id"])}
-        for row in rows
-    ]
+    claims = [{"row": row, "missing": what_is_missing(row), "committed": committed.get(row["id"])} for row in rows]
     return {
         "study": study,
         "progress": progress(selected["studies"], study["name"], selected["scale"]),

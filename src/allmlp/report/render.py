@@ -18,11 +18,12 @@ from allmlp.judging.state_comparison import MOVED
 from allmlp.judging.statistics import BELOW, CORRECTED
 from allmlp.measurements.origins import software
 from allmlp.plan.merge import SCALES
-from allmlp.report import badges, citation, first_screen, headlines, own, run_counts
+from allmlp.report import badges, citation, first_screen, headlines, open_claims, own, run_counts
 from allmlp.report.ascii import to_ascii
 from allmlp.report.draw import FIGURES
 from allmlp.report.headings import format_table
 from allmlp.report.inline import VIEW_BOX, data, element, sheet
+from allmlp.report.open_claims import Lack
 from allmlp.report.pdf import print_page
 from allmlp.report.runs_piece import runs_piece
 from allmlp.report.tabulate import TABLES
@@ -131,9 +132,11 @@ def _study_costs(study: str, runs: pd.DataFrame, selected: dict[str, Any]) -> li
     return rows
 
 
-def _what_decides(row: dict[str, Any], entry: dict[str, Any]) -> dict[str, str]:
-    """Commands for a claim that was not tested: what its study costs at the scale that it needs, what trains that."""
-    if entry["verdict"] not in badges.UNTESTED:
+def _what_decides(row: dict[str, Any], entry: dict[str, Any], lacks: list[Lack]) -> dict[str, str]:
+    """Commands for a claim that was not tested: what its study costs at the scale that it needs, what trains that. None
+    where that would not decide either.
+    """
+    if entry["verdict"] not in badges.UNTESTED or any(lack.kind == "rule" for lack in lacks):
         return {}
     scale, study = row["needs"]["scale"], entry["study"]
     return {
@@ -154,7 +157,8 @@ def _claims(study: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> l
     """The claims of a study with their verdicts, texts, and what these stand on."""
     power, corpora, found = read_content("power", POWER), selected["corpora"], []
     for row in catalogue.ledger(study):
-        entry = verdicts[row["id"]]
+        entry, chances = verdicts[row["id"]], power.get(row["id"], [])
+        lacks = open_claims.lacks(row, entry, chances)
         more = {
             **{key: labels.fill_names(row[key], row["margin"]) for key in labels.RULE if key in row},
             "margins": [
@@ -163,9 +167,10 @@ def _claims(study: str, selected: dict[str, Any], verdicts: dict[str, Any]) -> l
             ],
             "printed": compare_printed(row["paper"], entry.get("here", {})),
             "verdict": entry,
-            "power": power.get(row["id"], []),
+            "power": chances,
+            "lacks": lacks,
             "rerun": "" if "overlays" in selected else f"allmlp verify --rerun --claim {row['id']}",
-            "decide": _what_decides(row, entry) if "overlays" not in selected else {},
+            "decide": _what_decides(row, entry, lacks) if "overlays" not in selected else {},
             "basis": first_screen.basis(entry),
             "texts": first_screen.texts(entry.get("corpora") or [""], corpora) if entry["scale"] else [],
             "marks": badges.marks(entry),
@@ -274,6 +279,8 @@ def content() -> dict[str, Any]:
         "total_bars": first_screen.bars(of_papers),
         "small": {verdict: badged[f"{verdict} {badges.SMALL}"] for verdict in badges.SIZED},
         "before": badges.rule_age_counts(of_papers),
+        "lacks": open_claims.LACKS,
+        "open": open_claims.rows(of_studies),
         "flipped": all_flips(judged["claims"]),
         "moved": formats.read_json(MOVED) if MOVED.is_file() else {},
         "limit": LIMIT,
