@@ -117,6 +117,17 @@ def test_without_a_number_a_headline_says_that_it_is_open(about: dict[str, Any],
     assert (found[0]["text"], found[0]["verdict"]) == ("Whether it is, is open.", "undecided")
 
 
+def test_a_headline_of_a_part_that_there_is_not_is_refused(
+    about: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    about["headlines"] = [{"claim": "003-4", "part": "z", "says": "It is {0}.", "open": "Open."}]
+    with pytest.raises(UserError, match=r"mine/about\.yaml, headlines: 003-4 has no part z\. Its parts are a, b"):
+        headlines.check("mine")
+    about["headlines"][0]["part"] = "b"
+    headlines.check("mine")
+
+
 @pytest.mark.parametrize("study", catalogue.STUDIES)
 def test_every_study_has_sentences_about_its_claims(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)

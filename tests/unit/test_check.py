@@ -33,6 +33,9 @@ def test_the_project_is_in_line(part, published: Path, monkeypatch: pytest.Monke
     ("file", "old", "new", "said"),
     [
         ("about.yaml", "headlines:", "heads:", r"about\.yaml: .*headlines"),
+        ("about.yaml", "claim: 003-4", "claim: 003-99", r"headlines: there is no claim 003-99\. Did you mean"),
+        ("about.yaml", "{0}", "{0:percnt}", r"headlines, 003-4: a number .* no form 'percnt'\. There are: percent,"),
+        ("about.yaml", "parameters: not", "parameters: '{003-1:nothing}' #", r"ran: \{003-1:nothing\} is no number"),
         ("figures/training.py", "def weight_decay(", "def weight_decay(nothing_measured: object, ", "nothing_measured"),
     ],
 )

@@ -43,6 +43,9 @@ def test_the_first_fault_is_the_next_step(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr(doctor, "CHECKS", (lambda: [doctor.Line("python", "3.11")],))
     assert doctor.show() == 0
     assert capsys.readouterr().out.splitlines()[-1] == "nothing is wrong; `allmlp` says what is next"
+    monkeypatch.setattr(doctor, "CHECKS", (lambda: [doctor.Line("history", "no git repository", limits=True)],))
+    assert doctor.show() == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "nothing is wrong, but see history; `allmlp` says what is next"
 
 
 def test_each_kind_of_weights_says_where_it_comes_from(here: Path) -> None:
@@ -66,7 +69,7 @@ def test_packages_as_locked_are_fine_and_further_ones_too(monkeypatch: pytest.Mo
     locked = [line.split("==") for line in (PROJECT / "requirements.lock").read_text().split()]
     there = [SimpleNamespace(name=name, version=version) for name, version in [*locked, ("ipython", "9")]]
     monkeypatch.setattr(metadata, "distributions", lambda: there)
-    assert found(doctor._packages)["packages"] == ("packages", "as in requirements.lock", "")
+    assert found(doctor._packages)["packages"] == doctor.Line("packages", "as in requirements.lock")
 
 
 def test_other_versions_are_named_and_packages_that_only_train_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +103,7 @@ def test_too_little_room_is_said_with_its_place(here: Path, monkeypatch: pytest.
 
 
 def test_locks_are_tried_and_leave_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert found(doctor._locks)["locks"] == ("locks", "hold", "")
+    assert found(doctor._locks)["locks"] == doctor.Line("locks", "hold")
     assert not list((here / "work").iterdir())
     real = locks.take
     monkeypatch.setattr(locks, "take", lambda path: real(path.with_name(f"{len(list(path.parent.glob('*')))}")))

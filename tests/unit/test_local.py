@@ -114,7 +114,6 @@ def test_faults_of_files_name_the_place(tmp_path: Path, monkeypatch: pytest.Monk
         ('{"body": "x", "url": 1}', "rows.jsonl:2: no field 'text'. This row has 'body', 'url'"),
         ('{"text": "x"', "rows.jsonl:2: not JSON"),
         ('["x"]', "rows.jsonl:2: a list"),
-        ('{"text": null}', "rows.jsonl:2: field 'text' is NoneType, not text"),
         ('{"text": "\\ud800"}', "rows.jsonl:2: field 'text' holds half of a surrogate pair"),
     ],
 )
@@ -135,10 +134,21 @@ def test_truncated_and_corrupt_compressed_files(tmp_path: Path, suffix: str) -> 
     assert read(tmp_path, files="two.txt.zst") == ["one two"]
 
 
-def test_corrupt_parquet_and_nulls(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"text": ["a", None]}), tmp_path / "null.parquet")
-    assert "row 1 of column 'text' is null" in message(tmp_path, files="null.parquet", column="text")
-    (tmp_path / "cut.parquet").write_bytes((tmp_path / "null.parquet").read_bytes()[:-20])
+def test_null_rows_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["a", None, "b", None, None]
+    pq.write_table(pa.table({"text": texts}), tmp_path / "null.parquet")
+    (tmp_path / "null.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    for name, key, third in (("parquet", "column", "row 3"), ("jsonl", "field", "jsonl:4")):
+        assert read(tmp_path, files=f"null.{name}", **{key: "text"}) == ["a", "b"]
+        first, second = capsys.readouterr().err.splitlines()
+        assert first.endswith(f"{key} 'text' is null; 1 such rows are left out")
+        assert third in second
+        assert second.endswith("; 2 such rows are left out"), "the third is not said: the fourth would be"
+
+
+def test_corrupt_parquet(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": ["a"]}), tmp_path / "whole.parquet")
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "whole.parquet").read_bytes()[:-20])
     assert "truncated or corrupt .parquet" in message(tmp_path, files="cut.parquet", column="text")
 
 

@@ -60,6 +60,17 @@ def test_runs_are_listed_for_people_and_for_machines(project: Path, capsys: pyte
     assert next(one for one in found["studies"] if one["study"] == "quadrature")["open"] == 0
 
 
+def test_open_runs_alone_are_listed_on_request(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measured(plan(project), "quadrature")
+    listed = {}
+    for only_open in (False, True):
+        overview.show(plan(project), runs=True, format="table", only_open=only_open)
+        listed[only_open] = {row.split()[0] for row in capsys.readouterr().out.splitlines()[1:]}
+    done = {run.id for run in plan(project).chosen_runs["quadrature"]}
+    assert len(done) == 2
+    assert listed[True] == listed[False] - done
+
+
 def shown(plan: Plan, capsys: pytest.CaptureFixture[str]) -> list[str]:
     differences.show(plan)
     return capsys.readouterr().out.splitlines()

@@ -88,6 +88,22 @@ def test_recorded_overlays_are_the_project_s_and_all_others_the_user_s(project: 
     assert results_folder.folder(load_plan([english])) == project / "own/english", "of another text"
 
 
+def test_what_is_kept_by_default_is_git_s_plan_without_trials_and_own_files(project: Path) -> None:
+    git, trial = load_plan().git_plan, load_plan(changes={"scale": "smoke"})
+    (project / "my.yaml").write_text(OVERLAY)
+    mine = load_plan(["my.yaml"], {"scale": "workstation"})
+    kept = results_folder.names_of_git()
+    at_scales = [
+        {run.id for runs in of.values() for run in runs} for scale, of in git.runs_by_scale.items() if scale != "smoke"
+    ]
+    assert git.scale != "smoke"
+    assert kept >= set().union(*at_scales)
+    for plan in (trial, mine):
+        own = {run.id for runs in plan.chosen_runs.values() for run in runs} - set().union(*at_scales)
+        assert own
+        assert kept.isdisjoint(own), plan.overlays or "a trial"
+
+
 def test_an_own_report_speaks_of_the_chosen_scale_and_the_studies_that_a_file_touches(project: Path) -> None:
     (project / "my.yaml").write_text(OVERLAY)
     (project / "none.yaml").write_text("scale: smoke\n")

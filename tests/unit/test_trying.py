@@ -3,6 +3,8 @@
 import re
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -170,6 +172,27 @@ def test_too_few_minutes_are_answered_with_those_that_would_do() -> None:
     assert said[-1].endswith("give --minutes 11, or --task recall --minutes 6")
 
 
+@pytest.mark.parametrize(
+    ("seconds", "left", "scale"),
+    [
+        ((try_mixer.SHORT - 1, 5), 1000, "workstation"),
+        ((try_mixer.SHORT + 1, 5), 1000, "laptop"),
+        ((100, 5), 90, "laptop"),
+        ((100, 95), 90, "laptop"),
+    ],
+)
+def test_a_larger_scale_is_taken_if_it_is_short_and_fits(
+    monkeypatch: pytest.MonkeyPatch, seconds: tuple[float, float], left: float, scale: str
+) -> None:
+    takes = dict(zip(("workstation", "laptop"), seconds, strict=True))
+    trials: Any = [SimpleNamespace(scale=name, steps=7, seconds=lambda cost, steps: cost) for name in takes]
+    monkeypatch.setattr(try_mixer, "_cost", lambda context, trial: takes[trial.scale])
+    context: Any = None
+    chosen, cost, rest = try_mixer._choose_scale(context, trials, time.monotonic() + left)
+    assert (chosen.scale, cost) == (scale, takes[scale])
+    assert left - 1 < rest <= left
+
+
 @pytest.mark.usefixtures("in_project", "committed_results")
 def test_the_page_prints_the_committed_rows_of_today() -> None:
     printed = [line.split() for line in PAGE.splitlines() if re.match(r"(copying|stories) .*\d of \d", line)]
@@ -188,7 +211,7 @@ def test_the_example_of_the_page_is_tried_and_git_stays_clean(tmp_path: Path) ->
     clone = small_clone(tmp_path / "clone")
     (tmp_path / "decaying_sum.py").write_text(EXAMPLE, encoding="utf-8")
     done = call(clone, "allmlp", "try", "../decaying_sum.py", "--scale", "smoke", "--task", "copying", "--seeds", "3")
-    assert "decaying_sum.py: is run here, as your own code" in done.stdout
+    assert f"{tmp_path}/decaying_sum.py: is run here, as your own code" in done.stdout
     row = r"^copying  decaying-sum \*  -?0\.\d{3}  -?0\.\d{3} to -?0\.\d{3}   \d of 3 "
     assert re.search(row, done.stdout, re.MULTILINE)
     assert "copying: 3 steps, the most that smoke allows" in done.stdout

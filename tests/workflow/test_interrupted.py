@@ -60,7 +60,7 @@ def test_the_folder_of_a_killed_snakemake_is_removed_by_the_next(clone: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [("allmlp", "report"), ("dvc", "repro")], ids=" ".join)
+@pytest.mark.parametrize("words", [("allmlp", "report"), ("dvc", "repro"), ("snakemake", "--cores", "2")], ids=" ".join)
 def test_ctrl_c_while_figures_are_drawn_ends_soon_and_quietly(fresh: Path, words: tuple[str, ...]) -> None:
     call(fresh, "allmlp", "report")
     report = (fresh / "results/report.html").read_bytes()

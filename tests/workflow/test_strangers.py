@@ -146,6 +146,9 @@ def test_git_is_clean_after_a_trial_and_own_files_and_the_main_scale_in_any_orde
     call(clone, "python", "-c", NOTEBOOK)
     said = call(clone, "allmlp", "diff", "HEAD", "own/my").stdout
     assert "my.yaml studies quadrature steps" in said
+    assert re.search(r"^verdicts\b", said, re.MULTILINE), said
+    assert re.search(r"\b003-\S+ ", said), said
+    assert not re.search(r"\b(000|001|002|004|all)-(own-)?\d", said), "no other study is touched"
     (clone / "sub").mkdir()
     (clone / "sub/my.yaml").write_text("scale: smoke\n")
     refused = call(clone, "allmlp", "report", "--params", "sub/my.yaml", ok=False)

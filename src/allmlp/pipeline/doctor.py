@@ -31,11 +31,13 @@ AGAIN, RUNS = "laptop", Path("results/tables/runs.csv")  # the scale of `make re
 
 
 class Line(NamedTuple):
-    """What was found of one thing. `mend`: how to mend it; empty if nothing is wrong."""
+    """What was found of one thing. `mend`: how to mend it; empty if nothing is wrong. `limits`: nothing is wrong, and
+    yet something does not work without it."""
 
     about: str
     found: str
     mend: str = ""
+    limits: bool = False
 
 
 def show() -> int:
@@ -44,7 +46,8 @@ def show() -> int:
     for line in lines:
         print(f"{'!' if line.mend else ' '} {line.about:<11}{line.found}")
     wrong = [line for line in lines if line.mend]
-    print(f"\nnext  {wrong[0].mend}" if wrong else "\nnothing is wrong; `allmlp` says what is next")
+    see = "".join(f", but see {line.about}" for line in lines if line.limits)
+    print(f"\nnext  {wrong[0].mend}" if wrong else f"\nnothing is wrong{see}; `allmlp` says what is next")
     return 1 if wrong else 0
 
 
@@ -61,7 +64,7 @@ def _code() -> Iterator[Line]:
 def _history() -> Iterator[Line]:
     """Is git's history here, from which ages of rules and origins of runs are worked out?"""
     if lacking := git.missing_history(paths.project()):
-        yield Line("history", f"{lacking}. Ages of rules and origins of runs stay as committed")
+        yield Line("history", f"{lacking}. Ages of rules and origins of runs stay as committed", limits=True)
 
 
 def _packages() -> Iterator[Line]:

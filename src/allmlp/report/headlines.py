@@ -17,10 +17,17 @@ from typing import Any
 
 from scipy.special import stdtrit  # as in scipy.stats, which is slow to import
 
+from allmlp.common.errors import UserError
+from allmlp.common.paths import CLAIMS
+from allmlp.common.schema import suggest_nearest
+from allmlp.judging import claims_json
 from allmlp.judging.needs import letter
 from allmlp.judging.statistics import FEWEST_SEEDS
 from allmlp.report import badges
 from allmlp.spec import catalogue
+
+FORMS = {"": float, "exp": math.exp, "exp2": lambda value: 2.0**value}
+MOST_NUMBERS = 20  # that a sentence may name, of one claim
 
 
 class RoundedNumber(float):
@@ -32,11 +39,31 @@ class RoundedNumber(float):
             return f"{_format_number(abs(self))} {positive if self >= 0 else negative}"
         if form == "percent":
             return f"{100 * self:.0f} %"
-        return _format_number({"": float, "exp": math.exp, "exp2": lambda value: 2.0**value}[form](self))
+        if form not in FORMS:
+            raise ValueError(f"no form '{form}'. There are: percent, {', '.join(filter(None, FORMS))}, and more|less")
+        return _format_number(FORMS[form](self))
 
 
 def _format_number(value: float) -> str:
     return f"{value:.2g}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def check(study: str) -> None:
+    """UserError for a finding of a study's about.yaml that names a claim, a part or a form that there is not."""
+    claims = {row["id"]: row for of in catalogue.STUDIES for row in catalogue.ledger(of)}
+    judged = {entry["id"]: entry for entry in claims_json.read()["claims"]} if CLAIMS.is_file() else {}
+    where = f"src/allmlp/studies/{study}/about.yaml, headlines"
+    for said in catalogue.read_about(study)["headlines"]:
+        claim, part = said["claim"], said.get("part")
+        if claim not in claims:
+            raise UserError(f"{where}: there is no claim {claim}. {suggest_nearest(claim, claims, 'There are')}")
+        letters = [letter(one["name"]) for one in judged.get(claim, {}).get("parts", ())]
+        if part and letters and part not in letters:
+            raise UserError(f"{where}: {claim} has no part {part}. Its parts are {', '.join(letters)}.")
+        try:
+            said["says"].format(*MOST_NUMBERS * [RoundedNumber(1.0)])
+        except (ValueError, LookupError) as error:
+            raise UserError(f"{where}, {claim}: a number in braces cannot be filled in: {error}.") from None
 
 
 def study_headlines(study: str, entries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

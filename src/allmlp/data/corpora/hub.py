@@ -11,7 +11,6 @@ The revision is a commit, so that these fields determine the bytes: they are the
 """
 
 import re
-import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -21,6 +20,7 @@ from pydantic import Field, field_validator
 
 from allmlp.common.errors import UserError, error_line, redact_secrets
 from allmlp.common.schema import StrictModel
+from allmlp.data.corpora.rows import say_left_out
 
 RECIPE = 1
 COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -88,9 +88,7 @@ class HubCorpus(StrictModel):
             value = row[self.column]
             if value is None:
                 lacking += 1
-                if lacking & (lacking - 1) == 0:  # 1, 2, 4, 8, ...: a stream may end anywhere
-                    where = f"{self._source_name()}: row {after.rows - 1:,} of column {self.column!r}"
-                    print(f"{where} is null; {lacking:,} such rows are left out", file=sys.stderr, flush=True)
+                say_left_out(f"{self._source_name()}: row {after.rows - 1:,} of column {self.column!r}", lacking)
                 continue
             if not isinstance(value, str):
                 raise UserError(

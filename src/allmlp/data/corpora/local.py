@@ -8,8 +8,8 @@
 
 .txt: with `separator`, the text between separators, stripped, is a document. Without one a file is one text, cut into
 passages, each a document: memory stays flat, and one long text has a validation split too.
-.md is read as .txt. .jsonl, .csv, .tsv and .parquet: one document per row. Blank documents are left out. The name shows
-the compression.
+.md is read as .txt. .jsonl, .csv, .tsv and .parquet: one document per row. Blank documents are left out, and rows that
+are null, which are counted. The name shows the compression.
 """
 
 import contextlib

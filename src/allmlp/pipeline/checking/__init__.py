@@ -29,6 +29,7 @@ from allmlp.pipeline.checking.files import (
 )
 from allmlp.pipeline.checking.findings import Decisions, Discrepancy
 from allmlp.pipeline.checking.locks import recipe_lock, rule_lock
+from allmlp.report import first_screen, headlines
 from allmlp.spec import catalogue, exhibits
 
 PARTS = (recipe_lock, rule_lock, known_answers, golden_losses, corpora, drawn_studies, parameters, readme, words)
@@ -43,7 +44,8 @@ def find_discrepancies(
     """
     catalogue.check_ledgers()
     for study in catalogue.STUDIES:
-        catalogue.read_about(study)
+        headlines.check(study)
+        first_screen.paper_setup(study)
         exhibits.study_exhibits(study, "figures"), exhibits.study_exhibits(study, "tables")
     decisions = Decisions(frozenset(same_behaviour), frozenset(new_rule))
     decisions.refuse_unknown()

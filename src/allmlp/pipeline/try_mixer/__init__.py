@@ -178,15 +178,21 @@ def _folder(root: Path, name: str) -> Path:
     return folder
 
 
-def _train_task(context: Context, trials: list[Trial], seconds: float) -> TaskTrial:
-    """Search and seeds of one task at the first scale that fits into `seconds`, or else at the last one with as many
-    steps as they pay for. UserError if they pay for none."""
-    end = time.monotonic() + seconds
+def _choose_scale(context: Context, trials: list[Trial], end: float) -> tuple[Trial, Cost, float]:
+    """The first scale whose trainings take SHORT at most and `end` in time, or the last one; what it costs, and the
+    seconds that are left."""
     for trial in trials:
         cost = _cost(context, trial)
         left = end - time.monotonic()
         if trial.seconds(cost, trial.steps) <= min(SHORT, left):
             break
+    return trial, cost, left
+
+
+def _train_task(context: Context, trials: list[Trial], seconds: float) -> TaskTrial:
+    """Search and seeds of one task at the first scale that fits into `seconds`, or else at the last one with as many
+    steps as they pay for. UserError if they pay for none."""
+    trial, cost, left = _choose_scale(context, trials, time.monotonic() + seconds)
     if (least := trial.seconds(cost, 1)) > left:
         spent = seconds - left + least
         raise UserError(
