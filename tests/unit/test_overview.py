@@ -16,6 +16,7 @@ from allmlp.plan import differences, overview, params
 from allmlp.plan.merge import SCALES, Scale
 from allmlp.plan.plan import Plan
 from allmlp.spec import catalogue
+from allmlp.spec.run import Run
 from tests.conftest import PROJECT, git
 
 STUDY, SMOKE = "config/quadrature/study.yaml", "config/quadrature/smoke.yaml"
@@ -118,6 +119,29 @@ def test_a_study_with_the_same_inputs_is_not_planned_and_differs_in_nothing(
     assert {study for study, _ in changed._made} == studies
     assert found == differences.differences(plan(project).runs_by_scale, plan(project, overlay).runs_by_scale)
     assert {one.study for one in found} == studies
+
+
+def test_a_scale_that_cannot_be_planned_is_named_and_left_out(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overlay = "scale: smoke\nstudies: {quadrature: {optimiser: {learning_rate: 2e-3}}}"
+    make = Plan._make
+
+    def fails(self: Plan, study: str, scale: Scale) -> list[Run]:
+        if self.overlays and (study, scale) == ("quadrature", refused):
+            raise UserError("corpus 'mine': not there.")
+        return make(self, study, scale)
+
+    monkeypatch.setattr(Plan, "_make", fails)
+    (project / "config/quadrature/laptop.yaml").write_text("studies: {quadrature: {seeds: [0, 1], steps: 20}}")
+    refused = "laptop"
+    first, _, now, *rest = shown(plan(project, overlay), capsys)
+    assert first == "laptop is left out: corpus 'mine': not there."
+    assert now == "at smoke, to run now: 1 run changes, 1 min"
+    assert "would change too if you ran them:" not in rest
+    refused = "smoke"
+    with pytest.raises(UserError, match="not there"):
+        differences.show(plan(project, overlay))
 
 
 @pytest.mark.parametrize(("chosen", "other"), [("smoke", "laptop"), ("laptop", "smoke")])

@@ -38,6 +38,16 @@ def test_powers_are_written_out_or_behind_an_e(
     assert [label for label in labels(figure, tmp_path / "a.svg") if label in expected] == expected
 
 
+@pytest.mark.parametrize(
+    ("inches", "expected"),
+    [(4, ["3,000", "4,000", "6,000"]), (1.6, ["3,000", "6,000"]), (1, ["3,000"])],
+)
+def test_labels_of_minor_ticks_leave_each_other_room(tmp_path: Path, inches: float, expected: list[str]) -> None:
+    figure = Figure(figsize=(inches, 2))
+    figure.subplots().set(xscale="log", xlim=(2500, 7500), yticks=[])
+    assert labels(figure, tmp_path / "a.svg") == expected
+
+
 def test_axes_around_zero_and_bars_of_colours_too(tmp_path: Path) -> None:
     figure = Figure()
     axes = figure.subplots()

@@ -321,6 +321,12 @@ def test_an_own_report_has_the_command_that_trains_what_it_lacks(overlays: list[
     assert said == f"snakemake --cores all {laid}--config scale=smoke study=mixers"
 
 
+def test_links_to_what_an_own_page_does_not_show_lead_to_the_committed_one() -> None:
+    page = '<a href="#here">1</a><a href="#runs?009-1">2</a><a href="#gone">3</a><p id="here"></p><p id="runs"></p>'
+    found = render._link_to_committed_page(page, "../report.html")
+    assert found == page.replace('"#gone"', '"../report.html#gone"')
+
+
 def test_an_own_report_says_what_a_verdict_lacks() -> None:
     lacks = [Lack("", "scale", "needs scale paper or larger and 5 seeds"), Lack("(b) wide", "seeds", "needs 5 seeds")]
     assert own.what_is_missing({"lacks": []}) == ""

@@ -97,7 +97,7 @@ def test_a_second_text_in_other_tokens_is_refused_by_the_plan(parameters) -> Non
     for corpus in ("stories-bytes", "classics-and-shakespeare"):
         second = settings.fine_tuning.model_copy(update={"corpus": corpus})
         with pytest.raises(
-            UserError, match=f"corpus is '{corpus}', whose .* `tokenizer: {{kind: shared, corpus: stories-c"
+            UserError, match=f"with '{corpus}', whose .*{corpus}: {{tokenizer: {{kind: shared, corpus: stories-c"
         ):
             triangular_runs(settings.model_copy(update={"fine_tuning": second}), context)
     bytes_of = {

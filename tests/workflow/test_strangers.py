@@ -99,7 +99,13 @@ def test_a_section_of_the_readme_ends_in_a_report_and_a_clean_clone(
     assert re.findall(r'<section id="(\w+)"', page) == ["answer", study, "provenance"], "it speaks of these runs alone"
     shown = re.findall(r"<code>(allmlp show [^<]*[0-9a-f]{8} [^<]*)</code>", page)
     assert shown, "of a run behind a claim"
-    assert call(finished, *shlex.split(shown[0])).stdout.startswith("run  ")
+    said = call(finished, *shlex.split(shown[0])).stdout
+    assert said.startswith("run  ")
+    files = re.findall(r"^(?:log|measurement) .*?(\S+\.(?:log|parquet))$", said, re.MULTILINE)
+    assert len(files) > 1
+    assert [file for file in files if not (finished / file).is_file()] == [], "as one types them here"
+    dead = set(re.findall(r'href="#([^"?]+)', page)) - set(re.findall(r'\bid="([^"]+)"', page))
+    assert not dead, "links lead somewhere"
     selected = json.loads((place / "selected.json").read_text())["studies"][study]["smoke"]
     assert corpus in {about["corpus"] for about in selected["about"]}
     assert json.loads((finished / "corpora.local.lock").read_text()).keys() == {corpus}

@@ -1,5 +1,6 @@
 """`allmlp show RUN`: one run, from its settings to the claims that rest on it."""
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,12 @@ def _files(run: Run) -> Lines:
         yield "state", f"work/runs/{run.id}: step {step:,} of {run.steps:,}"
     for log in sorted(Path("logs").glob("*/*.log")):
         if run.id in log.read_text(encoding="utf-8", errors="replace"):
-            yield "log", str(log)
+            yield "log", _from_project(log)
+
+
+def _from_project(path: Path) -> str:
+    """A path as one types it in the project's folder: the user's own results are worked on in a folder below."""
+    return os.path.relpath(path, paths.project())
 
 
 def _place(folder: Path, way: str) -> str:
@@ -114,9 +120,9 @@ def _measurements(run: Run) -> Lines:
     for measure, file in run.measurements.items():
         stored, key = store.read_measure(run.study, measure), (run.id, run.recipe(measure))
         if key in stored.places:
-            where = f"{stored.count(key):,} rows in {stored.places[key][1].part.relative_to(Path.cwd())}"
+            where = f"{stored.count(key):,} rows in {_from_project(stored.places[key][1].part)}"
         else:
-            where = file if Path(file).is_file() else "not measured yet"
+            where = _from_project(Path(file)) if Path(file).is_file() else "not measured yet"
         yield "measurement", f"{measure}: {where}"
 
 

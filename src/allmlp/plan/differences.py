@@ -55,7 +55,10 @@ class Difference:
 
 def show(plan: Plan) -> None:
     """Print the changes at the chosen scale with their sum, then those at the other scales, a row per study."""
-    found, name = compare(plan)
+    refused: dict[str, str] = {}
+    found, name = compare(plan, refused)
+    if refused:
+        print("\n".join(f"{scale} is left out: {message}" for scale, message in refused.items()))
     if not found:
         print(f"no parameter changes a run, against {name}; code is not compared")
         return
@@ -75,12 +78,17 @@ def show(plan: Plan) -> None:
     print("\n".join(lines))
 
 
-def compare(plan: Plan) -> tuple[list[Difference], str]:
-    """The differences, and the name of what the plan is compared with. Only studies with other inputs are planned."""
+def compare(plan: Plan, refused: dict[str, str] | None = None) -> tuple[list[Difference], str]:
+    """The differences, and the name of what the plan is compared with. Only studies with other inputs are planned.
+
+    `refused`: takes the messages of scales that cannot be planned, which are left out.
+    """
     with previous_plan(plan) as (before, name):
         asked = [plan.study] if plan.study else catalogue.STUDIES
         changed = [study for study in asked if before.inputs(study) != plan.inputs(study)]
-        return differences(before.study_runs(changed), plan.study_runs(changed)), name
+        after = plan.study_runs(changed, refused)
+        then = {scale: of for scale, of in before.study_runs(changed).items() if scale not in (refused or ())}
+        return differences(then, after), name
 
 
 def _sum(found: list[Difference]) -> str:

@@ -103,9 +103,20 @@ class Plan:
         own = {*self._additional_runs(self.git_plan, self.chosen_runs)} or {*self.chosen_runs}
         return {self.scale: {of: runs for of, runs in self.chosen_runs.items() if of in own | {self.study}}}
 
-    def study_runs(self, studies: Collection[str]) -> dict[str, dict[str, list[Run]]]:
-        """The same of some studies."""
-        found: dict[str, dict[str, list[Run]]] = {s: {of: self._make_runs(of, s) for of in studies} for s in SCALES}
+    def study_runs(
+        self, studies: Collection[str], refused: dict[str, str] | None = None
+    ) -> dict[str, dict[str, list[Run]]]:
+        """The same of some studies. `refused`: takes the message of each scale that cannot be planned and is not the
+        chosen one, which is then left out.
+        """
+        found: dict[str, dict[str, list[Run]]] = {}
+        for scale in SCALES:
+            try:
+                found[scale] = {of: self._make_runs(of, scale) for of in studies}
+            except UserError as error:
+                if refused is None or scale == self.scale:
+                    raise
+                refused[scale] = str(error)
         return found | self._recorded_runs(studies)
 
     def _recorded_runs(self, studies: Collection[str]) -> dict[str, dict[str, list[Run]]]:

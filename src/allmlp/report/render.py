@@ -1,5 +1,6 @@
 """The report: claims, figures and tables -> results/report.html, one self-contained page, from paper/'s templates."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -364,6 +365,16 @@ def templates() -> Environment:
     return environment
 
 
+def _link_to_committed_page(page: str, committed: str) -> str:
+    """A user's own page with the links to what it does not show, such as errata, leading to the committed page."""
+    ids = set(re.findall(r'\bid="([^"]+)"', page))
+
+    def lead(link: re.Match[str]) -> str:
+        return link[0] if link[1] in ids else f'href="{committed}#{link[1]}'
+
+    return re.sub(r'href="#([^"?]+)', lead, page)
+
+
 def render(pdf: bool = False) -> Path:
     """Write the report, and the PDF beside it if asked."""
     found = content()
@@ -373,6 +384,8 @@ def render(pdf: bool = False) -> Path:
         raise UserError(f"paper/: a template cannot be rendered ({error.message}). No report was written.") from error
     if (size := len(page)) > LARGEST:
         warn(f"{REPORT}: {size:,} bytes, more than {LARGEST:,}; git keeps every version. Draw fewer points.")
+    if "committed_page" in found:
+        page = _link_to_committed_page(page, found["committed_page"])
     paths.write_atomically(REPORT, page)
     if pdf:
         print_page(REPORT, PDF)

@@ -138,8 +138,9 @@ def _refuse_other_tokens(first: str, second: str, context: Context) -> None:
     if not context.has_shared_tokenizer(first, second):
         teacher = context.teacher(first)
         raise UserError(
-            f"studies.triangular.fine_tuning.corpus is {second!r}, whose tokens are not those of {first!r}, which the "
-            f"model is pre-trained on. Give it `tokenizer: {{kind: shared, corpus: {teacher}}}`."
+            f"fine_tuning goes on with {second!r}, whose tokens are not those of {first!r}. Name another corpus there, "
+            f"or write `corpora: {{{second}: {{tokenizer: {{kind: shared, corpus: {teacher}}}}}}}` into your file.",
+            "fine_tuning",
         )
 
 
