@@ -4,6 +4,7 @@
 # test-all    then real kills, faults and whole pipelines, which wait half of the time: one worker more than cores
 # bench       speed and memory beside what a user would pick instead
 # gpu-check   does this machine's GPU compute what a CPU does, and how fast; in .venv if it is there
+# triton      the GPU kernels' language in .venv, 730 MB: tests then run the kernels on a CPU, 15 seconds more
 # faults      hundreds of faults, and docs/faults.md from what they did
 # mutants     wrong edits, and docs/mutants.md from them
 # fuzz        damaged inputs for the parsers of outside files, MINUTES in all, and docs/strangers.md from them
@@ -19,7 +20,7 @@ BIN    := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 
-.PHONY: install reproduce test test-all bench gpu-check faults mutants fuzz audit docs
+.PHONY: install reproduce test test-all bench gpu-check triton faults mutants fuzz audit docs
 
 install: $(BIN)/ready
 
@@ -37,6 +38,9 @@ bench: $(BIN)/ready
 
 gpu-check:
 	@PYTHONPATH=src python -m allmlp doctor --gpu && PYTHONPATH=src python benchmarks/gpu.py
+
+triton: $(BIN)/ready
+	@python -c "import triton" 2> /dev/null || $(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock triton==3.7.0
 
 faults: $(BIN)/ready
 	@python -m tests.faults
