@@ -43,7 +43,7 @@ gpu-check:
 	@PYTHONPATH=src python -m allmlp doctor --gpu && PYTHONPATH=src python benchmarks/gpu.py
 
 gpu-hour:
-	@PYTHONPATH=src python -m allmlp.pipeline.gpu_hour --out $(OUT) --minutes $(or $(MINUTES),60) $(if $(BUNDLE),--bundle $(BUNDLE))
+	@PYTHONPATH=src $(PYTHON) -m allmlp.pipeline.gpu_hour --out $(OUT) --minutes $(or $(MINUTES),60) $(if $(BUNDLE),--bundle $(BUNDLE))
 
 triton: $(BIN)/ready
 	@python -c "import triton" 2> /dev/null || $(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock triton==3.7.0

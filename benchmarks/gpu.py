@@ -185,7 +185,13 @@ def begin_entry(device: str, file: Path | None) -> dict[str, Any]:
     known = json.loads(file.read_text(encoding="utf-8")).get(device, {}) if file and file.is_file() else {}
     if "complete" in known and all(known.get(key) == value for key, value in about.items()):
         return known
-    return {**about, "product_flops": float(f"{product_rate(device):.4g}"), "models": {}, "complete": []}
+    return {
+        **about,
+        "product_flops": float(f"{product_rate(device):.4g}"),
+        "models": {},
+        "not_measured": {},
+        "complete": [],
+    }
 
 
 def row_of(build: Callable[[], nn.Module], entry: dict[str, Any], device: str, compiled: bool) -> dict[str, float]:
@@ -228,15 +234,17 @@ def main() -> None:
     for compiled in (False, True) if asked.compile else (False,):
         for name, build in builders(SIZES[device]).items():
             label = f"{name}, compiled" if compiled else name
-            if label in entry["models"]:
+            if label in entry["models"] or label in entry["not_measured"]:
                 continue
             try:
                 entry["models"][label] = row_of(build, entry, device, compiled)
-            except (ImportError, torch.OutOfMemoryError, RuntimeError) as error:
-                print(f"{name}: not measured ({str(error)[:150]})", flush=True)
-                continue
-            show(label, entry["models"][label])
+                show(label, entry["models"][label])
+            except (ImportError, RuntimeError) as error:  # out of memory is one
+                entry["not_measured"][label] = str(error)[:200]
+                print(f"{label}: not measured ({str(error)[:150]})", flush=True)
             keep()
+            if device == "cuda":
+                torch.cuda.synchronize()  # raises where the error has ended CUDA: all after it would fail
         entry["complete"] = sorted({*entry["complete"], "compiled" if compiled else "plain"})
         keep()
     if asked.write:

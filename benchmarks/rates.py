@@ -228,37 +228,44 @@ def start() -> float:
 
 
 def timed(device: str, file: Path, compile_too: bool = False) -> None:
-    """A point for each size into the file, which keeps those that it has of this device. Sizes beyond the memory are
-    left out; of compiled steps only the first size of each architecture is timed.
+    """A point for each size into the file, which keeps those that it has of this device. Sizes that cannot be computed,
+    as those beyond the memory, stand there with their error, and are not tried again. Of compiled steps only the first
+    size of each architecture is timed.
     """
     hardware = provenance(device)["hardware"]
     found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     if found.get("hardware") != hardware or "complete" not in found:
-        found = {"hardware": hardware, "points": [], "complete": []}
-    known = {point["key"] for point in found["points"]}
-    for compiled in (False, True) if compile_too else (False,):
-        for size in [sizes[0] for sizes in grid(device)] if compiled else all_sizes(device):
-            if size.key(compiled) not in known and (point := time_step(size, device, compiled)):
-                found["points"].append(point)
-                paths.write_atomically(file, json.dumps(found, indent=1) + "\n")
-        found["complete"] = sorted({*found["complete"], "compiled" if compiled else "plain"})
+        found = {"hardware": hardware, "points": [], "not_timed": {}, "complete": []}
+
+    def keep() -> None:
         paths.write_atomically(file, json.dumps(found, indent=1) + "\n")
 
+    known = {point["key"] for point in found["points"]} | found["not_timed"].keys()
+    for compiled in (False, True) if compile_too else (False,):
+        for size in [sizes[0] for sizes in grid(device)] if compiled else all_sizes(device):
+            if (key := size.key(compiled)) in known:
+                continue
+            try:
+                found["points"].append(time_step(size, device, compiled))
+            except RuntimeError as error:  # out of memory is one
+                found["not_timed"][key] = f"{size.architecture}: {str(error)[:200]}"
+                print(f"not timed: {found['not_timed'][key]}   {size.hyperparameters}", flush=True)
+            keep()
+            if device == "cuda":
+                torch.cuda.synchronize()  # raises where the error has ended CUDA: all after it would fail
+        found["complete"] = sorted({*found["complete"], "compiled" if compiled else "plain"})
+        keep()
 
-def time_step(size: Size, device: str, compiled: bool) -> dict[str, Any] | None:
-    """The point of one size; None, with a line, if it cannot be computed here."""
-    (parameters, flops), about = size.counts, f"{size.architecture}{', compiled' * compiled}"
+
+def time_step(size: Size, device: str, compiled: bool) -> dict[str, Any]:
+    """The point of one size."""
+    parameters, flops = size.counts
     try:
         of_step = seconds(update(size, device, compiled))
-    except (torch.OutOfMemoryError, RuntimeError) as error:
-        print(f"{about:32} not timed ({str(error)[:100]})   {size.hyperparameters}, {size.sequences}", flush=True)
-        return None
     finally:
         torch.compiler.reset()
-    print(
-        f"{about:32} {1000 * of_step:9.2f} ms a step {1e-9 * flops / of_step:8.1f} GFLOP/s   {size.hyperparameters}",
-        flush=True,
-    )
+    rate, about = 1e-9 * flops / of_step, f"{size.architecture}{', compiled' * compiled}"
+    print(f"{about:32} {1000 * of_step:9.2f} ms a step {rate:8.1f} GFLOP/s   {size.hyperparameters}", flush=True)
     point = dict(zip(POINT, (size.architecture, flops, parameters, of_step, 1), strict=True))
     return {**point, "compiled": compiled, "sequences": size.sequences, "key": size.key(compiled)}
 

@@ -161,6 +161,10 @@ def test_a_bundle_takes_the_first_runs_that_the_hours_do_and_whose_tokens_are_he
     assert chosen.order == [first.id, last.id]
     assert left_out == {long.id: "no time", text.id: "its tokens are missing: `allmlp tokenize` makes them"}
     assert list(chosen.claims) == ["one"]
+    undecided = {"text": frozenset({long.id, text.id}), "last": frozenset({last.id})}
+    assert first_runs(replace(resolved, claims=undecided), 10.0, 1e6)[0].order[0] == last.id, (
+        "of no claim without tokens"
+    )
     tiny.write_tokens(Path.cwd())
     assert first_runs(resolved, 1.0, 1e6)[0].order == [first.id, text.id, last.id]
     assert first_runs(resolved, 1.0, 10)[1][text.id] == "no room for its tokens"

@@ -17,7 +17,7 @@ from allmlp.measurements.measurement import file_bytes
 from allmlp.measurements.search_losses import runs_it_reads
 from allmlp.pipeline.bundles.members import FORMAT, MANIFEST, Member, sort_key
 from allmlp.pipeline.bundles.states import newest_state
-from allmlp.plan import status
+from allmlp.plan import priorities, status
 from allmlp.plan.portable import PLAN, ResolvedPlan, RunPlan
 from allmlp.spec.run import Run
 
@@ -58,23 +58,32 @@ def pack_finished(resolved: ResolvedPlan, file: Path, max_mb: float) -> None:
 
 
 def first_runs(resolved: ResolvedPlan, hours: float, most_bytes: float) -> tuple[ResolvedPlan, dict[str, str]]:
-    """The first open runs that so many hours do, and whose inputs fit; and why others before their end are left out.
+    """The first open runs that so many hours do, and whose inputs fit; and why others are left out.
 
-    A run whose hours no longer fit is passed over, for shorter ones after it.
+    Claims that need a run without tokens here do not count in their order. A run whose hours no longer fit is passed
+    over, for shorter ones after it.
     """
     opened = status.open_runs(resolved.runs, resolved.hours)
-    taken, left_out, inputs = dict[str, None](), dict[str, str](), dict[str, int]()
-    for run in filter(opened.__contains__, resolved.order):
+    inputs = {run: _inputs(resolved.run(run)) for run in opened}
+    left_out = {run: "its tokens are missing: `allmlp tokenize` makes them" for run in opened if inputs[run] is None}
+    possible = {
+        claim: of
+        for claim, of in resolved.claims.items()
+        if not priorities.add_dependencies(opened, of) & left_out.keys()
+    }
+    taken, files = dict[str, None](), dict[str, int]()
+    for run in priorities.order(opened, possible):
+        own = inputs[run]
+        if own is None:
+            continue
         if any(one in opened and one not in taken for one in opened[run].waits):
             left_out[run] = "another run, which is not in the bundle, comes before"
         elif opened[run].hours > hours:
             left_out[run] = "no time"
-        elif (own := _inputs(resolved.run(run))) is None:
-            left_out[run] = "its tokens are missing: `allmlp tokenize` makes them"
-        elif sum((inputs | own).values()) > most_bytes:
+        elif sum((files | own).values()) > most_bytes:
             left_out[run] = "no room for its tokens"
         else:
-            taken[run], inputs, hours = None, inputs | own, hours - opened[run].hours
+            taken[run], files, hours = None, files | own, hours - opened[run].hours
     claims = {claim: of for claim, of in resolved.claims.items() if of & opened.keys() <= taken.keys()}
     return replace(resolved, order=list(taken), claims=claims), left_out
 

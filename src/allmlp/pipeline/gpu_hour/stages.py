@@ -96,12 +96,17 @@ def _checks(file: Path) -> str:
 
 
 def _speeds(device: str) -> Callable[[Path], str]:
-    return lambda file: f"{len(_read(file)[device]['models'])} models timed"
+    def gave(file: Path) -> str:
+        entry = _read(file)[device]
+        return f"{len(entry['models'])} models timed, {len(entry['not_measured'])} could not be"
+
+    return gave
 
 
 def _steps(file: Path) -> str:
-    points = _read(file)["points"]
-    return f"{len(points)} steps of {len({point['architecture'] for point in points})} architectures timed"
+    found = _read(file)
+    of = len({point["architecture"] for point in found["points"]})
+    return f"{len(found['points'])} steps of {of} architectures timed, {len(found['not_timed'])} could not be"
 
 
 def _decided(file: Path) -> str:
