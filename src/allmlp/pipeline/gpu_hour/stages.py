@@ -10,7 +10,7 @@ from allmlp import models
 CHECKED, SPEEDS, STEPS, DECIDED, BUNDLE = "gpu-check.json", "gpu.json", "steps.json", "decided.json", "back.bundle"
 # groups of checks that a rehearsal makes: seconds on a CPU
 FEW = ("check_relations", "check_loss", "check_lease")
-SHORTER = 4  # times, the stages of a rehearsal
+SHORTER = 2  # times, the stages of a rehearsal
 OWN = ("-m", "allmlp.pipeline.gpu_hour")
 
 
