@@ -4,6 +4,8 @@
 # test-all    then real kills, faults and whole pipelines, which wait half of the time: one worker more than cores
 # bench       speed and memory beside what a user would pick instead
 # gpu-check   does this machine's GPU compute what a CPU does, and how fast; in .venv if it is there
+# gpu-hour    all that a GPU is needed for, in OUT and MINUTES (60), with the runs of BUNDLE; called again, it goes on
+# triton      the GPU kernels' language in .venv, 730 MB: tests then run the kernels on a CPU, 15 seconds more
 # faults      hundreds of faults, and docs/faults.md from what they did
 # mutants     wrong edits, and docs/mutants.md from them
 # fuzz        damaged inputs for the parsers of outside files, MINUTES in all, and docs/strangers.md from them
@@ -13,13 +15,15 @@ PYTHON ?= python3
 PARAMS ?=
 WITH   ?=
 MODULE ?=
-MINUTES ?= 5
+MINUTES ?=
+OUT    ?= hour
+BUNDLE ?=
 CORES  ?= $(shell env -u OMP_NUM_THREADS nproc 2> /dev/null || getconf _NPROCESSORS_ONLN)
 BIN    := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 
-.PHONY: install reproduce test test-all bench gpu-check faults mutants fuzz audit docs
+.PHONY: install reproduce test test-all bench gpu-check gpu-hour triton faults mutants fuzz audit docs
 
 install: $(BIN)/ready
 
@@ -38,6 +42,12 @@ bench: $(BIN)/ready
 gpu-check:
 	@PYTHONPATH=src python -m allmlp doctor --gpu && PYTHONPATH=src python benchmarks/gpu.py
 
+gpu-hour:
+	@PYTHONPATH=src $(PYTHON) -m allmlp.pipeline.gpu_hour --out $(OUT) --minutes $(or $(MINUTES),60) $(if $(BUNDLE),--bundle $(BUNDLE))
+
+triton: $(BIN)/ready
+	@python -c "import triton" 2> /dev/null || $(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock triton==3.7.0
+
 faults: $(BIN)/ready
 	@python -m tests.faults
 
@@ -46,7 +56,7 @@ mutants: $(BIN)/ready
 
 fuzz: $(BIN)/ready
 	@python -c "import atheris" 2> /dev/null || $(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock atheris==3.0.0
-	@python -m tests.strangers.fuzzing $(MINUTES)
+	@python -m tests.strangers.fuzzing $(or $(MINUTES),5)
 
 docs: $(BIN)/ready
 	@python -m tests.pages

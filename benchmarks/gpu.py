@@ -3,6 +3,7 @@
     python benchmarks/gpu.py                    print
     python benchmarks/gpu.py --write            and keep, in benchmarks/gpu.json, one entry per device
     python benchmarks/gpu.py --compile          compiled steps too
+    python benchmarks/gpu.py --keep FILE        in a file, row by row; called again, it goes on where it was
 
 Beside the architectures of this project stand what a user would pick instead: Hugging Face's Llama, and a block in the
 manner of nanoGPT (`torch.nn.functional.scaled_dot_product_attention`, GELU). All have one width, depth, context,
@@ -29,6 +30,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import tools
 from allmlp import models
 from allmlp.common import paths
+from allmlp.models import relation
 from allmlp.plan.device_types import TYPES
 from allmlp.training.environment import provenance
 
@@ -171,40 +173,82 @@ def nominal(hardware: str) -> float | None:
     return next((float(about["bf16_flops"]) for name, about in types.items() if name in hardware), None)
 
 
+def read_table(file: Path) -> dict[str, Any]:
+    """device -> its entry; that of benchmarks/gpu.json where the file is not there yet."""
+    found = file if file.is_file() else FILE
+    return json.loads(found.read_text(encoding="utf-8")) if found.is_file() else {}
+
+
+def begin_entry(device: str, file: Path | None) -> dict[str, Any]:
+    """What the file holds of this device and these sizes, begun if it holds nothing."""
+    about = {**provenance(device), "size": SIZES[device], "triton": relation.HAS_KERNELS}
+    known = json.loads(file.read_text(encoding="utf-8")).get(device, {}) if file and file.is_file() else {}
+    if "complete" in known and all(known.get(key) == value for key, value in about.items()):
+        return known
+    return {
+        **about,
+        "product_flops": float(f"{product_rate(device):.4g}"),
+        "models": {},
+        "not_measured": {},
+        "complete": [],
+    }
+
+
+def row_of(build: Callable[[], nn.Module], entry: dict[str, Any], device: str, compiled: bool) -> dict[str, float]:
+    """One model's row, with its shares of the rates."""
+    row = measured(build, SIZES[device], device, compiled)
+    speed, peak = row["flops_per_step"] / row["step_s"], nominal(entry["hardware"])
+    shares = {"share_of_product": round(speed / entry["product_flops"], 4)}
+    return row | shares | ({"share_of_nominal": round(speed / peak, 4)} if peak else {})
+
+
+def show(name: str, row: dict[str, float]) -> None:
+    """A line."""
+    print(
+        f"{name:34}{1e3 * row['step_s']:10.2f}{row['tokens_per_s']:12,.0f}{row['share_of_product']:12.1%}"
+        f"{row.get('share_of_nominal', 0):12.1%}{row.get('peak_bytes', 0) / 1e9:8.2f}",
+        flush=True,
+    )
+
+
 def main() -> None:
-    """Measure every model; with `--write` keep the table."""
+    """Measure every model; with `--write` or `--keep` keep the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--keep", type=Path, metavar="FILE")
     parser.add_argument("--compile", action="store_true", help="compiled steps too: half a minute a model")
+    parser.add_argument("--plain-kernels", action="store_true", help="the causal relation without Triton's kernels")
+    parser.add_argument("--device", default=tools.device(), choices=["cpu", "cuda"])
     asked = parser.parse_args()
-    device = tools.device()
-    size, hardware = SIZES[device], provenance(device)["hardware"]
-    rate, peak = product_rate(device), nominal(hardware)
-    print(f"{hardware}: {rate / 1e12:.3g} TFLOP/s in a product of matrices, nominal {(peak or 0) / 1e12:g}; {size}")
+    if asked.plain_kernels:
+        relation.HAS_KERNELS = False
+    device, file = asked.device, asked.keep
+    entry = begin_entry(device, file)
+    print(f"{entry['hardware']}: {entry['product_flops'] / 1e12:.3g} TFLOP/s in a product of matrices; {entry['size']}")
     print(f"{'':34}{'ms a step':>10}{'tokens/s':>12}{'of product':>12}{'of nominal':>12}{'GB':>8}")
-    rows = {}
-    for name, build in builders(size).items():
-        for compiled in (False, True) if asked.compile else (False,):
-            try:
-                row = measured(build, size, device, compiled)
-            except (ImportError, torch.OutOfMemoryError, RuntimeError) as error:
-                print(f"{name}: not measured ({str(error)[:150]})", flush=True)
+
+    def keep() -> None:
+        if file:
+            paths.write_atomically(file, json.dumps({**read_table(file), device: entry}, indent=1) + "\n")
+
+    for compiled in (False, True) if asked.compile else (False,):
+        for name, build in builders(SIZES[device]).items():
+            label = f"{name}, compiled" if compiled else name
+            if label in entry["models"] or label in entry["not_measured"]:
                 continue
-            speed = row["flops_per_step"] / row["step_s"]
-            row |= {"share_of_product": round(speed / rate, 4)} | (
-                {"share_of_nominal": round(speed / peak, 4)} if peak else {}
-            )
-            rows[f"{name}, compiled" if compiled else name] = row
-            print(
-                f"{name + ', compiled' * compiled:34}{1e3 * row['step_s']:10.2f}{row['tokens_per_s']:12,.0f}"
-                f"{row['share_of_product']:12.1%}{row.get('share_of_nominal', 0):12.1%}"
-                f"{row.get('peak_bytes', 0) / 1e9:8.2f}",
-                flush=True,
-            )
+            try:
+                entry["models"][label] = row_of(build, entry, device, compiled)
+                show(label, entry["models"][label])
+            except (ImportError, RuntimeError) as error:  # out of memory is one
+                entry["not_measured"][label] = str(error)[:200]
+                print(f"{label}: not measured ({str(error)[:150]})", flush=True)
+            keep()
+            if device == "cuda":
+                torch.cuda.synchronize()  # raises where the error has ended CUDA: all after it would fail
+        entry["complete"] = sorted({*entry["complete"], "compiled" if compiled else "plain"})
+        keep()
     if asked.write:
-        table = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
-        table[device] = {**provenance(device), "size": size, "product_flops": float(f"{rate:.4g}"), "models": rows}
-        paths.write_atomically(FILE, json.dumps(table, indent=1) + "\n")
+        paths.write_atomically(FILE, json.dumps({**read_table(FILE), device: entry}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
     python benchmarks/rates.py --write                   from the committed runs, and a job's start here
     python benchmarks/rates.py --write --device cuda     timed here, under three minutes
     python benchmarks/rates.py --write --start           only the start of a job
+    python benchmarks/rates.py --device cuda --steps F   only the times, into a file, point by point; it goes on there
+    python benchmarks/rates.py --write --device cuda --fit      only the fit, of the times in benchmarks/steps.json
 
 A step takes step_s + s_per_flop * its counted operations + s_per_parameter * the model's parameters: what does not
 depend on the size, matrix operations, bytes moved. The three are fitted by least squares of the relative error, none
@@ -11,9 +13,11 @@ With less than ENOUGH sizes s_per_parameter is 0; with one, step_s has the share
 operations, in the median.
 
 A CPU's points are the seconds of the runs in results/tables/runs.csv: whole trainings, on machines that others shared.
-A GPU's are those of benchmarks/gpu.json, and steps timed at up to SIZES sizes of each architecture, from the runs of
-scales gpu and paper that fit into its memory, in their precision: forward, backward, clipping and AdamW on random
-inputs, the median of several. They are kept in benchmarks/steps.json; without a GPU they are fitted again.
+A GPU's are those of benchmarks/gpu.json, and steps timed at the sizes of GRID, and at up to SIZES sizes of each
+architecture from the runs of scales gpu and paper, or of a bundle where parameters cannot be read; in bfloat16 or the
+run's precision: forward, backward, clipping and AdamW on random inputs, the median of several. Sizes beyond its memory
+are left out. They are kept in benchmarks/steps.json; without a GPU they are fitted again. Compiled steps (`--compile`)
+are kept too, and not fitted yet.
 The error is that of sizes which the fit had not seen: each size is predicted from the others. `--write` keeps all in
 src/allmlp/plan/rates.json, one entry per device; `make bench` only prints.
 
@@ -21,6 +25,8 @@ The start of a job is what `allmlp train` takes for the least run of the smoke s
 """
 
 import argparse
+import inspect
+import itertools
 import json
 import os
 import statistics
@@ -29,7 +35,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -41,7 +49,7 @@ from allmlp import models
 from allmlp.common import paths
 from allmlp.plan import model_facts
 from allmlp.plan.device_types import RATES, StepTime
-from allmlp.plan.plan import load_plan
+from allmlp.plan.portable import PLAN, parse_plan
 from allmlp.spec.run import Run
 from allmlp.training.environment import provenance
 
@@ -54,17 +62,100 @@ SEEN = 1e-3  # of the seconds of some size: a part that is never more is none
 LEAST_S = 1.0  # of a training that is counted: below, clocks and starts are most of it
 
 
-def runs_by_size() -> dict[str, list[Run]]:
-    """architecture -> a run of each of up to SIZES sizes of its step, the smallest and the largest among them."""
-    every = [
+# width, context, sequences: one is varied while the others stay
+GRID = {
+    "cuda": [
+        (512, 512, 32),
+        (64, 512, 32),
+        (2048, 512, 32),
+        (512, 128, 32),
+        (512, 2048, 8),
+        (1024, 512, 8),
+        (256, 256, 8),
+    ],
+    "cpu": [(32, 32, 4), (64, 32, 4)],
+}
+BLOCKS = {"cuda": 4, "cpu": 1}
+VOCABULARY, HEADS = {"cuda": 4096, "cpu": 64}, 8
+SHAPE = {"vocabulary", "context", "d_model", "n_blocks"}
+LAST = {"cuda": (64, 4096), "cpu": (16, 8)}  # context and sequences of those that predict the last token alone
+
+
+class Size(NamedTuple):
+    """A model and the batch of its step."""
+
+    architecture: str
+    hyperparameters: dict[str, Any]
+    sequences: int
+    precision: str
+
+    @property
+    def counts(self) -> model_facts.Counts:
+        """Its weights, and the operations of a step."""
+        return model_facts.counts(self.architecture, self.hyperparameters, self.sequences)
+
+    def key(self, compiled: bool) -> str:
+        """The same for the same step."""
+        return paths.digest([*self, compiled], 16)
+
+
+def all_sizes(device: str) -> list[Size]:
+    """The grid, and sizes of planned runs: the largest of an architecture in the grid, all of another. The first of
+    each architecture come first.
+    """
+    columns = {sizes[0].architecture: sizes for sizes in grid(device)}
+    for name, runs in runs_by_size().items() if device == "cuda" else ():
+        of_runs = [Size(name, run.hyperparameters, _sequences(run), run.precision) for run in runs]
+        columns[name] = [*columns[name], of_runs[-1]] if name in columns else of_runs
+    return [size for row in itertools.zip_longest(*columns.values()) for size in row if size]
+
+
+def grid(device: str) -> list[list[Size]]:
+    """The sizes of each architecture that is built of a vocabulary, a context, a width and a number of blocks."""
+    found = []
+    for name in models.REGISTRY:
+        takes, predicts = models.hyperparameters(name), models.load(name).predicts
+        needed = {key for key, default in takes.items() if default is inspect.Parameter.empty}
+        if not takes.keys() >= SHAPE or not needed <= SHAPE | {"d_mlp", "n_heads"}:
+            continue
+        asked = {"n_heads": HEADS} if name != "masked-mixer" and "n_heads" in takes else {}
+        sizes = []
+        for width, context, sequences in GRID[device]:
+            context, sequences = LAST[device] if predicts == "last" else (context, sequences)
+            wide = {"d_mlp": 4 * width} if takes.get("d_mlp") is inspect.Parameter.empty else {}
+            shape = {
+                **wide,
+                "vocabulary": VOCABULARY[device],
+                "context": context,
+                "d_model": width,
+                "n_blocks": BLOCKS[device],
+                **asked,
+            }
+            if not any(size.hyperparameters == shape for size in sizes):
+                sizes.append(Size(name, shape, sequences, "bfloat16" if device == "cuda" else "float32"))
+        found.append(sizes)
+    return found
+
+
+def planned_runs() -> list[Run]:
+    """The runs of SCALES; where pydantic is not installed, those that a bundle brought."""
+    try:
+        from allmlp.plan.plan import load_plan
+    except ImportError:
+        return parse_plan(PLAN.read_text(encoding="utf-8")).known if PLAN.is_file() else []
+    return [
         run
         for scale in SCALES
         for of_study in load_plan(changes={"scale": scale}).runs_by_scale.values()
         for runs in of_study.values()
         for run in runs
-        if run.steps
     ]
-    found = {}
+
+
+@cache
+def runs_by_size() -> dict[str, list[Run]]:
+    """architecture -> a run of each of up to SIZES sizes of its step, the smallest and the largest among them."""
+    every, found = [run for run in planned_runs() if run.steps], {}
     for name in models.REGISTRY:
         by_size = {counted(run): run for run in every if run.architecture == name}
         sizes = sorted(by_size)
@@ -73,25 +164,27 @@ def runs_by_size() -> dict[str, list[Run]]:
     return {name: runs for name, runs in found.items() if runs}
 
 
+def _sequences(run: Run) -> int:
+    return model_facts.batch(run.task, run.task_parameters).sequences
+
+
 def counted(run: Run) -> int:
     """FLOPs of one of its steps."""
-    sequences = model_facts.batch(run.task, run.task_parameters).sequences
-    return model_facts.counts(run.architecture, run.hyperparameters, sequences).flops
+    return model_facts.counts(run.architecture, run.hyperparameters, _sequences(run)).flops
 
 
-def update(run: Run, device: str) -> Callable[[], None]:
+def update(size: Size, device: str, compiled: bool = False) -> Callable[[], None]:
     """One training step on random inputs."""
     torch.manual_seed(0)
-    model = models.build(run.architecture, **run.hyperparameters).to(device)
+    model = models.build(size.architecture, **size.hyperparameters).to(device)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
-    sequences = model_facts.batch(run.task, run.task_parameters).sequences
-    shape = (sequences, model.context)
+    shape = (size.sequences, model.context)
     inputs = torch.randint(model.vocabulary, shape) if model.features is None else torch.randn(*shape, model.features)
-    inputs = inputs.to(device)
+    inputs, computed = inputs.to(device), torch.compile(model) if compiled else model
 
     def step() -> None:
-        with torch.autocast(device, torch.bfloat16, enabled=run.precision == "bfloat16"):
-            logits = model(inputs)
+        with torch.autocast(device, torch.bfloat16, enabled=size.precision == "bfloat16"):
+            logits = computed(inputs)
         targets = torch.zeros(logits.shape[:-1].numel(), dtype=torch.int64, device=device)
         nn.functional.cross_entropy(logits.flatten(0, -2).float(), targets).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -115,6 +208,8 @@ def seconds(step: Callable[[], None]) -> float:
 
 def start() -> float:
     """Processor seconds of `allmlp train` for the least run of the smoke scale."""
+    from allmlp.plan.plan import load_plan
+
     runs = [run for run in load_plan(changes={"scale": "smoke"}).runs if run.steps and not run.tokens and not run.needs]
     run = min(runs, key=lambda run: counted(run) * run.steps)
     taken = []
@@ -132,36 +227,63 @@ def start() -> float:
     return min(taken)
 
 
-def timed(device: str) -> pd.DataFrame:
-    """A point for each size: architecture, flops, parameters, seconds, n. Sizes beyond the memory are left out."""
-    points = []
-    for name, runs in runs_by_size().items():
-        for run in runs:
-            try:
-                of_step = seconds(update(run, device))
-            except torch.cuda.OutOfMemoryError:
-                print(f"{name:32} too large for this device   {run.id}")
+def timed(device: str, file: Path, compile_too: bool = False) -> None:
+    """A point for each size into the file, which keeps those that it has of this device. Sizes that cannot be computed,
+    as those beyond the memory, stand there with their error, and are not tried again. Of compiled steps only the first
+    size of each architecture is timed.
+    """
+    hardware = provenance(device)["hardware"]
+    found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    if found.get("hardware") != hardware or "complete" not in found:
+        found = {"hardware": hardware, "points": [], "not_timed": {}, "complete": []}
+
+    def keep() -> None:
+        paths.write_atomically(file, json.dumps(found, indent=1) + "\n")
+
+    known = {point["key"] for point in found["points"]} | found["not_timed"].keys()
+    for compiled in (False, True) if compile_too else (False,):
+        for size in [sizes[0] for sizes in grid(device)] if compiled else all_sizes(device):
+            if (key := size.key(compiled)) in known:
                 continue
-            sequences = model_facts.batch(run.task, run.task_parameters).sequences
-            parameters, flops = model_facts.counts(run.architecture, run.hyperparameters, sequences)
-            points.append((name, flops, parameters, of_step, 1))
-            print(f"{name:32} {1000 * of_step:9.2f} ms a step {1e-9 * flops / of_step:8.1f} GFLOP/s   {run.id}")
-    return pd.DataFrame(points, columns=POINT)
+            try:
+                found["points"].append(time_step(size, device, compiled))
+            except RuntimeError as error:  # out of memory is one
+                found["not_timed"][key] = f"{size.architecture}: {str(error)[:200]}"
+                print(f"not timed: {found['not_timed'][key]}   {size.hyperparameters}", flush=True)
+            keep()
+            if device == "cuda":
+                torch.cuda.synchronize()  # raises where the error has ended CUDA: all after it would fail
+        found["complete"] = sorted({*found["complete"], "compiled" if compiled else "plain"})
+        keep()
 
 
-def of_gpu() -> tuple[pd.DataFrame, str]:
+def time_step(size: Size, device: str, compiled: bool) -> dict[str, Any]:
+    """The point of one size."""
+    parameters, flops = size.counts
+    try:
+        of_step = seconds(update(size, device, compiled))
+    finally:
+        torch.compiler.reset()
+    rate, about = 1e-9 * flops / of_step, f"{size.architecture}{', compiled' * compiled}"
+    print(f"{about:32} {1000 * of_step:9.2f} ms a step {rate:8.1f} GFLOP/s   {size.hyperparameters}", flush=True)
+    point = dict(zip(POINT, (size.architecture, flops, parameters, of_step, 1), strict=True))
+    return {**point, "compiled": compiled, "sequences": size.sequences, "key": size.key(compiled)}
+
+
+def of_gpu(fit_only: bool = False) -> tuple[pd.DataFrame, str]:
     """The points of a GPU, timed here if there is one, else those that are kept; and its hardware."""
-    if torch.cuda.is_available():
-        points = timed("cuda")
-        kept = {"hardware": provenance("cuda")["hardware"], "points": points.to_dict("records")}
-        paths.write_atomically(KEPT, json.dumps(kept, indent=1) + "\n")
+    if torch.cuda.is_available() and not fit_only:
+        KEPT.unlink(missing_ok=True)
+        timed("cuda", KEPT)
     kept, other = json.loads(KEPT.read_text(encoding="utf-8")), json.loads(GPU.read_text(encoding="utf-8"))["cuda"]
-    points = pd.DataFrame(kept["points"])
+    points = pd.DataFrame([point for point in kept["points"] if not point.get("compiled")])[POINT]
     whole, hardware = recorded("cuda")
     if hardware == kept["hardware"]:
         points = pd.concat([points, whole], ignore_index=True)
     if other["hardware"] == kept["hardware"]:
-        models_there = {name.partition(",")[0]: of for name, of in other["models"].items()}
+        models_there = {
+            name.partition(",")[0]: of for name, of in other["models"].items() if not name.endswith(", compiled")
+        }
         rows = [(name, of["flops_per_step"], of["parameters"], of["step_s"], 1) for name, of in models_there.items()]
         points = pd.concat([points, pd.DataFrame(rows, columns=POINT)], ignore_index=True)
     return points[points["architecture"].isin(list(models.REGISTRY))], kept["hardware"]
@@ -232,15 +354,21 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--start", action="store_true")
+    parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--steps", type=Path, metavar="FILE")
+    parser.add_argument("--compile", action="store_true", help="with --steps: compiled steps too")
     asked = parser.parse_args()
     device = asked.device
     torch.set_num_threads(1)
+    if asked.steps:
+        timed(device, asked.steps, asked.compile)
+        return
     table = json.loads(RATES.read_text(encoding="utf-8")) if RATES.is_file() else {}
     if device == "cpu":
         table["start_s"] = float(f"{start():.3g}")
         print(f"a job starts in {table['start_s']} s")
     if not asked.start:
-        points, hardware = recorded(device) if device == "cpu" else of_gpu()
+        points, hardware = recorded(device) if device == "cpu" else of_gpu(asked.fit)
         steps, error = fit_all(points)
         for name, of in steps.items():
             parts = (1e3 * of.step_s, 1e12 * of.s_per_flop, 1e9 * of.s_per_parameter)

@@ -13,7 +13,7 @@ from allmlp.common import deadline
 from allmlp.common.errors import UserError
 from allmlp.measurements import store
 from allmlp.pipeline import jobs
-from allmlp.pipeline.bundles.packing import pack
+from allmlp.pipeline.bundles.packing import pack, pack_finished
 from allmlp.pipeline.bundles.unpacking import unpack
 from allmlp.plan.portable import ResolvedPlan, parse_plan, read_bundle_plan
 from allmlp.spec.run import Run
@@ -152,6 +152,24 @@ def test_one_over_its_size_names_its_largest_members(here: Path, monkeypatch: py
     with pytest.raises(UserError, match=largest):
         pack(planned(run), here.parent / "bundle", 0.01)
     assert [path.name for path in here.parent.iterdir() if path.is_file()] == []
+
+
+def test_what_was_made_goes_back_without_tokens_and_with_the_states_that_have_room(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny.write_tokens(here)
+    small, large, reader = tiny.run("linear-causal-rn", steps=60), tiny.run("transformer", steps=60), tiny.run("mlp")
+    for run in (small, large):
+        until(run, 20, monkeypatch)
+    sizes = [sum(file.stat().st_size for file in (checkpoint.WORK / run.id).iterdir()) for run in (small, large)]
+    room = sizes[0] + 16384  # of which the plan takes some
+    assert room < sum(sizes)
+    pack_finished(planned(small, large, reader), here.parent / "back", room / 2**20)
+    assert f"no room for the states of 1 begun runs, {large.id} among them" in capsys.readouterr().out
+    monkeypatch.chdir(here.parent / "there")
+    unpack(here.parent / "back")
+    assert [path.name for path in Path("work/runs").iterdir()] == [small.id]
+    assert not Path("results/tokens").exists()
 
 
 def test_a_run_of_other_code_is_refused(here: Path) -> None:

@@ -1,11 +1,18 @@
-"""The Triton kernels against `models.relation` in float64: on a GPU, or by the interpreter (conftest.py)."""
+"""The Triton kernels against `models.relation` in float64: on a GPU, or by the interpreter (conftest.py).
 
+`make triton` installs the interpreter; `.ci/run` calls it.
+"""
+
+import ast
 import importlib
+import sys
+from pathlib import Path
 
 import pytest
 import torch
 
 from allmlp.models import relation
+from tests.conftest import PROJECT
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 # (T, B, D), block of tokens, block of features: one token; blocks that divide nothing; several chunks; defaults
@@ -14,7 +21,7 @@ SHAPES = [((1, 2, 3), 8, 64), ((7, 2, 5), 4, 2), ((13, 1, 20), 4, 8), ((18, 2, 6
 
 @pytest.fixture(scope="module")
 def kernels():
-    triton = pytest.importorskip("triton", reason="triton, the optional extra `gpu`, is not installed")
+    triton = pytest.importorskip("triton", reason="triton is not installed: `make triton`")
     if DEVICE == "cpu" and tuple(map(int, triton.__version__.split(".")[:2])) < (3, 7):
         pytest.skip(f"the interpreter of Triton {triton.__version__}, torch 2.11's, does not read NumPy 2.4")
     return importlib.import_module("allmlp.models.relation_triton")
@@ -80,3 +87,56 @@ def test_the_layer_on_a_gpu_takes_the_kernels_and_equals_the_cpu(kernels):
         results.append([x.detach().cpu().double() for x in (y, *(leaf.grad for leaf in leaves))])
     for ours, exactly in zip(*results, strict=True):
         torch.testing.assert_close(ours, exactly, rtol=0, atol=2e-5 * exactly.abs().max().item())
+
+
+@pytest.mark.skipif(DEVICE == "cuda", reason="the test before this one does it, on the GPU itself")
+@pytest.mark.parametrize("pre_norm", ["exact", "none"])
+def test_the_layer_hands_the_kernels_what_they_can_read(kernels, monkeypatch, pre_norm):
+    """By autograd, of inputs that are views; and of several seeds as one stack."""
+    monkeypatch.setattr(relation, "_can_use_kernels", lambda x: x.dtype == torch.float32)
+    p, q, g = (x.transpose(0, 1) for x in inputs((9, 2, 5)))
+
+    def layer(dtype):
+        leaves = [x.to(dtype).detach().requires_grad_() for x in (p, q)]
+        y = relation.causal_relation_sum(*leaves, "exp", pre_norm, 1e-5)
+        y.backward(g.to(dtype))
+        return [y.detach().double(), *(leaf.grad.double() for leaf in leaves)]
+
+    for ours, exactly in zip(layer(torch.float32), layer(torch.float64), strict=True):
+        torch.testing.assert_close(ours, exactly, rtol=0, atol=2e-5 * exactly.abs().max().item())
+    one_by_one = torch.stack(
+        [relation.causal_relation_sum(p[n, None], q[n, None], "exp", pre_norm, 1e-5) for n in (0, 1)]
+    )
+    stacked = torch.vmap(lambda p, q: relation.causal_relation_sum(p, q, "exp", pre_norm, 1e-5))(p[:, None], q[:, None])
+    assert torch.equal(stacked, one_by_one)
+
+
+def kernels_of_the_sources():
+    """(module, function) of each function that Triton compiles."""
+    found = set()
+    for file in (PROJECT / "src").rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "triton" in text else ():
+            if isinstance(node, ast.FunctionDef) and any("jit" in ast.unparse(one) for one in node.decorator_list):
+                found.add((file.stem, node.name))
+    return found
+
+
+@pytest.mark.skipif(DEVICE == "cuda", reason="only the interpreter shows which kernels ran")
+def test_every_kernel_of_the_sources_ran(kernels):
+    """One that is new here fails until it is compared above and called here."""
+    ran = set()
+
+    def note(frame, event, _):
+        if event == "call":
+            ran.add((Path(frame.f_code.co_filename).stem, frame.f_code.co_name))
+
+    sys.setprofile(note)
+    try:
+        for exact in (True, False):
+            by_kernels(kernels, *inputs((5, 1, 3)), "exp", exact, block_t=4, block_d=2)
+    finally:
+        sys.setprofile(None)
+    declared = kernels_of_the_sources()
+    assert len(declared) >= 7
+    assert declared <= ran

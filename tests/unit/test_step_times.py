@@ -1,6 +1,8 @@
 """The seconds of a step by its size, as benchmarks/rates.py fits them for `allmlp plan`."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -56,6 +58,40 @@ def test_the_error_is_that_of_sizes_that_the_fit_has_not_seen() -> None:
         errors.append(rates.fit_all(crooked)[1]["p90"])
     assert errors == sorted(set(errors)), "the less a line fits, the larger it is"
     assert rates.fit_all(points(true, SIZES[:2]))[1] == {}, "of two sizes one would say nothing"
+
+
+def test_times_go_on_where_they_were_and_an_error_is_kept_and_not_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def update(size: rates.Size, *_: object) -> Callable[[], None]:
+        tried.append(size.architecture)
+        if size.architecture == "llama":
+            raise RuntimeError("out of memory")
+        return lambda: None
+
+    monkeypatch.setattr(rates, "update", update)
+    monkeypatch.chdir(tmp_path)
+    rates.timed("cpu", tmp_path / "steps.json")
+    found = json.loads((tmp_path / "steps.json").read_text())
+    assert found["complete"] == ["plain"]
+    assert set(found["not_timed"].values()) == {"llama: out of memory"}
+    assert len(found["points"]) + len(found["not_timed"]) == len(tried)
+    assert {"masked-mixer", "causal-rn", "mlp"} <= {point["architecture"] for point in found["points"]}
+    tried.clear()
+    rates.timed("cpu", tmp_path / "steps.json")
+    assert tried == []
+
+
+def test_the_grid_of_a_gpu_varies_width_context_and_batch_and_has_every_language_model() -> None:
+    sizes = {of[0].architecture: of for of in rates.grid("cuda")}
+    assert {"masked-mixer", "llama", "dct-mlp", "triangular", "hybrid", "mlp", "gpt2-last"} <= sizes.keys()
+    widths = {size.hyperparameters["d_model"] for size in sizes["causal-rn"]}
+    assert {min(widths), max(widths)} == {64, 2048}
+    assert len({size.hyperparameters["context"] for size in sizes["causal-rn"]}) > 2
+    assert len({size.sequences for size in sizes["causal-rn"]}) > 1
+    assert all(len({size.key(False) for size in of}) == len(of) for of in sizes.values())
 
 
 @pytest.mark.usefixtures("in_project", "committed_results")

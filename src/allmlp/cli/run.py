@@ -150,6 +150,7 @@ def advance(
 def pack(
     file: Path,
     max_mb: Annotated[float, typer.Option(help="Refuse to write a larger bundle.")] = 64,
+    hours: Annotated[float | None, typer.Option(help="Only as many runs as these do, most claims first.")] = None,
     params: Overlays = None,
     scale: ScaleOption = "long",
     device: DeviceOption = None,
@@ -158,7 +159,7 @@ def pack(
     """A scale's open runs as one file: their newest states, their inputs, and finished work that is not in git."""
     from allmlp.pipeline.bundles import packing
 
-    packing.pack(options_plan(params, scale, device, study), START / file, max_mb)
+    packing.pack(options_plan(params, scale, device, study), START / file, max_mb, hours)
 
 
 @command(RUN, "allmlp unpack open.bundle")

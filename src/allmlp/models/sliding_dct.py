@@ -152,7 +152,7 @@ class _SlidingTransform(torch.autograd.Function):
         g_weights, g_dct = torch.empty_like(weights), torch.empty_like(dct)
         for j in range(k):
             g_weights[:, j] = torch.bmm(dct[j % 2, :, j // 2].mT, g_HRK)
-            torch.bmm(g_HRK, weights[:, j].mT, out=g_dct[j % 2, :, j // 2])
+            g_dct[j % 2, :, j // 2] = torch.bmm(g_HRK, weights[:, j].mT)
         if k < P * J:
             g_dct[-1, :, -1] = 0  # the odd parity has no last frequency
         g_given = torch.bmm(inside.mT, g_dct.view(P * H, J * CHUNK, -1))

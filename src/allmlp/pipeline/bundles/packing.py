@@ -4,7 +4,9 @@ import io
 import json
 import subprocess
 import tarfile
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,20 +17,92 @@ from allmlp.measurements.measurement import file_bytes
 from allmlp.measurements.search_losses import runs_it_reads
 from allmlp.pipeline.bundles.members import FORMAT, MANIFEST, Member, sort_key
 from allmlp.pipeline.bundles.states import newest_state
-from allmlp.plan import status
+from allmlp.plan import priorities, status
 from allmlp.plan.portable import PLAN, ResolvedPlan, RunPlan
 from allmlp.spec.run import Run
 
 NAMED = 5  # the largest members, named if a bundle is too large
 
 
-def pack(plan: RunPlan, file: Path, max_mb: float) -> None:
+def pack(plan: RunPlan, file: Path, max_mb: float, hours: float | None = None) -> None:
     """Write the bundle. UserError, with its largest members, if it would be larger than `max_mb`.
 
+    `hours`: only as many of the open runs, in their order, as these do, and that fit with their inputs.
     Trainings may go on meanwhile: their newest saved states are taken.
     """
     resolved = status.resolve(plan)
-    members = gather(resolved)
+    if hours is not None:
+        resolved, left_out = first_runs(resolved, hours, max_mb * 2**20)
+        for reason, count in Counter(left_out.values()).items():
+            print(f"left out: {count} runs: {reason}")
+    _pack(resolved, gather(resolved), file, max_mb)
+
+
+def pack_finished(resolved: ResolvedPlan, file: Path, max_mb: float) -> None:
+    """What was made here, without tokens; of begun runs as many states as there is room for, the smallest first."""
+    made = [member for member in gather(resolved) if not member.name.startswith("results/tokens/")]
+    states = [member for member in made if member.name.startswith("work/runs/")]
+    room, of_run = max_mb * 2**20 - sum(_size(member) for member in made if member not in states), dict[str, int]()
+    for member in states:
+        run = member.name.split("/")[2]
+        of_run[run] = of_run.get(run, 0) + _size(member)
+    taken = set()
+    for run, size in sorted(of_run.items(), key=lambda one: one[1]):
+        if size <= room:
+            taken.add(run)
+            room -= size
+    if lost := sorted(of_run.keys() - taken):
+        print(f"no room for the states of {len(lost)} begun runs, {lost[0]} among them: they begin again elsewhere")
+    kept = [member for member in made if member not in states or member.name.split("/")[2] in taken]
+    _pack(resolved, kept, file, max_mb)
+
+
+def first_runs(resolved: ResolvedPlan, hours: float, most_bytes: float) -> tuple[ResolvedPlan, dict[str, str]]:
+    """The first open runs that so many hours do, and whose inputs fit; and why others are left out.
+
+    Claims that need a run without tokens here do not count in their order. A run whose hours no longer fit is passed
+    over, for shorter ones after it.
+    """
+    opened = status.open_runs(resolved.runs, resolved.hours)
+    inputs = {run: _inputs(resolved.run(run)) for run in opened}
+    left_out = {run: "its tokens are missing: `allmlp tokenize` makes them" for run in opened if inputs[run] is None}
+    possible = {
+        claim: of
+        for claim, of in resolved.claims.items()
+        if not priorities.add_dependencies(opened, of) & left_out.keys()
+    }
+    taken, files = dict[str, None](), dict[str, int]()
+    for run in priorities.order(opened, possible):
+        own = inputs[run]
+        if own is None:
+            continue
+        if any(one in opened and one not in taken for one in opened[run].waits):
+            left_out[run] = "another run, which is not in the bundle, comes before"
+        elif opened[run].hours > hours:
+            left_out[run] = "no time"
+        elif sum((files | own).values()) > most_bytes:
+            left_out[run] = "no room for its tokens"
+        else:
+            taken[run], files, hours = None, files | own, hours - opened[run].hours
+    claims = {claim: of for claim, of in resolved.claims.items() if of & opened.keys() <= taken.keys()}
+    return replace(resolved, order=list(taken), claims=claims), left_out
+
+
+def _inputs(run: Run) -> dict[str, int] | None:
+    """file -> bytes of the tokens that it reads; None if they are missing."""
+    if not run.token_file:
+        return {}
+    folder = Path(run.token_file).parent
+    if not (folder / "meta.json").is_file():
+        return None
+    return {str(path): path.stat().st_size for path in folder.iterdir()}
+
+
+def _size(member: Member) -> int:
+    return int(member.entry()["bytes"])
+
+
+def _pack(resolved: ResolvedPlan, members: list[Member], file: Path, max_mb: float) -> None:
     beside = file.with_name(f".{file.name}.partial")
     try:
         _write(resolved.scale, members, beside)
@@ -123,5 +197,5 @@ def _write(scale: str, members: list[Member], file: Path) -> None:
 
 
 def _list_largest(members: list[Member]) -> str:
-    sizes = sorted(((int(member.entry()["bytes"]), member.name) for member in members), reverse=True)
+    sizes = sorted(((_size(member), member.name) for member in members), reverse=True)
     return "Largest: " + ", ".join(f"{name} {size / 2**20:.1f} MiB" for size, name in sizes[:NAMED])

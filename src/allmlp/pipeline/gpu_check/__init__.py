@@ -11,6 +11,7 @@ Without a GPU the same checks run on the CPU, where the lease is of a device tha
 import json
 import os
 import time
+from collections.abc import Container
 from pathlib import Path
 
 from allmlp.common import paths
@@ -22,9 +23,11 @@ from allmlp.training.gpus import FAKE, candidates
 FOUND = Path("work/gpu-check.json")
 
 
-def show() -> int:
-    """Print a line per check; keep all in FOUND. Returns 1 if one fails. UserError if torch cannot use the GPU."""
-    kind = "cuda" if candidates(os.environ.get(VISIBLE)) and FAKE not in os.environ else "cpu"
+def show(file: Path = FOUND, device: str | None = None, only: Container[str] | None = None) -> int:
+    """Print a line per check; keep all in a file, group by group. Returns 1 if one fails. UserError if torch cannot use
+    the GPU. `device`: cpu or cuda, else whatever is there. `only`: groups by their names, else all.
+    """
+    kind = device or ("cuda" if candidates(os.environ.get(VISIBLE)) and FAKE not in os.environ else "cpu")
     with lease(kind):
         import torch  # once the device is chosen
 
@@ -50,11 +53,14 @@ def show() -> int:
             training.check_modes,
             training.check_stacks,
         ]
-        outcomes = [one for group in groups for one in _run_group(group, kind)]
+        groups = [group for group in groups if only is None or group.__name__ in only]
+        outcomes: list[Outcome] = []
+        for number, group in enumerate(groups, 1):
+            outcomes += _run_group(group, kind)
+            content = {**about, "complete": number == len(groups), "checks": [one._asdict() for one in outcomes]}
+            paths.write_atomically(file, json.dumps(content, indent=1) + "\n")
     failed = [one for one in outcomes if not one.passed]
-    content = {**about, "checks": [one._asdict() for one in outcomes]}
-    paths.write_atomically(FOUND, json.dumps(content, indent=1) + "\n")
-    print(f"\n{len(outcomes)} checks, {len(failed)} failed; all of them: {FOUND}")
+    print(f"\n{len(outcomes)} checks, {len(failed)} failed; all of them: {file}")
     return 1 if failed else 0
 
 
