@@ -10,6 +10,7 @@ from allmlp.spec.settings import LearningRateSearch, Optimiser, StudySettings, r
 
 Padding = Literal["left", "right"]
 Seed = Annotated[int, Field(ge=0)]
+Longer = Annotated[float, Field(gt=0, le=1000)]  # the plan lists its tested steps
 
 
 class Size(StrictModel):
@@ -18,7 +19,7 @@ class Size(StrictModel):
     d_model: int = Field(gt=0)
     n_blocks: int | None = Field(default=None, gt=0)
     batch_size: int | None = Field(default=None, gt=0)
-    longer: float = Field(default=1.0, gt=0)
+    longer: Longer = 1.0
 
 
 class Model(StrictModel):
@@ -32,7 +33,7 @@ class Model(StrictModel):
 
     architecture: str
     hyperparameters: Hyperparameters = Field(default={})
-    longer: float = Field(default=1.0, gt=0)
+    longer: Longer = 1.0
     paddings: list[Padding] = Field(default=["right"], min_length=1)
     sizes: list[Size] = Field(default=[])
     d_model: int | None = Field(default=None, gt=0)
