@@ -17,6 +17,7 @@ import glob
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Collection, Iterator
 from itertools import accumulate, islice
 from pathlib import Path
@@ -76,9 +77,19 @@ class LocalCorpus(StrictModel):
         UserError for a file that is not of the kind of its name, and a corpus without any text.
         """
         paths = self.paths(root)
-        texts = (text for path in paths for text in self._texts(path) if text and not text.isspace())
+        texts = (text for path in paths for text in self._full_texts(path))
         message = f"files: no text in {', '.join(map(str, paths[:5]))}. A corpus needs a document."
         return reading.require_texts(islice(texts, self.limit), message)
+
+    def _full_texts(self, path: Path) -> Iterator[str]:
+        """Without blank ones. A file that has no other is named."""
+        empty = True
+        for text in self._texts(path):
+            if text and not text.isspace():
+                empty = False
+                yield text
+        if empty:
+            print(f"{path}: has no text and is skipped", file=sys.stderr, flush=True)
 
     def _texts(self, path: Path) -> Iterator[str]:
         kind = reading.kind(path)
