@@ -117,6 +117,7 @@ def test_without_a_number_a_headline_says_that_it_is_open(about: dict[str, Any],
     assert (found[0]["text"], found[0]["verdict"]) == ("Whether it is, is open.", "undecided")
 
 
+@pytest.mark.usefixtures("committed_last_mile")
 @pytest.mark.parametrize("study", catalogue.STUDIES)
 def test_every_study_has_sentences_about_its_claims(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)

@@ -142,7 +142,8 @@ def test_no_bad_value_ends_in_a_traceback_or_a_long_message(study: str, base: Pa
         place for place in dict.fromkeys(places(node, [*values.values()])) if place[0] != "scales"
     ]  # the same again
     assert {place for value in values.values() for place in keys(value)} <= {*found}
-    for place, name, text in deal(found):
+    tried = list(deal(found))
+    for place, name, text in tried:
         scale = max(values, key=lambda scale: depth(values[scale], place))  # the smallest of those that set it
         over = yaml_file.read(overlay(tmp_path, ("studies", study, *place), text))
         try:
@@ -150,7 +151,7 @@ def test_no_bad_value_ends_in_a_traceback_or_a_long_message(study: str, base: Pa
         except UserError as error:
             refused += 1
             check(error, place, name)
-    assert refused > 300
+    assert refused > 0.5 * len(tried)
 
 
 def test_no_bad_value_of_a_corpus_or_of_a_file_ends_in_a_traceback(tmp_path: Path) -> None:
@@ -193,6 +194,11 @@ def test_no_bad_value_of_a_corpus_or_of_a_file_ends_in_a_traceback(tmp_path: Pat
     [
         (("retrieval", "comparisons", "embedders", "pairs"), "[my-pairs]", "no corpus 'my-pairs'. Did you mean"),
         (("models", "flat", "longer"), "1e300", "studies.mixers.models.flat.longer is 1e+300: input should be less"),
+        (
+            ("models", "flat", "architecture"),
+            "masked-mixr",
+            "no architecture 'masked-mixr' in studies.mixers.models.flat",
+        ),
         (("representation", "models"), "[flat, flatt]", "mixers: models='flatt': no model of that name"),
     ],
     ids=lambda found: ".".join(found) if isinstance(found, tuple) else "",

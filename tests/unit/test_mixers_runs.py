@@ -118,7 +118,7 @@ def test_runs_of_one_id_become_one_with_the_measures_of_all(settings):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"compared": ["flatt"]}, "models='flatt': no model of that name.*Did you mean 'flat'"),
+        ({"compared": ["flatt"]}, "no model 'flatt'.*Did you mean 'flat'"),
         (
             {"search": {"learning_rates": [0.1], "steps": 3, "seeds": [0]}},
             r"search.seeds\s+it uses one of the evaluated seeds",
