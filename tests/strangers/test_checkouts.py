@@ -1,5 +1,7 @@
 """Other places than ours: another system's line ends and terminal, a package built in place, a user's own files."""
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,13 +12,26 @@ from tests.conftest import PROJECT, call, git
 
 
 def test_a_system_that_turns_line_ends_gets_the_same_bytes(tmp_path: Path) -> None:
-    words = ("-c", "core.autocrlf=true", "-c", "core.eol=crlf", "clone", "--quiet", "--depth=1")
-    git(tmp_path, *words, f"file://{PROJECT}", "windows")
+    words = ("clone", "--quiet", "--depth=1", f"file://{PROJECT}")
+    git(tmp_path, "-c", "core.autocrlf=true", "-c", "core.eol=crlf", *words, "windows")
+    git(tmp_path, *words, "linux")
     clone = tmp_path / "windows"
     assert git(clone, "status", "--porcelain") == ""
-    texts = [path for path in git(clone, "ls-files").splitlines() if path.endswith((".py", ".yaml", ".csv", ".lock"))]
-    assert texts
-    assert not [path for path in texts if b"\r\n" in (clone / path).read_bytes()]
+    tracked = [line.split("\t")[0].split()[:2] for line in git(clone, "ls-files", "--stage").splitlines()]
+    paths = git(clone, "ls-files").splitlines()
+    now = subprocess.run(
+        ["git", "hash-object", "--no-filters", "--stdin-paths"], cwd=clone, input="\n".join(paths), text=True,
+        capture_output=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    changed = [path for path, (_, blob), found in zip(paths, tracked, now, strict=True) if blob != found]
+    assert changed == []
+    assert {".py", ".yaml", ".csv", ".lock", ".svg", ".json", ".html", ".j2", ".smk", ".md"} <= {
+        Path(path).suffix for path in paths
+    }
+    on_linux, on_windows = (
+        call(tmp_path / place, "dvc", "status", "--json", "dvc.yaml").stdout for place in ("linux", "windows")
+    )
+    assert json.loads(on_windows) == json.loads(on_linux), "no stage is to be made again for the sake of line ends"
 
 
 @pytest.mark.parametrize(

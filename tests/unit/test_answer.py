@@ -128,6 +128,7 @@ def test_a_headline_of_a_part_that_there_is_not_is_refused(
     headlines.check("mine")
 
 
+@pytest.mark.usefixtures("committed_last_mile")
 @pytest.mark.parametrize("study", catalogue.STUDIES)
 def test_every_study_has_sentences_about_its_claims(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)

@@ -177,6 +177,16 @@ def test_the_matrix_says_who_cannot_and_why() -> None:
     assert labels == list(SKILLS)
 
 
+def test_the_matrix_is_as_dark_as_the_mean_skill_itself() -> None:
+    """Not as its share of the best of its task, or of the least."""
+    skills = {"attention": {"recall": 0.5, "copying": 0.875}, "masked mixing": {"recall": 0.25, "copying": 0.625}}
+    (image,) = make_exhibit(matrix, {"score": scores(skills), "abilities": able()}).axes[0].images
+    tasks = [task for task in able()["task"].unique() if task in ("recall", "copying")]
+    drawn = [[skills[family][task] for family in skills] for task in tasks]
+    assert np.allclose(image.get_array(), drawn, atol=0.002)
+    assert (image.norm.vmin, image.norm.vmax) == (0, 1)
+
+
 def test_worse_than_blind_is_printed_as_it_is_and_not_bold() -> None:
     rows = scores({"attention": {"recall": -0.4}, "masked mixing": {"recall": 0.3}})
     figure = make_exhibit(matrix, {"score": rows, "abilities": able()})

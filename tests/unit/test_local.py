@@ -168,6 +168,16 @@ def test_missing_empty_and_idle_settings(tmp_path: Path) -> None:
         LocalCorpus(files="a.txt", seperator="--")
 
 
+def test_an_empty_file_beside_a_full_one_is_skipped_and_said(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    (tmp_path / "a.txt").touch()
+    (tmp_path / "b.txt").write_text("one\n--\ntwo\n")
+    (tmp_path / "c.txt").write_text(" \n--\n\n")
+    (tmp_path / "d.jsonl").touch()
+    assert read(tmp_path, files="*.*", separator="--\n", field="t") == ["one", "two"]
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"{tmp_path / name}: has no text and is skipped" for name in ("a.txt", "c.txt", "d.jsonl")]
+
+
 @pytest.mark.parametrize("suffix", PACK)
 def test_tables_and_markdown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     monkeypatch.setattr(reading, "CHUNK", 7)

@@ -75,7 +75,7 @@ def test_an_embedder_is_the_comparisons_own_run_where_that_has_it(settings):
     untrained = training.embedder("flat", of_scale, context).run(0, steps=0)
     assert (untrained.search, untrained.keep, untrained.tested, untrained.steps) == ((), (), (), 0)
     assert training.embedder("mixer-autoencoder", of_scale, context).run(0).task == "autoencode"
-    with pytest.raises(UserError, match="no model 'flatt'"):
+    with pytest.raises(UserError, match="models='flatt': no model of that name"):
         training.embedder("flatt", of_scale, context)
 
 

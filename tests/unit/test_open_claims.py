@@ -83,6 +83,7 @@ def test_a_larger_scale_is_not_named_where_no_seeds_decide_there_either() -> Non
     assert found == Lack("", "rule", "cannot decide with 128 seeds or fewer, at workstation too")
 
 
+@pytest.mark.usefixtures("committed_last_mile")
 def test_every_open_claim_of_the_project_lacks_something_and_no_other_one_does() -> None:
     power, entries = read_json(POWER), {one["id"]: one for one in claims_json.read()["claims"]}
     for study in catalogue.STUDIES:

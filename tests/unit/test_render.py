@@ -27,7 +27,7 @@ from tests.conftest import PROJECT
 
 
 @pytest.fixture(scope="module")
-def whole_page() -> str:
+def whole_page(committed_last_mile: None) -> str:
     """The page of the committed results, as this code renders it, without the escapes of HTML."""
     with chdir(PROJECT):
         return unescape(templates().get_template("report.html.j2").render(render.content()))
@@ -278,6 +278,7 @@ def test_a_narrow_figure_is_not_stretched_to_the_width_of_its_column(
     assert render.page_width(inline.element(tmp_path / "points.svg", "f0", "points", {})) == most
 
 
+@pytest.mark.usefixtures("committed_last_mile")
 def test_a_report_of_an_overlay_speaks_of_its_studies_alone_beside_the_committed_exhibits(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 from functools import partial
@@ -10,7 +11,7 @@ from shutil import which
 
 import pytest
 
-from allmlp.common import cores, workers
+from allmlp.common import atomic, cores, processes, workers
 from allmlp.pipeline import doctor
 from allmlp.training import environment
 from tests.conftest import PROJECT
@@ -37,6 +38,35 @@ def test_doctor_and_the_record_of_a_run_need_no_linux() -> None:
     assert cores.count() == os.cpu_count()
     assert all(line.found for check in doctor.CHECKS if check is not doctor._remote for line in check())
     assert environment.provenance("cpu")["hardware"]
+
+
+@pytest.mark.usefixtures("darwin")
+def test_processes_of_an_earlier_call_are_found_and_ended(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    apart = tmp_path / "work/advance"
+    apart.mkdir(parents=True)
+    job = subprocess.Popen(["sleep", "600"], cwd=tmp_path, start_new_session=True)
+    elsewhere = subprocess.Popen(["sleep", "600"], cwd=tmp_path.parent, start_new_session=True)
+    try:
+        (apart / processes.PID).write_text(f"{job.pid} {elsewhere.pid}")
+        assert atomic.is_alive(job.pid)
+        processes.stop(apart)
+        assert job.wait(timeout=10) == -signal.SIGTERM
+        assert not atomic.is_alive(job.pid)
+        assert atomic.is_alive(elsewhere.pid), "the number of another project's process"
+        assert capsys.readouterr().out.startswith("ending 1 processes of an unfinished call")
+    finally:
+        for one in (job, elsewhere):
+            one.kill()
+            one.wait()
+
+
+def test_proc_is_read_in_one_place_that_does_without() -> None:
+    reading = {
+        file.relative_to(PROJECT / "src/allmlp").as_posix()
+        for file in (PROJECT / "src").rglob("*.py")
+        if "/proc" in file.read_text(encoding="utf-8")
+    }
+    assert reading == {"training/environment.py"}, "test_doctor_and_the_record_of_a_run_need_no_linux tries this one"
 
 
 @pytest.mark.usefixtures("darwin")

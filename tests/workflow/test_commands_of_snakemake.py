@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from allmlp.pipeline import snakefile
-from tests.conftest import PROJECT, call, edit, git, only
+from tests.conftest import PROJECT, call, edit, git, only, small_clone
 from tests.workflow.asking import contents, jobs, planned, trained
 
 RULES = ["tokenize", "train", "measure", "report"]  # those with a command
@@ -38,6 +38,18 @@ def test_the_rules_are_there_whatever_is_open(fresh: Path) -> None:
     said = call(fresh, "snakemake", "--list-rules").stdout.split()
     assert {*RULES, "all", "measurements", "result"} == {*said}
     assert planned(fresh) == []
+
+
+@pytest.mark.slow
+def test_a_dry_run_of_a_large_scale_is_a_screen(tmp_path: Path) -> None:
+    clone = small_clone(tmp_path / "clone", PROJECT)
+    command = "snakemake -n --quiet rules host --config scale=gpu"
+    assert f"`{command}`" in (PROJECT / "docs/cluster.md").read_text(encoding="utf-8")
+    done = call(clone, *command.split())
+    said = (done.stdout + done.stderr).splitlines()
+    assert len(said) <= 30
+    (total,) = {int(line.split()[1]) for line in said if line.startswith("total ")}
+    assert total > 1500
 
 
 def test_formatted_and_without_lints_that_fit() -> None:

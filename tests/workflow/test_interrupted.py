@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import call, environment, only
+from tests.conftest import call, environment, only, small_clone
 from tests.faults.pipelines import at_work
+
+ADVANCE = ("--scale", "smoke", "--minutes", "5", "--cores", "1", "--dirty")
 
 
 @pytest.mark.slow
@@ -40,22 +42,34 @@ def test_an_interrupted_snakemake_ends_with_a_line_and_goes_on(clone: Path, send
 
 
 @pytest.mark.slow
-def test_the_folder_of_a_killed_snakemake_is_removed_by_the_next(clone: Path) -> None:
+@pytest.mark.parametrize(
+    "words", [("snakemake", "--cores", "1", "measurements"), ("allmlp", "advance", *ADVANCE)],
+    ids=lambda words: words[0],
+)  # fmt: skip
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "in another clone"])
+def test_the_folder_of_a_killed_snakemake_is_removed_by_the_next(
+    clone: Path, words: tuple[str, ...], elsewhere: bool
+) -> None:
     only(clone, "quadrature")
     temporary = clone.parent / "temporary"
     temporary.mkdir()
-    words = ("snakemake", "--cores", "1", "measurements")
     process = subprocess.Popen(
-        words, cwd=clone, env={**environment(clone), "TMPDIR": str(temporary)}, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        words, cwd=clone, env={**environment(clone), "TMPDIR": str(temporary)}, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
-    assert process.stdout
-    while "Reason: " not in (line := process.stdout.readline()):
-        assert line
+    while not (left := [holder.parent for holder in temporary.glob("snakemake*/allmlp.lock")]):
+        assert process.poll() is None
+        time.sleep(0.05)
     process.kill()
-    process.communicate()
-    assert (left := list(temporary.glob("snakemake*"))), "Snakemake could not remove its own"
-    call(clone, *words, TMPDIR=str(temporary))
+    process.wait()
+    if words[0] == "allmlp":  # its Snakemake has a session of its own
+        os.kill(int((clone / "work/advance/snakemake.pid").read_text()), signal.SIGKILL)
+    if elsewhere:
+        other = small_clone(clone.parent / "other")
+        only(other, "quadrature")
+        call(other, "snakemake", "-n", "--quiet", "all", TMPDIR=str(temporary))
+    else:
+        call(clone, *words, TMPDIR=str(temporary))
     assert not [folder for folder in left if folder.exists()]
 
 

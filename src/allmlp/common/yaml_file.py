@@ -158,10 +158,9 @@ def lookup(node: Any, place: Place) -> Any:
 
 
 def merge(base: LocatedYaml, over: LocatedYaml) -> LocatedYaml:
-    """`over` laid upon `base`: mappings merge, everything else is replaced."""
-    merged = LocatedYaml(_merge(base.value, over.value), dict(base.lines))
-    merged.lines.update(over.lines)
-    return merged
+    """`over` laid upon `base`: mappings merge, everything else is replaced. The lines of `over` come last."""
+    before = {place: line for place, line in base.lines.items() if place not in over.lines}
+    return LocatedYaml(_merge(base.value, over.value), before | over.lines)
 
 
 def restrict_keys(over: LocatedYaml, base: LocatedYaml) -> LocatedYaml:

@@ -62,7 +62,7 @@ def build(name: str, **hyperparameters: Any) -> "SequenceModel":
 
 def load(name: str) -> "type[SequenceModel]":
     """The class of architecture `name` (imports torch). UserError if there is none."""
-    module, _, attribute = _entry(name).partition(":")
+    module, _, attribute = entry(name).partition(":")
     return getattr(importlib.import_module(module), attribute)
 
 
@@ -71,7 +71,8 @@ def hyperparameters(name: str) -> dict[str, Any]:
     return {key: parameter.default for key, parameter in _parameters(load(name)).items()}
 
 
-def _entry(name: str) -> str:
+def entry(name: str) -> str:
+    """The module and class of architecture `name`. UserError if there is none."""
     if name not in REGISTRY:
         raise UserError(f"unknown architecture {_suggest(name, list(REGISTRY))}")
     return REGISTRY[name]

@@ -2,7 +2,8 @@
 next call on the same host lifts and removes them.
 
 Snakemake's lock does not name its owner. So every Snakemake here also holds a shared lock of the kernel, which ends
-with its process: a call that gets this lock exclusively knows that no other Snakemake is alive.
+with its process: a call that gets this lock exclusively knows that no other Snakemake is alive. It holds another such
+lock in its folder in the temporary directory, for calls in other clones.
 """
 
 import fcntl
@@ -19,6 +20,7 @@ from typing import Any
 
 NOTE, LOCKS = Path(".snakemake/allmlp.lock"), Path(".snakemake/locks")
 MARKS = Path(".snakemake/incomplete")
+HOLDER = "allmlp.lock"  # in a Snakemake's folder in the temporary directory
 LONGEST = 1 << 16  # bytes of a note
 _held: list[int] = []  # open until this process ends
 
@@ -30,6 +32,9 @@ def lift(temporary: str) -> None:
 
     Locks of other hosts, or on a file system without locks, stay: `snakemake --unlock` lifts it.
     """
+    _remove_left()
+    with suppress(OSError):
+        _hold_folder(Path(temporary))
     with suppress(OSError):
         NOTE.parent.mkdir(exist_ok=True)
         descriptor = os.open(NOTE, os.O_RDWR | os.O_CREAT)
@@ -38,11 +43,31 @@ def lift(temporary: str) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _lift_stale(_read(descriptor))
         fcntl.flock(descriptor, fcntl.LOCK_SH)
-        kept = [folder for folder in _read(descriptor).get("temporary", []) if os.path.isdir(folder)]
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        said = {"pid": os.getpid(), "host": socket.gethostname(), "since": now, "temporary": [*kept, temporary]}
+        said = {"pid": os.getpid(), "host": socket.gethostname(), "since": now}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(said).encode(), 0)
+
+
+def _remove_left() -> None:
+    """Remove the folders of dead Snakemakes, whatever they worked in. Those without a lock of this project stay."""
+    for holder in Path(tempfile.gettempdir()).glob(f"snakemake*/{HOLDER}"):
+        with suppress(OSError):  # it has ended meanwhile, or belongs to another user
+            descriptor = os.open(holder, os.O_RDWR)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(holder.parent, ignore_errors=True)
+            finally:
+                os.close(descriptor)
+
+
+def _hold_folder(folder: Path) -> None:
+    """Lock this process's folder until it ends. The file is there once it is locked: nobody finds it without."""
+    beside = folder / f".{HOLDER}"
+    descriptor = os.open(beside, os.O_RDWR | os.O_CREAT)
+    _held.append(descriptor)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    beside.rename(folder / HOLDER)
 
 
 def _read(descriptor: int) -> dict[str, Any]:
@@ -59,9 +84,6 @@ def _lift_stale(said: dict[str, Any]) -> None:
         return
     left = sorted(LOCKS.glob("*.lock"))
     whose = f"pid {said['pid']} on {said['host']}, since {said['since']}"
-    for folder in map(Path, said.get("temporary", [])):
-        if folder.parent == Path(tempfile.gettempdir()) and folder.name.startswith("snakemake"):
-            shutil.rmtree(folder, ignore_errors=True)
     for path in [*left, *MARKS.glob("*")]:  # every file here is whole or not there, whatever a mark says
         path.unlink(missing_ok=True)
     if left:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from allmlp.common import yaml_file
-from allmlp.common.errors import UserError
+from allmlp.common.errors import UserError, format_value
 from allmlp.common.schema import SCALES as SCALES
 from allmlp.common.schema import Scale as Scale
 from allmlp.common.yaml_file import LocatedYaml, Place, lookup
@@ -126,7 +126,7 @@ def _layer(file: LocatedYaml, study: str) -> Layer:
 
 def _scale(name: str, where: str) -> Scale:
     if name not in SCALES:
-        raise UserError(f"{where}: no scale {name!r}. There are: {', '.join(SCALES)}.")
+        raise UserError(f"{where}: no scale {format_value(name)}. There are: {', '.join(SCALES)}.")
     return name
 
 
@@ -145,6 +145,6 @@ def _mapping(located: LocatedYaml, place: Place) -> dict[str, Any]:
     """The keys and values at `place`; an error if something else stands there."""
     node = lookup(located.value, place)
     if not isinstance(node, dict):
-        found = "is empty" if node is None else f"is {node!r}"
+        found = "is empty" if node is None else f"is {format_value(node)}"
         raise UserError(f"{located.where(place)}: {'.'.join(map(str, place))} {found}: it must hold keys and values")
     return node

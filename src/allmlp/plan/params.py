@@ -63,7 +63,8 @@ def load(
     top = validate(Top, located.value, located, ())
     for name in top.corpora:
         if not NAME.fullmatch(name):
-            raise UserError(f"{located.where(('corpora', name))}: corpus {name!r}: a name {OF_NAMES}. Rename it.")
+            where = located.where(("corpora", name))
+            raise UserError(f"{where}: corpus {format_value(name)}: a name {OF_NAMES}. Rename it.")
     specs = {name: _corpus(name, value, located) for name, value in top.corpora.items()}
     corpora, root = link_corpora(specs), path.parent
     settings: dict[tuple[str, Scale], Any] = {}
@@ -134,8 +135,9 @@ def named_corpora(setting: Any) -> Iterator[tuple[Place, str]]:
 
 
 def _blocks(value: Any) -> Iterator[tuple[Place, BaseModel]]:
-    """The blocks of settings in a value: itself, or the items of a list."""
+    """The blocks of settings in a value: itself, or the items of a list or of a mapping."""
     if isinstance(value, BaseModel):
         yield (), value
-    elif isinstance(value, list):
-        yield from (((place,), item) for place, item in enumerate(value) if isinstance(item, BaseModel))
+    elif isinstance(value, list | dict):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        yield from (((place,), item) for place, item in items if isinstance(item, BaseModel))

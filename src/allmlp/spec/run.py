@@ -85,7 +85,7 @@ class Run:
     @property
     def modules(self) -> tuple[str, ...]:
         """The modules whose RECIPE the id holds: of the architecture, the task, the training loop and a stack."""
-        named = models.REGISTRY[self.architecture], tasks.REGISTRY[self.task], LOOP, *[STACK] * (self.stacked > 1)
+        named = models.entry(self.architecture), tasks.REGISTRY[self.task], LOOP, *[STACK] * (self.stacked > 1)
         return tuple(place.split(":")[0] for place in named)
 
     @property

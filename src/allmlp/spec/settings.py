@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import count, product
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from allmlp.common.schema import StrictModel, refuse_unknown_names
@@ -126,6 +126,14 @@ class LearningRateSearch(StrictModel):
     def settings(self) -> Iterator[tuple[int, float]]:
         """Seed and rate of each run of the search."""
         return product(self.seeds, self.learning_rates)
+
+
+def _check_architecture(name: str) -> str:
+    refuse_unknown_names("architecture", [name], REGISTRY)
+    return name
+
+
+Architecture = Annotated[str, AfterValidator(_check_architecture)]  # a name of one
 
 
 def check_architectures(models: Named) -> Named:

@@ -15,8 +15,8 @@ def check_url(url: str) -> str:
         raise ValueError("holds a name or a password, which would be in logs. Take it out: `key_variable:` names a key")
     if not parts.hostname or (parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOCAL)):
         raise ValueError(
-            "must begin with https://, or with http:// for a server on this machine. `ssh -L 8000:localhost:8000 HOST` "
-            "brings another machine's server to http://localhost:8000"
+            "must begin with https://, or with http:// for this machine: `ssh -L 8000:localhost:8000 HOST` "
+            "brings another one here"
         )
     return url
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
-from allmlp.common.errors import UserError, error_line, redact_secrets
+from allmlp.common.errors import UserError, error_line, format_value, redact_secrets
 from allmlp.common.schema import StrictModel
 from allmlp.data.corpora.rows import say_left_out
 
@@ -50,8 +50,8 @@ class HubCorpus(StrictModel):
     def _check_revision(cls, revision: str) -> str:
         if not COMMIT.fullmatch(revision):
             raise ValueError(
-                f"{revision!r} is not a commit: a branch or a tag may come to mean other data. Give the 40 "
-                f"digits that https://huggingface.co/datasets/<name>/commits/main shows."
+                "is not a commit: a branch or tag may come to mean other data. Give the 40 digits of "
+                "https://huggingface.co/datasets/<name>/commits/main"
             )
         return revision
 
@@ -82,8 +82,8 @@ class HubCorpus(StrictModel):
         for after, row in self._rows(at):
             if self.column not in row:
                 raise UserError(
-                    f"{self._source_name()}: no column {self.column!r}; it has {', '.join(map(repr, row))}. "
-                    f"Correct `column:`."
+                    f"{self._source_name()}: no column {format_value(self.column)}; it has "
+                    f"{', '.join(map(repr, row))}. Correct `column:`."
                 )
             value = row[self.column]
             if value is None:

@@ -17,20 +17,22 @@ import glob
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Collection, Iterator
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
 from allmlp.common import paths as places
-from allmlp.common.errors import UserError
+from allmlp.common.errors import LONGEST, UserError, format_value
 from allmlp.common.schema import StrictModel
 from allmlp.data.corpora import reading, rows
 
 RECIPE = 1
 PASSAGE = 1 << 16  # characters of a passage of a text without separators
+LONGEST_NAME = 255  # bytes, on every usual file system
 
 
 class LocalCorpus(StrictModel):
@@ -61,7 +63,9 @@ class LocalCorpus(StrictModel):
                 raise UserError(f"{having[0]}: set `{name}:` to the {name} that holds the text.")
             if not having and value is not None:
                 said = " or ".join(of)
-                raise UserError(f"{name}: {value!r} is set, but the corpus has no {said} file. Remove `{name}:`.")
+                raise UserError(
+                    f"{name}: {format_value(value)} is set, but the corpus has no {said} file. Remove `{name}:`."
+                )
         if self.separator is not None and ".txt" not in kinds:
             raise UserError("separator: is set, but the corpus has no .txt file. Remove `separator:`.")
         if self.drop_last and self.separator is None:
@@ -73,9 +77,19 @@ class LocalCorpus(StrictModel):
         UserError for a file that is not of the kind of its name, and a corpus without any text.
         """
         paths = self.paths(root)
-        texts = (text for path in paths for text in self._texts(path) if text and not text.isspace())
+        texts = (text for path in paths for text in self._full_texts(path))
         message = f"files: no text in {', '.join(map(str, paths[:5]))}. A corpus needs a document."
         return reading.require_texts(islice(texts, self.limit), message)
+
+    def _full_texts(self, path: Path) -> Iterator[str]:
+        """Without blank ones. A file that has no other is named."""
+        empty = True
+        for text in self._texts(path):
+            if text and not text.isspace():
+                empty = False
+                yield text
+        if empty:
+            print(f"{path}: has no text and is skipped", file=sys.stderr, flush=True)
 
     def _texts(self, path: Path) -> Iterator[str]:
         kind = reading.kind(path)
@@ -126,6 +140,8 @@ def matches(files: list[str] | str, root: Path, kinds: Collection[str] = reading
     found: dict[Path, None] = {}
     for pattern in patterns:
         where = root / Path(pattern).expanduser()
+        if any(len(os.fsencode(part)) > LONGEST_NAME for part in where.parts):
+            raise UserError(f"files: no file has a name as long as {format_value(pattern)}. Name one that is there.")
         if where.is_file():
             paths = [where]
         elif where.is_dir():
@@ -135,7 +151,8 @@ def matches(files: list[str] | str, root: Path, kinds: Collection[str] = reading
             paths = [Path(name) for name in sorted(glob.glob(base + os.path.expanduser(pattern), recursive=True))]
         paths = [path for path in paths if path.is_file()]
         if not paths:
-            raise UserError(f"files: nothing matches {pattern!r} (looked for {where}). {_advice(where, kinds)}")
+            said = f"nothing matches {format_value(pattern)} (looked for {where})"
+            raise UserError(f"files: {said}. {_advice(where, kinds)}")
         found.update(dict.fromkeys(paths))
     return list(found)
 
@@ -144,7 +161,8 @@ def _advice(where: Path, kinds: Collection[str]) -> str:
     """What there is instead."""
     folder = where if where.is_dir() else next(parent for parent in where.parents if parent.is_dir())
     names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-    there = f"{', '.join(names[:5]) + ' and others' * (len(names) > 5)}; a folder is searched for {', '.join(kinds)}"
+    few = names[: max(1, sum(1 for end in accumulate(len(name) + 2 for name in names) if end <= LONGEST))]
+    there = f"{', '.join(few) + ' and others' * (len(names) > len(few))}; a folder is searched for {', '.join(kinds)}"
     found = f"has {there}" if names else "is empty"
     return f"{folder} {found}. Put the file there, or name its place in corpora.local.yaml."
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from allmlp.common.errors import UserError
+from allmlp.common.errors import UserError, format_value
 
 CHUNK = 1 << 20  # bytes read at once
 COMPRESSIONS = (".xz", ".gz", ".zst")
@@ -147,7 +147,7 @@ def split_texts(path: Path, separator: str) -> Iterator[str]:
     if rest and (not found or len(rest) > LONGEST):
         crlf = "\n" in separator and "\r\n" in rest
         raise UserError(
-            f"{path}: no separator {separator!r} in {len(rest):,} characters. "
+            f"{path}: no separator {format_value(separator)} in {len(rest):,} characters. "
             + ("Its lines end in \\r\\n, which is kept: write so in `separator:`, " * crlf or "Correct `separator:`, ")
             + "or leave it out to read the file as one text."
         )

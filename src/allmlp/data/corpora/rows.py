@@ -67,7 +67,7 @@ def field_text(where: str, row: dict[str, Any], field: str, key: str = "field") 
     """The text in a row's `field`, which the parameter `key` names. UserError, at `where`, for a row without one."""
     if field not in row:
         raise UserError(
-            f"{where}: no field {field!r}. This row has {', '.join(map(repr, row)) or 'none'}. "
+            f"{where}: no field {format_value(field)}. This row has {', '.join(map(repr, row)) or 'none'}. "
             f"Correct `{key}:`, or mend or remove the row."
         )
     value = row[field]
@@ -89,8 +89,8 @@ def csv_rows(path: Path, column: str, delimiter: str) -> Iterator[str]:
         if (count := names.count(column)) != 1:
             there = format_value(", ".join(map(repr, names)))
             raise UserError(
-                f"{path}:1: {count or 'no'} column{'s' * (count > 1)} {column!r}; the first line names {there}. "
-                "Correct `column:` or that line."
+                f"{path}:1: {count or 'no'} column{'s' * (count > 1)} {format_value(column)}; the first line names "
+                f"{there}. Correct `column:` or that line."
             )
         place = names.index(column)
         for row in table:
@@ -157,7 +157,8 @@ def parquet_batches(path: Path, columns: dict[str, str], rows: int) -> Iterator[
             for key, column in columns.items():
                 if column not in names:
                     raise UserError(
-                        f"{path}: no column {column!r}; it has {', '.join(map(repr, names))}. Correct `{key}:`."
+                        f"{path}: no column {format_value(column)}; it has {', '.join(map(repr, names))}. "
+                        f"Correct `{key}:`."
                     )
                 if names.count(column) > 1:
                     raise UserError(f"{path}: has {names.count(column)} columns {column!r}. Keep one of them.")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib import format as npy
 from pydantic import Field
 
-from allmlp.common.errors import UserError
+from allmlp.common.errors import UserError, format_value
 from allmlp.common.schema import StrictModel
 from allmlp.data.corpora.addresses import Address
 from allmlp.data.corpora.images import Form
@@ -69,7 +69,8 @@ def read_archive(path: Path, form: Form, arrays: dict[str, str], split: str | No
             for key, wanted in arrays.items():
                 if wanted not in names:
                     raise UserError(
-                        f"{path}: no array {wanted!r}; it has {', '.join(map(repr, names))}. Correct `{key}:`."
+                        f"{path}: no array {format_value(wanted)}; it has {', '.join(map(repr, names))}. "
+                        f"Correct `{key}:`."
                     )
             with archive.open(f"{labelled}.npy") as file:
                 labels = _labels(file, path)

@@ -56,7 +56,7 @@ class SummaryPairs(PairSource):
     @classmethod
     def _check_prompt(cls, prompt: str) -> str:
         if "{text}" not in prompt:
-            raise ValueError(f"{prompt!r} lacks {{text}}, which stands for the text to be summarised")
+            raise ValueError("lacks {text}, which stands for the text to be summarised")
         return prompt
 
     def pairs(self, root: Path, texts: Iterable[str]) -> Iterator[Pair]:

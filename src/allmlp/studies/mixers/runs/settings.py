@@ -2,14 +2,14 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from allmlp.common.schema import Hyperparameters, StrictModel, refuse_unknown_names
-from allmlp.models import REGISTRY
-from allmlp.spec.settings import LearningRateSearch, Optimiser, StudySettings, refuse_searched_seeds
+from allmlp.spec.settings import Architecture, LearningRateSearch, Optimiser, StudySettings, refuse_searched_seeds
 
 Padding = Literal["left", "right"]
 Seed = Annotated[int, Field(ge=0)]
+Longer = Annotated[float, Field(gt=0, le=1000)]  # the plan lists its tested steps
 
 
 class Size(StrictModel):
@@ -18,7 +18,7 @@ class Size(StrictModel):
     d_model: int = Field(gt=0)
     n_blocks: int | None = Field(default=None, gt=0)
     batch_size: int | None = Field(default=None, gt=0)
-    longer: float = Field(default=1.0, gt=0)
+    longer: Longer = 1.0
 
 
 class Model(StrictModel):
@@ -30,9 +30,9 @@ class Model(StrictModel):
     margin; pairs of models are compared on the seeds that both have.
     """
 
-    architecture: str
+    architecture: Architecture
     hyperparameters: Hyperparameters = Field(default={})
-    longer: float = Field(default=1.0, gt=0)
+    longer: Longer = 1.0
     paddings: list[Padding] = Field(default=["right"], min_length=1)
     sizes: list[Size] = Field(default=[])
     d_model: int | None = Field(default=None, gt=0)
@@ -40,12 +40,6 @@ class Model(StrictModel):
     learning_rate: float | None = Field(default=None, gt=0)
     warmup_steps: int | None = Field(default=None, ge=0)
     further_seeds: list[Seed] = Field(default=[])
-
-    @field_validator("architecture")
-    @classmethod
-    def _refuse_unknown(cls, architecture: str) -> str:
-        refuse_unknown_names("architecture", [architecture], REGISTRY)
-        return architecture
 
 
 class Search(LearningRateSearch):

@@ -10,7 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from allmlp.common.errors import UserError
+from allmlp.common.errors import UserError, parameter_error
+from allmlp.common.schema import suggest_nearest
 from allmlp.models import REGISTRY
 from allmlp.spec.catalogue import SHARED
 from allmlp.spec.protocols import Context
@@ -165,7 +166,8 @@ def embedder(
     """
     name = EMBEDDERS.get(model, model)
     if name not in settings.models and model not in REGISTRY:
-        raise UserError(f"no model {model!r} in studies.mixers.models. There are: {', '.join(settings.models)}.")
+        advice = suggest_nearest(model, settings.models, "There are")
+        raise parameter_error("models", model, f"no model of that name in studies.mixers.models. {advice}")
     found = settings.models.get(name) or Model(architecture=model)
     size = settings.base(found)
     if (d_model or size.d_model, n_blocks or settings.n_blocks) != (size.d_model, settings.n_blocks):
