@@ -68,6 +68,7 @@ RUN = {  # command -> the words behind its own
     "allmlp compact": ("--help",),
     "allmlp select": ("--help",),
     "allmlp keep": ("--help",),
+    "allmlp keep RUN": ("--help",),
     "allmlp train RUN": ("--help",),
     "allmlp render --pdf": ("--help",),
     "allmlp check": (),
