@@ -15,7 +15,7 @@ from allmlp.pipeline import checking, json_schema
 from allmlp.pipeline.checking import PARTS, files
 from allmlp.pipeline.checking.files import corpora, drawn_studies, known_answers, parameters, words
 from allmlp.pipeline.checking.findings import Decisions, Discrepancy
-from allmlp.pipeline.checking.locks import recipe_lock, rule_lock
+from allmlp.pipeline.checking.locks import CHANGED_RULE, recipe_lock, rule_lock
 from allmlp.spec import catalogue
 from tests.conftest import PROJECT, call, edit, git
 
@@ -69,6 +69,52 @@ def test_changed_sources_ask_for_a_decision(tmp_path: Path, monkeypatch: pytest.
     assert of_recipes() == {"html": False}
     lock = json.loads((tmp_path / "recipes.lock").read_text())
     assert lock == {"json": {"recipe": 1, "sources": "c"}, "csv": {"recipe": 1, "sources": "e"}}
+
+
+def test_a_module_of_no_commit_may_change_until_a_result_rests_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = dict.fromkeys(
+        ("allmlp.models.mlp", "allmlp.models.gpt2", "allmlp.studies.copying.measures.strings:falls"), "a"
+    )
+    monkeypatch.setattr(paths, "project", lambda: tmp_path)
+    monkeypatch.setattr(recipes, "modules", lambda: list(sources))
+    monkeypatch.setattr(recipes, "fingerprint", lambda module: sources[module])
+    monkeypatch.setattr(recipes, "recipe_number", lambda _: 1)
+    of_recipes()
+    git(tmp_path, "init", "--quiet")
+    kept = (tmp_path / "recipes.lock").read_text()
+    (tmp_path / "recipes.lock").write_text('{"allmlp.models.gpt2": {"recipe": 1, "sources": "a"}}')
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "--quiet", "--message=recipes")
+    (tmp_path / "recipes.lock").write_text(kept)
+    mlp, committed, measure = sources
+    sources |= dict.fromkeys(sources, "b")
+    assert of_recipes() == {f"{mlp} {measure}": False, committed: True}
+    run = tmp_path / "results/checkpoints/a-run/run.json"
+    run.parent.mkdir(parents=True)
+    run.write_text(json.dumps({"run": {"architecture": ["mlp", {}], "task": ["copying", {}]}}))
+    sources |= dict.fromkeys(sources, "c")
+    assert of_recipes() == {measure: False, f"{mlp} {committed}": True}
+    measured = tmp_path / "own/my/work/measurements/copying/falls/a-run-r1.parquet"
+    measured.parent.mkdir(parents=True)
+    measured.touch()
+    sources |= dict.fromkeys(sources, "d")
+    assert of_recipes() == {f"{mlp} {committed} {measure}": True}
+
+
+def test_a_rule_of_no_commit_may_change(ledger: dict[str, str], tmp_path: Path) -> None:
+    del ledger["002-2"]
+    of_rules()
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "--quiet", "--message=rules")
+    ledger["002-3"] = "c" * 16
+    of_rules()
+    ledger |= {"002-1": "d" * 16, "002-3": "e" * 16}
+    assert [(one.what, one.names, one.open) for one in of_rules()] == [
+        ("new rule", ("002-3",), False),
+        (CHANGED_RULE, ("002-1",), True),
+    ]
 
 
 def test_a_module_that_does_not_import_is_named_and_nothing_is_written(

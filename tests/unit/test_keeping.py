@@ -67,6 +67,45 @@ def test_a_users_own_runs_and_texts_are_kept_only_by_name(trained: Path, capsys:
     assert {folder.name for folder in dvc.pointers()} == {RUN, TOKENS}
 
 
+@pytest.mark.parametrize("undone", [True, False], ids=["undo", "rm"])
+@pytest.mark.parametrize("then", ["checkout", "pull"])
+def test_a_kept_run_stays_when_its_pointer_is_taken_back(trained: Path, undone: bool, then: str) -> None:
+    git(trained, "init", "--quiet")
+    call(trained, "dvc", "init", "--quiet")
+    call(trained, "dvc", "remote", "add", "--default", "local", str(trained / "remote"))
+    for _ in range(2):
+        dvc.keep([RUN, TOKENS], push=True, of_git=list)
+    if undone:
+        dvc.undo([RUN, TOKENS])
+        assert not list(trained.glob("results/*/.gitignore"))
+    else:
+        for folder in dvc.pointers():
+            Path(f"{folder}.dvc").unlink()
+    call(trained, "dvc", then)
+    assert not dvc.pointers()
+    assert (trained / "results/checkpoints" / RUN / "final.safetensors").read_bytes() == bytes(1000)
+    assert (trained / "results/tokens" / TOKENS / "train-00000.arrow").is_file()
+
+
+def test_a_run_that_dvc_itself_put_here_stays_when_its_pointer_is_taken_back(trained: Path) -> None:
+    git(trained, "init", "--quiet")
+    call(trained, "dvc", "init", "--quiet")
+    call(trained, "dvc", "add", f"results/checkpoints/{RUN}")
+    (trained / "results/checkpoints" / f"{RUN}.dvc").unlink()
+    dvc.undo([RUN])
+    call(trained, "dvc", "checkout")
+    assert (trained / "results/checkpoints" / RUN / "final.safetensors").is_file()
+
+
+def test_what_has_no_pointer_or_a_published_one_is_not_taken_back(trained: Path) -> None:
+    with pytest.raises(UserError, match="nowhere: no pointer, complete run or tokens of that name here"):
+        dvc.undo(["nowhere"])
+    pointer = {"outs": [{"md5": "0.dir", "size": 600, "remote": "models", "path": RUN}]}
+    (trained / f"results/checkpoints/{RUN}.dvc").write_text(yaml.safe_dump(pointer))
+    with pytest.raises(UserError, match="is published"):
+        dvc.undo([RUN])
+
+
 def test_more_than_git_takes_is_refused_before_anything_is_written(
     trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

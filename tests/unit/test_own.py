@@ -213,6 +213,26 @@ def test_a_text_of_too_few_documents_for_validation_is_refused_with_the_way_out(
     assert (tokenize_corpus(load_plan(), "short") / "meta.json").is_file()
 
 
+def test_a_run_of_one_s_own_is_found_with_the_file_that_it_needs(project: Path) -> None:
+    (project / "my other.yaml").write_text(OVERLAY)
+    mine = load_plan(["my other.yaml"])
+    place = results_folder.folder(mine)
+    assert place is not None
+    git, (run, *_) = load_plan(), [run.id for run in mine.runs if run.corpus == "stories-few"]
+    with pytest.raises(UserError, match="fits no run of the plan; nearest are"):
+        git.find(run)
+    results_folder.prepare(mine, place)
+    way = re.escape("add `--params 'my other.yaml'`, in Python `params=\"my other.yaml\"`.")
+    for ask in (lambda: git.find(run), lambda: git.find(run[-8:]), lambda: git.run(run)):
+        with pytest.raises(UserError, match=way) as raised:
+            ask()
+        assert len(str(raised.value)) <= 250
+    (project / "my other.yaml").unlink()
+    paths.write_atomically(place / f"work/measurements/language/cost/{run}-r1.parquet", b"")
+    with pytest.raises(UserError, match=way):
+        git.find(run)
+
+
 def test_a_trial_leaves_the_committed_results_as_they_are(project: Path) -> None:
     assert results_folder.folder(load_plan(changes={"scale": "smoke"})) == project / "own/smoke"
     assert results_folder.folder(load_plan()) is None

@@ -57,6 +57,20 @@ def test_a_registered_architecture_appears_in_the_matrix_and_the_next_one_leaves
     assert "slow-average" in (tables / "abilities.csv").read_text()
 
 
+def test_one_that_is_edited_before_its_first_commit_needs_no_decision(crossover: Path) -> None:
+    call(crossover, "allmlp", "new", "architecture", "running-average")
+    golden = crossover / "tests/numerics/golden.json"
+    before = json.loads(golden.read_text())["running-average"]
+    edit(crossover, "src/allmlp/models/running_average.py", "self.out(total_BD / count)", "self.out(-total_BD / count)")
+    edit(crossover, "src/allmlp/models/running_average.py", "self.out(x_BTD.cumsum", "self.out(-x_BTD.cumsum")
+    said = call(crossover, "allmlp", "check", "--fix").stdout
+    assert "of no commit and without results: taken as new: allmlp.models.running_average" in said
+    after = json.loads(golden.read_text())["running-average"]
+    assert after["recipes"] == before["recipes"]
+    assert after["losses"] != before["losses"], "those of the edited one"
+    assert "golden" not in call(crossover, "allmlp", "check").stdout.replace("golden losses", "")
+
+
 def test_one_that_leaks_is_stopped_by_name_before_anything_is_planned(crossover: Path) -> None:
     register(crossover, "future-average", "sum(dim=1, keepdim=True)")
     failed = call(crossover, "allmlp", "plan", ok=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.conftest import PROJECT, call, only, small_clone
+from tests.conftest import PROJECT, call, git, only, small_clone
 
 pytestmark = pytest.mark.slow
 
@@ -82,3 +82,30 @@ def test_a_name_that_is_there_or_no_name_is_refused(tmp_path: Path) -> None:
     failed = call(clone, "allmlp", "new", "architecture", "my-mixer", ok=False)
     assert "my_mixer.py: is there. Remove it, or take another name." in failed.stderr
     assert '"my-mixer"' not in (clone / "src/allmlp/models/__init__.py").read_text()
+
+
+@pytest.mark.parametrize(("kind", "name"), [("architecture", "my-mixer"), ("study", "averages")])
+def test_a_call_that_fails_leaves_nothing_and_works_once_its_cause_is_mended(
+    tmp_path: Path, kind: str, name: str
+) -> None:
+    clone = small_clone(tmp_path / "clone")
+    words = ("allmlp", "new", kind, name)
+
+    def fails(said: str) -> None:
+        failed = call(clone, *words, ok=False)
+        assert failed.returncode == 2
+        assert said in failed.stderr
+        assert git(clone, "status", "--porcelain") == ""
+        assert not list(clone.glob("*/averages"))
+        assert not (clone / "src/allmlp/studies/averages").exists()
+
+    (clone / "corpora.local.yaml").write_text("mine: {source: local}\n")
+    fails("corpora.local.yaml:1: ")
+    (clone / "corpora.local.yaml").unlink()
+    golden = clone / "tests/numerics/golden.py"  # what fails late, when lock files are written
+    works = golden.read_text()
+    golden.write_text("raise ValueError('no losses')\n")
+    git(clone, "commit", "--quiet", "--all", "--message=broken")
+    fails("ValueError: no losses")
+    golden.write_text(works)
+    call(clone, *words)

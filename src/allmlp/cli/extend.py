@@ -1,15 +1,12 @@
 """Commands for a model of your own, and for models that leave this project."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from allmlp.cli.app import EXTEND, START, DeviceOption, Overlays, RunArgument, ScaleOption, command, options_plan
-from allmlp.common import paths
 
 
 @command(EXTEND, "allmlp try my_mixer.py --minutes 5")
@@ -35,9 +32,7 @@ def new(kind: Literal["study", "architecture"], name: str) -> None:
     """The files of a study or an architecture of your own, ready to run; change them to yours."""
     from allmlp.pipeline import new as writing
 
-    files = writing.study(name) if kind == "study" else writing.architecture(name)
-    print("\n".join(str(file.relative_to(paths.project())) for file in files))
-    raise typer.Exit(subprocess.run([sys.executable, "-m", "allmlp", "check", "--fix"], check=False).returncode)
+    raise typer.Exit(writing.make(kind, name))
 
 
 @command(EXTEND, "allmlp audit transformer")

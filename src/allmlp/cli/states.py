@@ -27,6 +27,9 @@ def keep(
     publish: Annotated[
         bool, typer.Option("--publish", help="Put these runs into results/models, for every clone; 10 MB in all.")
     ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take the pointers of these runs back; their weights stay here.")
+    ] = False,
 ) -> None:
     """Hand complete runs and tokens to DVC, one pointer each: those named, or those of git's plan.
 
@@ -35,6 +38,11 @@ def keep(
     from allmlp.common import dvc
     from allmlp.plan import results_folder
 
+    if undo and (push or publish or not runs):
+        raise UserError("--undo: name the runs or tokens, and leave out --push and --publish.")
+    if undo:
+        dvc.undo(runs or [])
+        return
     if publish and (push or not runs):
         raise UserError("--publish: name the runs, and leave out --push: results/models is their remote.")
     if publish:

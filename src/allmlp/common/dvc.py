@@ -8,6 +8,7 @@ itself, results/models, so that every clone can pull what its pointers stand for
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -136,13 +137,48 @@ def keep(names: list[str] | None, push: bool, of_git: Callable[[], Collection[st
             f"Run snakemake or `make reproduce` first.{left}"
         )
     before = {pointer: pointer.read_bytes() for pointer in map(_pointer, chosen) if pointer.is_file()}
-    run_dvc("add", *chosen)
+    _add(chosen)
     if push:
         run_dvc("push", *(f"{folder}.dvc" for folder in chosen))
     pushed = ", and pushed them" if push else "; `dvc push` sends them to the remote"
     print(f"kept {len(chosen)} folders, a pointer each{pushed}.{left}")
     if new := [pointer for pointer in map(_pointer, chosen) if before.get(pointer) != pointer.read_bytes()]:
         print(f"New or changed pointers: {len(new)}, such as {new[0]}. Commit them, or no other clone can pull.")
+
+
+def _add(folders: Collection[str]) -> None:
+    run_dvc("add", *folders)
+    for folder in folders:
+        _disown(Path(folder))
+
+
+def _disown(folder: Path) -> None:
+    """Let DVC not take a folder for one that it made: its checkout removes those that no pointer names any more.
+
+    It knows them by the times of their files, so the smallest one gets a second older. The bytes are the same.
+    """
+    file = min((path for path in folder.rglob("*") if path.is_file()), key=lambda path: (path.stat().st_size, path))
+    status = file.stat()
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns - 10**9))
+
+
+def undo(names: list[str]) -> None:
+    """Take back the pointers of these runs and tokens. What lies here stays, whatever DVC does next."""
+    there, pointed = {folder.name: folder for folder in complete_folders()}, pointers()
+    of_name = {folder.name: folder for folder, entry in pointed.items() if not is_published(entry)}
+    if published := [folder for folder, entry in pointed.items() if is_published(entry) and folder.name in names]:
+        raise UserError(f"{published[0]}: is published: every clone pulls it. `git rm {published[0]}.dvc` ends that.")
+    for name in names:
+        if name not in there and name not in of_name:
+            raise UserError(f"{name}: no pointer, complete run or tokens of that name here. Give the whole name.")
+    if taken := [f"{of_name[name]}.dvc" for name in names if name in of_name]:
+        for pointer in taken:
+            run_dvc("remove", pointer)
+    for name in set(names) & there.keys():
+        _disown(there[name])
+    print(f"took back {len(taken)} pointers. The runs and tokens stay here; what was pushed stays in the remote.")
+    if taken:
+        print("If the pointers were committed, commit that they are gone.")
 
 
 def _pointer(folder: str) -> Path:
@@ -171,7 +207,7 @@ def publish(names: list[str]) -> None:
     size = sum((before | {folder: _size(folder) for folder in chosen}).values())
     if size > LARGEST:
         raise UserError(f"{size / 1e6:.1f} MB of published models: git takes at most {LARGEST / 1e6:.0f} MB of them.")
-    run_dvc("add", *map(str, chosen))
+    _add([str(folder) for folder in chosen])
     for folder in chosen:
         _name_remote(Path(f"{folder}.dvc"))
     run_dvc("push", *(f"{folder}.dvc" for folder in chosen))

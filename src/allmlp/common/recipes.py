@@ -16,8 +16,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from allmlp.common import git
 from allmlp.common.errors import UserError
 
+LOCK = "recipes.lock"
 PACKAGE = Path(__file__).parents[1]
 NAMES = (
     *("common.atomic", "common.errors", "common.git", "common.paths", "common.recipes", "common.schema"),
@@ -175,3 +177,9 @@ def modules() -> list[str]:
     names = [".".join(("allmlp", *p.relative_to(PACKAGE).with_suffix("").parts)) for p in sorted(PACKAGE.rglob("*.py"))]
     names = [name.removesuffix(".__init__") for name in names]
     return [recipe for name in names for recipe in declared(name)]
+
+
+def committed(root: Path) -> set[str]:
+    """The recipes in HEAD's recipes.lock; all that there are where git does not say."""
+    text = git.output(root, "show", f"HEAD:./{LOCK}")
+    return set(json.loads(text)) if text else set(modules())

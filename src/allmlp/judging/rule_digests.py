@@ -7,9 +7,10 @@ dates from the commit that wrote its line (`allmlp.judging.ages`). The words are
 - `since=<commit>`: the code has changed since that commit, but judges alike (`--same-behaviour <claim>`).
 """
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from allmlp.common import paths
+from allmlp.common import git, paths
 from allmlp.common.errors import UserError
 from allmlp.judging import code_digest
 from allmlp.spec import catalogue
@@ -50,6 +51,11 @@ def read_lock() -> dict[str, Line]:
     path = paths.project() / LOCK
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     return dict(_parse_line(line) for line in lines)
+
+
+def committed(root: Path) -> set[str]:
+    """The claims in HEAD's rules.lock; all that there are where git does not say."""
+    return {line.split()[0] for line in git.lines(root, "show", f"HEAD:./{LOCK}") if line} or set(current_rules())
 
 
 def lock_digest() -> str:

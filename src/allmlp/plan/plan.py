@@ -15,7 +15,7 @@ from allmlp.common.paths import CLAIMS, REPORT
 from allmlp.data.corpora import identity
 from allmlp.data.corpora.spec import CorpusSpec
 from allmlp.measurements import search_losses, store
-from allmlp.plan import batches, params
+from allmlp.plan import batches, own_runs, params
 from allmlp.plan.batches import Batch
 from allmlp.plan.context import Context as Context  # studies import it from here
 from allmlp.plan.params import SCALES, Params, Scale
@@ -239,9 +239,10 @@ class Plan:
         """
         found = self._chosen_runs_by_id.get(run_id) or self._all_runs_by_id.get(run_id)
         if found is None:
-            raise UserError(
-                f"no run {run_id!r} in the plan. `allmlp plan` lists them; parameters from other files need --params."
+            way = (
+                own_runs.advice(self.root, run_id) or "`allmlp plan` lists them; those of your own files need --params."
             )
+            raise UserError(f"no run {run_id!r} in the plan. {way}")
         return found
 
     def find(self, named: str) -> Run:
@@ -255,6 +256,8 @@ class Plan:
         fitting = [named] if named in known else [run for run in known if run.startswith(named) or run.endswith(named)]
         if len(fitting) == 1:
             return known[fitting[0]]
+        if not fitting and (way := own_runs.advice(self.root, named)):
+            raise UserError(f"{named!r} fits no run of the plan. {way}")
         near = "" if fitting else f"; nearest are {', '.join(get_close_matches(named, known, cutoff=0))}"
         fits = f"fits {len(fitting)} runs, such as {', '.join(fitting[:3])}" if fitting else "fits no run of the plan"
         raise UserError(f"{named!r} {fits}{near}. `allmlp plan --runs --scale SCALE` lists the ids of a scale.")

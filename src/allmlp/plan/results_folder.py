@@ -13,10 +13,10 @@ from pathlib import Path
 from allmlp.common import formats, paths
 from allmlp.common.errors import UserError
 from allmlp.measurements.store import STORE
+from allmlp.plan.own_runs import OWN, OWNER
 from allmlp.plan.plan import TRIAL, Plan, load_plan
 
 NO_FILE = "a trial"  # whose results, where no file is laid over the parameters
-OWN, OWNER = Path("own"), "of.json"  # whose results a folder has: the files that were laid over the parameters
 SHARED = (
     "results/checkpoints",
     "results/tokens",

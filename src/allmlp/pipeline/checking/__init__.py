@@ -17,7 +17,13 @@ there are, and the test of a new or changed rule must not fail on what is measur
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from allmlp.common import paths, recipes
+from allmlp.data.corpora import identity
+from allmlp.judging import rule_digests
+from allmlp.pipeline import json_schema
+from allmlp.pipeline.checking import files
 from allmlp.pipeline.checking.files import (
     corpora,
     drawn_studies,
@@ -29,10 +35,18 @@ from allmlp.pipeline.checking.files import (
 )
 from allmlp.pipeline.checking.findings import Decisions, Discrepancy
 from allmlp.pipeline.checking.locks import recipe_lock, rule_lock
+from allmlp.plan import model_facts
 from allmlp.report import first_screen, headlines
+from allmlp.report import readme as readme_pieces
 from allmlp.spec import catalogue, exhibits
 
 PARTS = (recipe_lock, rule_lock, known_answers, golden_losses, corpora, drawn_studies, parameters, readme, words)
+
+
+def written() -> list[Path]:
+    """The files that a check may write."""
+    names = (recipes.LOCK, rule_digests.LOCK, files.GOLDEN, identity.LOCK, files.DVC, json_schema.FILE, files.WORDS)
+    return [model_facts.FILE, *(paths.project() / name for name in (*names, readme_pieces.README))]
 
 
 def find_discrepancies(

@@ -4,15 +4,17 @@ import importlib
 import json
 from collections.abc import Collection, Iterable, Iterator
 
+from allmlp import models
 from allmlp.common import formats, paths, recipes
 from allmlp.common.errors import UserError
+from allmlp.data import tasks
 from allmlp.judging import evidence, judge, rule_digests
 from allmlp.judging.ages import History
 from allmlp.judging.rule_digests import LOCK, Line
 from allmlp.pipeline.checking.findings import FROM_GIT, Decisions, Discrepancy
 from allmlp.spec import catalogue
 
-RECIPES_LOCK = "recipes.lock"
+MADE = ("results", "work")
 CHANGED_SOURCES = (
     "sources changed, RECIPE did not. If results can differ, raise RECIPE in the module; "
     "if not, `allmlp check --fix --same-behaviour MODULE` (or all)"
@@ -21,7 +23,7 @@ CHANGED_SOURCES = (
 
 def recipe_lock(fix: bool, decisions: Decisions) -> Iterator[Discrepancy]:
     """recipes.lock: new, raised and changed recipes, and those of modules that are gone."""
-    path = paths.project() / RECIPES_LOCK
+    path = paths.project() / recipes.LOCK
     lock = formats.read_json(path, FROM_GIT.format(path.name)) if path.is_file() else {}
     now = {
         module: {"recipe": recipes.recipe_number(module), "sources": recipes.fingerprint(module)}
@@ -29,26 +31,49 @@ def recipe_lock(fix: bool, decisions: Decisions) -> Iterator[Discrepancy]:
     }
     differ = [module for module in now if lock.get(module) != now[module]]
     if broken := _broken_modules(differ):  # else it would be noticed after a training
-        yield Discrepancy(RECIPES_LOCK, "cannot be imported", broken)
+        yield Discrepancy(recipes.LOCK, "cannot be imported", broken)
         return
     raised = [module for module in differ if lock.get(module, {}).get("recipe") != now[module]["recipe"]]
     changed = [module for module in differ if module not in raised]
-    same = [module for module in changed if decisions.same_behaviour & {module, "all"}]
-    asked = tuple(module for module in changed if module not in same)
+    new = [module for module in changed if not has_results(module)]
+    same = [module for module in changed if module not in new and decisions.same_behaviour & {module, "all"}]
+    asked = tuple(module for module in changed if module not in (*same, *new))
     gone = tuple(module for module in lock if module not in now)
     if fix and (differ or gone):
         kept = {module: lock[module] for module in asked}
         paths.write_atomically(path, json.dumps({**now, **kept}, indent=1) + "\n")
     if raised:
-        yield Discrepancy(RECIPES_LOCK, "new or raised RECIPE", tuple(raised), open=not fix)
+        yield Discrepancy(recipes.LOCK, "new or raised RECIPE", tuple(raised), open=not fix)
+    if new:
+        yield Discrepancy(recipes.LOCK, "of no commit and without results: taken as new", tuple(new), open=not fix)
     if same:
         yield Discrepancy(
-            RECIPES_LOCK, "sources changed and behave the same, as the author says", tuple(same), open=not fix
+            recipes.LOCK, "sources changed and behave the same, as the author says", tuple(same), open=not fix
         )
     if asked:
-        yield Discrepancy(RECIPES_LOCK, CHANGED_SOURCES, asked)
+        yield Discrepancy(recipes.LOCK, CHANGED_SOURCES, asked)
     if gone:
-        yield Discrepancy(RECIPES_LOCK, "no RECIPE any more", gone, open=not fix)
+        yield Discrepancy(recipes.LOCK, "no RECIPE any more", gone, open=not fix)
+
+
+def has_results(module: str) -> bool:
+    """May a result rest on this module or measure: is it in a commit, or has it trained or measured anything here?"""
+    root = paths.project()
+    if module in recipes.committed(root):
+        return True
+    of_module, _, measure = module.partition(":")
+    if measure:
+        study = of_module.split(".")[2]
+        places = (root, *root.glob("own/*"))
+        stored = (place.glob(f"{made}/measurements/{study}/{measure}/*.parquet") for place in places for made in MADE)
+        return any(file for files in stored for file in files)
+    names = {name for name, place in (models.REGISTRY | tasks.REGISTRY).items() if place.split(":")[0] == of_module}
+    trained = (formats.read("checkpoint", file)["run"] for file in root.glob("results/checkpoints/*/run.json"))
+    return (
+        not names  # what else has a RECIPE may be behind any run
+        or any(name in folder.name for folder in root.glob("work/runs/*") for name in names)
+        or any(run[part][0] in names for run in trained for part in ("architecture", "task"))
+    )
 
 
 def _broken_modules(modules: Iterable[str]) -> tuple[str, ...]:
@@ -71,9 +96,11 @@ CHANGED_RULE = (
 def rule_lock(fix: bool, decisions: Decisions) -> Iterator[Discrepancy]:
     """rules.lock: new and changed rules, and those of claims that are gone."""
     lock, now = rule_digests.read_lock(), rule_digests.current_rules()
-    new, gone = tuple(claim for claim in now if claim not in lock), tuple(claim for claim in lock if claim not in now)
-    changed = [claim for claim in now if claim in lock and lock[claim].digest != now[claim]]
-    if broken := _broken_rules({*new, *changed}):  # else it would be noticed by the report
+    differ = [claim for claim in now if claim not in lock or lock[claim].digest != now[claim]]
+    committed, gone = rule_digests.committed(paths.project()), tuple(claim for claim in lock if claim not in now)
+    new = tuple(claim for claim in differ if claim not in lock or claim not in committed)
+    changed = [claim for claim in differ if claim not in new]
+    if broken := _broken_rules(differ):  # else it would be noticed by the report
         yield Discrepancy(LOCK, "the test fails on what is measured here", broken)
         return
     same = tuple(claim for claim in changed if claim in decisions.same_behaviour)
@@ -81,7 +108,7 @@ def rule_lock(fix: bool, decisions: Decisions) -> Iterator[Discrepancy]:
     asked = tuple(claim for claim in changed if claim not in (*same, *replaced))
     if fix and (new or gone or same or replaced):
         lines = {claim: Line(digest) for claim, digest in now.items()}
-        lines |= {claim: lock[claim] for claim in now if claim in lock and claim not in (*same, *replaced)}
+        lines |= {claim: lock[claim] for claim in now if claim in lock and claim not in (*new, *same, *replaced)}
         lines |= {claim: _updated_line(claim, lock[claim], now[claim]) for claim in same}
         rule_digests.write_lock({claim: lines[claim] for claim in now})
     if new:
