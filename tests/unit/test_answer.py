@@ -95,9 +95,11 @@ def test_a_headline_has_the_number_and_is_true_on_either_side(about: dict[str, A
     parts = [{"name": "(a) first", "verdict": "reproduced"}, {"name": "(b) second", "verdict": "contradicted"}]
     for mean, text in ((0.735, "It is 0.73 nats ahead, 92 %."), (-0.025, "It is 0.025 nats behind, 92 %.")):
         of_parts = {"(a) first": rests(9.0), "(b) second": rests(mean, 0.922)}
-        found = headlines.study_headlines("mine", {"009-1": entry("partly", parts=parts, rests=of_parts)})
+        found = headlines.study_headlines(
+            "mine", {"009-1": entry("partly", parts=parts, rests=of_parts, corpora=["tales"])}, CORPORA
+        )
         of_rule = {"claim": "009-1", "part": "b", "own": False, "late": True}
-        budget = "after 10 to 20 steps"
+        budget = "on synthetic stories, after 10 to 20 steps"
         assert found == [{"text": text, "interval": "", "verdict": "contradicted", "budget": budget, **of_rule}]
 
 
@@ -105,7 +107,7 @@ def test_a_headline_of_one_number_has_its_interval_and_says_whose_rule_it_is(abo
     about["headlines"] = [{"claim": "009-own-1", "says": "It is {0:nats ahead|nats behind}.", "open": "Open."}]
     for mean, bounds in ((0.5, "0.38 to 0.62"), (-0.5, "0.38 to 0.62"), (0.05, "-0.074 to 0.17")):
         judged = entry("reproduced", id="009-own-1", blind=True, rests={"": rests(mean)})
-        (found,) = headlines.study_headlines("mine", {"009-own-1": judged})
+        (found,) = headlines.study_headlines("mine", {"009-own-1": judged}, CORPORA)
         assert found["interval"] == bounds
         assert (found["own"], found["late"], found["part"]) == (True, False, None)
 
@@ -113,7 +115,7 @@ def test_a_headline_of_one_number_has_its_interval_and_says_whose_rule_it_is(abo
 @pytest.mark.parametrize("of", [{}, {"": rests(None)}, {"": rests()}])
 def test_without_a_number_a_headline_says_that_it_is_open(about: dict[str, Any], of: dict[str, Any]) -> None:
     about["headlines"] = [{"claim": "009-1", "says": "It is {0}.", "open": "Whether it is, is open."}]
-    found = headlines.study_headlines("mine", {"009-1": entry("undecided", rests=of)})
+    found = headlines.study_headlines("mine", {"009-1": entry("undecided", rests=of)}, CORPORA)
     assert (found[0]["text"], found[0]["verdict"]) == ("Whether it is, is open.", "undecided")
 
 
@@ -133,7 +135,7 @@ def test_a_headline_of_a_part_that_there_is_not_is_refused(
 def test_every_study_has_sentences_about_its_claims(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
     said, entries = catalogue.read_about(study), {entry["id"]: entry for entry in claims_json.read()["claims"]}
-    for one, found in zip(said["headlines"], headlines.study_headlines(study, entries), strict=True):
+    for one, found in zip(said["headlines"], headlines.study_headlines(study, entries, {}), strict=True):
         assert entries[one["claim"]]["study"] == study
         measured = entries[one["claim"]]["verdict"] != "not run"
         assert not measured or re.search(r"\d", found["text"]), f"{one['claim']}: the number of its finding"

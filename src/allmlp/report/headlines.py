@@ -23,7 +23,7 @@ from allmlp.common.schema import suggest_nearest
 from allmlp.judging import claims_json
 from allmlp.judging.needs import letter
 from allmlp.judging.statistics import FEWEST_SEEDS
-from allmlp.report import badges
+from allmlp.report import badges, first_screen
 from allmlp.spec import catalogue
 
 FORMS = {"": float, "exp": math.exp, "exp2": lambda value: 2.0**value}
@@ -66,15 +66,17 @@ def check(study: str) -> None:
             raise UserError(f"{where}, {claim}: a number in braces cannot be filled in: {error}.") from None
 
 
-def study_headlines(study: str, entries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def study_headlines(
+    study: str, entries: Mapping[str, Mapping[str, Any]], corpora: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """The findings of a study: text, interval, budget, verdict of the claim or of its part, and what `rule` says.
 
-    entries: claim -> entry.
+    entries: claim -> entry; corpora: those of results/selected.json.
     """
-    return [_finding(one, entries[one["claim"]]) for one in catalogue.read_about(study)["headlines"]]
+    return [_finding(one, entries[one["claim"]], corpora) for one in catalogue.read_about(study)["headlines"]]
 
 
-def _finding(said: Mapping[str, str], entry: Mapping[str, Any]) -> dict[str, Any]:
+def _finding(said: Mapping[str, str], entry: Mapping[str, Any], corpora: Mapping[str, Any]) -> dict[str, Any]:
     judged = next((part for part in entry.get("parts", ()) if letter(part["name"]) == said.get("part")), entry)
     basis = entry.get("rests", {}).get(judged.get("name", ""), {}).get("of", ())
     numbers = [RoundedNumber(math.nan if one["mean"] is None else one["mean"]) for one in basis]
@@ -84,7 +86,7 @@ def _finding(said: Mapping[str, str], entry: Mapping[str, Any]) -> dict[str, Any
         text = said["open"]
     badge = badges.words({**judged, "reach": entry.get("reach")})
     bounds = interval(said["says"], basis[0]) if len(basis) == 1 and text != said["open"] else ""
-    found = {"text": text, "interval": bounds, "verdict": badge, "budget": budget(entry)}
+    found = {"text": text, "interval": bounds, "verdict": badge, "budget": budget(entry, corpora)}
     return {**found, **rule(entry, said.get("part"))}
 
 
@@ -109,10 +111,12 @@ def interval(says: str, of: Mapping[str, Any]) -> str:
     return f"{low} to {high}" if low != high else ""
 
 
-def budget(entry: Mapping[str, Any]) -> str:
-    """How long the trainings behind a verdict were: a finding holds for this budget. Empty without trainings."""
+def budget(entry: Mapping[str, Any], corpora: Mapping[str, Any]) -> str:
+    """The text and the length of the trainings behind a verdict: a finding holds for these. Empty without trainings."""
     if not (levelled := entry.get("levelled")):
         return ""
+    named = [name for name in first_screen.texts(entry.get("corpora") or [""], corpora) if name != first_screen.NO_TEXT]
+    on = f"on {' and '.join(named)}, " if named else ""
     steps = " to ".join(f"{number:,}" for number in dict.fromkeys(levelled["steps"]))
     operations = entry.get("operations")
-    return f"after {steps} steps" + (f", {operations:.1e} operations a run" if operations else "")
+    return f"{on}after {steps} steps" + (f", {operations:.1e} operations a run" if operations else "")

@@ -242,7 +242,7 @@ def _study(
         ),
         "bars": first_screen.bars(row["verdict"] for row in rows if not catalogue.is_project_claim(row["id"])),
         "untested": [_run_counts(row, scales) for row in rows if row["verdict"]["verdict"] in badges.UNTESTED],
-        "headlines": headlines.study_headlines(study, verdicts),
+        "headlines": headlines.study_headlines(study, verdicts, corpora),
         "ran": first_screen.paper_setup(study),
         "here": first_screen.project_setup(runs, corpora, run_counts.measured_runs(selected["studies"], study=study)),
         "figures": figures,
