@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,16 +16,27 @@ from allmlp.spec import catalogue
 from tests.conftest import PROJECT
 
 STUDIED = ["filelock", "numpy", "pandas", "psutil", "pyarrow", "pydantic", "pyyaml", "scipy"]  # what judging needs
+MINORS = range(11, 21)
+WANTED = "OTHER_PYTHONS"  # set, as in CI: an interpreter that is installed and cannot be used is a failure
 
 
-def others() -> list[str]:
-    """Interpreters of other versions, the newest last."""
-    found = []
-    for minor in range(11, 16):
-        pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-        names = [shutil.which(f"python3.{minor}"), *map(str, sorted(pyenv.glob(f"3.{minor}.*/bin/python")))]
-        found += [python for python in names if python and _version(python) == (3, minor) != sys.version_info[:2]][:1]
-    return found
+def candidates(minor: int) -> list[str]:
+    """Where interpreters of that version are, whether they start or not."""
+    home = Path.home()
+    pyenv = Path(os.environ.get("PYENV_ROOT", home / ".pyenv")) / "versions"
+    folders = [*pyenv.glob(f"3.{minor}.*"), *(home / ".local/share/uv/python").glob(f"cpython-3.{minor}.*")]
+    here = [shutil.which(f"python3.{minor}"), *(str(folder / "bin/python3") for folder in sorted(folders))]
+    return [python for python in here if python and Path(python).exists()]
+
+
+def others() -> dict[int, list[str]]:
+    """Other versions that are installed, the newest last: those of their interpreters that start."""
+    installed = {minor: candidates(minor) for minor in MINORS if (3, minor) != sys.version_info[:2]}
+    return {
+        minor: [python for python in pythons if _version(python) == (3, minor)][:1]
+        for minor, pythons in installed.items()
+        if pythons
+    }
 
 
 def _version(python: str) -> tuple[int, ...] | None:
@@ -34,9 +46,34 @@ def _version(python: str) -> tuple[int, ...] | None:
 
 @pytest.fixture
 def pythons() -> list[str]:
-    if not (found := others()):
-        pytest.skip("no other Python from 3.11 on is installed here")
-    return found
+    return usable(others())
+
+
+def usable(found: dict[int, list[str]]) -> list[str]:
+    """One of each version. Without any, a skip that says what was looked for."""
+    idle = [f"3.{minor}: {', '.join(candidates(minor))}" for minor, pythons in found.items() if not pythons]
+    if idle and WANTED in os.environ:
+        pytest.fail(f"another Python is installed and does not start as what its name says: {'; '.join(idle)}")
+    if not (pythons := [python for of_version in found.values() for python in of_version]):
+        names = f"python3.{MINORS[0]} to python3.{MINORS[-1]}"
+        pytest.skip(f"no other Python was found: {names} on PATH, in pyenv's versions and in uv's python folder")
+    return pythons
+
+
+def test_a_python_that_is_there_and_not_used_is_a_failure_where_others_are_wanted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "python3.19"
+    broken.write_text("#!/bin/sh\nexit 127\n")  # as pyenv's of a version that is not chosen
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert others()[19] == []
+    monkeypatch.setenv(WANTED, "1")
+    with pytest.raises(pytest.fail.Exception, match=f"3.19: {broken}"):
+        usable({19: []})
+    monkeypatch.delenv(WANTED)
+    with pytest.raises(pytest.skip.Exception, match=r"python3\.11 to python3\.20 on PATH, in pyenv's versions"):
+        usable({19: []})
 
 
 def run(python: str | Path, script: str, folder: Path, given: str = "") -> str:
@@ -88,14 +125,23 @@ print(json.dumps(found | {"stages": stages.digests(), "claims": Path("results/cl
 """
 
 
-@pytest.mark.slow
-def test_ids_stored_numbers_and_verdicts_are_the_same(pythons: list[str], tmp_path: Path) -> None:
-    environment, newest = tmp_path / "environment", pythons[-1]
-    subprocess.run([newest, "-m", "venv", str(environment)], check=True)
+@pytest.fixture(scope="module")
+def newest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The newest other Python, in an environment with the locked packages of judging and testing: compiled ones of this
+    environment are for this Python alone, and torch would be a download of minutes.
+    """
+    environment = tmp_path_factory.mktemp("other") / "environment"
+    subprocess.run([usable(others())[-1], "-m", "venv", str(environment)], check=True)
     pip = [str(environment / "bin/pip"), "install", "-qq", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--constraint", str(PROJECT / "requirements.lock"), *STUDIED], check=True)
+    locked = ["--constraint", str(PROJECT / "requirements.lock")]
+    subprocess.run([*pip, *locked, *STUDIED, "hypothesis", "pytest"], check=True)
+    return environment / "bin/python"
+
+
+@pytest.mark.slow
+def test_ids_stored_numbers_and_verdicts_are_the_same(newest: Path, tmp_path: Path) -> None:
     found = []
-    for python in (Path(sys.executable), environment / "bin/python"):
+    for python in (Path(sys.executable), newest):
         folder = tmp_path / f"by {len(found)}"
         (folder / STORE.parent).mkdir(parents=True)
         (folder / STORE).symlink_to(PROJECT / STORE)
@@ -105,3 +151,44 @@ def test_ids_stored_numbers_and_verdicts_are_the_same(pythons: list[str], tmp_pa
     assert [name for name, of in here.items() if there[name] != of] == []
     assert here.keys() == there.keys()
     assert sum(len(of) for name, of in here.items() if " " in name) > 5000, "runs of all scales"
+
+
+TORCH = """
+import sys
+
+class Kind(type):
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return cls
+
+class Nothing(metaclass=Kind):
+    __path__ = []
+    def __init__(self, *given, **named): pass
+    def __call__(self, function): return function
+    def __class_getitem__(cls, key): return cls
+
+for name in ("torch", "torch.nn", "torch.nn.functional", "torch.utils", "torch.utils.checkpoint"):
+    sys.modules[name] = Nothing
+"""
+OF_DIGESTS = ("test_recipes", "test_store", "test_ages")  # and ids, and the store
+OF_TORCH = "test_what_work_holds_of_a_plan_is_taken_in_once"  # imports the measures of a study
+
+
+@pytest.mark.slow
+def test_the_tests_of_digests_ids_and_the_store_pass(newest: Path, tmp_path: Path) -> None:
+    """Without torch: of it the tests ask names alone."""
+    (tmp_path / "torch.py").write_text(TORCH)
+    environment = {key: of for key, of in os.environ.items() if not key.startswith(("PYTEST_", "ALLMLP_"))}
+    environment |= {
+        "PYTHONPATH": os.pathsep.join(map(str, (tmp_path, PROJECT / "src"))),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    words = [str(newest), "-m", "pytest", "-m", "not slow", "-p", "no:cacheprovider", f"--basetemp={tmp_path}/tests"]
+    files = [f"tests/unit/{name}.py" for name in OF_DIGESTS]
+    done = subprocess.run(
+        [*words, "-k", f"not {OF_TORCH}", *files], cwd=PROJECT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-1000:]
+    (passed,) = re.findall(r"^(\d+) passed", done.stdout, re.MULTILINE)
+    assert int(passed) > 20
