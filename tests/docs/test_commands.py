@@ -71,6 +71,7 @@ RUN = {  # command -> the words behind its own
     "allmlp keep RUN": ("--help",),
     "allmlp train RUN": ("--help",),
     "allmlp render --pdf": ("--help",),
+    "allmlp draw crossover --png": ("--help",),
     "allmlp check": (),
     "allmlp check --fix": (),
     "allmlp check --fix --same-behaviour MODULE": ("--help",),
