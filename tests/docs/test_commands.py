@@ -43,6 +43,8 @@ RUN = {  # command -> the words behind its own
     "allmlp plan --scale paper --devices 8 --disk 85": (),
     "allmlp plan --scale paper --budget 100h": (),
     "allmlp plan --runs --study crossover": (),
+    "allmlp plan --runs --params my.yaml": (),
+    'allmlp generate RUN --params my.yaml --prompt "..."': ("--help",),
     "allmlp plan --open --study crossover --scale workstation": (),
     "allmlp plan --diff": (),
     "allmlp plan --diff --params my.yaml": (),
