@@ -11,13 +11,16 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+import typer
 
 from allmlp import models
-from allmlp.cli import main
+from allmlp.cli import extend, main
 from allmlp.common import formats
 from allmlp.common.errors import UserError
+from allmlp.plan import params
 from allmlp.plan.params import Params
 from allmlp.spec import catalogue
+from allmlp.studies.crossover.fits import TASKS
 from tests.conftest import PROJECT
 from tests.pages import __main__ as making
 from tests.pages import columns, commands, errata, errors, files, interface, parameters, sources
@@ -75,6 +78,20 @@ def test_the_reference_has_every_command_and_option() -> None:
     }
     assert re.search(r"^\| `--minutes` \| number from 0.01 \| 5 \| Of all trainings", page, re.MULTILINE)
     assert re.search(r"^\| `RUN` \| text \| required \| A run's id", page, re.MULTILINE)
+
+
+def test_every_argument_and_option_is_described() -> None:
+    known = typer.main.get_command(main.app).commands  # type: ignore[attr-defined]
+    assert [
+        f"{name} {of.name}" for name, command in known.items() for of in command.params if not getattr(of, "help", None)
+    ] == []
+
+
+def test_the_help_of_try_names_the_tasks_that_there_are() -> None:
+    scales = (setting for (study, _), setting in params.read().settings.items() if study == "crossover")
+    tasks = {task for setting in scales for task in setting.budgets}
+    can = {task for task in tasks if TASKS[task].reads == "tokens" and "all" in TASKS[task].predicts}
+    assert {word for word in re.findall(r"[a-z-]+", extend.TRIED) if word in TASKS} == can
 
 
 def test_the_reference_has_every_parameter(published: Path) -> None:

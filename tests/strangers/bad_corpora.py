@@ -210,7 +210,7 @@ def _npz() -> Iterator[Bad]:
     objects = npy(np.array([{}], dtype=object), allow_pickle=True)
     billions, code = claiming(Y, b"(3,), }", b"(3000000000,), }"), claiming(Y, b"(3,), }", b"exit(), }")
     yield archive("objects, which are pickles, for labels", _archive(X=X, Y=objects), "labels are object")
-    yield archive("objects for images", _archive(X=objects, Y=Y), "not uint8 images")
+    yield archive("objects for images", _archive(X=objects, Y=Y), "holds object, not uint8")
     yield archive("no labels", _archive(X=X), "no array 'Y'")
     bare = _archive(X=X, Y=Y).replace(b"Y.npy", b"Y.npz")
     yield archive("labels that are no .npy", bare, "no array 'Y'")

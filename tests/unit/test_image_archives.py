@@ -154,9 +154,9 @@ def test_missing_parts_of_a_server_or_an_archive_are_reported(
     assert "none.npz: the server says 404" in refused(tmp_path, source="npz", parts=[{"url": f"{server}/none.npz"}])
     assert "cannot be fetched" in refused(tmp_path, source="npz", parts=[{"url": "http://127.0.0.1:9/a.npz"}])
     assert "no array 'images'; it has 'X', 'Y'" in refused(tmp_path, source="npz", parts=parts, images="images")
-    assert "not uint8 images of 8 x 8 x 3" in refused(tmp_path, source="npz", parts=parts, size=[8, 8, 3])
+    assert "not images of 8 x 8 x 3" in refused(tmp_path, source="npz", parts=parts, size=[8, 8, 3])
     archive(tmp_path, "b.npz", pixels, labels[:5])
-    assert "with 5 labels" in refused(tmp_path, source="npz", parts=[{"url": f"{server}/b.npz"}])
+    assert "9 images in 'X' and 5 labels" in refused(tmp_path, source="npz", parts=[{"url": f"{server}/b.npz"}])
     (tmp_path / "web/c.npz").write_bytes((tmp_path / "web/a.npz").read_bytes()[:300])
     assert "not a whole .npz archive" in refused(tmp_path, source="npz", parts=[{"url": f"{server}/c.npz"}])
     Server.broken = 99

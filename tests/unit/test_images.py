@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from allmlp.common.errors import UserError
 from allmlp.data import tasks
 from allmlp.data.corpora import identity
+from allmlp.data.corpora.images.files import ImageFilesCorpus
 from allmlp.data.corpora.spec import CorpusSpec, image_source
 from allmlp.data.images import ImageFile, Images, patch_layout, write_images
 from allmlp.plan.params import load
@@ -160,6 +161,19 @@ def plan(folder: Path, overlay: str) -> Plan:
     return Plan(load(PARAMETERS / "params.yaml", [folder / "my.yaml"]), PARAMETERS)
 
 
+def test_pictures_and_other_numbers_say_how_they_become_a_corpus(tmp_path: Path) -> None:
+    (tmp_path / "pictures/0").mkdir(parents=True)
+    (tmp_path / "pictures/0/1.png").write_bytes(b"")
+    for files in ("pictures", "pictures/*/*.png"):
+        corpus = ImageFilesCorpus(files=files, size=[4, 4, 3], classes=2)
+        with pytest.raises(UserError, match=r"docs/corpora\.md"):
+            next(corpus.pieces(tmp_path))
+    np.savez(tmp_path / "a.npz", image=np.zeros((3, 4, 4, 3), np.float32), label=np.zeros(3, np.int64))
+    with pytest.raises(UserError, match=r"'image' holds float32, not uint8\..*times 255") as raised:
+        next(ImageFilesCorpus(files="a.npz", size=[4, 4, 3], classes=2).pieces(tmp_path))
+    assert "size" not in str(raised.value)
+
+
 def test_image_runs_are_planned_without_reading_an_image(tmp_path: Path) -> None:
     runs = [run for run in plan(tmp_path, "{}").runs if run.labels.get("part") == "images"]
     assert {run.labels["model"] for run in runs} == {
@@ -173,8 +187,10 @@ def test_image_runs_are_planned_without_reading_an_image(tmp_path: Path) -> None
     assert not {run.id for run in changed.runs} & {run.id for run in runs}
     with pytest.raises(UserError, match="images of 8 x 8 cannot be cut into patches of 3 x 3"):
         _ = plan(tmp_path, "studies: {copying: {images: {patch: 3}}}").runs
-    with pytest.raises(UserError, match="holds text, not images"):
+    with pytest.raises(UserError, match=r"^my.yaml:1: corpus 'stories' holds text, and images is read here"):
         _ = plan(tmp_path, "studies: {copying: {images: {corpus: stories}}}").runs
+    with pytest.raises(UserError, match=r"^my.yaml:1: corpus 'digits' holds images, and text is read here"):
+        _ = plan(tmp_path, "studies: {language: {corpus: digits}}").runs
 
 
 # the task

@@ -204,6 +204,41 @@ def test_a_bad_table_is_named_by_its_line(tmp_path: Path, table: str, said: str)
     assert said.replace("\\", "") in message(tmp_path, files="a.csv", column="text")
 
 
+def test_a_table_says_what_else_separates_its_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id;text\n1;a\n")
+    assert "separated by semicolons: write it with commas." in message(tmp_path, files="a.csv", column="text")
+    (tmp_path / "a.tsv").write_text("id,text\n1,a\n")
+    assert "separated by commas: write it with tabs." in message(tmp_path, files="a.tsv", column="text")
+
+
+def test_empty_cells_of_a_table_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text('id,text\n1,a\n2,\n3,""\n4,b\n')
+    assert read(tmp_path, files="a.csv", column="text") == ["a", "b"]
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        f"{tmp_path}/a.csv:{line}: column 'text' is empty; {count} such rows are left out"
+        for line, count in ((3, 1), (4, 2))
+    ]
+
+
+@pytest.mark.parametrize("rows", [3, 2500])
+def test_a_column_of_numbers_is_said_once(tmp_path: Path, rows: int, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("id,text\n" + "".join(f"{n},{n if n else 'a'}\n" for n in range(rows)))
+    assert len(read(tmp_path, files="a.csv", column="id")) == rows
+    (said,) = capsys.readouterr().err.splitlines()
+    assert f"the first {min(rows, 1000):,} values of column 'id' are all numbers" in said
+    read(tmp_path, files="a.csv", column="text")
+    assert capsys.readouterr().err == ""
+
+
+def test_brackets_in_the_name_of_a_folder_are_explained(tmp_path: Path) -> None:
+    (tmp_path / "texts [v1]").mkdir()
+    (tmp_path / "texts [v1]/a.txt").write_text("one")
+    said = message(tmp_path, files="texts [v1]/*.txt")
+    assert said == "files: nothing matches 'texts [v1]/*.txt': [ ] is a pattern there. Write 'texts [[]v1]/*.txt'."
+    assert read(tmp_path, files="texts [[]v1]/*.txt") == read(tmp_path, files="texts [v1]") == ["one"]
+
+
 def test_a_folder_is_read_by_known_endings_also_below_brackets(tmp_path: Path) -> None:
     root = tmp_path / "a [b] 'c' *d"
     (root / "texts/more").mkdir(parents=True)

@@ -15,7 +15,7 @@ from allmlp.pipeline.tokenize import tokenize_corpus
 from allmlp.plan import results_folder
 from allmlp.plan.params import LOCAL
 from allmlp.plan.plan import Plan, load_plan
-from tests.conftest import PROJECT, lay
+from tests.conftest import PROJECT, call, lay
 
 OVERLAY = "scale: smoke\nstudies: {language: {corpus: stories-few}, mixers: {corpus: stories-few}}\n"
 RECORDED = ("classics", "english", "tinystories")
@@ -149,6 +149,23 @@ def test_two_files_of_one_name_do_not_share_a_folder(project: Path) -> None:
         said = re.escape(f"has the results of {first[0]}, not of {' and '.join(second)}. Rename the file")
         with pytest.raises(UserError, match=said):
             results_folder.folder(load_plan(second))
+
+
+@pytest.mark.parametrize(("name", "why"), [("try", "`allmlp try`"), ("smoke", "trials")])
+def test_the_folders_of_trials_are_no_overlay_s(project: Path, name: str, why: str) -> None:
+    (project / f"{name}.yaml").write_text(OVERLAY)
+    with pytest.raises(UserError, match=f"own/{name} cannot be the folder of its results: {why}.*Rename the file"):
+        results_folder.folder(load_plan([f"{name}.yaml"]))
+
+
+def test_a_refused_call_leaves_no_folder_of_one_s_own(project: Path) -> None:
+    (project / "my.yaml").write_text(OVERLAY)
+    words = ("allmlp", "show", "no-such-run", "--params", "my.yaml")
+    assert call(project, *words, ok=False, PYTHONPATH=str(PROJECT / "src")).returncode == 2
+    assert not (project / "own").exists()
+    paths.write_atomically(project / "own/my/results/mine.csv", "1")
+    call(project, *words, ok=False, PYTHONPATH=str(PROJECT / "src"))
+    assert (project / "own/my/results/mine.csv").is_file()
 
 
 def test_a_folder_of_one_s_own_has_all_that_is_measured_and_keeps_what_it_makes(project: Path) -> None:

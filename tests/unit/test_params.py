@@ -248,6 +248,20 @@ def test_a_mistake_in_this_machines_corpora_is_reported_with_that_file_and_line(
         load(project)
 
 
+def test_all_bad_corpora_are_named_at_once(project: Path) -> None:
+    (project / "corpora.local.yaml").write_text("one: {source: local}\ntwo: {source: locale, files: a.txt}\n")
+    with pytest.raises(UserError) as raised:
+        load(project)
+    one, two = str(raised.value).splitlines()
+    assert one.startswith("corpora.local.yaml:1: corpora.one lacks")
+    assert two.startswith("corpora.local.yaml:2: corpora.two.source is 'locale': did you mean 'local'?")
+
+
+def test_a_tab_says_the_way_out(project: Path) -> None:
+    with pytest.raises(UserError, match=r"^my.yaml:2: is not YAML: .*A tab stands in this line: indent with spaces\.$"):
+        load(project, "corpora:\n\tmine: {source: local, files: a.txt}\n")
+
+
 def test_reading_parameters_does_not_import_torch() -> None:
     code = "import sys; from allmlp.plan import params; params.read(); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=PROJECT)

@@ -50,7 +50,10 @@ def run_ids(incomplete: str) -> list[str]:
 
 
 RunArgument = Annotated[str, typer.Argument(help="A run's id, or the beginning or end of it.", autocompletion=run_ids)]
-RunArguments = Annotated[list[str] | None, typer.Argument(autocompletion=run_ids)]
+RunArguments = Annotated[
+    list[str] | None,
+    typer.Argument(help="Ids of runs, whole: `allmlp plan --runs` lists them.", autocompletion=run_ids),
+]
 Overlays = Annotated[
     list[Path] | None,
     typer.Option(

@@ -8,12 +8,14 @@ import typer
 
 from allmlp.cli.app import EXTEND, START, DeviceOption, Overlays, RunArgument, ScaleOption, command, options_plan
 
+TRIED = "copying, stories or, at larger scales, bytes, recall, multi-recall, addition; may be given more than once."
+
 
 @command(EXTEND, "allmlp try my_mixer.py --minutes 5")
 def try_(
     file: Annotated[Path, typer.Argument(help="A Python file with one torch.nn.Module: Mixer(d_model, context).")],
     minutes: Annotated[float, typer.Option(min=0.01, help="Of all trainings; steps are cut to it.")] = 5,
-    task: Annotated[list[str] | None, typer.Option(help="A task; may be given more than once. All by default.")] = None,
+    task: Annotated[list[str] | None, typer.Option(help=TRIED)] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many; those of the scale by default.")] = None,
     scale: Annotated[
         str | None, typer.Option(help="Of sizes and budgets; by default laptop, and workstation where it fits.")
@@ -28,7 +30,10 @@ def try_(
 
 
 @command(EXTEND, "allmlp new study averages")
-def new(kind: Literal["study", "architecture"], name: str) -> None:
+def new(
+    kind: Annotated[Literal["study", "architecture"], typer.Argument(help="What to make.")],
+    name: Annotated[str, typer.Argument(help="A study's is one word, an architecture's words with - between.")],
+) -> None:
     """The files of a study or an architecture of your own, ready to run; change them to yours."""
     from allmlp.pipeline import new as writing
 

@@ -52,5 +52,7 @@ def main() -> None:
         said = disk_error(error) if isinstance(error, OSError) else error
         if said is None:
             raise
+        if (folders := sys.modules.get("allmlp.plan.results_folder")) is not None:  # imported by commands that make one
+            folders.remove_unused()
         print(f"error: {said}", file=sys.stderr)
         raise SystemExit(2) from None

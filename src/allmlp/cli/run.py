@@ -23,7 +23,12 @@ from allmlp.common.errors import UserError
 
 @command(RUN, "allmlp tokenize stories")
 def tokenize(
-    corpora: list[str], params: Overlays = None, scale: ScaleOption = None, device: DeviceOption = None
+    corpora: Annotated[
+        list[str], typer.Argument(help="Names in config/corpora.yaml, corpora.local.yaml or your own files.")
+    ],
+    params: Overlays = None,
+    scale: ScaleOption = None,
+    device: DeviceOption = None,
 ) -> None:
     """Corpora -> tokens: results/tokens/<corpus>-<digest>/."""
     from allmlp.pipeline.tokenize import tokenize_corpus
@@ -112,7 +117,7 @@ def report(
 @command(RUN, "allmlp reproduce --cores 2")
 def reproduce(
     params: Overlays = None,
-    cores: int = cores.count(),
+    cores: Annotated[int, typer.Option(min=1, help="All of this machine by default.")] = cores.count(),
     against: Annotated[str | None, typer.Option(metavar="STATE", help="Compare with this state of git.")] = None,
     dirty: DirtyOption = False,
 ) -> None:
@@ -131,7 +136,7 @@ def reproduce(
 @command(RUN, "allmlp advance --minutes 60")
 def advance(
     minutes: Annotated[float, typer.Option(help="When to save all states and exit.")],
-    cores: Annotated[int, typer.Option(min=1)] = cores.count(),
+    cores: Annotated[int, typer.Option(min=1, help="All of this machine by default.")] = cores.count(),
     params: Overlays = None,
     scale: ScaleOption = "long",
     device: DeviceOption = None,
@@ -148,7 +153,7 @@ def advance(
 
 @command(RUN, "allmlp pack open.bundle --scale long")
 def pack(
-    file: Path,
+    file: Annotated[Path, typer.Argument(help="The bundle to write.")],
     max_mb: Annotated[float, typer.Option(help="Refuse to write a larger bundle.")] = 64,
     hours: Annotated[float | None, typer.Option(help="Only as many runs as these do, most claims first.")] = None,
     params: Overlays = None,
@@ -163,7 +168,7 @@ def pack(
 
 
 @command(RUN, "allmlp unpack open.bundle")
-def unpack(file: Path) -> None:
+def unpack(file: Annotated[Path, typer.Argument(help="The bundle.")]) -> None:
     """Unpack the parts of a bundle that are newer than the files here; everything in it is checked first."""
     from allmlp.pipeline.bundles import unpacking
 

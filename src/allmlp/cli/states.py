@@ -52,7 +52,11 @@ def keep(
 
 
 @command(STATES, "allmlp pin NAME")
-def pin(name: str, params: Overlays = None, scale: ScaleOption = None) -> None:
+def pin(
+    name: Annotated[str, typer.Argument(help="Of the state, and of git's tag.")],
+    params: Overlays = None,
+    scale: ScaleOption = None,
+) -> None:
     """Name this state, if everything is committed, measured and in the remote: a tag, and a row of results/PINS.md."""
     from allmlp.pipeline.states import pinning
 
@@ -80,7 +84,7 @@ def verify(
     params: Overlays = None,
     scale: ScaleOption = None,
     device: DeviceOption = None,
-    cores: Annotated[int, typer.Option(min=1)] = cores.count(),
+    cores: Annotated[int, typer.Option(min=1, help="All of this machine by default.")] = cores.count(),
 ) -> None:
     """Read every result again: is it the bytes that were recorded? Status 1 if one is not.
 
@@ -103,8 +107,8 @@ def verify(
 
 @command(STATES, "allmlp diff STATE_A STATE_B")
 def diff(
-    before: str,
-    after: Annotated[str | None, typer.Argument(help="The working folder by default.")] = None,
+    before: Annotated[str, typer.Argument(help="A commit, tag or pinned name, or a folder such as own/my.")],
+    after: Annotated[str | None, typer.Argument(help="Another one; the working folder by default.")] = None,
     page: Annotated[Path | None, typer.Option(help="HTML too.")] = None,
     write: Annotated[
         bool, typer.Option("--write", help="Write results/moved.json, the report's table of verdicts that moved.")

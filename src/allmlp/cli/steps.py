@@ -1,5 +1,6 @@
 """Single steps: those of the report one by one, those that tidy what is stored; and the check of the sources."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -54,13 +55,17 @@ def metrics() -> None:
 
 @command(STEPS, "allmlp draw crossover")
 def draw(
-    studies: list[str],
+    studies: Annotated[list[str], typer.Argument(help="Names of studies, such as crossover.")],
     png: Annotated[bool, typer.Option("--png", help="All figures as PNG, in work/figures/<study>, instead.")] = False,
+    params: Overlays = None,
+    scale: ScaleOption = None,
 ) -> None:
-    """Measurements -> results/figures/<study>; only changed figures are drawn."""
+    """Measurements -> results/figures/<study>; only changed figures are drawn. With --params those of own results."""
     from allmlp.common.workers import run_all
     from allmlp.report import draw
 
+    if params or scale:
+        options_plan(params, scale, None)
     for study, files in zip(studies, run_all([draw.work(study, png) for study in studies]), strict=True):
         drawn = ", ".join(file.name if png else file.stem for file in files)
         print(f"{study}: drew {drawn or 'nothing: all figures are up to date'}")
@@ -78,13 +83,19 @@ def tabulate() -> None:
 @command(STEPS, "allmlp render --pdf")
 def render(
     pdf: Annotated[bool, typer.Option(help="Also write results/report.pdf (needs Chromium or Chrome).")] = False,
+    params: Overlays = None,
+    scale: ScaleOption = None,
 ) -> None:
-    """Claims, figures, tables -> results/report.html, and the numbers of README.md."""
+    """Claims, figures, tables -> results/report.html, and README's numbers. With --params the page of own results."""
+    from allmlp.common import paths
     from allmlp.report import readme
     from allmlp.report.render import render as write
 
+    if params or scale:
+        options_plan(params, scale, None)
     print(write(pdf=pdf))
-    readme.write()
+    if Path.cwd().samefile(paths.project()):
+        readme.write()
 
 
 @command(STEPS, "allmlp prune --apply")

@@ -95,7 +95,9 @@ def _parse_nodes(text: str, file: str) -> tuple[yaml.Node | None, Any]:
         return node, loader.construct_document(node) if node is not None else {}
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise UserError(f"{file}:{line}: is not YAML: {error.problem}") from error
+        tab = "\t" in "".join(text.splitlines()[line - 1 : line])
+        way = ". A tab stands in this line: indent with spaces." if tab else ""
+        raise UserError(f"{file}:{line}: is not YAML: {error.problem}{way}") from error
     except yaml.reader.ReaderError as error:
         found = yaml.reader.Reader.NON_PRINTABLE.search(text)  # libyaml's own position counts bytes
         line, character = (text.count("\n", 0, found.start()) + 1, found[0]) if found else (1, chr(error.character))

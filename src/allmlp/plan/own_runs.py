@@ -9,7 +9,8 @@ from pathlib import Path
 from allmlp.common.errors import UserError
 from allmlp.common.paths import SELECTED
 
-OWN, OWNER = Path("own"), "of.json"  # whose results a folder has: the files that were laid over the parameters
+OWN, TRIED = Path("own"), "try"  # the user's own folders, and that of `allmlp try` in it
+OWNER = "of.json"  # whose results a folder has: the files that were laid over the parameters
 
 
 def advice(root: Path, named: str) -> str:

@@ -18,6 +18,8 @@ from allmlp.plan.merge import SCALES as SCALES
 from allmlp.plan.merge import Scale
 from allmlp.spec import catalogue
 
+OF_IMAGES = {"images", "photographs", "digits"}  # blocks whose corpus holds images
+
 
 class Top(StrictModel):
     scale: Scale
@@ -65,8 +67,7 @@ def load(
         if not NAME.fullmatch(name):
             where = located.where(("corpora", name))
             raise UserError(f"{where}: corpus {format_value(name)}: a name {OF_NAMES}. Rename it.")
-    specs = {name: _corpus(name, value, located) for name, value in top.corpora.items()}
-    corpora, root = link_corpora(specs), path.parent
+    corpora, root = link_corpora(_specs(top.corpora, located)), path.parent
     settings: dict[tuple[str, Scale], Any] = {}
     places: dict[tuple[str, Scale], LocatedYaml] = {}
     for study in merge.planned_studies(root, located):
@@ -78,6 +79,19 @@ def load(
             if scale == top.scale:
                 _refuse_replaced_rates(settings[study, scale], merged, place, files)
     return Params(top.scale, top.device, tuple(top.recorded), corpora, settings, top.weights, places)
+
+
+def _specs(corpora: dict[str, Any], located: LocatedYaml) -> dict[str, CorpusSpec]:
+    """The entries of `corpora:`. UserError with a line for each thing that is wrong in any of them."""
+    specs, wrong = {}, []
+    for name, value in corpora.items():
+        try:
+            specs[name] = _corpus(name, value, located)
+        except UserError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise UserError("\n".join(wrong))
+    return specs
 
 
 def _corpus(name: str, value: Any, located: LocatedYaml) -> CorpusSpec:
@@ -118,6 +132,13 @@ def _check_corpora(setting: Any, corpora: dict[str, CorpusSpec], located: Locate
         if corpus not in corpora:
             advice = suggest_nearest(corpus, reversed(corpora), "There are")  # a user's own come last
             raise UserError(f"{located.where((*prefix, *place))}: no corpus {format_value(corpus)}. {advice}")
+        wanted = "pairs" if {"pairs", "control"} & {*place} else "images" if OF_IMAGES & {*place} else "text"
+        if (held := corpora[corpus].holds) != wanted:
+            like = [name for name, spec in reversed(corpora.items()) if spec.holds == wanted]
+            raise UserError(
+                f"{located.where((*prefix, *place))}: corpus {format_value(corpus)} holds {held}, and {wanted} is read "
+                f"here. {suggest_nearest(corpus, like, 'There are')}"
+            )
 
 
 def named_corpora(setting: Any) -> Iterator[tuple[Place, str]]:

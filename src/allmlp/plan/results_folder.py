@@ -8,12 +8,14 @@ and trainings under way, which are named after their content. What is measured t
 
 import json
 import os
+import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from allmlp.common import formats, paths
 from allmlp.common.errors import UserError
 from allmlp.measurements.store import STORE
-from allmlp.plan.own_runs import OWN, OWNER
+from allmlp.plan.own_runs import OWN, OWNER, TRIED
 from allmlp.plan.plan import TRIAL, Plan, load_plan
 
 NO_FILE = "a trial"  # whose results, where no file is laid over the parameters
@@ -38,8 +40,9 @@ def folder(plan: Plan) -> Path | None:
     if _is_recorded(plan):
         return None
     name = "-".join(file.stem for file in plan.overlays)
-    if name == TRIAL or name.startswith("."):
-        raise UserError(f"{plan.overlays[0]}: {OWN / name} cannot be the folder of its results. Rename the file.")
+    if name in (TRIAL, TRIED) or name.startswith("."):
+        why = {TRIED: ": `allmlp try` has its own there", TRIAL: ": trials have theirs there"}.get(name, "")
+        raise UserError(f"{plan.overlays[0]}: {OWN / name} cannot be the folder of its results{why}. Rename the file.")
     place = plan.root / OWN / name
     if (other := read_owner(place)) and other != owner(plan):
         raise UserError(
@@ -114,8 +117,24 @@ def _link(link: Path, target: Path) -> None:
         link.symlink_to(os.path.relpath(target, link.parent))
 
 
+_new: list[Path] = []  # folders that this process has made
+
+
 def enter(plan: Plan) -> None:
     """Change to the folder of the plan's results, unless the caller has set another one."""
     if paths.DIRECTORY not in os.environ and (place := folder(plan)):
+        _new.extend([] if place.exists() else [place])
         prepare(plan, place)
         os.chdir(place)
+
+
+def remove_unused() -> None:
+    """Remove the folders that this process has made and left without a file: for a call that was refused."""
+    for place in _new:
+        files = (path for path in place.rglob("*") if not path.is_symlink() and path.is_file())
+        if all(path == place / OWNER for path in files):
+            os.chdir(place.parent.parent)
+            shutil.rmtree(place)
+            with suppress(OSError):  # it has others
+                place.parent.rmdir()
+    _new.clear()

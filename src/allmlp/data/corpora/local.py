@@ -31,6 +31,7 @@ from allmlp.common.schema import StrictModel
 from allmlp.data.corpora import reading, rows
 
 RECIPE = 1
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm")
 PASSAGE = 1 << 16  # characters of a passage of a text without separators
 LONGEST_NAME = 255  # bytes, on every usual file system
 
@@ -146,10 +147,11 @@ def matches(files: list[str] | str, root: Path, kinds: Collection[str] = reading
             paths = [where]
         elif where.is_dir():
             paths = [path for path in sorted(where.rglob("*")) if reading.has_ending(path, kinds)]
-        else:  # the clone's own path may have brackets
-            base = "" if Path(pattern).expanduser().is_absolute() else glob.escape(f"{root}{os.sep}")
-            paths = [Path(name) for name in sorted(glob.glob(base + os.path.expanduser(pattern), recursive=True))]
+        else:
+            paths = _glob(pattern, root)
         paths = [path for path in paths if path.is_file()]
+        if not paths and "[" in pattern and _glob(escaped := pattern.replace("[", "[[]"), root):
+            raise UserError(f"files: nothing matches {pattern!r}: [ ] is a pattern there. Write {escaped!r}.")
         if not paths:
             said = f"nothing matches {format_value(pattern)} (looked for {where})"
             raise UserError(f"files: {said}. {_advice(where, kinds)}")
@@ -157,9 +159,18 @@ def matches(files: list[str] | str, root: Path, kinds: Collection[str] = reading
     return list(found)
 
 
+def _glob(pattern: str, root: Path) -> list[Path]:
+    # the clone's own path may have brackets
+    base = "" if Path(pattern).expanduser().is_absolute() else glob.escape(f"{root}{os.sep}")
+    return [Path(name) for name in sorted(glob.glob(base + os.path.expanduser(pattern), recursive=True))]
+
+
 def _advice(where: Path, kinds: Collection[str]) -> str:
     """What there is instead."""
     folder = where if where.is_dir() else next(parent for parent in where.parents if parent.is_dir())
+    pictures = (path for path in folder.rglob("*") if path.suffix.lower() in PICTURES)
+    if ".npz" in kinds and where.is_dir() and (picture := next(pictures, None)):
+        return f"It has pictures, such as {picture.relative_to(folder)}: docs/corpora.md makes a Parquet file of them."
     names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     few = names[: max(1, sum(1 for end in accumulate(len(name) + 2 for name in names) if end <= LONGEST))]
     there = f"{', '.join(few) + ' and others' * (len(names) > len(few))}; a folder is searched for {', '.join(kinds)}"

@@ -11,11 +11,13 @@ from allmlp.common import formats
 from allmlp.common.errors import UserError, error_line, format_value
 from allmlp.data.corpora.reading import LONGEST, chunks, refuse_bomb, text, utf8_error
 
+QUESTIONED = 1000  # values of a table's column that are asked whether they are text
 
-def say_left_out(where: str, count: int) -> None:
-    """Say that the row at `where` is null, at the 1st, 2nd, 4th, 8th one: who reads may stop anywhere."""
+
+def say_left_out(where: str, count: int, found: str = "null") -> None:
+    """Say that the row at `where` is null or empty, at the 1st, 2nd, 4th, 8th one: who reads may stop anywhere."""
     if count & (count - 1) == 0:
-        print(f"{where} is null; {count:,} such rows are left out", file=sys.stderr, flush=True)
+        print(f"{where} is {found}; {count:,} such rows are left out", file=sys.stderr, flush=True)
 
 
 def json_rows(path: Path, field: str) -> Iterator[str]:
@@ -90,19 +92,50 @@ def csv_rows(path: Path, column: str, delimiter: str) -> Iterator[str]:
             there = format_value(", ".join(map(repr, names)))
             raise UserError(
                 f"{path}:1: {count or 'no'} column{'s' * (count > 1)} {format_value(column)}; the first line names "
-                f"{there}. Correct `column:` or that line."
+                f"{there}. {_way_out(names, delimiter)}"
             )
-        place = names.index(column)
+        place, rows, lacking, numbers = names.index(column), 0, 0, 0
         for row in table:
             if len(row) != len(names) and row:
                 raise UserError(
                     f"{path}:{table.line_num}: {len(row)} values, and the first line names {len(names)} columns. Mend "
                     "the row: text with a delimiter, a quote or a line's end stands in double quotes."
                 )
-            if row:
+            if row and row[place] == "":
+                lacking += 1
+                say_left_out(f"{path}:{table.line_num}: column {column!r}", lacking, "empty")
+            elif row:
+                rows += 1
+                numbers += numbers == rows - 1 and _is_number(row[place])
+                if numbers == rows == QUESTIONED:
+                    _question(path, column, rows)
                 yield row[place]
+        if 0 < numbers == rows < QUESTIONED:
+            _question(path, column, rows)
     except csv.Error as error:
         raise UserError(f"{path}:{table.line_num}: not a table ({error}). Mend the row.") from None
+
+
+def _way_out(names: list[str], delimiter: str) -> str:
+    """What to do about a first line without the column."""
+    others = {";": "semicolons", "\t": "tabs", ",": "commas"}
+    for other, name in others.items():
+        if len(names) == 1 and other in names[0]:
+            return f"It is separated by {name}: write it with {others[delimiter]}."
+    return "Correct `column:` or that line."
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _question(path: Path, column: str, rows: int) -> None:
+    said = f"the first {rows:,} values of column {column!r} are all numbers"
+    print(f"{path}: {said}. If they are not the text, correct `column:`.", file=sys.stderr, flush=True)
 
 
 def _lines(path: Path) -> Iterator[str]:

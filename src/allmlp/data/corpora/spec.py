@@ -84,6 +84,11 @@ class CorpusSpec(StrictModel):
         raise UserError(f"a corpus of source {self.source.source} has no pairs")
 
     @property
+    def holds(self) -> str:
+        """What it is made of: images, pairs or text."""
+        return "images" if isinstance(self.source, ImageSource) else "pairs" if self.is_pairs else "text"
+
+    @property
     def is_pairs(self) -> bool:
         """Does it hold pairs, a query and a text each?"""
         return isinstance(self.source, PairsSource)

@@ -35,6 +35,7 @@ from allmlp.pipeline.tokenize import tokenize_corpus
 from allmlp.pipeline.try_mixer import causal, loading, table
 from allmlp.pipeline.try_mixer.table import TaskTrial
 from allmlp.plan.context import Context
+from allmlp.plan.own_runs import OWN, TRIED
 from allmlp.plan.plan import Plan
 from allmlp.spec.run import Run, link_runs
 from allmlp.studies.crossover.fits import READS, TASKS
@@ -45,7 +46,7 @@ from allmlp.training.loop import Training
 from allmlp.training.published import TrainedRun
 from allmlp.training.subnormals import flush_to_zero
 
-STUDY, PLACE = "crossover", "own/try"
+STUDY, PLACE = "crossover", str(OWN / TRIED)
 LARGER, SHORT = "workstation", 180  # a scale that is taken for a task if all its trainings take so many seconds at most
 TIMED, ENOUGH = 5, 2.0  # steps, for a median; seconds after which fewer will do
 

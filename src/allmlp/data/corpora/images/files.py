@@ -68,7 +68,7 @@ class ImageFilesCorpus(Form):
         if path.suffix != ".parquet":
             raise UserError(
                 f"{path}: images are read from {' and '.join(KINDS)} files alone. Put them into one: of Parquet, a row "
-                f"per image, with the bytes of the {path.suffix or 'image'} file or its pixels, and its label."
+                f"per image, with the bytes of the {path.suffix or 'image'} file and its label, as in docs/corpora.md."
             )
         import pyarrow.types as types
 

@@ -85,10 +85,14 @@ def _rows(file: IO[bytes], labels: np.ndarray, path: Path, form: Form, name: str
     """The place of the first image, and the images (n, height, width, channels) uint8; one channel may have no axis."""
     shape, dtype = _header(file)
     sizes = [form.size, form.size[:2]] if form.size[2:] == [1] else [form.size]
-    if dtype != np.uint8 or list(shape[1:]) not in sizes or shape[0] != len(labels):
-        found = f"{' x '.join(map(str, shape))} of {dtype} with {len(labels):,} labels"
-        said = " x ".join(map(str, form.size))
-        raise UserError(f"{path}: {name!r} is {found}, not uint8 images of {said}. Correct `size:`.")
+    if dtype != np.uint8:
+        way = "Write values from 0 to 255 `.astype('uint8')`; those from 0 to 1 first times 255."
+        raise UserError(f"{path}: {name!r} holds {dtype}, not uint8. {way}")
+    if list(shape[1:]) not in sizes:
+        found, said = (" x ".join(map(str, sides)) for sides in (shape, form.size))
+        raise UserError(f"{path}: {name!r} is {found}, not images of {said}. Correct `size:`, or the array.")
+    if shape[0] != len(labels):
+        raise UserError(f"{path}: {shape[0]:,} images in {name!r} and {len(labels):,} labels. Write one for each.")
     bytes_each = int(np.prod(shape[1:]))
     for start in range(0, shape[0], ROWS):
         count = min(ROWS, shape[0] - start)
