@@ -240,7 +240,8 @@ class Plan:
         found = self._chosen_runs_by_id.get(run_id) or self._all_runs_by_id.get(run_id)
         if found is None:
             way = (
-                own_runs.advice(self.root, run_id) or "`allmlp plan` lists them; those of your own files need --params."
+                own_runs.advice(self.root, run_id, _planned_ids)
+                or "`allmlp plan` lists them; those of your own files need --params."
             )
             raise UserError(f"no run {run_id!r} in the plan. {way}")
         return found
@@ -256,7 +257,7 @@ class Plan:
         fitting = [named] if named in known else [run for run in known if run.startswith(named) or run.endswith(named)]
         if len(fitting) == 1:
             return known[fitting[0]]
-        if not fitting and (way := own_runs.advice(self.root, named)):
+        if not fitting and (way := own_runs.advice(self.root, named, _planned_ids)):
             raise UserError(f"{named!r} fits no run of the plan. {way}")
         near = "" if fitting else f"; nearest are {', '.join(get_close_matches(named, known, cutoff=0))}"
         fits = f"fits {len(fitting)} runs, such as {', '.join(fitting[:3])}" if fitting else "fits no run of the plan"
@@ -392,6 +393,10 @@ class Plan:
             return judged != digest or digest not in REPORT.read_text(encoding="utf-8")
         except (FileNotFoundError, KeyError, ValueError):
             return True
+
+
+def _planned_ids(files: list[Path]) -> list[str]:
+    return [run.id for run in load_plan(files).runs]
 
 
 def load_plan(overlays: Iterable[str | Path] = (), changes: dict[str, Any] | None = None) -> Plan:
