@@ -24,6 +24,7 @@ def test_seconds_of_blocks_add_up_even_of_one_that_fails(here: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         failing()
     assert 0.1 <= timing.seconds_since(here, before) < 5
+    assert timing.seconds_since(here, before, "cpu_seconds") < 0.05, "it slept"
     assert len(timing.BUSY.read_text().splitlines()) == 2
     assert timing.seconds_since(here, time.time() + 1) == 0
 

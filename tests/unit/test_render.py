@@ -320,6 +320,10 @@ def test_an_own_report_has_the_command_that_trains_what_it_lacks(overlays: list[
     """Of several --configfile Snakemake takes the last one alone."""
     said = own.command({"overlays": overlays, "scale": "smoke"}, "mixers")
     assert said == f"snakemake --cores all {laid}--config scale=smoke study=mixers"
+    shown = own.show_command("flat-seed0-12345678", {"overlays": overlays, "scale": "smoke"})
+    given = laid.removeprefix("--configfile ").replace(".yaml 'my", ".yaml --params 'my")
+    assert shown == f"allmlp show flat-seed0-12345678 {f'--params {given}' if laid else ''}--scale smoke"
+    assert own.show_command("flat-seed0-12345678", {"scale": "laptop"}) == "allmlp show flat-seed0-12345678"
 
 
 def test_links_to_what_an_own_page_does_not_show_lead_to_the_committed_one() -> None:

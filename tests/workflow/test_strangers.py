@@ -5,20 +5,28 @@ import json
 import lzma
 import random
 import re
+import resource
 import shlex
+import time
+from html import unescape
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from allmlp.pipeline import timing
 from tests.conftest import PROJECT, call, edit, git
 from tests.workflow.asking import contents, planned
 
 WORDS = ["Tom", "Lily", "Ben", "saw", "found", "lost", "the", "a", "cat", "dog", "tree", "book", "moon", "river"]
 RUSSIAN = ["Том", "Лиля", "видел", "нашёл", "потерял", "этот", "кот", "дом", "дерево", "книга", "луна", "река"]
+BESIDE_S = (
+    180.0  # seconds of a core from the files to the report, besides the work itself: wall time tells of neighbours
+)
 COMMAND = ("--config", "scale=smoke", "--configfile", "params.yaml", "my.yaml")
 
 
@@ -39,6 +47,22 @@ def sentences(count: int, seed: int, words: list[str] = WORDS) -> str:
     letters = "".join(sorted({*"".join(words).lower()}))
     names = [*words, *("".join(draw.choices(letters, k=7)) for _ in range(40))]
     return " ".join(f"{' '.join(draw.choices(names, k=6)).capitalize()}." for _ in range(count))
+
+
+def numbers(figure: Path) -> set[float]:
+    """All that a figure carries in its data."""
+    found = re.search(r'<metadata class="data">(.*?)</metadata>', figure.read_text(encoding="utf-8"))
+    assert found
+    parts = [json.loads(unescape(found[1]))["columns"]]
+    while any(isinstance(one, list) for one in parts):
+        parts = [of for one in parts for of in (one if isinstance(one, list) else [one])]
+    return {one for one in parts if isinstance(one, float)}
+
+
+def cpu_of_children() -> float:
+    """Seconds of a core that all ended processes took which this one started, and those that these started."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def write_text(data: Path) -> None:
@@ -87,8 +111,11 @@ def test_a_section_of_the_readme_ends_in_a_report_and_a_clean_clone(
     assert set(files) == {"corpora.local.yaml", "my.yaml"}
     for name, content in files.items():
         (finished / name).write_text(content)
-    before = contents(finished / "results/measurements")
+    before, cpu, began = contents(finished / "results/measurements"), cpu_of_children(), time.time()
     said = call(finished, "snakemake", "--cores", "2", *COMMAND)
+    worked = timing.seconds_since(finished / "own/my", began, "cpu_seconds")
+    assert worked > 0
+    assert cpu_of_children() - cpu - worked < BESIDE_S, "of what is neither tokens nor trainings nor measures"
     place = finished / "own/my/results"
     assert f"your own results, beside those of git: {place}/report.html" in said.stdout + said.stderr
     assert git(finished, "status", "--porcelain") == ""
@@ -108,6 +135,14 @@ def test_a_section_of_the_readme_ends_in_a_report_and_a_clean_clone(
     assert not dead, "links lead somewhere"
     selected = json.loads((place / "selected.json").read_text())["studies"][study]["smoke"]
     assert corpus in {about["corpus"] for about in selected["about"]}
+    if title == "Pairs":
+        table = pd.read_csv(place / "tables/mixers/retrieval.csv")
+        assert set(table["pairs"]) == {corpus}
+        assert table["lowest_nats"].notna().all()
+        of_figures = json.loads((place / "figures/mixers/index.json").read_text())
+        for name, column in (("retrieval_losses", "last_nats"), ("retrieval_accuracy", "top_1")):
+            assert of_figures[name]["corpora"] == [corpus]
+            assert {float(f"{value:.4g}") for value in table[column]} <= numbers(place / f"figures/mixers/{name}.svg")
     assert json.loads((finished / "corpora.local.lock").read_text()).keys() == {corpus}
     assert planned(finished, *COMMAND) == []
     assert planned(finished) == [], "and git's own plan is as it was"

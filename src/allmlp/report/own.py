@@ -77,7 +77,7 @@ def command(selected: Mapping[str, Any], study: str) -> str:
 
 
 def show_command(run: str, selected: Mapping[str, Any]) -> str:
-    """What shows a run of the report; only with the user's files does the plan have it."""
-    files = [name for name in selected.get("overlays", []) if name != NO_FILE]
-    laid = [word for name in files for word in ("--params", name)] + ["--scale", str(selected["scale"])] * bool(files)
-    return shlex.join(["allmlp", "show", run, *laid])
+    """What shows a run of the report; only with the user's files, at their scale, does the plan have it."""
+    overlays = selected.get("overlays", [])
+    laid = [word for name in overlays if name != NO_FILE for word in ("--params", name)]
+    return shlex.join(["allmlp", "show", run, *laid, *(["--scale", selected["scale"]] if overlays else [])])
