@@ -2,11 +2,16 @@
 
 import doctest
 import importlib
+import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
+import yaml
+from pydantic import TypeAdapter
 
 import allmlp
+from allmlp.data.tokenizers.specs import Fitting, SharedTokenizer, TokenizerSpec
 from allmlp.models.audit.findings import examine
 from allmlp.models.audit.subject import Subject
 from tests.conftest import PROJECT
@@ -36,6 +41,14 @@ def test_the_architecture_of_the_documentation_passes_the_audit():
     found = {finding.check: finding.result for finding in examine("running-average", Subject(model, None))}
     assert set(found.values()) <= {"pass", "not applicable"}
     assert list(found.values()).count("pass") >= 3, found
+
+
+def test_the_page_has_a_right_line_for_each_kind_of_tokenizer() -> None:
+    text = (PROJECT / "docs/corpora.md").read_text(encoding="utf-8")
+    lines = [yaml.safe_load(line)["tokenizer"] for line in re.findall(r"^tokenizer: .*$", text, re.MULTILINE)]
+    specs = [TypeAdapter(TokenizerSpec).validate_python(line) for line in lines]
+    kinds = [*get_args(Fitting), SharedTokenizer]
+    assert sorted(type(spec).__name__ for spec in specs) == sorted(kind.__name__ for kind in kinds)
 
 
 NEW = SOURCE / "pipeline/new"

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import torch
 from allmlp import models
 from allmlp.common.errors import UserError
 from allmlp.pipeline import generating
-from allmlp.pipeline.exporting import hf
+from allmlp.pipeline.exporting import card, hf
 from allmlp.pipeline.exporting import tokenizer as exported_tokenizer
 from allmlp.training.published import TrainedRun, load_trained_run
 from tests import tiny
@@ -131,6 +132,15 @@ def test_the_card_says_what_the_model_is_and_how_to_use_it(here: Path) -> None:
     hf.write(trained("llama", "chunks"), here / "other")
     assert f"`allmlp generate {made.run.id.rpartition('-')[0]}" in (here / "other/README.md").read_text()
     assert not (here / "other/tokenizer.json").exists(), "transformers has no such kind"
+
+
+def test_the_card_s_example_begins_as_the_texts_that_the_model_was_trained_on(here: Path) -> None:
+    hf.write(trained("llama"), here / "exported")
+    (said,) = re.findall(r'tokenizer\("(.*)", return', (here / "exported/README.md").read_text())
+    assert re.fullmatch(r"Story \d+: the cat sat", said), said
+    made = trained("llama")
+    assert card._beginning(replace(made.run, corpus="stories")) == card._beginning(replace(made.run, corpus=None))
+    assert card._beginning(replace(made.run, corpus="stories")) == "Once upon a time"
 
 
 def test_a_folder_that_is_there_is_not_touched(here: Path) -> None:

@@ -297,6 +297,8 @@ def test_a_report_of_an_overlay_speaks_of_its_studies_alone_beside_the_committed
     assert 'id="moved"' not in found
     assert 'href="report.html">The report of the committed results' in found
     assert "Not touched: mixers, copying" in found
+    assert re.search(r"measured \(\d+ are trainings; the others are counts and formulae\), on", found)
+    assert "uniform guess" not in found, "long runs"
     assert re.search(r"\d+ of \d+ claims decided, \d+ of them by a formula, a count or the code alone\.", found)
     assert 'id="language"' in found
     assert 'id="mixers"' not in found
@@ -330,6 +332,18 @@ def test_links_to_what_an_own_page_does_not_show_lead_to_the_committed_one() -> 
     page = '<a href="#here">1</a><a href="#runs?009-1">2</a><a href="#gone">3</a><p id="here"></p><p id="runs"></p>'
     found = render._link_to_committed_page(page, "../report.html")
     assert found == page.replace('"#gone"', '"../report.html#gone"')
+
+
+def test_an_own_report_says_where_a_loss_is_that_of_a_uniform_guess() -> None:
+    corpora = {"mine": {"counts": {"vocabulary": 600}}, "digits": {"counts": {"images": 3}}}
+
+    def rows(*losses: tuple[str, str, float | str]) -> pd.DataFrame:
+        return pd.DataFrame(losses, columns=["task", "corpus", "validation_nats"])
+
+    assert own.near_uniform(rows(("last-token", "mine", 6.2), ("next-token", "mine", "")), corpora)
+    assert not own.near_uniform(rows(("last-token", "mine", 6.2), ("next-token", "mine", 5.1)), corpora)
+    assert not own.near_uniform(rows(("images", "digits", 9.0), ("copying", "", "")), corpora)
+    assert not own.near_uniform(rows(), corpora)
 
 
 def test_an_own_report_says_what_a_verdict_lacks() -> None:

@@ -3,15 +3,21 @@
 Such a report lies in own/NAME/results and speaks of the studies that the user's files touch, at one scale.
 """
 
+import math
 import os
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
+
 from allmlp.common import formats, paths
 from allmlp.common.paths import CLAIMS, REPORT
 from allmlp.plan.results_folder import NO_FILE
 from allmlp.report import first_screen, run_counts
+
+OF_TEXT = ("last-token", "next-token", "documents")  # tasks whose loss is that of a token of text
+NEAR = 0.9  # of ln(vocabulary)
 
 
 def committed_verdicts() -> dict[str, dict[str, Any]]:
@@ -46,20 +52,35 @@ def beside(mine: list[dict[str, Any]], committed: list[dict[str, Any]]) -> list[
     return [{**item, "committed": there.get(item["name"])} for item in mine]
 
 
-def content(of_studies: list[dict[str, Any]], selected: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the template own.html.j2, from the studies of the page and selected.json."""
+def content(of_studies: list[dict[str, Any]], selected: Mapping[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
+    """The values of the template own.html.j2, from the studies of the page, selected.json and runs.csv."""
     return {
-        "own": [_study(study, selected) for study in of_studies],
+        "own": [_study(study, selected, runs) for study in of_studies],
         "committed_page": os.path.relpath(paths.project() / REPORT, REPORT.parent),
         "untouched": [name for name, scales in selected["studies"].items() if not scales],
     }
 
 
-def _study(study: dict[str, Any], selected: Mapping[str, Any]) -> dict[str, Any]:
+def near_uniform(rows: pd.DataFrame, corpora: Mapping[str, Any]) -> bool:
+    """Is the best loss of the models of text, by rows of runs.csv, close to that of a guess that ignores the text?
+
+    That guess loses ln(vocabulary) nats a token.
+    """
+    losses = pd.to_numeric(rows["validation_nats"], errors="coerce")
+    types = rows["corpus"].map(lambda name: corpora.get(name, {}).get("counts", {}).get("vocabulary", math.nan))
+    of_text = rows["task"].isin(OF_TEXT) & losses.notna() & types.notna()
+    return bool(of_text.any() and (losses[of_text] / types[of_text].map(math.log)).min() > NEAR)
+
+
+def _study(study: dict[str, Any], selected: Mapping[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
     rows, committed = [*study["claims"], *study["own"]], committed_verdicts()
     claims = [{"row": row, "missing": what_is_missing(row), "committed": committed.get(row["id"])} for row in rows]
+    measured = run_counts.measured_runs({study["name"]: selected["studies"][study["name"]]})
+    trained = runs[runs["run"].isin(measured)].drop_duplicates("run")
     return {
         "study": study,
+        "trained": len(trained),
+        "near_uniform": near_uniform(trained, selected["corpora"]),
         "progress": progress(selected["studies"], study["name"], selected["scale"]),
         "command": command(selected, study["name"]),
         "claims": claims,

@@ -288,7 +288,7 @@ def content() -> dict[str, Any]:
         "citation": citation.citation(),
         "runs": runs_piece(runs, judged["claims"]),
         "overlays": selected.get("overlays", []),
-        **(own.content(of_studies, selected) if mine else {}),
+        **(own.content(of_studies, selected, runs) if mine else {}),
         "scale": selected["scale"],
         "plan": selected["plan"],
         "corpora": selected["corpora"],
