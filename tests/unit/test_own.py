@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from allmlp.cli import steps
 from allmlp.common import paths
 from allmlp.common.errors import UserError
 from allmlp.data.corpora import identity
@@ -15,6 +16,7 @@ from allmlp.pipeline.tokenize import tokenize_corpus
 from allmlp.plan import results_folder
 from allmlp.plan.params import LOCAL
 from allmlp.plan.plan import Plan, load_plan
+from allmlp.report import readme, render
 from tests.conftest import PROJECT, call, lay
 
 OVERLAY = "scale: smoke\nstudies: {language: {corpus: stories-few}, mixers: {corpus: stories-few}}\n"
@@ -166,6 +168,21 @@ def test_a_refused_call_leaves_no_folder_of_one_s_own(project: Path) -> None:
     paths.write_atomically(project / "own/my/results/mine.csv", "1")
     call(project, *words, ok=False, PYTHONPATH=str(PROJECT / "src"))
     assert (project / "own/my/results/mine.csv").is_file()
+
+
+def test_the_page_of_one_s_own_results_is_written_there_and_leaves_readme(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[Path] = []
+    monkeypatch.setattr(render, "render", lambda pdf: Path.cwd())
+    monkeypatch.setattr(readme, "write", lambda: written.append(Path.cwd()))
+    (project / "my.yaml").write_text(OVERLAY)
+    steps.render(params=[project / "my.yaml"])
+    assert Path.cwd() == project / "own/my"
+    assert not written
+    monkeypatch.chdir(project)
+    steps.render()
+    assert written == [project]
 
 
 def test_a_folder_of_one_s_own_has_all_that_is_measured_and_keeps_what_it_makes(project: Path) -> None:

@@ -1,6 +1,5 @@
 """Single steps: those of the report one by one, those that tidy what is stored; and the check of the sources."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -87,14 +86,13 @@ def render(
     scale: ScaleOption = None,
 ) -> None:
     """Claims, figures, tables -> results/report.html, and README's numbers. With --params the page of own results."""
-    from allmlp.common import paths
+    from allmlp.plan import results_folder
     from allmlp.report import readme
     from allmlp.report.render import render as write
 
-    if params or scale:
-        options_plan(params, scale, None)
+    mine = (params or scale) and results_folder.folder(options_plan(params, scale, None))
     print(write(pdf=pdf))
-    if Path.cwd().samefile(paths.project()):
+    if not mine:
         readme.write()
 
 
