@@ -49,7 +49,7 @@ def begun(undisturbed: Path, tmp_path: Path) -> Path:
         env={**environment(clone), "ALLMLP_SAVE_SECONDS": "0.1"}, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     deadline = time.monotonic() + 240
-    while not list(clone.glob("work/runs/constant-attention*/state-*.safetensors")):
+    while not list(clone.glob("work/runs/constant-attention*/state-*.json")):  # written last: a whole state
         assert process.poll() is None, process.stdout and process.stdout.read()
         assert time.monotonic() < deadline
         time.sleep(0.05)

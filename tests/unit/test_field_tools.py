@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("here")
 FIELD = """
 import os, sys, torch
 sys.path[:0] = os.environ.get("TOOLS", "").split(os.pathsep)
-from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline
+from transformers import AutoModelForCausalLM, AutoTokenizer, DataCollatorForLanguageModeling, pipeline
 def load(name, **how):
     return AutoModelForCausalLM.from_pretrained(name, trust_remote_code=True, **how).eval()
 """
@@ -76,6 +76,11 @@ for name in sys.argv[1:]:
     batched = [one[0]["generated_text"] for one in written(texts, **{**short, "batch_size": 3})]
     assert batched == [written(text, **short)[0]["generated_text"] for text in texts], name
     if config.predicts == "all":
+        padded = DataCollatorForLanguageModeling(tokenizer, mlm=False)([dict(tokenizer(text)) for text in texts])
+        alone = [tokenizer(text, return_tensors="pt").input_ids for text in texts]
+        losses = [model(ids, labels=ids, num_items_in_batch=1).loss for ids in alone if ids.shape[1] > 1]
+        count = sum(ids.shape[1] - 1 for ids in alone)
+        torch.testing.assert_close(model(**padded, num_items_in_batch=count).loss, sum(losses) / count)
         rows = whole.repeat(4, 1).roll(1, 1)
         count = torch.tensor(rows[:, 1:].numel())
         parts = [model(part, labels=part, num_items_in_batch=count).loss for part in rows.split(2)]
@@ -85,7 +90,7 @@ for name in sys.argv[1:]:
 assert not any(module.split(".")[0] == "allmlp" for module in sys.modules)
 """
 TRAINER = """
-from transformers import DataCollatorForLanguageModeling, Trainer, TrainingArguments, set_seed
+from transformers import Trainer, TrainingArguments, set_seed
 name, losses = sys.argv[1], {}
 rows = [{"input_ids": torch.arange(n) + n, "labels": torch.arange(n) + n} for n in [5, 9, 7, 4] * 8]
 def collate(batch):
