@@ -31,6 +31,7 @@ import tools
 from allmlp import models
 from allmlp.common import paths
 from allmlp.models import relation
+from allmlp.pipeline.gpu_hour.noting import noting_errors
 from allmlp.plan.device_types import TYPES
 from allmlp.training.environment import provenance
 
@@ -236,15 +237,9 @@ def main() -> None:
             label = f"{name}, compiled" if compiled else name
             if label in entry["models"] or label in entry["not_measured"]:
                 continue
-            try:
+            with noting_errors(entry["not_measured"], label, keep, device):
                 entry["models"][label] = row_of(build, entry, device, compiled)
                 show(label, entry["models"][label])
-            except (ImportError, RuntimeError) as error:  # out of memory is one
-                entry["not_measured"][label] = str(error)[:200]
-                print(f"{label}: not measured ({str(error)[:150]})", flush=True)
-            keep()
-            if device == "cuda":
-                torch.cuda.synchronize()  # raises where the error has ended CUDA: all after it would fail
         entry["complete"] = sorted({*entry["complete"], "compiled" if compiled else "plain"})
         keep()
     if asked.write:

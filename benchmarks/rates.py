@@ -47,6 +47,7 @@ from torch import nn
 
 from allmlp import models
 from allmlp.common import paths
+from allmlp.pipeline.gpu_hour.noting import noting_errors
 from allmlp.plan import model_facts
 from allmlp.plan.device_types import RATES, StepTime
 from allmlp.plan.portable import PLAN, parse_plan
@@ -245,14 +246,8 @@ def timed(device: str, file: Path, compile_too: bool = False) -> None:
         for size in [sizes[0] for sizes in grid(device)] if compiled else all_sizes(device):
             if (key := size.key(compiled)) in known:
                 continue
-            try:
+            with noting_errors(found["not_timed"], key, keep, device, size.architecture):
                 found["points"].append(time_step(size, device, compiled))
-            except RuntimeError as error:  # out of memory is one
-                found["not_timed"][key] = f"{size.architecture}: {str(error)[:200]}"
-                print(f"not timed: {found['not_timed'][key]}   {size.hyperparameters}", flush=True)
-            keep()
-            if device == "cuda":
-                torch.cuda.synchronize()  # raises where the error has ended CUDA: all after it would fail
         found["complete"] = sorted({*found["complete"], "compiled" if compiled else "plain"})
         keep()
 
