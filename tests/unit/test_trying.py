@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 
 from allmlp import models
+from allmlp.cli.extend import TRIED
 from allmlp.common.errors import UserError
 from allmlp.pipeline import try_mixer
 from allmlp.pipeline.try_mixer import causal, loading, table
+from allmlp.studies.crossover.settings import Tasks
 from tests.conftest import PROJECT, call, git, small_clone
 
 PAGE = (PROJECT / "docs/tutorial.md").read_text(encoding="utf-8")
@@ -191,6 +193,12 @@ def test_a_larger_scale_is_taken_if_it_is_short_and_fits(
     chosen, cost, rest = try_mixer._choose_scale(context, trials, time.monotonic() + left)
     assert (chosen.scale, cost) == (scale, takes[scale])
     assert left - 1 < rest <= left
+
+
+def test_the_help_names_every_task_that_a_mixer_can_be_tried_on() -> None:
+    named = re.findall(r"[a-z-]+", TRIED.split(";")[0].replace(" or, at larger scales", ""))
+    can = {name for name, of in try_mixer.TASKS.items() if of.reads == "tokens" and "all" in of.predicts}
+    assert set(named) == can & {field.alias or name for name, field in Tasks.model_fields.items()}
 
 
 @pytest.mark.usefixtures("in_project", "committed_results")
