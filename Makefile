@@ -6,6 +6,7 @@
 # gpu-check   does this machine's GPU compute what a CPU does, and how fast; in .venv if it is there
 # gpu-hour    all that a GPU is needed for, in OUT and MINUTES (60), with the runs of BUNDLE; called again, it goes on
 # triton      the GPU kernels' language in .venv, 730 MB: tests then run the kernels on a CPU, 15 seconds more
+# lowest      the tests of numbers with the lowest PyTorch that pyproject.toml allows, in .venv/lowest, 5 GB
 # faults      hundreds of faults, and docs/faults.md from what they did
 # mutants     wrong edits, and docs/mutants.md from them
 # fuzz        damaged inputs for the parsers of outside files, MINUTES in all, and docs/strangers.md from them
@@ -19,11 +20,12 @@ MINUTES ?=
 OUT    ?= hour
 BUNDLE ?=
 CORES  ?= $(shell env -u OMP_NUM_THREADS nproc 2> /dev/null || getconf _NPROCESSORS_ONLN)
+LOWEST := $(shell sed -n 's/^  "torch>=\(.*\)",/\1.0/p' pyproject.toml)
 BIN    := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
 
-.PHONY: install reproduce test test-all bench gpu-check gpu-hour triton faults mutants fuzz audit docs
+.PHONY: install reproduce test test-all bench gpu-check gpu-hour triton lowest faults mutants fuzz audit docs
 
 install: $(BIN)/ready
 
@@ -47,6 +49,12 @@ gpu-hour:
 
 triton: $(BIN)/ready
 	@python -c "import triton" 2> /dev/null || $(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock triton==3.7.0
+
+# The other packages stay as in .venv: their lowest versions are the locked ones, as a test holds.
+lowest: $(BIN)/ready
+	@test -d .venv/lowest/torch || $(BIN)/pip install --quiet --disable-pip-version-check --target .venv/lowest torch==$(LOWEST)
+	@PYTHONPATH=.venv/lowest python -c "import torch; assert torch.__version__.split('+')[0] == '$(LOWEST)', torch.__version__"
+	@PYTHONPATH=.venv/lowest pytest -n $(CORES) -m "not slow" tests/numerics $$(grep -lE "^(import torch|from torch)" tests/unit/*.py)
 
 faults: $(BIN)/ready
 	@python -m tests.faults

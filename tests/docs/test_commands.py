@@ -28,6 +28,7 @@ RUN = {  # command -> the words behind its own
     "make fuzz MINUTES=60": ("-n",),
     "make audit": ("-n",),
     "make triton": ("-n",),
+    "make lowest": ("-n",),
     "make gpu-hour MINUTES=60 OUT=hour BUNDLE=hour.bundle": ("-n",),
     "allmlp pack hour.bundle --scale gpu --device cuda --hours 1 --max-mb 60": ("--help",),
     "make docs": ("-n",),

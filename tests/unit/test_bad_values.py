@@ -33,7 +33,7 @@ BAD = {
 }  # fmt: skip
 WITH_RUNS = [name for name in catalogue.STUDIES if catalogue.has_runs(name)]
 TRIED = 900  # about so many values a study
-LONG = 250  # characters of a line, of which a key's full name may have 70
+LONG = 200  # characters of a line, of which a key's full name may have 70
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ def test_the_lock_has_every_package_that_is_asked_for() -> None:
 
 
 def test_the_least_versions_that_are_declared_are_those_that_the_tests_run_with() -> None:
-    """Of torch an older one was run too, on the GPU of docs/cluster.md."""
+    """Of torch `make lowest` runs an older one, that of the GPU in docs/cluster.md."""
     versions = {canonicalize_name(name): version for name, version in LOCKED.items()}
     untested = [
         str(one)

@@ -10,7 +10,8 @@ DISK = {
     for name in ("EACCES", "EDQUOT", "EFBIG", "EIO", "ENOLCK", "ENOSPC", "ENOTDIR", "EPERM", "EROFS", "ESTALE")
 }
 CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
-LONGEST = 72  # characters of a value, or of a list of names, in a message: with file, line and key it has about 200
+LONGEST = 72  # characters of a value, or of a list of names, in a message
+BEGINNING = 16  # characters of a longer value: with file, line and key a message has at most 200
 
 
 class UserError(Exception):
@@ -26,13 +27,13 @@ class UserError(Exception):
 
 
 def format_value(value: object) -> str:
-    """A value as messages show it: at most LONGEST characters, without passwords.
+    """A value as messages show it, without passwords: of one longer than LONGEST characters the beginning.
 
-    >>> format_value({"rate": "fast"}), len(format_value("a" * 5000))
-    ("{'rate': 'fast'}", 72)
+    >>> format_value({"rate": "fast"}), format_value("a" * 5000)
+    ("{'rate': 'fast'}", "'aaaaaaaaaaaaaaa ...")
     """
     said = redact_secrets(repr(value))
-    return said if len(said) <= LONGEST else f"{said[: LONGEST - 4]} ..."
+    return said if len(said) <= LONGEST else f"{said[:BEGINNING]} ..."
 
 
 def parameter_error(key: str, value: object, why: str) -> UserError:
