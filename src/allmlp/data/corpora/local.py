@@ -153,8 +153,7 @@ def matches(files: list[str] | str, root: Path, kinds: Collection[str] = reading
         if not paths and "[" in pattern and _glob(escaped := pattern.replace("[", "[[]"), root):
             raise UserError(f"files: nothing matches {pattern!r}: [ ] is a pattern there. Write {escaped!r}.")
         if not paths:
-            said = f"nothing matches {format_value(pattern)} (looked for {where})"
-            raise UserError(f"files: {said}. {_advice(where, kinds)}")
+            raise UserError(f"files: nothing matches {format_value(pattern)}. {_advice(where, kinds)}")
         found.update(dict.fromkeys(paths))
     return list(found)
 
@@ -173,8 +172,9 @@ def _advice(where: Path, kinds: Collection[str]) -> str:
         return f"It has pictures, such as {picture.relative_to(folder)}: docs/corpora.md makes a Parquet file of them."
     names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     few = names[: max(1, sum(1 for end in accumulate(len(name) + 2 for name in names) if end <= LONGEST))]
-    there = f"{', '.join(few) + ' and others' * (len(names) > len(few))}; a folder is searched for {', '.join(kinds)}"
-    found = f"has {there}" if names else "is empty"
+    found = f"has {', '.join(few)}{' and others' * (len(names) > len(few))}" if names else "is empty"
+    if names and (where.is_dir() or glob.has_magic(str(where))):
+        found += f"; a folder is searched for {', '.join(kinds)}"
     return f"{folder} {found}. Put the file there, or name its place in corpora.local.yaml."
 
 
