@@ -15,7 +15,7 @@ from allmlp.spec import catalogue
 from tests.conftest import PROJECT, call
 from tests.docs.quoted import assert_quoted
 
-HEADS = ("scale", "open runs", "hours of an H100", "until done on 8", "disk, weights released")
+HEADS = ("scale", "open runs", "hours of an H100", "hours until done on 8", "disk of checkpoints, weights released")
 MIXER = "flat-d512-n8-b16-tinystories-seed0-"
 
 

@@ -77,6 +77,9 @@ def test_a_users_own_corpus_keeps_its_name() -> None:
     assert first_screen.text("my-tales", {"my-tales": {**about, "own": True}}) == "my-tales"
 
 
+OPEN = {"judges": "it is ahead", "open": "Open."}
+
+
 @pytest.fixture
 def about(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What about.yaml says, to be changed."""
@@ -90,7 +93,8 @@ def rests(*means: float | None) -> dict[str, Any]:
 
 
 def test_a_headline_has_the_number_and_is_true_on_either_side(about: dict[str, Any]) -> None:
-    said = {"claim": "009-1", "part": "b", "says": "It is {0:nats ahead|nats behind}, {1:percent}.", "open": "Open."}
+    said = {"claim": "009-1", "part": "b", "says": "It is {0:nats ahead|nats behind}, {1:percent}.",
+            "judges": "it is ahead", "open": "Open."}  # fmt: skip
     about["headlines"] = [said]
     parts = [{"name": "(a) first", "verdict": "reproduced"}, {"name": "(b) second", "verdict": "contradicted"}]
     for mean, text in ((0.735, "It is 0.73 nats ahead, 92 %."), (-0.025, "It is 0.025 nats behind, 92 %.")):
@@ -100,11 +104,12 @@ def test_a_headline_has_the_number_and_is_true_on_either_side(about: dict[str, A
         )
         of_rule = {"claim": "009-1", "part": "b", "own": False, "late": True}
         budget = "on synthetic stories, after 10 to 20 steps"
-        assert found == [{"text": text, "interval": "", "verdict": "contradicted", "budget": budget, **of_rule}]
+        of_rule |= {"judges": "it is ahead", "verdict": "contradicted"}
+        assert found == [{"text": text, "interval": "", "budget": budget, **of_rule}]
 
 
 def test_a_headline_of_one_number_has_its_interval_and_says_whose_rule_it_is(about: dict[str, Any]) -> None:
-    about["headlines"] = [{"claim": "009-own-1", "says": "It is {0:nats ahead|nats behind}.", "open": "Open."}]
+    about["headlines"] = [{"claim": "009-own-1", "says": "It is {0:nats ahead|nats behind}.", **OPEN}]
     for mean, bounds in ((0.5, "0.38 to 0.62"), (-0.5, "0.38 to 0.62"), (0.05, "-0.074 to 0.17")):
         judged = entry("reproduced", id="009-own-1", blind=True, rests={"": rests(mean)})
         (found,) = headlines.study_headlines("mine", {"009-own-1": judged}, CORPORA)
@@ -112,9 +117,20 @@ def test_a_headline_of_one_number_has_its_interval_and_says_whose_rule_it_is(abo
         assert (found["own"], found["late"], found["part"]) == (True, False, None)
 
 
+def test_a_headline_read_on_the_way_says_where(about: dict[str, Any]) -> None:
+    said = {"claim": "001-6", "part": "b", "says": "It is {0:nats behind|nats ahead}.", **OPEN}
+    about["headlines"] = [{**said, "at": "at the time of {long_unit_steps} steps"}]
+    parts = [{"name": "(b) second", "verdict": "undecided"}]
+    judged = entry(
+        "partly", id="001-6", parts=parts, rests={"(b) second": rests(0.5)}, corpora=["tales"], operations=1e9
+    )
+    (found,) = headlines.study_headlines("mine", {"001-6": judged}, CORPORA)
+    assert found["budget"] == "on synthetic stories, at the time of 1,360 steps; the trainings took 10 to 20 steps"
+
+
 @pytest.mark.parametrize("of", [{}, {"": rests(None)}, {"": rests()}])
 def test_without_a_number_a_headline_says_that_it_is_open(about: dict[str, Any], of: dict[str, Any]) -> None:
-    about["headlines"] = [{"claim": "009-1", "says": "It is {0}.", "open": "Whether it is, is open."}]
+    about["headlines"] = [{"claim": "009-1", "says": "It is {0}.", **OPEN, "open": "Whether it is, is open."}]
     found = headlines.study_headlines("mine", {"009-1": entry("undecided", rests=of)}, CORPORA)
     assert (found[0]["text"], found[0]["verdict"]) == ("Whether it is, is open.", "undecided")
 
@@ -123,7 +139,7 @@ def test_a_headline_of_a_part_that_there_is_not_is_refused(
     about: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(PROJECT)
-    about["headlines"] = [{"claim": "003-4", "part": "z", "says": "It is {0}.", "open": "Open."}]
+    about["headlines"] = [{"claim": "003-4", "part": "z", "says": "It is {0}.", **OPEN}]
     with pytest.raises(UserError, match=r"mine/about\.yaml, headlines: 003-4 has no part z\. Its parts are a, b"):
         headlines.check("mine")
     about["headlines"][0]["part"] = "b"

@@ -157,6 +157,7 @@ slice: Here.
 headlines:
   - claim: 002-1
     says: It is {0}.
+    judges: it is 1
     open: It is open.
 """
 

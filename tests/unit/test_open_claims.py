@@ -8,12 +8,13 @@ from allmlp.common.formats import read_json
 from allmlp.judging import claims_json
 from allmlp.judging.planned_power import POWER
 from allmlp.judging.statistics import NOT_TESTABLE
-from allmlp.report import open_claims
+from allmlp.report import open_claims, render
 from allmlp.report.open_claims import Lack
 from allmlp.spec import catalogue
 
 CLAIM = {"needs": {"scale": "workstation", "seeds": 5, "parts": {"b": {"scale": "paper"}}}}
 EDGE = "the learning rate is at an edge of its search, or not known (a model)"
+UNPLANNED = "needs a model of width 9, which is not planned at laptop"
 MARGIN = ("margin", "the interval contains the margin")
 
 
@@ -38,7 +39,8 @@ def entry(*parts: dict[str, Any], guards: tuple[str, ...] = (), **changes: Any) 
 @pytest.mark.parametrize(
     ("found", "lacking"),
     [
-        (entry(scale=None, text="3 of 9 runs; 0 of 9 at long", verdict="not run"), ("runs", "3 of 9 runs")),
+        (entry(scale=None, text=f"{UNPLANNED}; 3 of 9 runs at workstation"), ("runs", "3 of 9 runs at workstation")),
+        (entry(scale=None, text=UNPLANNED), ("runs", "its runs of workstation are not all measured")),
         (entry(part(text="not judged: needs width 3; more"), verdict="partly"), ("runs", "not judged: needs width 3")),
         (entry(verdict=NOT_TESTABLE, n=1), ("scale", "needs scale workstation or larger and 5 seeds")),
         (entry(guards=("premise not met: it did not learn", EDGE)), ("premise", "it did not learn")),
@@ -51,6 +53,16 @@ def entry(*parts: dict[str, Any], guards: tuple[str, ...] = (), **changes: Any) 
 )  # fmt: skip
 def test_what_is_met_first_is_named(found: dict[str, Any], lacking: tuple[str, str]) -> None:
     assert open_claims.lacks(CLAIM, found) == [Lack("", *lacking)]
+
+
+def test_a_scale_that_does_not_plan_what_a_claim_compares_would_not_decide_it() -> None:
+    at_its_scale = UNPLANNED.replace("laptop", "workstation")
+    planned, lacking = open_claims.missing_runs(CLAIM, entry(scale=None, text=f"{UNPLANNED}; {at_its_scale}"))
+    assert (planned, lacking) == (False, at_its_scale)
+    row = {"needs": CLAIM["needs"]}
+    for text, commands in ((at_its_scale, 0), (UNPLANNED, 2)):
+        found = {**entry(scale=None, text=text, verdict="not run"), "study": "mixers"}
+        assert len(render._what_decides(row, found, [])) == commands
 
 
 def test_a_part_with_other_needs_lacks_them_and_a_decided_one_nothing() -> None:

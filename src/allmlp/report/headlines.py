@@ -1,7 +1,10 @@
 """The findings that the first screen gives of a study: sentences of about.yaml with the numbers behind a verdict.
 
-    - {claim: 001-own-1, part: b, says: "At equal time the mixer is {0:nats ahead of|nats behind} a Llama.", open: ...}
+    - {claim: 001-own-1, part: b, says: "At equal time the mixer is {0:nats ahead of|nats behind} a Llama.",
+       judges: the mixer is ahead, open: ...}
 
+`judges`: the statement that the verdict is on, which the sentence may support or not. `at`: where on the course of the
+trainings the numbers are read, if that is not their end; `{margin_key}` in it is the value of the claim's margin.
 `{0}` is the first number of the claim's rule, or of its part's. A form with two wordings says the number's size and the
 first wording from zero on, the second below: the sentence is true whatever is measured. Without a number the sentence
 `open` stands in its place.
@@ -25,6 +28,7 @@ from allmlp.judging.needs import letter
 from allmlp.judging.statistics import FEWEST_SEEDS
 from allmlp.report import badges, first_screen
 from allmlp.spec import catalogue
+from allmlp.spec.labels import amount
 
 FORMS = {"": float, "exp": math.exp, "exp2": lambda value: 2.0**value}
 MOST_NUMBERS = 20  # that a sentence may name, of one claim
@@ -62,6 +66,7 @@ def check(study: str) -> None:
             raise UserError(f"{where}: {claim} has no part {part}. Its parts are {', '.join(letters)}.")
         try:
             said["says"].format(*MOST_NUMBERS * [RoundedNumber(1.0)])
+            said.get("at", "").format(**claims[claim]["margin"])
         except (ValueError, LookupError) as error:
             raise UserError(f"{where}, {claim}: a number in braces cannot be filled in: {error}.") from None
 
@@ -86,8 +91,14 @@ def _finding(said: Mapping[str, str], entry: Mapping[str, Any], corpora: Mapping
         text = said["open"]
     badge = badges.words({**judged, "reach": entry.get("reach")})
     bounds = interval(said["says"], basis[0]) if len(basis) == 1 and text != said["open"] else ""
-    found = {"text": text, "interval": bounds, "verdict": badge, "budget": budget(entry, corpora)}
-    return {**found, **rule(entry, said.get("part"))}
+    at = _read_at(said["claim"], said["at"]) if "at" in said else ""
+    found = {"text": text, "interval": bounds, "verdict": badge, "budget": budget(entry, corpora, at)}
+    return {**found, "judges": said["judges"], **rule(entry, said.get("part"))}
+
+
+def _read_at(claim: str, at: str) -> str:
+    (margin,) = (row["margin"] for row in catalogue.ledger(catalogue.claim_study(claim)) if row["id"] == claim)
+    return at.format(**{key: amount(value) for key, value in margin.items()})
 
 
 def rule(entry: Mapping[str, Any], part: str | None = None) -> dict[str, Any]:
@@ -111,12 +122,17 @@ def interval(says: str, of: Mapping[str, Any]) -> str:
     return f"{low} to {high}" if low != high else ""
 
 
-def budget(entry: Mapping[str, Any], corpora: Mapping[str, Any]) -> str:
-    """The text and the length of the trainings behind a verdict: a finding holds for these. Empty without trainings."""
+def budget(entry: Mapping[str, Any], corpora: Mapping[str, Any], at: str = "") -> str:
+    """The text and the length of the trainings behind a verdict: a finding holds for these. Empty without trainings.
+
+    at: where on their course the numbers are read, if not at the end.
+    """
     if not (levelled := entry.get("levelled")):
         return ""
     named = [name for name in first_screen.texts(entry.get("corpora") or [""], corpora) if name != first_screen.NO_TEXT]
     on = f"on {' and '.join(named)}, " if named else ""
     steps = " to ".join(f"{number:,}" for number in dict.fromkeys(levelled["steps"]))
+    if at:
+        return f"{on}{at}; the trainings took {steps} steps"
     operations = entry.get("operations")
     return f"{on}after {steps} steps" + (f", {operations:.1e} operations a run" if operations else "")

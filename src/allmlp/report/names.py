@@ -69,13 +69,19 @@ KINDS = {
     "kernel": ("mixer, kernel {}", "masked-mixer"),
     "parallel": ("mixer, {} in parallel", "masked-mixer"),
 }
+SUFFIXES = {"-gelu": ", GELU"}  # of a numbered variant; any other is as its name says
 COLUMNS = ("architecture", "embedder", "matcher", "model", "variant")  # of tables, which hold such names
 
 
 def display(name: str) -> str:
-    """What a reader calls it. A name that is not known here, such as that of a reader's own architecture, stays."""
+    """What a reader calls it. A name that is not known here, such as that of a reader's own architecture, stays.
+
+    >>> display("parallel-2-gelu"), display("llama-4-fused")
+    ('mixer, 2 in parallel, GELU', 'Llama, 4 heads, fused')
+    """
     if (found := NUMBERED.fullmatch(name)) is not None:
-        return KINDS[found[1]][0].format(found[2]) + (found[3] or "").replace("-", ", ", 1).replace("-", " ")
+        more = found[3] or ""
+        return KINDS[found[1]][0].format(found[2]) + SUFFIXES.get(more, more.replace("-", ", ", 1).replace("-", " "))
     return VARIANTS[name][0] if name in VARIANTS else ARCHITECTURES.get(name, name)
 
 

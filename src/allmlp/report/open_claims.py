@@ -43,11 +43,20 @@ def lacks(claim: Mapping[str, Any], entry: Mapping[str, Any], power: Iterable[Ma
     claim: a row of claims.yaml; entry: its entry in claims.json; power: its rows in power.json.
     """
     if not entry["scale"]:
-        return [Lack("", "runs", entry["text"].split("; ")[0])]
+        return [Lack("", "runs", missing_runs(claim, entry)[1])]
     if entry["verdict"] == NOT_TESTABLE:
         return [_withheld(claim, "", power)]
     parts = entry["parts"] or [{**entry, "name": ""}]
     return [_of_part(claim, entry, part, power) for part in parts if part["verdict"] in OPEN]
+
+
+def missing_runs(claim: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[bool, str]:
+    """Of a claim without a judged run: does the scale that it asks for plan its runs, and what is lacking there?"""
+    scale = claim["needs"]["scale"]
+    for said in entry["text"].split("; "):
+        if said.endswith(f" at {scale}"):
+            return "planned at" not in said, said
+    return True, f"its runs of {scale} are not all measured"
 
 
 def rows(studies: Iterable[Mapping[str, Any]]) -> dict[str, list[tuple[Mapping[str, Any], Lack]]]:

@@ -139,6 +139,8 @@ def _what_decides(row: dict[str, Any], entry: dict[str, Any], lacks: list[Lack])
     """
     if entry["verdict"] not in badges.UNTESTED or any(lack.kind == "rule" for lack in lacks):
         return {}
+    if not entry["scale"] and not open_claims.missing_runs(row, entry)[0]:
+        return {}
     scale, study = row["needs"]["scale"], entry["study"]
     return {
         "cost": f"allmlp plan --scale {scale} --study {study}",

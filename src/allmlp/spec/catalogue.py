@@ -33,7 +33,12 @@ STUDIES = {
 FOLDER = Path(__file__).parents[1] / "studies"
 DEFINES = re.compile(r"^def ([a-z]\w*)\(", re.MULTILINE)
 ABOUT = ("paper", "authors", "question", "slice")  # texts of about.yaml; `slice`: what is run here
-FINDING = ("claim", "says", "open")  # of each of about.yaml's `headlines`, see allmlp.report.headlines; or `part` too
+FINDING = (
+    "claim",
+    "says",
+    "judges",
+    "open",
+)  # of each of about.yaml's `headlines`, see allmlp.report.headlines; or more
 PUBLISHED = ("where",)  # of each of about.yaml's `published`; or `link` too
 EXPERIENCE = ("easy", "hard", "unknown")  # of about.yaml's `experience`: what was easy, hard, and cannot be known
 RAN = ("parameters", "steps", "texts", "hours", "device")  # of about.yaml's `ran`: what the paper ran
@@ -152,7 +157,7 @@ def read_about(study: str) -> dict[str, Any]:
     if not isinstance(found["headlines"], list):
         raise UserError(f"{_short_path(path)}: headlines is a list of findings, each with {', '.join(FINDING)}.")
     for one in found["headlines"]:
-        _refuse_other_keys(path, "each of headlines", one, FINDING, "part")
+        _refuse_other_keys(path, "each of headlines", one, FINDING, "part", "at")
     found = {**OPTIONAL, **{key: said for key, said in found.items() if said is not None}}
     for one in found["published"]:
         _refuse_other_keys(path, "each of published", one, PUBLISHED, "link")
