@@ -50,9 +50,13 @@ gpu-hour:
 triton: $(BIN)/ready
 	@python -c "import triton" 2> /dev/null || $(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock triton==3.7.0
 
-# The other packages stay as in .venv: their lowest versions are the locked ones, as a test holds.
-lowest: $(BIN)/ready
-	@test -d .venv/lowest/torch || $(BIN)/pip install --quiet --disable-pip-version-check --target .venv/lowest torch==$(LOWEST)
+# The other packages have the versions of the lock, which are their lowest ones, as a test holds.
+.venv/lowest/ready: $(BIN)/ready
+	@rm -rf .venv/lowest && mkdir -p .venv/lowest && grep -vE "^(torch|triton|setuptools|nvidia|cuda)" requirements.lock > .venv/lowest.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c .venv/lowest.txt --target .venv/lowest torch==$(LOWEST)
+	@touch $@
+
+lowest: .venv/lowest/ready
 	@PYTHONPATH=.venv/lowest python -c "import torch; assert torch.__version__.split('+')[0] == '$(LOWEST)', torch.__version__"
 	@PYTHONPATH=.venv/lowest pytest -n $(CORES) -m "not slow" tests/numerics $$(grep -lE "^(import torch|from torch)" tests/unit/*.py)
 

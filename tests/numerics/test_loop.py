@@ -169,6 +169,7 @@ def test_a_training_has_the_settings_of_its_run(tmp_path: Path) -> None:
     torch.set_deterministic_debug_mode("default")
     training = Training(run, tmp_path / "deep/work")
     assert torch.get_deterministic_debug_mode() == 2
+    assert not torch.utils.deterministic.fill_uninitialized_memory
     assert all(torch.equal(value, weights[name]) for name, value in training.model.state_dict().items())
     group = training.optimiser.param_groups[0]
     found = {key: group[key] for key in ("lr", "betas", "eps", "weight_decay", "fused")}

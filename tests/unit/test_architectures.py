@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from allmlp import models
+from allmlp.models import linear_attention
 from allmlp.models.attention import SoftmaxAttention
 from allmlp.models.layers import PlainNorm
 from allmlp.models.linear_attention import LinearAttention
@@ -69,8 +70,10 @@ def test_softmax_attention_is_its_formula(causal):
     torch.testing.assert_close(mixer(x), mixer.out(torch.cat(joined, -1)), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("in_turn", [("cpu",), ()], ids=["chunk after chunk", "at once, as on a GPU"])
 @pytest.mark.parametrize("length", [5, 64, 150])  # 150: three chunks, the last one partly filled
-def test_linear_attention_is_its_formula(length):
+def test_linear_attention_is_its_formula(length, in_turn, monkeypatch):
+    monkeypatch.setattr(linear_attention, "IN_TURN", in_turn)
     mixer = randomised(LinearAttention(8, length, n_heads=2))
     x, joined = inputs(2, length, 8), []
     for q, k, v in heads(mixer, x, 2):
@@ -78,6 +81,15 @@ def test_linear_attention_is_its_formula(length):
         weights = (q @ k.mT) * torch.ones(length, length, dtype=torch.float64).tril()
         joined.append(weights / weights.sum(-1, keepdim=True) @ v)
     torch.testing.assert_close(mixer(x), mixer.out(torch.cat(joined, -1)), rtol=0, atol=1e-11)
+
+
+def test_linear_attention_has_the_same_gradients_in_both_forms(monkeypatch):
+    mixer, x, found = randomised(LinearAttention(8, 150, n_heads=2)), inputs(2, 150, 8).requires_grad_(), []
+    for in_turn in (("cpu",), ()):
+        monkeypatch.setattr(linear_attention, "IN_TURN", in_turn)
+        found.append(torch.autograd.grad(mixer(x).square().sum(), [x, *mixer.parameters()]))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
 
 def test_backbone_is_the_block_of_002():

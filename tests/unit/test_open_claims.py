@@ -14,6 +14,7 @@ from allmlp.spec import catalogue
 
 CLAIM = {"needs": {"scale": "workstation", "seeds": 5, "parts": {"b": {"scale": "paper"}}}}
 EDGE = "the learning rate is at an edge of its search, or not known (a model)"
+PLANNED = "plans for it are measured"
 UNPLANNED = "needs a model of width 9, which is not planned at laptop"
 MARGIN = ("margin", "the interval contains the margin")
 
@@ -40,7 +41,7 @@ def entry(*parts: dict[str, Any], guards: tuple[str, ...] = (), **changes: Any) 
     ("found", "lacking"),
     [
         (entry(scale=None, text=f"{UNPLANNED}; 3 of 9 runs at workstation"), ("runs", "3 of 9 runs at workstation")),
-        (entry(scale=None, text=UNPLANNED), ("runs", "its runs of workstation are not all measured")),
+        (entry(scale=None, text=UNPLANNED), ("runs", f"not all of the runs that scale workstation {PLANNED}")),
         (entry(part(text="not judged: needs width 3; more"), verdict="partly"), ("runs", "not judged: needs width 3")),
         (entry(verdict=NOT_TESTABLE, n=1), ("scale", "needs scale workstation or larger and 5 seeds")),
         (entry(guards=("premise not met: it did not learn", EDGE)), ("premise", "it did not learn")),

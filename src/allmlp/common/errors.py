@@ -11,7 +11,7 @@ DISK = {
 }
 CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
 LONGEST = 72  # characters of a value, or of a list of names, in a message
-BEGINNING = 16  # characters of a longer value: with file, line and key a message has at most 200
+BEGINNING, END = 10, 7  # characters of a longer value: with file, line and key a message has at most 200
 
 
 class UserError(Exception):
@@ -27,13 +27,13 @@ class UserError(Exception):
 
 
 def format_value(value: object) -> str:
-    """A value as messages show it, without passwords: of one longer than LONGEST characters the beginning.
+    """A value as messages show it, without passwords: of one longer than LONGEST characters its two ends.
 
     >>> format_value({"rate": "fast"}), format_value("a" * 5000)
-    ("{'rate': 'fast'}", "'aaaaaaaaaaaaaaa ...")
+    ("{'rate': 'fast'}", "'aaaaaaaaa ... aaaaaa'")
     """
     said = redact_secrets(repr(value))
-    return said if len(said) <= LONGEST else f"{said[:BEGINNING]} ..."
+    return said if len(said) <= LONGEST else f"{said[:BEGINNING]} ... {said[-END:]}"
 
 
 def parameter_error(key: str, value: object, why: str) -> UserError:

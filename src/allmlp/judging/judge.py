@@ -153,8 +153,12 @@ def _progress(claim: dict[str, Any], scales: dict[str, Evidence]) -> str:
     counts = []
     for found in scales.values():
         planned = {run for measure in claim["measures"] for run in found.planned_runs(measure)}
-        done = {run for run in planned if all(run in found.measured_runs(measure) for measure in claim["measures"])}
-        counts.append((len(done), len(planned), found.scale))
+        lacking = {
+            run
+            for measure in claim["measures"]
+            for run in set(found.planned_runs(measure)) - set(found.measured_runs(measure))
+        }
+        counts.append((len(planned - lacking), len(planned), found.scale))
     done_runs, of, scale = max(counts, key=lambda c: c[0] / max(1, c[1]), default=(0, 0, "any scale"))
     dropped = [text for found in scales.values() if (text := _dropped_runs_text(claim, found))]
     return "; ".join([f"{done_runs} of {of} runs at {scale}", *dropped])

@@ -15,7 +15,8 @@ from allmlp.models import batch_products, head_products
 from allmlp.models.batch_products import Blocks
 from allmlp.models.vmap import fold_seeds, unfold_seeds
 
-PER_SEQUENCE = ("cpu",)  # devices where each sequence has a product of its own; elsewhere all are columns of one
+PER_SEQUENCE = ("cpu",)  # devices where each sequence has a product of its own; elsewhere those of several heads or
+# taps are columns of one
 
 
 def token_product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
@@ -38,13 +39,15 @@ def pad_features(x: Tensor, taps: int) -> Tensor:
     return x if taps == 1 else F.pad(x, ((taps - 1) // 2, taps // 2))
 
 
-def _form(device: torch.device) -> ModuleType:
-    return batch_products if device.type in PER_SEQUENCE else head_products
+def _form(weight_HKTS: Tensor) -> ModuleType:
+    """Of one head and tap nothing has to be copied for a product of each sequence: a GPU then takes it too."""
+    alone = weight_HKTS.shape[:2] == (1, 1)
+    return batch_products if alone or weight_HKTS.device.type in PER_SEQUENCE else head_products
 
 
 def _product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
     lower_HKTS, wide_BSHP = _lower_triangle(weight_HKTS, causal), pad_features(x_BSHF, weight_HKTS.shape[1])
-    made: Tensor = _form(x_BSHF.device).product(wide_BSHP, lower_HKTS, bias_HT, _blocks(weight_HKTS, causal))
+    made: Tensor = _form(weight_HKTS).product(wide_BSHP, lower_HKTS, bias_HT, _blocks(weight_HKTS, causal))
     return made
 
 
@@ -52,7 +55,7 @@ def _gradients(
     g_BTHF: Tensor, x_BSHF: Tensor, weight_HKTS: Tensor, causal: bool, wanted: list[bool]
 ) -> tuple[Tensor, Tensor]:
     """Of the input and of the weights; empty where not wanted."""
-    form, K, blocks = _form(g_BTHF.device), weight_HKTS.shape[1], _blocks(weight_HKTS, causal)
+    form, K, blocks = _form(weight_HKTS), weight_HKTS.shape[1], _blocks(weight_HKTS, causal)
     lower_HKTS, dx_BSHF, dw_HKTS = _lower_triangle(weight_HKTS, causal), g_BTHF.new_empty(0), weight_HKTS.new_empty(0)
     if wanted[0]:
         dx_BSHF = _unpad_features(form.input_gradient(g_BTHF, lower_HKTS, blocks), K)

@@ -56,7 +56,7 @@ def missing_runs(claim: Mapping[str, Any], entry: Mapping[str, Any]) -> tuple[bo
     for said in entry["text"].split("; "):
         if said.endswith(f" at {scale}"):
             return "planned at" not in said, said
-    return True, f"its runs of {scale} are not all measured"
+    return True, f"not all of the runs that scale {scale} plans for it are measured"
 
 
 def rows(studies: Iterable[Mapping[str, Any]]) -> dict[str, list[tuple[Mapping[str, Any], Lack]]]:

@@ -157,7 +157,7 @@ def read_about(study: str) -> dict[str, Any]:
     if not isinstance(found["headlines"], list):
         raise UserError(f"{_short_path(path)}: headlines is a list of findings, each with {', '.join(FINDING)}.")
     for one in found["headlines"]:
-        _refuse_other_keys(path, "each of headlines", one, FINDING, "part", "at")
+        _refuse_other_keys(path, "each of headlines", one, FINDING, "part", "corpus", "at")
     found = {**OPTIONAL, **{key: said for key, said in found.items() if said is not None}}
     for one in found["published"]:
         _refuse_other_keys(path, "each of published", one, PUBLISHED, "link")

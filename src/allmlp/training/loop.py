@@ -127,7 +127,7 @@ class Training:
         torch.set_num_threads(run.threads)
         # use_deterministic_algorithms(), but without the compiler that it imports: seconds of every process
         torch.set_deterministic_debug_mode("error" if run.device == "cpu" else "default")
-        # memory is else filled before it is written, to find reads of it, for up to 5 % of a step
+        # deterministic mode fills new memory first, which costs up to 5 % of a step
         torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
         self.run, self.work, self.task = run, WorkFolder(work), task or build_task(run)
         torch.manual_seed(run.seed)
