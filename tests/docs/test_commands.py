@@ -41,6 +41,8 @@ RUN = {  # command -> the words behind its own
     "allmlp plan": (),
     "allmlp plan --scale long": (),
     "allmlp plan --scale gpu": (),
+    "allmlp power --scale gpu": ("--help",),
+    "allmlp power --scale paper": ("--help",),
     "allmlp plan --params my.yaml --study triangular": ("--help",),
     "allmlp plan --scale paper": (),
     'allmlp plan --scale paper --devices 2 --on "RTX 3060" --price 0.2': (),
