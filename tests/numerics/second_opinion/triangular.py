@@ -90,8 +90,10 @@ def trend(of_seeds: dict[int, list[Row]], margin: dict[str, float]) -> Fact:
 
 @claim("004-7")
 def fine_tuning(data: Measured) -> dict[str, Part]:
-    column = "end_nats_per_character"
-    alone, tuned = (by_seed(data.rows("learning", part=part), column) for part in ("alone", "fine-tuning"))
+    tuned = by_seed(data.rows("learning", part="fine-tuning"), "end_nats_per_character")
+    curves = grouped(data.rows("loss_curve", part="alone-as-long"), "seed")
+    losses = {seed: [number(row["validation_nats_per_character"]) for row in of] for seed, of in curves.items()}
+    alone = {seed: float(np.nanmin(of)) for seed, of in losses.items()}
     ours = [row for row in data.rows("samples", part="fine-tuning") if row["sample"] != OF_THE_PAPER]
     copied = {seed: float(np.mean([row["copied_words"] for row in of])) for seed, of in grouped(ours, "seed").items()}
     return {
