@@ -212,6 +212,14 @@ def test_missing_runs_are_counted() -> None:
     assert (entry["verdict"], entry["text"]) == ("not run", "6 of 8 runs at workstation")
 
 
+def test_a_run_lacks_no_measure_that_is_not_planned_for_it() -> None:
+    found = at("workstation", 8, measured=6)
+    first, second, *_ = found.planned_runs("m")
+    found.content["planned"]["n"] = [first, second]
+    found.content["measurements"]["n"] = {first: 0}
+    assert judged(found, measures=["m", "n"])["text"] == "5 of 8 runs at workstation", "the second lacks n"
+
+
 def test_without_a_test_a_claim_is_not_run() -> None:
     assert judged(at("workstation", 5), test=None)["verdict"] == "not run"
 

@@ -33,12 +33,8 @@ STUDIES = {
 FOLDER = Path(__file__).parents[1] / "studies"
 DEFINES = re.compile(r"^def ([a-z]\w*)\(", re.MULTILINE)
 ABOUT = ("paper", "authors", "question", "slice")  # texts of about.yaml; `slice`: what is run here
-FINDING = (
-    "claim",
-    "says",
-    "judges",
-    "open",
-)  # of each of about.yaml's `headlines`, see allmlp.report.headlines; or more
+FINDING = ("claim", "says", "judges", "open")  # of each of about.yaml's `headlines`,
+FINDINGS_MORE = ("part", "corpus", "at")  # and what one may have, too: see allmlp.report.headlines
 PUBLISHED = ("where",)  # of each of about.yaml's `published`; or `link` too
 EXPERIENCE = ("easy", "hard", "unknown")  # of about.yaml's `experience`: what was easy, hard, and cannot be known
 RAN = ("parameters", "steps", "texts", "hours", "device")  # of about.yaml's `ran`: what the paper ran
@@ -157,7 +153,7 @@ def read_about(study: str) -> dict[str, Any]:
     if not isinstance(found["headlines"], list):
         raise UserError(f"{_short_path(path)}: headlines is a list of findings, each with {', '.join(FINDING)}.")
     for one in found["headlines"]:
-        _refuse_other_keys(path, "each of headlines", one, FINDING, "part", "corpus", "at")
+        _refuse_other_keys(path, "each of headlines", one, FINDING, *FINDINGS_MORE)
     found = {**OPTIONAL, **{key: said for key, said in found.items() if said is not None}}
     for one in found["published"]:
         _refuse_other_keys(path, "each of published", one, PUBLISHED, "link")
