@@ -25,7 +25,7 @@ class LinearAttention(TokenMixer):
 
     As in 002's reference 7. Shapes: x (B, T, D) -> (B, T, D), head by head, K = D / n_heads. O(T): the sums
     over the past are carried from chunk to chunk, and inside a chunk the same sums are one masked matrix
-    product. A CPU takes chunk after chunk, which stay in its caches; a GPU all at once, in a tenth of the kernels. Half
+    product. A CPU takes chunk after chunk, which stay in its caches; a GPU all at once, in fewer kernels. Half
     precision, which sums over a long past exceed, is taken in single precision.
     """
 

@@ -15,8 +15,8 @@ from allmlp.models import batch_products, head_products
 from allmlp.models.batch_products import Blocks
 from allmlp.models.vmap import fold_seeds, unfold_seeds
 
-PER_SEQUENCE = ("cpu",)  # devices where each sequence has a product of its own; elsewhere those of several heads or
-# taps are columns of one
+# Devices where each sequence has a product of its own; elsewhere those of several heads or taps are columns of one.
+PER_SEQUENCE = ("cpu",)
 
 
 def token_product(x_BSHF: Tensor, weight_HKTS: Tensor, bias_HT: Tensor | None, causal: bool) -> Tensor:
