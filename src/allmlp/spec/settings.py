@@ -128,6 +128,14 @@ class LearningRateSearch(StrictModel):
         return product(self.seeds, self.learning_rates)
 
 
+class LossSearch(LearningRateSearch):
+    """A search whose models are compared by their held-out loss alone."""
+
+    criterion: Literal["held_out_nats"] | None = Field(
+        default=None, description="rates that tie within a standard error: the middle one; null: the lowest mean"
+    )
+
+
 def _check_architecture(name: str) -> str:
     refuse_unknown_names("architecture", [name], REGISTRY)
     return name

@@ -5,6 +5,7 @@ import pandas as pd
 from allmlp.judging.rules import NotPlannedError
 from allmlp.report.names import display
 from allmlp.studies.mixers.names import BASE
+from allmlp.studies.shared.searched import chosen_rate
 
 
 def model_rows(rows: pd.DataFrame, variant: str, size: str | None = BASE, padding: str = "right") -> pd.DataFrame:
@@ -62,12 +63,11 @@ SETTING = ["variant", "size", "padding", "windows"]
 
 
 def search_rows(cost: pd.DataFrame) -> pd.DataFrame:
-    """A row per setting and rate of the search in `cost`: windows, chosen (one of each setting), at_edge (of the grid).
-
-    As the training itself chooses: the lowest held-out loss, averaged over the search's seeds; rates with a diverged
-    run come last, and ties take the lower rate.
+    """A row per setting and rate of the search in `cost`: windows, loss (mean over seeds, nan where one diverged),
+    chosen (one of each setting, see `chosen_rate`), at_edge (the choice, or the best rate, is at an edge of the grid).
     """
     rows = cost.assign(rate=cost["learning_rate"].astype(float), windows=cost["text"].eq("windows"))
+    choices = {key: chosen_rate(of) for key, of in rows.groupby(SETTING)}
     of_rate = rows.groupby([*SETTING, "rate"])
     loss = rows["validation_nats"].where(~rows["diverged"].astype(bool))
     rows = rows.assign(
@@ -75,8 +75,7 @@ def search_rows(cost: pd.DataFrame) -> pd.DataFrame:
         validation_nats=of_rate["validation_nats"].transform("mean"),
         diverged=of_rate["diverged"].transform("any"),
     )
-    rows = rows.drop_duplicates([*SETTING, "rate"]).sort_values(["loss", "rate"], na_position="last")
-    rows = rows.assign(chosen=~rows.duplicated(SETTING))
-    grid = rows.groupby(SETTING)["rate"]
-    edge = rows["rate"].eq(grid.transform("min")) | rows["rate"].eq(grid.transform("max"))
-    return rows.assign(at_edge=rows["chosen"] & edge).sort_values([*SETTING, "rate"]).reset_index(drop=True)
+    rows = rows.drop_duplicates([*SETTING, "rate"]).sort_values([*SETTING, "rate"]).reset_index(drop=True)
+    own = [choices[key] for key in rows[SETTING].itertuples(index=False, name=None)]
+    chosen = rows["rate"].eq(pd.Series([choice.rate for choice in own]))
+    return rows.assign(chosen=chosen, at_edge=chosen & pd.Series([choice.edge for choice in own]))

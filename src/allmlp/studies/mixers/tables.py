@@ -102,10 +102,12 @@ def _step_cost(rows: pd.DataFrame, unit: str) -> float:
 
 @table("Learning rates: what the search of every model found", parts=[SEARCH])
 def learning_rates(cost: pd.DataFrame) -> Rows:
-    """Held-out loss (nats) at the end of the search's runs, with the same rates, steps and seed for every model, size
-    and text. Models trained with both paddings are searched with one of them. The seed is used for nothing else. edge:
-    the chosen rate is the smallest or largest tried, so a better one may lie beyond. The article tunes by hand; a rate
-    of 0.005, which it names twice, occurs in none of its published trainers (E001-6).
+    """Held-out loss (nats) at the end of the search's runs, with the same rates, steps and seeds for every model,
+    size and text. Models trained with both paddings are searched with one of them. The seeds are used for nothing
+    else. edge: the chosen or the best rate is the smallest or largest tried, so a better one may lie beyond. Of
+    rates that tie within a standard error the middle one is chosen where the search has that criterion, else the
+    best. The article tunes by hand; a rate of 0.005, which it names twice, occurs in none of its published trainers
+    (E001-6).
     """
     rows = search_rows(part_rows(cost, SEARCH))
     rows = rows.assign(model=setting_names(rows) + rows["windows"].map({True: ", windows", False: ""}))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from allmlp.judging.rules import NotPlannedError, part_rows
+from allmlp.studies.shared.searched import chosen_rate
 
 COMPARISON, PRETRAINING, ALONE, FINE_TUNING, SEARCH = "comparison", "pretraining", "alone", "fine-tuning", "search"
 ALONE_AS_LONG = "alone-as-long"  # as many steps on the second text as pre-training and fine-tuning have together
@@ -36,17 +37,19 @@ def pivot_variants(rows: pd.DataFrame, column: str, *names: str) -> pd.DataFrame
 
 def search_table(cost: pd.DataFrame) -> pd.DataFrame:
     """The search in `cost`: a row per variant, corpus and beginning, a column `rate <r>` per learning rate with the
-    held-out loss (nats per token, nan for a run that diverged); `chosen`, the rate of the lowest loss; `edge`, which
-    says whether that is the lowest or the highest rate that was tried; steps.
+    held-out loss (nats per token, a mean over seeds, nan where one diverged); `chosen` (see `chosen_rate`); `edge`,
+    which says whether the chosen or the best rate is the lowest or the highest that was tried; steps.
     """
     keys = ["variant", "corpus", "begins"]
     begins = cost["run"].str.contains("-continued", regex=False).map({True: "pre-trained", False: "fresh"})
     loss = cost["validation_nats"].where(~cost["diverged"].astype(bool))
     rows = cost.assign(begins=begins, loss=loss)
-    shown = rows.pivot_table(index=keys, columns="learning_rate", values="loss")
-    tried = rows.groupby(keys)["learning_rate"].agg(["min", "max"]).loc[shown.index]
-    chosen = shown.idxmin(axis=1)
-    edge = np.select([chosen == tried["min"], chosen == tried["max"]], ["lowest", "highest"], "")
+    of_rate = rows.groupby([*keys, "learning_rate"])["loss"]
+    shown = of_rate.agg(lambda of: of.mean(skipna=False)).unstack("learning_rate")
+    choices = [chosen_rate(of) for _, of in rows.groupby(keys)]
+    chosen = pd.Series([choice.rate for choice in choices], shown.index)
+    lower = (shown.columns.min() == chosen) | (shown.columns.min() == shown.idxmin(axis=1))
+    edge = np.where([choice.edge for choice in choices], np.where(lower, "lowest", "highest"), "")
     shown.columns = [f"rate {rate:g}" for rate in shown.columns]
     steps = rows.groupby(keys)["steps_done"].max()
     return shown.assign(chosen=chosen, edge=edge, steps=steps).reset_index()

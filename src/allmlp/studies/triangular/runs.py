@@ -11,7 +11,7 @@ from allmlp.common.schema import Hyperparameters, StrictModel, refuse_unknown_na
 from allmlp.spec.catalogue import SHARED
 from allmlp.spec.protocols import Context
 from allmlp.spec.run import Run
-from allmlp.spec.settings import Count, LearningRateSearch, Optimiser, Seeds, StudySettings, refuse_searched_seeds
+from allmlp.spec.settings import Count, LossSearch, Optimiser, Seeds, StudySettings, refuse_searched_seeds
 from allmlp.studies.shared.texts import next_token
 
 PUBLISHED = "two-averaging"  # the variant that, at the printed sizes, is the paper's model of 36.3 million parameters
@@ -55,7 +55,7 @@ class Settings(StudySettings):
     optimiser: Optimiser
     variants: dict[str, Variant] = Field(min_length=1)
     compared: list[str] = Field(min_length=1)
-    search: LearningRateSearch | None = None
+    search: LossSearch | None = None
     pretraining: Pretraining | None = None
     fine_tuning: FineTuning | None = None
 
@@ -173,6 +173,7 @@ def _run(
     options = settings.variants[variant].hyperparameters
     rate = rate or settings.optimiser.learning_rate
     searching = part == "search"
+    criterion = (settings.search and settings.search.criterion) or ""
     labels: dict[str, Any] = {"model": ARCHITECTURE, "part": part, "variant": variant, "corpus": corpus, **sizes}
     named = f"{variant}-{corpus}" if part == "comparison" else f"{variant}-{corpus}-{part}"
     named += "-continued" if searching and changes.get("continues") else ""
@@ -180,7 +181,9 @@ def _run(
     return Run(
         study="triangular",
         name=f"{named}-rate{rate:g}" if searching else named,
-        labels=labels | ({"learning_rate": rate} if searching else {}),
+        labels=labels
+        | ({"learning_rate": rate} if searching else {})
+        | ({"criterion": criterion} if searching and criterion else {}),
         architecture=ARCHITECTURE,
         hyperparameters={"vocabulary": context.vocabulary(corpus), **sizes, **options},
         **next_token(settings, context, corpus),
@@ -190,6 +193,7 @@ def _run(
         measures=writes.get(part, OF_EVERY_RUN) if measures is None else measures,
         tested=() if searching else held_out_steps(steps),
         **settings.machine(context.device),
+        criterion=criterion if changes.get("search") else "",
         **changes,
     )
 

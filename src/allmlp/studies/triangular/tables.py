@@ -17,9 +17,10 @@ from allmlp.studies.triangular.parts import OF_VARIANTS, SEARCH, search_table
     parts=[SEARCH],
 )
 def learning_rates(cost: pd.DataFrame) -> pd.DataFrame:
-    """Held-out loss (nats per token) after the search's steps on the search's own seed, for every learning rate; the
-    variant's runs are trained with the rate of the lowest loss in the row. `edge`: this is the lowest or the highest
-    rate tried, so a better one may lie beyond it. The discounted mask hardly differs from the averaging one and shares
+    """Held-out loss (nats per token) after the search's steps, a mean over the search's own seeds, for every learning
+    rate; the variant's runs are trained with the chosen one: of the lowest loss, or, where the search has a criterion,
+    the middle one of those that tie with it. `edge`: the chosen or the best rate is the lowest or the highest that was
+    tried, so a better one may lie beyond it. The discounted mask hardly differs from the averaging one and shares
     its rate. `steps` is the same for all. A run that diverged has no loss. Scales with one rate for all have no such
     table.
     """

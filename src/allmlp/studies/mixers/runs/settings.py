@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from allmlp.common.schema import Hyperparameters, StrictModel, refuse_unknown_names
-from allmlp.spec.settings import Architecture, LearningRateSearch, Optimiser, StudySettings, refuse_searched_seeds
+from allmlp.spec.settings import Architecture, LossSearch, Optimiser, StudySettings, refuse_searched_seeds
 
 Padding = Literal["left", "right"]
 Seed = Annotated[int, Field(ge=0)]
@@ -42,12 +42,22 @@ class Model(StrictModel):
     further_seeds: list[Seed] = Field(default=[])
 
 
-class Search(LearningRateSearch):
+class Search(LossSearch):
     """The search of rates. `in_proportion`: a size with fewer steps than the study's (`longer` below 1) has a shorter
     search too, so that a search takes the same share of time for every size.
+
+    `criterion_of`: the models whose base size the `criterion` chooses for (null: every training). Where no rates of a
+    model tie, the lowest mean is the same choice, and runs that are measured keep their ids.
     """
 
     in_proportion: bool = False
+    criterion_of: list[str] | None = None
+
+    @model_validator(mode="after")
+    def _refuse_idle(self) -> Self:
+        if self.criterion_of is not None and self.criterion is None:
+            raise ValueError("`criterion_of` names models for a `criterion`, and there is none: name it, or leave both")
+        return self
 
 
 class TrainingSettings(StudySettings):
@@ -77,7 +87,8 @@ class TrainingSettings(StudySettings):
 
     @model_validator(mode="after")
     def _refuse_unknown(self) -> Self:
-        refuse_unknown_names("model", [*(self.compared or []), *self.windows], self.models)
+        of_criterion = (self.search and self.search.criterion_of) or []
+        refuse_unknown_names("model", [*(self.compared or []), *self.windows, *of_criterion], self.models)
         if self.search:
             further = [seed for model in self.models.values() for seed in model.further_seeds]
             refuse_searched_seeds(self.search.seeds, [*self.seeds, *further], "search.seeds")

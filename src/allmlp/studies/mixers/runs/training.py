@@ -58,6 +58,14 @@ class Training:
         steps = round(search.steps * (min(1.0, self.size.longer) if search.in_proportion else 1.0))
         return [one_side._run(SEARCH, seed, steps, rate, measures=SHARED) for seed, rate in search.settings()]
 
+    @property
+    def criterion(self) -> str:
+        """The number by which its rates are compared; "" where the lowest mean wins."""
+        if (search := self.settings.search) is None:
+            return ""
+        named = search.criterion_of is None or (self.is_base and self.name in search.criterion_of)
+        return search.criterion or "" if named else ""
+
     def run(
         self, seed: int, steps: int | None = None, part: str = TRAINING, measures: tuple[str, ...] | None = None
     ) -> Run:
@@ -72,6 +80,7 @@ class Training:
             measures=self._measures if measures is None else measures,
             keep=tuple(sorted({int(steps * share) for share in self.settings.kept})) if keeps else (),
             search=search,
+            criterion=self.criterion if search else "",
             tested=_test_steps(self.settings, steps),
         )
 
@@ -110,6 +119,7 @@ class Training:
                 "schedule": settings.optimiser.schedule,
                 "corpus": settings.corpus,
                 **({} if searched is None else {"learning_rate": searched}),
+                **({} if searched is None or not self.criterion else {"criterion": self.criterion}),
             },
             architecture=model.architecture,
             hyperparameters={
