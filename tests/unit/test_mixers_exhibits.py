@@ -137,6 +137,21 @@ def test_the_rate_of_several_searched_seeds_is_chosen_by_their_mean():
     assert flat.loc[0.012, "validation_nats"] == 4.0
 
 
+def test_of_rates_that_tie_the_criterion_shows_the_middle_one():
+    def rows(**more):
+        seeds = [cost().assign(seed=seed, run=lambda rows, s=seed: rows["run"] + f"-{s}", **more) for seed in range(3)]
+        for seed, of in enumerate(seeds):  # 0.012 is best by less than its error against 0.006
+            of.loc[of["learning_rate"].eq(0.006), "validation_nats"] = 3.01 + 0.1 * (seed - 1)
+        return search_rows(pd.concat(seeds, ignore_index=True))
+
+    def flat(found):
+        return found[found["variant"].eq("flat") & found["chosen"]]["rate"].item()
+
+    assert flat(rows()) == 0.012
+    assert flat(rows(criterion="held_out_nats")) == 0.006
+    assert flat(rows(criterion=float("nan"))) == 0.012, "another model's search has one"
+
+
 def test_small_tables(tables):
     leaking = exhibits.table("mixers", "leaks", tables).set_index("model")
     assert leaking["largest_change_1"].to_dict() == {"hybrid-after": 0, "hybrid-as-published": 1.5, "hybrid-before": 0}

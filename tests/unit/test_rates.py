@@ -11,7 +11,9 @@ from allmlp.judging import judge, rates, selection
 from allmlp.judging.complete_runs import Unit
 from allmlp.judging.evidence import Evidence, evidence_by_overlay, evidence_by_scale
 from allmlp.judging.rates import RateSearch
+from allmlp.judging.rules import part_rows
 from allmlp.spec import catalogue
+from allmlp.studies.mixers.parts import SETTING, search_rows
 
 GRID = [1e-3, 2e-3, 4e-3]
 INSIDE = RateSearch(GRID, [3.0, 2.0, 2.5], 100, 3, 2e-3, False, "nats per token")
@@ -147,3 +149,12 @@ def test_no_searched_rate_does_worse_than_the_study_s_own(committed_results: Non
         common = min(tuned["budget"].min(), untuned["budget"].min())  # a longer budget censors later
         first, second = (np.log2(of["iterations"].clip(1, common).astype(float)) for of in (tuned, untuned))
         assert first.mean() <= second.mean() + 2 * math.hypot(first.sem(), second.sem()), setting
+
+
+def test_where_the_mean_of_several_seeds_chose_the_criterion_would_choose_the_same(committed_results: None) -> None:
+    """So that `criterion_of` names every model of study 001 at `long` whose rates tie, and no more."""
+    found = evidence_by_scale("mixers", selection.read())["long"]
+    cost = part_rows(found.table("cost"), "search")
+    assert cost.groupby([*SETTING[:-1], "learning_rate"])["seed"].nunique().min() >= 3
+    given, ruled = search_rows(cost), search_rows(cost.assign(criterion="held_out_nats"))
+    assert given[given["chosen"]]["rate"].tolist() == ruled[ruled["chosen"]]["rate"].tolist()

@@ -53,6 +53,15 @@ def test_every_run_comes_after_those_that_it_needs_and_one_seed_chooses_all_rate
         assert all(one.continues == run.continues for one in searched)
 
 
+def test_a_criterion_reaches_every_run_that_is_searched_for_and_its_search(published: Path, tmp_path: Path) -> None:
+    own = tmp_path / "my.yaml"
+    search = "{learning_rates: [1e-3, 4e-3], steps: 9, seeds: [100, 101, 102], criterion: held_out_nats}"
+    own.write_text("scale: workstation\nstudies: {triangular: {search: " + search + "}}")
+    with_it = planned(params.load(published, [own]), "workstation")
+    assert all(run.criterion == ("held_out_nats" if run.search else "") for run in with_it)
+    assert all(run.labels.get("criterion") for run in with_it if run.labels["part"] == "search")
+
+
 def test_fine_tuning_goes_on_from_the_pre_trained_model_of_its_seed(parameters) -> None:
     runs = {run.id: run for run in planned(parameters, "workstation")}
     tuned = [run for run in runs.values() if run.labels["part"] == "fine-tuning"]

@@ -1,8 +1,12 @@
 """Study 004's tables, made of made-up measurements."""
 
+import numpy as np
+import pandas as pd
+
 from allmlp.spec.exhibits import study_exhibits
+from allmlp.studies.triangular.parts import search_table
 from tests import exhibits
-from tests.unit.known_triangular import EARLY, SEEDS, tables
+from tests.unit.known_triangular import EARLY, SEEDS, searched, tables
 
 
 def test_tables_say_what_was_measured() -> None:
@@ -20,3 +24,12 @@ def test_tables_say_what_was_measured() -> None:
     assert found["learning_rates"]["chosen"].tolist() == [4e-3, 4e-3]
     assert found["learning_rates"]["edge"].tolist() == ["highest", "highest"]
     assert sorted(found["learning_rates"]["begins"]) == ["fresh", "pre-trained"]
+
+
+def test_the_search_of_several_seeds_has_their_mean_and_none_where_one_diverged() -> None:
+    seeds = [searched("gelu").assign(seed=seed) for seed in (100, 101, 102)]
+    seeds[0].loc[seeds[0]["learning_rate"].eq(1e-3), "validation_nats"] += 0.3
+    found = search_table(pd.concat(seeds, ignore_index=True))
+    np.testing.assert_allclose(found["rate 0.001"], seeds[1]["validation_nats"].iloc[0] + 0.1)
+    assert found["rate 0.003"].isna().all()
+    assert (found["chosen"].tolist(), found["edge"].tolist()) == ([4e-3] * 2, ["highest"] * 2)
