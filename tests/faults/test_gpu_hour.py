@@ -105,6 +105,16 @@ def test_from_a_bundle_without_a_network_a_failing_stage_stops_no_other(tmp_path
     assert "all 2 runs are done" in call(home, "allmlp", "advance", "--minutes=10", "--scale=smoke").stdout
 
 
+def test_runs_of_a_scale_that_is_a_trial_here_are_done_where_they_are_looked_for(tmp_path: Path) -> None:
+    clone = sources(tmp_path / "clone", "[0]", 20)
+    parameters = clone / "params.yaml"
+    parameters.write_text(parameters.read_text().replace("scale: smoke", "scale: laptop"))
+    git(clone, "commit", "--quiet", "--all", "--message=the project's scale is another one")
+    call(clone, "allmlp", "pack", "../open.bundle", "--scale=smoke", "--hours=1", "--max-mb=60")
+    report = rehearse(clone, 6, "--bundle=../open.bundle")
+    assert report["stages"]["runs"]["said"] == "2 of 2 runs done, 0 failed"
+
+
 def test_make_passes_its_words_on(tmp_path: Path) -> None:
     clone = sources(tmp_path / "clone", "[0]", 20)
     words = ("make", "-n", "gpu-hour", "MINUTES=9", "OUT=found", "BUNDLE=a.bundle")

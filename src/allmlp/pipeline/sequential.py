@@ -92,7 +92,7 @@ def _next_job(resolved: ResolvedPlan, begun: set[tuple[str, str]]) -> tuple[str,
 
 
 def _start_job(verb: str, run: Run, arguments: str, until: float) -> Job:
-    environment = {**os.environ, VARIABLE: str(until)}
+    environment = {**os.environ, VARIABLE: str(until), paths.DIRECTORY: os.getcwd()}  # it works where this process does
     log = log_file(verb, run)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab" if verb == "train" else "wb") as stream:
