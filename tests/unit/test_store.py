@@ -1,5 +1,6 @@
 """The store of measurements: whatever parts hold them, and in whatever order they came, it reads the same."""
 
+import os
 import re
 from pathlib import Path
 
@@ -151,6 +152,24 @@ def test_merged_parts_keep_the_commit_that_first_added_a_measurement(tmp_path: P
     (tmp_path / ".git").rename(tmp_path / "gone")
     prune.compact()
     assert store.read_measure(STUDY, MEASURE).places["a", 1][0].since == commits[0], "without git it stays as it is"
+
+
+def test_a_part_is_seen_at_once_also_after_its_folder_was_listed_and_came_to_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store.write(STUDY, MEASURE, RUNS[:1])
+    at_rest = FOLDER.stat().st_mtime - 60
+    os.utime(FOLDER, (at_rest, at_rest))
+    assert len(read()) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(store.os, "listdir", None)
+        assert len(read()) == 1, "not listed again"
+    store.write(STUDY, MEASURE, RUNS[1:2])
+    assert len(read()) == 2
+    changed = FOLDER.stat().st_mtime_ns
+    store.write(STUDY, MEASURE, RUNS[2:3])
+    os.utime(FOLDER, ns=(changed, changed))  # as within one tick of a file system's clock
+    assert len(read()) == 3
 
 
 def test_a_measurement_made_again_takes_the_place_of_the_one_that_is_there() -> None:

@@ -1,5 +1,6 @@
 """Commands that only look: at plans, machines, runs and what trained models do."""
 
+import gc
 import math
 from typing import Annotated, Literal
 
@@ -48,6 +49,7 @@ def plan(
     for name in given[1:]:
         if given[0] in ("--why", "--diff", "--budget") and (given[0], name) != ("--budget", "--on"):
             raise UserError(f"{name} cannot be combined with {given[0]}. Give one of them.")
+    gc.disable()  # an eighth of the time; what a plan makes is needed until it is printed
     current = options_plan(params, scale, device, study)
     if why:
         from allmlp.plan import nearest_run

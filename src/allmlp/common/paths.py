@@ -14,6 +14,7 @@ from allmlp.common.atomic import write_atomically as write_atomically  # what wr
 from allmlp.common.errors import UserError
 
 DIRECTORY = "ALLMLP_DIRECTORY"  # environment variable: where results/, work/ and logs/ are made, if not in the project
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 CLAIMS, REPORT = Path("results/claims.json"), Path("results/report.html")
 SELECTED = Path("results/selected.json")  # which measurements the last mile reads
 TOKENIZERS = Path("results/tokenizers")  # of published models: what their texts need of results/tokens
@@ -61,7 +62,7 @@ def enter(command: str) -> None:
 
 def canonical(value: Any) -> str:
     """Canonical JSON, the same for equal values: the text behind digests."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def digest(value: Any, length: int = 8) -> str:

@@ -1,6 +1,7 @@
 """How a run of a search ended, by its measurements: a search needs no checkpoints then."""
 
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -66,12 +67,10 @@ def _row(run: Run, measure: str) -> dict[str, Any] | None:
     """The one row of a measure; None if it is not measured."""
     if measure not in run.measures:
         return None
-    stored, key, file = (
-        store.read_measure(run.study, measure),
-        (run.id, run.recipe(measure)),
-        Path(run.measurements[measure]),
-    )
-    if key not in stored.places and not file.is_file():
+    stored, key = store.read_measure(run.study, measure), run.keys[measure]
+    if key in stored.places:
+        return stored.first_row(key)
+    if not os.path.isfile(file := run.measurements[measure]):
         return None
-    rows = stored.rows(key) if key in stored.places else measurement.read(file)[1]
+    rows = measurement.read(Path(file))[1]
     return {name: rows[name][0].as_py() for name in rows.column_names}

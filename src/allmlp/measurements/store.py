@@ -9,6 +9,7 @@ until `rewrite` merges parts; until then the commit that added the part counts.
 
 import os
 import re
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,6 +33,9 @@ DIGITS = 16  # of the digest that names a part
 TEXTS = pa.dictionary(pa.int32(), pa.string())
 RECIPES = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 Key = tuple[str, int]  # run, recipe of the measure
+A_MOMENT_NS = 2_000_000_000  # longer than a file system's clock ticks
+
+_listed: dict[str, tuple[int, tuple[str, ...]]] = {}  # folder of a measure -> when it changed, and its parts
 
 
 class Place(NamedTuple):
@@ -49,6 +53,7 @@ class StoredMeasurements:
     every: tuple[tuple[Measurement, Place], ...] = ()
     _columns: dict[Path, list[Any]] = field(default_factory=dict, compare=False, repr=False)  # of parts, as numpy
     _digests: dict[Place, str] = field(default_factory=dict, compare=False, repr=False)
+    _first_rows: dict[Key, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def places(self) -> dict[Key, tuple[Measurement, Place]]:
@@ -70,6 +75,13 @@ class StoredMeasurements:
         """The rows of one run, as in its own file."""
         part, start, stop = self._place(key)
         return _rows(part).slice(start, stop - start)
+
+    def first_row(self, key: Key) -> dict[str, Any]:
+        """The first row of one run as Python values, remembered: searches are asked for theirs again and again."""
+        if key not in self._first_rows:
+            rows = self.rows(key)
+            self._first_rows[key] = {name: rows[name][0].as_py() for name in rows.column_names}
+        return self._first_rows[key]
 
     def _place(self, key: Key) -> Place:
         if key not in self.places:
@@ -109,7 +121,7 @@ class StoredMeasurements:
 
 def read_measure(study: str, measure: str) -> StoredMeasurements:
     """The stored measurements of a measure, in the working directory."""
-    return _load_files(tuple(_files(study, measure)))
+    return _load_files(_files(study, measure))
 
 
 def measures() -> list[tuple[str, str]]:
@@ -127,20 +139,34 @@ def part_digest(content: bytes) -> str:
     return sha256(content).hexdigest()[:DIGITS]
 
 
-def _files(study: str, measure: str) -> list[str]:
-    """Their absolute paths as text, cached: they are needed tens of thousands of times."""
+def _files(study: str, measure: str) -> tuple[str, ...]:
+    """Their absolute paths as text: they are asked for tens of thousands of times, and listed when the folder changed.
+
+    A folder that changed a moment ago is listed each time, since a further change may leave it the same time.
+    """
     folder = f"{os.getcwd()}/{STORE}/{study}/{measure}"
     try:
-        names = sorted(name for name in os.listdir(folder) if name[0] != ".")
+        changed = os.stat(folder).st_mtime_ns
     except FileNotFoundError:
-        return []
-    for name in names:
+        return ()
+    if (known := _listed.get(folder)) and known[0] == changed:
+        return known[1]
+    files = tuple(_list_parts(folder, f"{study}/{measure}"))
+    if time.time_ns() - changed > A_MOMENT_NS:
+        _listed[folder] = changed, files
+    return files
+
+
+def _list_parts(folder: str, of: str) -> Iterator[str]:
+    for name in sorted(os.listdir(folder)):
+        if name[0] == ".":
+            continue
         if len(name) != DIGITS + len(".parquet") or not name.endswith(".parquet"):
             raise UserError(
-                f"{STORE}/{study}/{measure}/{name}: is no part of the store, its name is no digest. A run's own file "
-                f"belongs in work/measurements/{study}/{measure}: move it there, and `allmlp select` takes it in."
+                f"{STORE}/{of}/{name}: is no part of the store, its name is no digest. A run's own file "
+                f"belongs in work/measurements/{of}: move it there, and `allmlp select` takes it in."
             )
-    return [f"{folder}/{name}" for name in names]
+        yield f"{folder}/{name}"
 
 
 @lru_cache(maxsize=512)
@@ -244,13 +270,13 @@ def unstored_files(run: Run) -> dict[str, str]:
     return {
         measure: file
         for measure, file in run.measurements.items()
-        if (run.id, run.recipe(measure)) not in read_measure(run.study, measure).places
+        if run.keys[measure] not in read_measure(run.study, measure).places
     }
 
 
 def missing_files(run: Run) -> dict[str, str]:
     """measure -> own file, for measurements that are neither in the store nor in work/ and must still be taken."""
-    return {measure: file for measure, file in unstored_files(run).items() if not Path(file).is_file()}
+    return {measure: file for measure, file in unstored_files(run).items() if not os.path.isfile(file)}
 
 
 def add_measurements(runs: Iterable[Run]) -> list[Path]:

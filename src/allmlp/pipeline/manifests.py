@@ -62,7 +62,7 @@ def _weights_digest(run: Run) -> str:
 
 def _measure_digests(run: Run) -> Iterable[tuple[str, str]]:
     for measure, file in run.measurements.items():
-        stored, key = store.read_measure(run.study, measure).places, (run.id, run.recipe(measure))
+        stored, key = store.read_measure(run.study, measure).places, run.keys[measure]
         if Path(file).is_file():
             yield file, paths.file_sha256(Path(file))
         elif key in stored:

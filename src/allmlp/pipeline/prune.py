@@ -32,7 +32,7 @@ def superseded_measurements(plan: Plan) -> dict[tuple[str, str], list[store.Key]
     Everything else stays, even if no plan names it: it may come from a GPU or a cluster.
     """
     current = {
-        (run.study, measure, run.settings_digest): (run.id, run.recipe(measure))
+        (run.study, measure, run.settings_digest): run.keys[measure]
         for run in plan.all_runs
         for measure in run.measures
     }

@@ -118,7 +118,7 @@ def _place_in_git(made: origins.ProcessSources, repository: origins.Repository |
 
 def _measurements(run: Run) -> Lines:
     for measure, file in run.measurements.items():
-        stored, key = store.read_measure(run.study, measure), (run.id, run.recipe(measure))
+        stored, key = store.read_measure(run.study, measure), run.keys[measure]
         if key in stored.places:
             where = f"{stored.count(key):,} rows in {_from_project(stored.places[key][1].part)}"
         else:

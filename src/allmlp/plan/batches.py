@@ -1,9 +1,9 @@
 """Batches of runs that one process trains or measures; no batch waits for a later one."""
 
+import os
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
 from allmlp.common import paths
 from allmlp.measurements import search_losses, store
@@ -106,7 +106,7 @@ def runs_to_train(runs: Iterable[Run], lacking: Iterable[Run]) -> set[str]:
     found: set[str] = set()
     while waiting:
         run = by_id[waiting.pop()]
-        if run.id not in found and not Path(run.checkpoint).is_file():
+        if run.id not in found and not os.path.isfile(run.checkpoint):
             found.add(run.id)
             waiting += search_losses.runs_it_reads(run)
     return found

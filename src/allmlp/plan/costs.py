@@ -23,8 +23,7 @@ def costs(plan: Plan, on: DeviceType | None = None) -> list[dict[str, Any]]:
 
 def cost(run: Run, on: DeviceType | None = None) -> dict[str, Any]:
     """Weights, tokens, operations, bytes of checkpoints and estimated seconds of one run."""
-    sequences, supervised = model_facts.batch(run.task, run.task_parameters)
-    parameters, of_step = model_facts.counts(run.architecture, run.hyperparameters, sequences)
+    (_, supervised), (parameters, of_step) = model_facts.step(run)
     counted = of_step * run.steps
     return {
         "parameters": parameters,
@@ -40,16 +39,13 @@ def cost(run: Run, on: DeviceType | None = None) -> dict[str, Any]:
 
 def seconds(run: Run, steps: float, on: DeviceType | None = None) -> float:
     """Estimated seconds of so many steps of a run, on a CPU or on this type of GPU."""
-    sequences = model_facts.batch(run.task, run.task_parameters).sequences
-    parameters, of_step = model_facts.counts(run.architecture, run.hyperparameters, sequences)
+    _, (parameters, of_step) = model_facts.step(run)
     return steps * _kind(run, on).step_seconds(run.architecture, of_step, parameters)
 
 
 def is_extrapolated(run: Run, on: DeviceType | None = None) -> bool:
     """Is a step far larger than all of its architecture that were measured?"""
-    sequences = model_facts.batch(run.task, run.task_parameters).sequences
-    of_step = model_facts.counts(run.architecture, run.hyperparameters, sequences).flops
-    return _kind(run, on).is_extrapolated(run.architecture, of_step)
+    return _kind(run, on).is_extrapolated(run.architecture, model_facts.step(run)[1].flops)
 
 
 def _kind(run: Run, on: DeviceType | None) -> DeviceType:

@@ -15,6 +15,7 @@ from allmlp import models
 from allmlp.common import paths, recipes
 from allmlp.common.errors import UserError
 from allmlp.data import tasks
+from allmlp.spec.run import Run
 
 SIZES = ("vocabulary", "context", "d_model", "n_blocks", "n_heads", "d_mlp")  # what every architecture may be given
 FILE, REMEMBERED = Path(__file__).with_suffix(".json"), Path("work/known.json")
@@ -49,6 +50,7 @@ class Memory:
 
     def __init__(self, again: bool = False) -> None:
         self.used: dict[str, Any] = {}
+        self.steps: dict[str, tuple[Batch, Counts]] = {}  # of runs, by id
         self._keeps, written = not again, read(FILE)
         counts = {key: of for key, of in written.items() if ", of " in key and key.split(":")[0] in models.REGISTRY}
         self._found: dict[str, Any] = counts if again else {**read(REMEMBERED), **written}
@@ -159,6 +161,15 @@ def batch(task: str, parameters: dict[str, Any]) -> Batch:
     """The size of a task's batches."""
     size = paths.digest(parameters, 16)
     return Batch(*memory().ask(task, tasks.REGISTRY[task], f", of {size}", lambda: [*tasks.size(task, parameters)]))
+
+
+def step(run: Run) -> tuple[Batch, Counts]:
+    """The batch of a run's step, and its model's weights and operations; computed once, as a plan asks many times."""
+    known = memory().steps
+    if run.id not in known:
+        size = batch(run.task, run.task_parameters)
+        known[run.id] = size, counts(run.architecture, run.hyperparameters, size.sequences)
+    return known[run.id]
 
 
 def _refuse_leak(architecture: str) -> None:

@@ -82,7 +82,8 @@ def _study_counts(plan: Plan, study: str, records: list[dict[str, Any]]) -> dict
     training = {run.id for batch in plan.batches_to_train for run in batch.to_train}
     opened = training | {run.id for batch in plan.batches_to_measure for run in batch.to_measure}
     opened &= {run.id for run in runs}
-    costs_of = {record["run"]: record for record in records if record["run"] in training & opened}
+    trained = training & opened
+    costs_of = {record["run"]: record for record in records if record["run"] in trained}
     hours = {run: record["estimated_s"] / 3600 for run, record in costs_of.items()}
     claims = priorities.deciding_runs(catalogue.ledger(study), runs, SCALES, plan.scale)
     return {

@@ -373,7 +373,7 @@ class Plan:
         keys: dict[tuple[str, str], set[store.Key]] = {}
         for run in self.reported:
             for measure in run.measures:
-                keys.setdefault((run.study, measure), set()).add((run.id, run.recipe(measure)))
+                keys.setdefault((run.study, measure), set()).add(run.keys[measure])
         held = {of: store.read_measure(*of) for of in keys}
         there = {" ".join(of): held[of].digest(sorted(keys[of] & held[of].places.keys())) for of in keys}
         chosen = (run for runs in self.report_runs[self.scale].values() for run in runs)

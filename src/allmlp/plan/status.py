@@ -1,5 +1,6 @@
 """The runs of a scale that are done, under way and next, with the claims that each decides and its hours."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def last_saved_step(run: Run) -> int | None:
 
 def last_step(folder: Path) -> int | None:
     """The last saved step in the folder of a begun run."""
-    files = folder.glob("state-*.json") if folder.is_dir() else ()
+    files = folder.glob("state-*.json") if os.path.isdir(folder) else ()
     return max((int(path.stem.removeprefix("state-")) for path in files), default=None)
 
 

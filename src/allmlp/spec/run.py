@@ -156,9 +156,16 @@ class Run:
         return recipes.recipe_number(catalogue.measure_source(self.study, measure))
 
     @cached_property
+    def keys(self) -> dict[str, tuple[str, int]]:
+        """measure -> the run's id and the recipe of the measure: what the store has its rows under."""
+        return {measure: (self.id, self.recipe(measure)) for measure in self.measures}
+
+    @cached_property
     def measurements(self) -> dict[str, str]:
         """measure -> the file that a job writes it to, from where the store takes it (`allmlp.measurements.store`)."""
-        return {m: f"work/measurements/{self.study}/{m}/{self.id}-r{self.recipe(m)}.parquet" for m in self.measures}
+        return {
+            m: f"work/measurements/{self.study}/{m}/{id}-r{recipe}.parquet" for m, (id, recipe) in self.keys.items()
+        }
 
 
 def log_spaced_steps(steps: int, per_decade: int = 4) -> tuple[int, ...]:

@@ -168,7 +168,7 @@ def _tokens(run: Run) -> list[Member]:
 def _measurements(run: Run, opened: bool, git: set[str]) -> Iterator[Member]:
     """A run's own files of measurements that are not in git; all of them if the run is open."""
     for measure, file in run.measurements.items():
-        stored, key = store.read_measure(run.study, measure), (run.id, run.recipe(measure))
+        stored, key = store.read_measure(run.study, measure), run.keys[measure]
         if key not in stored.places:
             yield from [Member(file)] if Path(file).is_file() else []
         elif opened or stored.places[key][1].part.name not in git:

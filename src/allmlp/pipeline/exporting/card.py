@@ -60,7 +60,7 @@ def _beginning(run: Run) -> str:
 def _single_row_numbers(run: Run) -> Iterator[dict[str, Any]]:
     """The numbers of its measures that have a single row."""
     for measure in run.measures:
-        stored, key = store.read_measure(run.study, measure), (run.id, run.recipe(measure))
+        stored, key = store.read_measure(run.study, measure), run.keys[measure]
         if key in stored.places and stored.count(key) == 1:
             columns = catalogue.measure(run.study, measure).columns
             row = stored.rows(key).to_pandas().iloc[0]
