@@ -63,7 +63,7 @@ def test_no_seed_of_long_is_one_of_another_scale(planned):
 def test_further_seeds_are_of_the_studys_own_size_and_side(planned):
     settings, runs = planned
     further = [run for run in runs if run.labels["part"] == TRAINING and run.seed not in settings.seeds]
-    assert {run.labels["variant"] for run in further} == {"llama-4", "kernel-4", "kernel-4-linear", "heads-2"}
+    assert {run.labels["variant"] for run in further} == {"flat", "llama-4", "kernel-4", "kernel-4-linear", "heads-2"}
     assert {(run.labels["size"], run.labels["padding"]) for run in further} == {("base", "right")}
     assert {run.seed for run in further} == {1005, 1006, 1007}
 
