@@ -8,7 +8,7 @@ from allmlp.judging.rules import NotComparableError, NotPlannedError
 from allmlp.judging.statistics import Finding
 from allmlp.studies.mixers.verdicts import common, expansion
 from tests import judging
-from tests.unit.made_up_curves import curve, leaks, table
+from tests.unit.made_up_curves import SEEDS, curve, leaks, table
 
 
 def judged(claim: str, rows: pd.DataFrame, scale: str = "workstation", **more: pd.DataFrame) -> Finding:
@@ -202,6 +202,42 @@ def test_heads():
     assert parts("001-15", without_8) == parts("001-15", rows)
     with pytest.raises(NotPlannedError, match="needs llama-8"):
         parts("001-15", without_8, scale="paper")
+
+
+FURTHER = (*SEEDS, 90, 91, 92)
+COMPARED = {
+    "flat": 1.9,
+    "gpt-4": 2.0,
+    "llama-16": 2.1,
+    "llama-4": 2.0,
+    "expanded": 2.2,
+    "kernel-4": 2.0,
+    "heads-2": 1.9,
+}
+
+
+@pytest.mark.parametrize("claim", ["001-5", "001-6", "001-7", "001-8", "001-18", "001-20", "001-own-1"])
+@pytest.mark.parametrize("model", ["flat", "llama-16"])
+def test_pairs_are_judged_on_the_seeds_that_both_have(claim, model):
+    """Further seeds of one model alone change no verdict, and leave no seed without a number."""
+    lost = pd.DataFrame(
+        {"part": ["training"], "with_dropout_nats": 2.0, "without_dropout_nats": 1.8, "validation_nats": 1.9}
+    )
+
+    def found(seeds):
+        base = [
+            curve(name, loss, seeds=seeds if name == model else SEEDS, d_model=512) for name, loss in COMPARED.items()
+        ]
+        sizes = [
+            curve(name, loss + 0.1, d_model=width, size=f"d{width}")
+            for name, loss in COMPARED.items()
+            for width in (128, 256, 1024)
+        ]
+        return judged(claim, table(*base, *sizes), dropout=lost)
+
+    few, more = found(SEEDS), found(FURTHER)
+    assert [part.verdict for part in more.parts] == [part.verdict for part in few.parts]
+    assert not [part.text for part in more.parts if "no mean" in part.text]
 
 
 def test_three_settings_need_the_articles_runs():

@@ -117,8 +117,8 @@ def judge_within(values: Values, low: float, high: float, unit: str) -> Finding:
 
 
 def smallest_losses(losses: Mapping[str, pd.Series]) -> pd.Series:
-    """Per seed, the smallest of several models' losses; nan where one of them has none."""
-    return pd.DataFrame(dict(losses)).min(axis=1, skipna=False)
+    """Per seed that all have, the smallest of several models' losses; nan where one of them diverged."""
+    return pd.concat(losses.values(), axis=1, join="inner").min(axis=1, skipna=False)
 
 
 def judge_behind(loser: pd.DataFrame, winner: pd.DataFrame, unit: str, margin: float, value: str = LOSS) -> Finding:

@@ -37,7 +37,7 @@ def llama_of_half_the_width(evidence: Evidence) -> Finding:
     def alike() -> Finding:
         printed, both = evidence.paper["equal_steps"], budgets.budget([mixer, llama], "steps")
         at_steps = min(printed, both)
-        apart = budgets.loss_at_amount(llama, "steps", at_steps) - budgets.loss_at_amount(mixer, "steps", at_steps)
+        apart = budgets.paired_differences(*(budgets.loss_at_amount(one, "steps", at_steps) for one in (llama, mixer)))
         found = judge_equal(apart.to_numpy(), margin["loss_nats"], unit=common.NATS)
         return premise(found, f"both have trained for {both:,.0f} of {printed:,.0f} steps", holds=both >= printed)
 

@@ -63,7 +63,9 @@ def flat_against_llama(evidence: Evidence) -> Finding:
             )
             for of_width in (flat, llama)
         )
-        return judge_better((best_llama - best_flat).to_numpy(), margin["loss_nats"], unit=NATS)
+        return judge_better(
+            budgets.paired_differences(best_llama, best_flat).to_numpy(), margin["loss_nats"], unit=NATS
+        )
 
     return judge_parts(
         {
@@ -145,7 +147,8 @@ def _judge_best_width(
         return undecided_finding(f"not judged: needs width {needed}, which this scale does not plan")
     amount = unit_of_time(evidence, rows, [of_width[width] for width in (best, *others)])
     losses = {width: budgets.loss_at_amount(of_width[width], "seconds", amount) for width in (best, *others)}
-    lead = smallest_losses({str(width): losses[width] for width in others}) - losses[best]
+    beside = smallest_losses({str(width): losses[width] for width in others})
+    lead = budgets.paired_differences(beside, losses[best])
     return judge_better(lead.to_numpy(), evidence.margin["loss_nats"], unit=NATS)
 
 

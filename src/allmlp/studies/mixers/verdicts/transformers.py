@@ -56,8 +56,12 @@ def three_settings(evidence: Evidence) -> Finding:
     return judge_all(
         {
             "printed losses": common.judge_printed(evidence, losses, refuting=2),
-            "a larger rate is better": judge_better((first - second).to_numpy(), 0.0, unit=common.NATS),
-            "larger batches are better still": judge_better((second - third).to_numpy(), 0.0, unit=common.NATS),
+            "a larger rate is better": judge_better(
+                budgets.paired_differences(first, second).to_numpy(), 0.0, unit=common.NATS
+            ),
+            "larger batches are better still": judge_better(
+                budgets.paired_differences(second, third).to_numpy(), 0.0, unit=common.NATS
+            ),
         }
     )
 
@@ -75,9 +79,8 @@ def early_gpt(evidence: Evidence) -> Finding:
         tuned = common.smallest_losses(
             {name: budgets.loss_at_amount(of_one, "seconds", amount) for name, of_one in gpts.items()}
         )
-        lead = judge_better(
-            (tuned - budgets.loss_at_amount(mixer, "seconds", amount)).to_numpy(), margin, unit=common.NATS
-        )
+        behind = budgets.paired_differences(tuned, budgets.loss_at_amount(mixer, "seconds", amount))
+        lead = judge_better(behind.to_numpy(), margin, unit=common.NATS)
         return replace(lead, text=f"{lead.text}{_dropout(evidence)}")
 
     better_of = ", the better of them," if len(names) > 1 else ""

@@ -168,10 +168,9 @@ def where_a_document_begins(evidence: Evidence) -> Finding:
     pairs = [[model_rows(rows, model) for model in (FLAT, LLAMA)] for rows in (anywhere, aligned)]
     amount = budgets.budget([of_one for pair in pairs for of_one in pair], "steps")
     lost, others = (
-        budgets.loss_at_amount(flat, "steps", amount) - budgets.loss_at_amount(llama, "steps", amount)
-        for flat, llama in pairs
+        budgets.paired_differences(*(budgets.loss_at_amount(one, "steps", amount) for one in pair)) for pair in pairs
     )
-    return judge_better((lost - others).to_numpy(), evidence.margin["loss_nats"], unit=NATS)
+    return judge_better(budgets.paired_differences(lost, others).to_numpy(), evidence.margin["loss_nats"], unit=NATS)
 
 
 def added_to_a_flat_mixer(evidence: Evidence) -> Finding:
