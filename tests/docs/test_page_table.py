@@ -20,7 +20,7 @@ def expected(found: dict[str, Any]) -> str:
         "findings of axe-core, of any weight": found["axe_findings"],
         "pixels scrolled sideways at a width of 360": found["sideways_pixels"],
         "screens of 1,280 x 800 pixels, folded": found["screens"],
-        "sheets of A4, folded as at first": found["printed_pages"],
+        "sheets of A4, folded sections folded": found["printed_pages"],
         f"interactive, the CPU slowed down {found['slower']} times": seconds(found["interactive_ms"]),
         **{f"first use of {name}, slowed down as well": seconds(ms) for name, ms in found["first_use_ms"].items()},
     }
