@@ -348,8 +348,8 @@ def test_hostile_text_in_any_file_of_the_results_stays_text(
     assert at.of("document.title").startswith("allmlp")
     assert at.of("document.querySelectorAll('img, iframe, [onerror]').length") == 0
     named = "one.id || one.className || one.parentNode.className || one.parentNode.tagName"
-    scripts = f"[...document.scripts].map(one => {named})"
-    assert [name for name in at.of(scripts) if name not in ("explore", "file")] == [*["skills-data"][own:], "BODY"]
+    names = [name.split()[0] for name in at.of(f"[...document.scripts].map(one => {named})")]
+    assert [name for name in names if name not in ("explore", "file")] == [*["skills-data"][own:], "BODY"]
     assert [url for url in at.requests if not url.startswith("data:")] == [at.page.url]
     assert at.complaints == []
     at.context.close()
