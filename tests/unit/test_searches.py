@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allmlp.spec.search_rules import Choice, choose, decisive_values
+from allmlp.spec.search_rules import Choice, choose, decisive_values, lowest_mean
 from allmlp.studies.copying.measures import strings as measures
 from allmlp.studies.copying.runs import strings
 from allmlp.training.checkpoint import produce
@@ -61,6 +61,11 @@ def test_the_first_number_that_differs_decides() -> None:
     lost = {1e-3: [(math.inf, math.inf)], 2e-3: [(never, 4.0)], 4e-3: [(never, 3.0)]}
     assert decisive_values(lost) == {1e-3: [math.inf], 2e-3: [4.0], 4e-3: [3.0]}
     assert decisive_values({1e-3: [(never, 5.0)], 2e-3: [(never, 5.0)]}) == {1e-3: [never], 2e-3: [never]}
+
+
+def test_without_a_criterion_the_lowest_mean_is_chosen_and_of_equal_ones_the_lowest_rate() -> None:
+    assert lowest_mean({4e-3: [4.0, 4.2], 2e-3: [4.1, 4.1], 1e-3: [5, 5]}) == (2e-3, False)
+    assert lowest_mean({1e-3: [5, 5], 2e-3: [3.0, math.inf]}) == (1e-3, True), "a rate with a diverged run comes last"
 
 
 def test_seeds_must_be_the_same_at_each_rate() -> None:

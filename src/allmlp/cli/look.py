@@ -2,6 +2,8 @@
 
 import gc
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Literal
 
 import typer
@@ -49,23 +51,33 @@ def plan(
     for name in given[1:]:
         if given[0] in ("--why", "--diff", "--budget") and (given[0], name) != ("--budget", "--on"):
             raise UserError(f"{name} cannot be combined with {given[0]}. Give one of them.")
-    gc.disable()  # an eighth of the time; what a plan makes is needed until it is printed
-    current = options_plan(params, scale, device, study)
-    if why:
-        from allmlp.plan import nearest_run
+    with _no_collection():
+        current = options_plan(params, scale, device, study)
+        if why:
+            from allmlp.plan import nearest_run
 
-        nearest_run.show(current, why)
-    elif diff:
-        from allmlp.plan import differences
+            nearest_run.show(current, why)
+        elif diff:
+            from allmlp.plan import differences
 
-        differences.show(current)
-    else:
-        from allmlp.plan import budgeting, overview
+            differences.show(current)
+        else:
+            from allmlp.plan import budgeting, overview
 
-        hours = None if budget is None else budgeting.parse_hours(budget)
-        room = math.inf if disk is None else 1e9 * disk
-        rows = runs or only_open
-        overview.show(current, rows, format, devices or overview.DEVICES, price, on, hours, room, only_open)
+            hours = None if budget is None else budgeting.parse_hours(budget)
+            room = math.inf if disk is None else 1e9 * disk
+            rows = runs or only_open
+            overview.show(current, rows, format, devices or overview.DEVICES, price, on, hours, room, only_open)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without the garbage collector, an eighth of a plan's time: what it makes is needed until it is printed."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @command(STEPS, "allmlp schema")

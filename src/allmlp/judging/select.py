@@ -32,7 +32,7 @@ def _find_measurement(stored: store.StoredMeasurements, run: Run, measure: str) 
     A measurement by an older recipe is used and marked as `older` until it is made again, unless it lacks a column of
     today's measure.
     """
-    if (key := (run.id, run.recipe(measure))) in stored.places:
+    if (key := run.keys[measure]) in stored.places:
         return SelectedMeasurement(*key)
     same = stored.measurements_by_settings.get(run.settings_digest, [])
     columns = set(catalogue.measure(run.study, measure).columns) if same else set()

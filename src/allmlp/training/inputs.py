@@ -46,7 +46,7 @@ def choose_settings(run: Run, searched: Iterable[TrainedRun]) -> Choice:
 def _best_value(values: Mapping[float, list[tuple[float, ...]]], criterion: str) -> float:
     if criterion:
         return search_rules.choose(search_rules.decisive_values(values)).rate
-    return min(values, key=lambda rate: (_mean(values[rate]), rate))
+    return search_rules.lowest_mean({rate: [first for first, *_ in of] for rate, of in values.items()}).rate
 
 
 def _mean(values: list[tuple[float, ...]]) -> float:
