@@ -43,7 +43,9 @@ def add_clock(rows: pd.DataFrame, scale: str = "") -> pd.DataFrame:
     timed = step_times.model_benchmark(rows)
     if timed is not None:
         medians = {name: float(np.median(seconds)) for name, seconds in timed.seconds.items()}
-        per_step = pd.Series([medians[step_times.model_name(labels)] for labels in rows.to_dict("records")], rows.index)
+        first = rows.drop_duplicates("run")
+        names = dict(zip(first["run"], map(step_times.model_name, first.to_dict("records")), strict=True))
+        per_step = rows["run"].map(names).map(medians)
         return rows.assign(seconds=rows["step"] * per_step, clock=f"a benchmark on {timed.hardware}")
     if scale == BENCHMARKED:
         return rows.assign(seconds=float("nan"), clock=NO_CLOCK)

@@ -70,6 +70,7 @@ def _judge_factor(found: Ratios, paper: Mapping[str, float], key: str, limit: fl
     claimed = paper[key]
     finding = judge_prediction(found.log2, log2(claimed), max_half_width=limit, unit=UNIT)
     here, text = {key: 2**finding.value}, f"{finding.text} (log2 of {claimed:g}); {found.note()}"
+    here = {} if found.ends_only else here  # an end of the sizes tried is no number to stand beside the paper's
     finding = replace(finding, text=text, here=here)
     finding = withhold_verdict(finding, "reproduced", "it is censored", when=found.low or found.high)
     finding = premise(finding, NOWHERE, holds=not found.ends_only)
