@@ -76,6 +76,15 @@ def budget(rows: list[pd.DataFrame], unit: str) -> float:
     return min(amounts)
 
 
+def common_steps(rows: list[pd.DataFrame]) -> float:
+    """The largest number of steps that all of these models have done, on the way of those that did more.
+
+    Raises NotComparableError for different batch sizes.
+    """
+    _refuse_other_batches(rows)
+    return min(spent_budget(of_model, "steps") for of_model in rows)
+
+
 def _has_decay(rows: pd.DataFrame) -> bool:
     return bool(rows["schedule"].ne("constant").any())
 
