@@ -122,6 +122,7 @@ def test_nothing_names_this_machine() -> None:
     tracked = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=PROJECT, capture_output=True, text=True
     )
+    assert tracked.stdout
     for name in tracked.stdout.splitlines():
         path = PROJECT / name
         if path.suffix in {".py", ".md", ".yaml", ".toml", ".smk", ".j2", ".lock"} and path.is_file():

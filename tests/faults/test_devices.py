@@ -241,7 +241,8 @@ def test_without_a_device_the_way_out_is_named(runs, said, monkeypatch):
         require("cuda", runs)
     assert str(error.value) == (
         f"gpu=1 asked by {said}, but this machine has no CUDA device: "
-        "run with `--resources gpu=0 --config device=cpu`, or on another machine."
+        "run on another machine; on a CPU these are other runs, which Snakemake makes with "
+        "`--resources gpu=0 --config device=cpu`."
     )
     with pytest.raises(UserError, match="no CUDA device"), lease("cuda"):
         pass

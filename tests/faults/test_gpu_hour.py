@@ -61,9 +61,11 @@ def test_killed_in_the_middle_it_goes_on_and_says_what_it_would_commit(tmp_path:
     first.wait()
     kept = json.loads((hour / "steps.json").read_text())["points"]
     assert kept
+    # beside other work the check may take so long that it is stopped: the next call then makes it again
+    checked = "done before" if json.loads((hour / "gpu-check.json").read_text())["complete"] else "done"
 
     report = rehearse(clone, 10)
-    assert states(report)["check"] == "done before"
+    assert states(report)["check"] == checked
     assert states(report)["steps"] == states(report)["runs"] == "done"
     assert set(states(report).values()) == {"done before", "done"}
     assert not at_work(clone)

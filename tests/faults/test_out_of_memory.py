@@ -27,7 +27,7 @@ def test_the_run_its_batch_and_the_ways_out_are_named(forward, monkeypatch, tmp_
     assert str(error.value).startswith(
         f"{run.id}: out of memory on the machine, with a batch of 4 sequences in 2 parts."
     )
-    assert "`studies: {copying: {optimiser: {accumulation: 4}}}` (docs/parameters.md)" in str(error.value)
+    assert "`accumulation: 4` in its optimiser where it has that key, or a smaller `batch_size`" in str(error.value)
 
 
 def test_another_error_stays_what_it_is(monkeypatch, tmp_path):

@@ -16,6 +16,12 @@ LEVELLED = {"level": 1, "of": 2, "unknown": 0, "steps": [10, 20]}
 CORPORA = {"tales": {"spec": {"source": {"source": "stories"}}}, "english": {"spec": {"source": {"source": "local"}}}}
 
 
+def spans(*corpora: str, operations: list[float] | None = None) -> dict[str, Any]:
+    """The trainings of part (b), among others of the claim."""
+    every = {"corpora": ["other"], "steps": [1, 1000], "operations": [1e3, 1e6]}
+    return {"": every, "b": {"corpora": list(corpora), "steps": [10, 20], "operations": operations}}
+
+
 def entry(verdict: str = "reproduced", levelled: Any = LEVELLED, **changed: Any) -> dict[str, Any]:
     known = {"id": "009-1", "blind": False, "rule_changed_since": False}
     return {"verdict": verdict, "levelled": levelled, "scale": "laptop", **known, **changed}
@@ -100,7 +106,7 @@ def test_a_headline_has_the_number_and_is_true_on_either_side(about: dict[str, A
     for mean, text in ((0.735, "It is 0.73 nats ahead, 92 %."), (-0.025, "It is 0.025 nats behind, 92 %.")):
         of_parts = {"(a) first": rests(9.0), "(b) second": rests(mean, 0.922)}
         found = headlines.study_headlines(
-            "mine", {"009-1": entry("partly", parts=parts, rests=of_parts, corpora=["tales"])}, CORPORA
+            "mine", {"009-1": entry("partly", parts=parts, rests=of_parts, budgets=spans("tales"))}, CORPORA
         )
         of_rule = {"claim": "009-1", "part": "b", "own": False, "late": True}
         budget = "on synthetic stories, after 10 to 20 steps"
@@ -121,8 +127,8 @@ def test_a_headline_read_on_the_way_says_where(about: dict[str, Any]) -> None:
     said = {"claim": "001-6", "part": "b", "says": "It is {0:nats behind|nats ahead}.", **OPEN}
     about["headlines"] = [{**said, "at": "at the time of {long_unit_steps} steps"}, {**said, "corpus": "english"}]
     parts = [{"name": "(b) second", "verdict": "undecided"}]
-    of = {"parts": parts, "rests": {"(b) second": rests(0.5)}, "operations": 1e9}
-    judged = entry("partly", id="001-6", corpora=["tales", "english"], **of)
+    of = {"parts": parts, "rests": {"(b) second": rests(0.5)}}
+    judged = entry("partly", id="001-6", budgets=spans("tales", "english", operations=[1e9, 2e10]), **of)
     on_the_way, on_english = headlines.study_headlines("mine", {"001-6": judged}, CORPORA)
     both = "on synthetic stories and English"
     assert on_the_way["budget"] == f"{both}, at the time of 1,360 steps; the trainings took 10 to 20 steps"

@@ -83,6 +83,10 @@ def test_no_family_is_near_everywhere() -> None:
     assert "masked mixing: most behind on multi-recall" in found.text
     assert "causal relation: most behind on multi-recall" in found.text
     assert "constant attention" not in found.text, "one task is no comparison"
+    skills = {"attention": {"copying": 0.9, "recall": 0.02}, "masked mixing": {"copying": 0.9, "recall": -0.6}}
+    found = judged("none_near_everywhere", 0.1, scores({**skills, "triangular": {"copying": 0.1, "recall": 0.6}}))
+    assert found.verdict == "undecided", "behind an attention that learnt nothing is not behind"
+    assert "masked mixing: most behind on copying" in found.text
 
 
 def test_one_family_that_is_near_everywhere_refutes_that_none_is() -> None:

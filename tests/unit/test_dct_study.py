@@ -64,6 +64,8 @@ def test_matched_perplexity_needs_both_ratios():
     assert judged("000-13", perplexities(3.0, 3.0)).verdict == "partly"
     assert judged("000-13", perplexities(seeds=3)).verdict == "undecided"
     assert judged("000-13", perplexities(noise=0.5)).verdict != "reproduced"
+    parts = [judged("000-13", perplexities(alone, noise=1e-3)).parts[0].verdict for alone in (3.3, 3.7)]
+    assert parts == ["reproduced", "contradicted"], "3.3 is printed as 3"
 
 
 def test_a_censored_ratio_refutes_only_what_lies_beyond_it():

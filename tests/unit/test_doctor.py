@@ -146,6 +146,11 @@ def test_slurm_and_remotes(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install -e .[slurm]" in found(doctor._slurm)["slurm"].mend
     program(here / "bin", "sinfo", "import sys; sys.exit('no controller')")
     assert found(doctor._slurm)["slurm"].mend == "ask the cluster's administrator: no controller"
+    monkeypatch.setattr(doctor, "PATIENCE_S", 0.2)
+    program(here / "bin", "sinfo", "import time; time.sleep(60)")
+    assert found(doctor._slurm)["slurm"].mend == "ask the cluster's administrator: nothing within a minute"
+    monkeypatch.undo()
+    monkeypatch.setenv("PATH", str(here / "bin"))
     program(here / "bin", "dvc", f"print('local   {here}/my data   (default)\\nfar     s3://bucket/x')")
     lines = [line.found for line in doctor._remote()]
     assert lines == [f"local: {here}/my data, not there yet: `allmlp keep --push` makes it", "far: s3://bucket/x"]

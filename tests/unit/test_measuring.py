@@ -58,7 +58,10 @@ def test_the_worst_column_is_named() -> None:
 
 @pytest.mark.parametrize("value", [float("inf"), -float("inf")])
 def test_an_infinite_number_is_different(value: float) -> None:
-    assert change(loss=[value, float("nan")]) == "different"
+    infinite = BASE.assign(loss=[value, float("nan")])
+    assert change(loss=[value, float("nan")]) == compare(BASE, infinite, COLUMNS).outcome == "different"
+    assert compare(BASE.assign(loss=[-value, float("nan")]), infinite, COLUMNS).outcome == "different"
+    assert compare(infinite, infinite, COLUMNS).outcome == "identical"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,7 @@ def test_a_tolerance_is_absolute_and_relative_to_what_is_committed() -> None:
     assert found(a=[-4.0, 1.5]) == ("different", "a is 1.5 in row 1, committed 0")
     assert found(b=[1.25, 0.75]) == ("within tolerance", "b by up to 0.25")
     assert found(a=[-1.0, 0.0], b=[1.0, 1.5]) == ("different", "b is 1.5 in row 1, committed 1")
-    assert found(a=[-1.0, 0.0], b=[1.0, 1.125]) == ("within tolerance", "b by up to 0.12")
+    assert found(a=[-1.0, 0.0], b=[1.0, 1.125]) == ("within tolerance", "a by up to 3")
     assert found(a=[-7.5, 2.25]) == ("different", "a is 2.25 in row 1, committed 0"), "the worst row"
 
 
@@ -281,3 +284,9 @@ def test_a_training_reads_its_parent_and_searched_runs_without_a_loss(
     with_cost(1.5, False)
     assert runs_it_reads(searching) == (other.id,)
     assert runs_it_reads(child) == (RUN.id, RUN.id, other.id)
+
+
+def test_the_column_nearest_to_its_tolerance_is_named() -> None:
+    columns = {"a": numeric("", rtol=0.0, atol=1.0), "b": numeric("", rtol=0.0, atol=1.0)}
+    committed = pd.DataFrame({"a": [0.0], "b": [0.0]})
+    assert compare(committed.assign(a=0.9, b=0.1), committed, columns).detail == "a by up to 0.9"

@@ -1,10 +1,13 @@
 """The table of verdicts that moved: which claims and parts it lists, and the facts that it gives as reasons."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from allmlp.judging.state_comparison import State, moved_verdicts
+from allmlp.common import paths
+from allmlp.judging.state_comparison import MOVED, State, moved_verdicts
+from allmlp.pipeline.states import comparing
 from allmlp.report.render import templates
 
 ROW: dict[str, Any] = {
@@ -67,3 +70,14 @@ def test_claims_and_parts_that_moved_are_listed_and_new_claims_counted() -> None
     for piece in ("2 of 3 claims", "efa22195,", "1 claim came since", 'href="#claim-009-2"', "part b", "below margin"):
         assert piece in page
     assert 'href="#claim-009-1"' not in page
+
+
+def test_a_new_table_leaves_no_page_with_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(comparing, "compare", lambda *_: ({}, {"rows": [], "of": 0, "new": 0}))
+    paths.write_atomically(paths.REPORT, "the old one")
+    comparing.show("HEAD", None, None, write=False)
+    assert paths.REPORT.is_file()
+    comparing.show("HEAD", None, None, write=True)
+    assert MOVED.is_file()
+    assert not paths.REPORT.exists(), "DVC makes it again"

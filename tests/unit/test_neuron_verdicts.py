@@ -39,12 +39,19 @@ def spread(slope: float, part: str = "neurons", d_model: int = classification.PA
         rng = np.random.default_rng(seed)
         large = rng.integers(1, 16, 200)
         low = slope * large / 15 + 0.05 * rng.normal(size=200)
-        ratio = np.where(rng.random(200) < 0.5, 1.2, 3.6) + 0.02 * rng.normal(size=200)
+        ratio = np.where(rng.random(200) < 0.5, 1.2, 3.8) + 0.02 * rng.normal(size=200)
         tables.append(
             pd.DataFrame(
                 {"large_rows": large, "low_energy_1": low, "ratio_1": ratio, "frequency_ratio_1": 5 - slope * ratio}
             ).assign(
-                run=f"r{seed}", seed=seed, moment="end", part=part, wear_1=30.0, d_model=d_model, neuron=np.arange(200)
+                run=f"r{seed}",
+                seed=seed,
+                moment="end",
+                part=part,
+                wear_1=30.0,
+                d_model=d_model,
+                neuron=np.arange(200),
+                bound_1=np.sqrt(15),
             )
         )
     return pd.concat(tables, ignore_index=True)
@@ -60,10 +67,10 @@ def test_rank_correlations_over_neurons() -> None:
     narrow = spread(1.0, d_model=64).assign(large_rows=15)  # raw norms say nothing there: rows in use are (l1/l2)^2
     for ratio, verdict in ((2 + narrow["low_energy_1"], "reproduced"), (9 - narrow["low_energy_1"], "contradicted")):
         assert judged("000-9", energy_map=narrow, l1_l2=narrow.assign(ratio_1=ratio)).verdict == verdict
-    assert parts(judged("000-16", l1_l2=spread(1.0))) == ["reproduced", "reproduced"]
-    assert parts(judged("000-16", l1_l2=spread(-1.0))) == ["contradicted", "reproduced"]
+    assert parts(judged("000-16", l1_l2=spread(1.0))) == ["reproduced", "reproduced", "reproduced"]
+    assert parts(judged("000-16", l1_l2=spread(-1.0))) == ["contradicted", "reproduced", "contradicted"]
     fresh = spread(-1.0).assign(wear_1=3.0)
-    assert parts(judged("000-16", l1_l2=fresh)) == ["undecided", "reproduced"]
+    assert parts(judged("000-16", l1_l2=fresh)) == ["undecided", "reproduced", "undecided"]
 
 
 Energies = tuple[float, float, float]  # low, recent, constant

@@ -70,6 +70,8 @@ def test_open_runs_alone_are_listed_on_request(project: Path, capsys: pytest.Cap
     done = {run.id for run in plan(project).chosen_runs["quadrature"]}
     assert len(done) == 2
     assert listed[True] == listed[False] - done
+    overview.show(plan(project), runs=True, format="json", only_open=True)
+    assert {record["run"] for record in json.loads(capsys.readouterr().out)["runs"]} == listed[True]
 
 
 def shown(plan: Plan, capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -90,6 +90,18 @@ def test_recorded_overlays_are_the_project_s_and_all_others_the_user_s(project: 
     assert results_folder.folder(load_plan([english])) == project / "own/english", "of another text"
 
 
+def test_git_s_plan_keeps_its_text_where_a_file_of_that_name_holds_another(project: Path) -> None:
+    before = load_plan().git_plan.runs_by_scale["long"]["triangular"]
+    (project / "data").mkdir(exist_ok=True)
+    (project / "data/tinyshakespeare.txt.xz").write_bytes(b"another text")
+    plan = load_plan()
+    mine, git = ({run.id for run in one.runs_by_scale["long"]["triangular"]} for one in (plan, plan.git_plan))
+    assert git == {run.id for run in before}
+    assert {run.split("-seed")[0] for run in mine - git} == {
+        run.split("-seed")[0] for run in git if "shakespeare" in run
+    }
+
+
 def test_what_is_kept_by_default_is_git_s_plan_without_trials_and_own_files(project: Path) -> None:
     git, trial = load_plan().git_plan, load_plan(changes={"scale": "smoke"})
     (project / "my.yaml").write_text(OVERLAY)

@@ -55,6 +55,11 @@ def entry(*verdicts: str) -> dict[str, Any]:
     return {"verdict": "partly", "text": "y", "value": 1.0, "parts": parts, "rests": dict.fromkeys(names, rests)}
 
 
+def test_a_search_without_its_losses_says_so() -> None:
+    searched = EDGE._replace(results=[None, None, None])
+    assert searched.text("flat") == "flat: 0.004 (the losses of its search were not kept, at an edge of 0.001 to 0.004)"
+
+
 def test_a_verdict_names_the_rates_that_it_rests_on() -> None:
     found = rates.withhold(entry("reproduced"), claim(["flat base"]), evidence(flat=INSIDE))
     assert found["verdict"] == "reproduced"

@@ -15,6 +15,10 @@ def test_sources_reach_what_is_imported_indirectly() -> None:
     assert "allmlp.common.errors" not in sources
 
 
+def test_what_cannot_change_a_result_is_there() -> None:
+    assert [name for name in recipes.BLIND if not recipes.source(name).is_file()] == []
+
+
 def test_a_raised_recipe_changes_the_plan(clone: Path) -> None:
     before = call(clone, "allmlp", "plan", "--format", "json").stdout
     edit(clone, "src/allmlp/data/tasks/copying.py", "RECIPE = 1", "RECIPE = 2")

@@ -8,7 +8,7 @@ import pytest
 
 from allmlp.measurements import store
 from allmlp.pipeline import references
-from allmlp.pipeline.reproduce import studies_to_take
+from allmlp.pipeline.reproduce import restore_results_on_failure, studies_to_take
 from tests import stored
 from tests.unit.test_ages import commit
 
@@ -91,3 +91,24 @@ A, B, C, D = "identical", "within tolerance", "different", "new"
 def test_a_study_is_taken_whole_or_not_at_all(compared: list[str], here: list[str], taken: bool) -> None:
     tables = [pd.DataFrame({"study": ["003", "003", "002"], "outcome": [*of, A]}) for of in (compared, here)]
     assert studies_to_take(*tables) == ({"003"} if taken else set())
+
+
+def test_a_failed_call_leaves_the_results_as_they_were(project: Path) -> None:
+    """A user's own results lie beside a link to the project's tokenizers."""
+    results, shared = project / "own/mine/results", project / "shared"
+    (results / "tables").mkdir(parents=True)
+    shared.mkdir()
+    (shared / "one").write_text("theirs")
+    (results / "tokenizers").symlink_to(shared)
+    (results / "tables/one.csv").write_text("before")
+
+    @restore_results_on_failure(results.parent, results.parent / "work/reproduce")
+    def fail() -> None:
+        (results / "tables/one.csv").write_text("after")
+        (results / "tables/two.csv").write_text("after")
+        raise ValueError("the error")
+
+    with pytest.raises(ValueError, match="the error"):
+        fail()
+    assert [(file.name, file.read_text()) for file in (results / "tables").iterdir()] == [("one.csv", "before")]
+    assert (results / "tokenizers/one").read_text() == "theirs"

@@ -49,6 +49,9 @@ def test_an_overlay_is_judged_and_drawn_beside_the_plan(finished: Path) -> None:
     git(finished, "add", "--all")
     git(finished, "commit", "--quiet", "--message=recorded")
     assert planned(finished) == []
+    for command in ("report", "select"):  # what is recorded has no results of its own
+        call(finished, "allmlp", command, "--params", OTHER)
+        assert git(finished, "status", "--porcelain") == "", command
 
 
 def test_a_recorded_overlay_that_is_gone_is_named(finished: Path) -> None:

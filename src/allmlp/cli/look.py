@@ -46,7 +46,7 @@ def plan(
 ) -> None:
     """What would run, and what it costs, before anything runs."""
     options: dict[str, object] = {"--why": why, "--diff": diff, "--budget": budget}
-    options |= {"--runs": runs or only_open, "--price": price, "--devices": devices, "--on": on, "--disk": disk}
+    options |= {"--runs": runs, "--open": only_open, "--price": price, "--devices": devices, "--on": on, "--disk": disk}
     given = [name for name, value in options.items() if value]
     for name in given[1:]:
         if given[0] in ("--why", "--diff", "--budget") and (given[0], name) != ("--budget", "--on"):

@@ -103,9 +103,10 @@ def report(
     ] = None,
 ) -> None:
     """Measurements -> everything up to results/report.html: select, then the stages that are out of date."""
+    from allmlp.plan import results_folder
     from allmlp.report.last_mile import report as write
 
-    for study, figures in write(options_plan(params, scale, device)).items():
+    for study, figures in write(results_folder.report_plan(options_plan(params, scale, device))).items():
         print(f"{study}: drew {', '.join(figures)}")
     print(f"report: {Path.cwd() / paths.REPORT}")
     if export:
@@ -147,8 +148,9 @@ def advance(
     from allmlp.pipeline import advancing, working_tree
 
     (working_tree.caution if dirty else working_tree.refuse)(paths.project())
-    words = advancing.snakemake_words(params or [], scale, device, study)
-    raise typer.Exit(advancing.advance(options_plan(params, scale, device, study), minutes, cores, words))
+    current = options_plan(params, scale, device, study)
+    words = advancing.snakemake_words(params or [], current.scale, current.parameters.device, study)
+    raise typer.Exit(advancing.advance(current, minutes, cores, words))
 
 
 @command(RUN, "allmlp pack open.bundle --scale long")

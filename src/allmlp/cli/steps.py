@@ -18,11 +18,12 @@ def select(
 ) -> None:
     """Plan -> results/selected.json: the measurements that the last mile reads."""
     from allmlp.judging import select as selecting
+    from allmlp.plan import results_folder
 
     current = options_plan(params, scale, device)
     if complete:
         selecting.refuse_open(current)
-    selecting.select(current)
+    selecting.select(results_folder.report_plan(current))
 
 
 @command(STEPS, "allmlp stages")

@@ -78,7 +78,7 @@ def sync(path: Path) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Does a process of that number run on this host? A zombie does not: it has ended, and nobody has asked how."""
+    """Does a process of that number run on this host? A zombie counts as dead: it waits for its parent."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

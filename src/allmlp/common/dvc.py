@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from allmlp.common.atomic import is_alive, write_atomically
+from allmlp.common.atomic import is_alive, temporary_path, write_atomically
 from allmlp.common.errors import UserError, redact_secrets
 from allmlp.common.paths import TOKENIZERS
 
@@ -88,8 +88,9 @@ def run_dvc(*words: str) -> None:
 
 
 def _mend_locks() -> None:
-    """What a killed DVC leaves: ended processes that nobody has asked how they ended, which the next one takes for
-    alive, and a cut dvc.lock, which it refuses. Without dvc.lock it runs each stage, and a stage makes what changed.
+    """Mend what a killed DVC leaves: zombies that its locks still name, and a cut dvc.lock.
+
+    Without dvc.lock DVC runs every stage, and a stage makes what changed.
     """
     if _read_lock() is None:
         LOCK.unlink()
@@ -226,9 +227,11 @@ def _tokenizer(tokens: str) -> Path:
     if not target.is_dir():
         if not source.is_dir():
             raise UserError(f"{source}: is not here; `allmlp tokenize {tokens.rpartition('-')[0]}` makes it.")
-        target.mkdir(parents=True)
+        beside = temporary_path(target)
+        beside.mkdir()
         for file in (file for pattern in OF_TOKENIZER for file in source.glob(pattern)):
-            shutil.copyfile(file, target / file.name)
+            shutil.copyfile(file, beside / file.name)
+        beside.rename(target)
     return target
 
 

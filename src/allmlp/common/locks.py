@@ -1,6 +1,6 @@
 """One worker at a time, by a lock that the kernel frees when the process ends, however it ends.
 
-    with hold(Path("work/mlp-w512-3f2a9c1b/lock"), "run mlp-w512-3f2a9c1b"):
+    with hold(Path("work/runs/mlp-w512-3f2a9c1b/lock"), "run mlp-w512-3f2a9c1b"):
         ...  # a twin gets a UserError that names this process
 
 The lock file names its holder. It is never deleted: otherwise two processes could lock two files of the same name.

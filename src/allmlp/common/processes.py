@@ -1,4 +1,4 @@
-"""Processes that outlived the call that started them: Snakemake and its jobs after a kill of `allmlp`."""
+"""Processes of `allmlp`: the status by which a job speaks, and what outlived the call that started it."""
 
 import ctypes
 import os
@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 PID = "snakemake.pid"
+UNAVAILABLE = 69  # status, of sysexits.h: a library that a measure needs is not installed here
 SHELLS = ("bash", "sh")
 PR_SET_CHILD_SUBREAPER = 36  # of prctl(2)
 

@@ -23,7 +23,7 @@ LOCK = "recipes.lock"
 PACKAGE = Path(__file__).parents[1]
 NAMES = (
     *("common.atomic", "common.errors", "common.git", "common.paths", "common.recipes", "common.schema"),
-    *("data.tasks", "measurements.origin", "models", "spec.catalogue", "spec.columns", "spec.protocols", "spec.run"),
+    *("data.tasks", "measurements.origins", "models", "spec.catalogue", "spec.columns", "spec.protocols", "spec.run"),
 )
 BLIND = frozenset(f"allmlp.{name}" for name in NAMES)  # cannot change a result: names, registries, descriptions
 DECLARED = re.compile(r"^RECIPE = ([0-9]+)", re.MULTILINE)  # every plan asks: twenty times as fast as the syntax tree

@@ -19,11 +19,11 @@ def align_columns(rows: Sequence[Iterable[str]], left: int) -> list[str]:
 def format_si(number: float) -> str:
     """Three digits and a unit's prefix.
 
-    >>> [format_si(number) for number in (0, 999, 1234, 5e7)]
-    ['0', '999', '1.23 k', '50 M']
+    >>> [format_si(number) for number in (0, 999, 1234, 999_700, 5e7)]
+    ['0', '999', '1.23 k', '1 M', '50 M']
     """
     for limit, suffix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= limit:
+        if float(f"{number:.3g}") >= limit:
             return f"{number / limit:.3g} {suffix}"
     return f"{number:g}"
 

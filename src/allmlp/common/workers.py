@@ -55,7 +55,7 @@ def _run_in_parallel(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
 
 @contextmanager
 def _interrupt_held_back() -> Iterator[None]:
-    """Ctrl-C counts at the end of this, not while processes are forked: what Python calls then drops exceptions."""
+    """Hold Ctrl-C back while processes are forked: an exception would be lost in what Python calls then."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

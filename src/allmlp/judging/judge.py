@@ -13,6 +13,7 @@ from allmlp.common.errors import UserError
 from allmlp.common.workers import Work
 from allmlp.judging import (
     claims_json,
+    compared_runs,
     evidence,
     needs,
     origins,
@@ -85,6 +86,7 @@ def _judge_at_scale(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     said |= {
         "corpora": found.corpora(claim["measures"]),
         "levelled": training_levels.measure_levels(found, claim["measures"]),
+        "budgets": compared_runs.budgets(claim, found),
     }
     return {**result, **said, "reach": reach.claim_reach(found, claim, said["levelled"]), **evidence.extension(found)}
 

@@ -52,6 +52,7 @@ def effects(rule: Rule, spread: float, claimed: float | None = None) -> tuple[fl
     return (low + high) / 2, (low + high) / 2 + 2 * rule.limit
 
 
+@cache  # advice for several scales tries the same numbers of seeds
 def chance(rests: Grounds, n: int, *, true: bool, claimed: float | None = None) -> float:
     """The share of draws of n seeds in which the verdict is right."""
     values = [_draw_values(basis, place, n, true, claimed) for place, basis in enumerate(rests.of)]

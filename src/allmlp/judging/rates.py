@@ -38,9 +38,11 @@ class RateSearch(NamedTuple):
         if self.chosen is None:
             return f"{model}: not known"
         place = self.rates.index(self.chosen)
+        edge = f", at an edge of {self.rates[0]:g} to {self.rates[-1]:g}" if self.edge else ""
+        if self.results[place] is None:
+            return f"{model}: {self.chosen:g} (the losses of its search were not kept{edge})"
         beside = [n for n in (place - 1, place + 1) if 0 <= n < len(self.rates)]
         around = ", ".join(f"{_result_text(self.results[n])} at {self.rates[n]:g}" for n in beside)
-        edge = f", at an edge of {self.rates[0]:g} to {self.rates[-1]:g}" if self.edge else ""
         return f"{model}: {self.chosen:g} ({_result_text(self.results[place])}; {around}{edge})"
 
 
@@ -86,7 +88,7 @@ def _shared_search(runs: Sequence[Run]) -> RateSearch:
         rate, edge = search_rules.choose(values)
     else:
         used = next((rate for one in runs if (rate := _training_rate(one)) is not None), None)
-        best = min(rates, key=lambda rate: (means[rate], rate)) if complete else None
+        best = search_rules.lowest_mean(values).rate if complete else None
         rate = used if used is not None else best
         edge = rate in (rates[0], rates[-1])
     return RateSearch(rates, results, first.steps, seeds, rate, edge, unit)
@@ -142,11 +144,16 @@ def claim_searches(claim: Mapping[str, Any], found: Evidence) -> dict[str, dict[
 def _model_searches(
     model: str, labels: Mapping[str, dict[str, str]], searched: Mapping[str, RateSearch]
 ) -> dict[str, RateSearch]:
-    of = [run for run, words in labels.items() if set(model.split()) <= {*words.values()} - {SEARCH}]
+    of = [run for run, words in labels.items() if is_of_model(model, words)]
     of = list({id(searched[run]): run for run in of}.values())  # one run a search
     differing = [key for key in (labels[of[0]] if of else ()) if len({labels[run].get(key) for run in of}) > 1]
     words = {run: " ".join([model, *(labels[run].get(key, "") for key in differing)]) for run in of}
     return {words[run]: searched[run] for run in of}
+
+
+def is_of_model(model: str, labels: Mapping[str, Any]) -> bool:
+    """Are these the labels of a run of a model that `compares` names by some of them, such as `flat base`?"""
+    return set(model.split()) <= {*map(str, labels.values())} - {SEARCH}
 
 
 def withhold(result: dict[str, Any], claim: Mapping[str, Any], found: Evidence) -> dict[str, Any]:

@@ -20,7 +20,7 @@ RATIOS = ("parameters", "tokens", "operations")
 
 
 def claim_reach(found: Evidence, claim: Mapping[str, Any], levelled: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The reach of a claim's verdict at one scale. levelled: of its trainings, from `training_levels.run_levels`.
+    """The reach of a claim's verdict at one scale. levelled: of its trainings, from `training_levels.measure_levels`.
 
     `parameters`, `tokens`, `operations`: ratios, None if unknown. `levelled`: all, some, none or unknown; None without
     trainings. `about`: of the claim, None for a claim of this project. `small_scale`: None if no size tells.

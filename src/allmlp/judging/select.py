@@ -140,10 +140,10 @@ def refuse_open(plan: Plan) -> None:
     """
     store.add_measurements(plan.all_runs)
     if lacking := [run for run in plan.runs if store.unstored_files(run)]:
-        hours = sum(costs.hours(run for batch in plan.batches_to_train for run in batch.runs).values())
+        hours = sum(costs.hours(run for batch in plan.batches_to_train for run in batch.to_train).values())
         raise UserError(
             f"scale {plan.scale}: {len(lacking):,} of {len(plan.runs):,} runs are not measured, and DVC trains none: "
-            f"`snakemake --cores all --config scale={plan.scale}` trains them, about {hours:.2g} hours of one core; "
+            f"`snakemake --cores all --config scale={plan.scale}` trains them, about {hours:.2g} hours; "
             "`git checkout params.yaml config` takes a change back."
         )
 

@@ -85,7 +85,7 @@ def unpack(packed: Packed) -> Content:
     """The content in the form of `Evidence`.
 
     runs: id -> its description, seed and `alike`, the description's number; planned: measure -> runs; measurements:
-    measure -> run -> Held; known: ids, None if absent; the rest as it is.
+    measure -> run -> SelectedMeasurement; known: ids, None if absent; the rest as it is.
     """
     ids, about = [row[0] for row in packed["runs"]], packed["about"]
     begun = any(about)

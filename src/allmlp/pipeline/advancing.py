@@ -1,7 +1,7 @@
 """`allmlp advance`: works through a scale's open runs until a deadline, most claims per hour first.
 
 Snakemake is the scheduler, called here with an order and a deadline. If it is not installed, the same commands run one
-after the other (`in_turn`). At the deadline trainings save their state and exit; the next call goes on.
+after the other (`sequential`). At the deadline trainings save their state and exit; the next call goes on.
 """
 
 import os
@@ -58,10 +58,12 @@ def snakemake_words(
     overlays: Sequence[Path] | None, scale: str | None, device: str | None, study: str | None = None
 ) -> list[str]:
     """Snakemake's options for the same plan."""
+    from allmlp.plan.plan import DEVICE_OF_SCALE  # needs pydantic, as Snakemake here does
+
     words = ["--configfile", str(paths.project() / "params.yaml"), *map(str, overlays or ())]
     changes = [f"{key}={value}" for key, value in (("scale", scale), ("device", device), ("study", study)) if value]
     words += ["--config", *changes] if changes else []
-    if device == "cuda" or (device is None and scale in ("gpu", "paper")):
+    if (device or DEVICE_OF_SCALE.get(scale or "")) == "cuda":
         words += ["--resources", f"gpu={max(1, len(machine())) * places()}"]
     return words
 

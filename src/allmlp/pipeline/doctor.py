@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -26,13 +27,14 @@ LEAST_MEMORY, LEAST_DISK = 4 * GB, 5 * GB  # for two trainings of scale long, an
 WORKFLOW = ("snakemake", "dvc", "pydantic")  # what a machine that only trains does without
 LOCAL = "move the project to a local disk, or to a file system with locks"
 NAMED = 3
+PATIENCE_S = 60.0  # with a command that is asked
 COLUMNS = re.compile(r"\s{2,}|\t")  # of DVC's lists; a path may have single blanks
 AGAIN, RUNS = "laptop", Path("results/tables/runs.csv")  # the scale of `make reproduce`, and all measured runs
 
 
 class Line(NamedTuple):
-    """What was found of one thing. `mend`: how to mend it; empty if nothing is wrong. `limits`: nothing is wrong, and
-    yet something does not work without it."""
+    """What was found of one thing. `mend`: how to mend it; empty if nothing is wrong. `limits`: no error, but
+    something cannot be used because of it."""
 
     about: str
     found: str
@@ -151,12 +153,22 @@ def _unfinished_runs() -> Iterator[Line]:
         yield Line("unfinished", f"{len(begun)} runs: {_first_names(begun)}; the command that began them goes on")
 
 
+def _answer(*command: str, **variables: str) -> "subprocess.CompletedProcess[str] | None":
+    """What a command says within a minute; None if it does not end."""
+    with suppress(subprocess.TimeoutExpired):
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE_S, env={**os.environ, **variables}
+        )
+    return None
+
+
 def _slurm() -> Iterator[Line]:
     if shutil.which("sinfo") is None:
         return
-    done = subprocess.run(["sinfo", "--noheader", "--format=%D"], capture_output=True, text=True, timeout=60)
-    if done.returncode:
-        yield Line("slurm", "sinfo does not answer", f"ask the cluster's administrator: {done.stderr.strip()[:200]}")
+    done = _answer("sinfo", "--noheader", "--format=%D")
+    if done is None or done.returncode:
+        said = "nothing within a minute" if done is None else done.stderr.strip()[:200]
+        yield Line("slurm", "sinfo does not answer", f"ask the cluster's administrator: {said}")
         return
     has = any(_normalise_name(one.name or "") == "snakemake-executor-plugin-slurm" for one in metadata.distributions())
     nodes = sum(map(int, done.stdout.split()))
@@ -166,8 +178,9 @@ def _slurm() -> Iterator[Line]:
 def _remote() -> Iterator[Line]:
     if shutil.which("dvc") is None:
         return
-    wide = {**os.environ, "COLUMNS": "10000"}  # a long path would stand on lines of its own
-    done = subprocess.run(["dvc", "remote", "list"], capture_output=True, text=True, timeout=60, env=wide)
+    if (done := _answer("dvc", "remote", "list", COLUMNS="10000")) is None:  # a long path would have lines of its own
+        yield Line("dvc remote", "dvc does not answer within a minute", "`dvc remote list` says more")
+        return
     for name, url, *_ in (COLUMNS.split(line.strip()) for line in done.stdout.splitlines() if line.strip()):
         there = "" if "://" in url or Path(url).is_dir() else ", not there yet: `allmlp keep --push` makes it"
         yield Line("dvc remote", f"{name}: {url}{there}")

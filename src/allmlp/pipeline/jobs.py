@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from allmlp.common import deadline
+from allmlp.common.processes import UNAVAILABLE
 from allmlp.measurements import store
 from allmlp.pipeline import manifests, timing
 from allmlp.plan.batches import Batch
@@ -14,8 +15,6 @@ from allmlp.spec.run import Run
 from allmlp.training import launch, subnormals
 from allmlp.training.devices import lease
 from allmlp.training.memory import keep_freed_blocks
-
-UNAVAILABLE = 69  # sysexits.h: a library that a measure needs is not installed here
 
 
 def train_batch(batch: Batch, measure: bool = False) -> None:

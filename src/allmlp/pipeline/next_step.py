@@ -3,11 +3,10 @@
 The counts are of results/selected.json, so that the answer takes a second. `allmlp plan` counts the store itself.
 """
 
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from allmlp.common import git
 from allmlp.common.paths import REPORT, SELECTED
 from allmlp.judging import selection
 from allmlp.judging.selection import SelectedMeasurement
@@ -110,17 +109,11 @@ def _run_command(scale: Scale, chosen: bool = False) -> str:
 
 
 def _commit(root: Path) -> str:
-    said = _git(root, "log", "-1", "--format=%h %s")
+    said = git.output(root, "log", "-1", "--format=%h %s").decode()
     return f"at {said.strip()[:60]}" if said else "without git"
 
 
 def _changed_files(root: Path) -> list[str]:
     """Files that differ from the commit."""
-    return [line[3:] for line in _git(root, "status", "--porcelain", "--untracked-files=all").splitlines()]
-
-
-def _git(root: Path, *words: str) -> str:
-    """What git says of the project; nothing where there is no git."""
-    if shutil.which("git") is None:
-        return ""
-    return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True).stdout
+    words = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+    return [line[3:] for line in git.output(root, *words).decode().split("\0") if line]

@@ -150,7 +150,7 @@ def _restore_on_failure(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _restore_results_on_failure(root: Path, apart: Path) -> Iterator[None]:
+def restore_results_on_failure(root: Path, apart: Path) -> Iterator[None]:
     """Put every committed result back as it was if the block fails."""
     before = apart / "before"
     shutil.rmtree(before, ignore_errors=True)
@@ -162,7 +162,7 @@ def _restore_results_on_failure(root: Path, apart: Path) -> Iterator[None]:
     except BaseException:
         for path in (root / "results").iterdir():
             if path.name not in ("checkpoints", "tokens"):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         shutil.copytree(before, root / "results", symlinks=True, dirs_exist_ok=True)
         raise
 
@@ -190,7 +190,7 @@ def reproduce(overlays: list[Path], cores: int, against: str | None = None) -> i
             comparison = rerun_and_compare(plan, apart, cores, reference)
             comparison.to_csv(COMPARISON, index=False)
             _say("measurements are made; judging, drawing, rendering")
-            with _restore_results_on_failure(Path.cwd(), apart):
+            with restore_results_on_failure(Path.cwd(), apart):
                 _replace_results(plan, comparison, apart)
                 reporting = time.monotonic()
                 _report(overlays)

@@ -15,6 +15,7 @@ from pathlib import Path
 from allmlp.common import paths, processes
 from allmlp.common.deadline import STATUS, VARIABLE
 from allmlp.common.errors import UserError
+from allmlp.common.processes import UNAVAILABLE
 from allmlp.measurements.search_losses import runs_it_reads
 from allmlp.plan.batches import is_unmeasured
 from allmlp.plan.portable import ResolvedPlan
@@ -22,7 +23,6 @@ from allmlp.spec.run import Run
 
 POLL_S = 0.1
 GRACE_S = 60.0  # after the deadline, to save states and finish a measure
-UNAVAILABLE = 69  # status of `allmlp measure`: a library is not installed here, so this run is measured elsewhere
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ def show(plan: Plan, named: str) -> None:
 
 
 def _settings(plan: Plan, run: Run) -> Lines:
-    cost, scales = costs.cost(run), [scale for scale, of in plan.runs_by_scale.items() if run in of.get(run.study, ())]
+    cost, planned = costs.cost(run), plan.runs_by_scale
+    scales = [scale for scale, of in planned.items() if any(one.id == run.id for one in of.get(run.study, ()))]
     rate = {"learning_rate": "the best of its search"} if run.search else {}
     yield "run", run.id
     yield "study", f"{run.study}, at {', '.join(scales)}"

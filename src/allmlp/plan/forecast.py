@@ -1,6 +1,6 @@
 """The open runs of a plan as they would be launched: hours on each type of device, until all is done, and disk.
 
-Not in it: measures, tokens, and a queue's waits. Measures run on CPUs, in the job that trains or beside it. A run of
+Left out: measuring, tokenizing, waiting in a queue. Measures run on CPUs, in the job that trains or beside it. A run of
 several processes occupies as many devices at once, for their share of its hours: what they wait for one another was not
 measured.
 """
@@ -124,7 +124,7 @@ def _launch(opened: Sequence["_OpenBatch"], devices: Sequence[int], on: DeviceTy
 def _extrapolated(trained: Sequence[tuple[Run, float]], on: DeviceType) -> tuple[int, float]:
     """How many of these runs have steps far larger than any that was measured, and their hours."""
     far = [(run, steps) for run, steps in trained if costs.is_extrapolated(run, on)]
-    return len(far), sum(costs.seconds(run, steps, on) / run.processes for run, steps in far) / 3600
+    return len(far), sum(costs.seconds(run, steps, on) for run, steps in far) / 3600
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,8 @@ def lines(found: Sequence[Launch], releases: bool, price: float | None = None) -
     yield NOTE
     yield from _doubts(found[0])
     if (team := found[0].team) > 1:
-        yield f"the largest run needs {team} devices at once (`processes`), for 1/{team} of its hours: never measured."
+        shares = f"each for 1/{team} of its hours: that they lose nothing is assumed"
+        yield f"the largest run needs {team} devices at once (`processes`), {shares}."
     if price is not None:
         yield f"price with {found[0].on.name}: {price * found[0].hours:,.0f}, at {price:g} an hour"
     for one in (one for one in found if one.too_large):

@@ -43,7 +43,7 @@ def read(file: Path) -> dict[str, Any]:
 
 
 class Memory:
-    """Known facts: those of known.json, which a test keeps current, and cached ones.
+    """Known facts: those of model_facts.json, which a test keeps current, and cached ones.
 
     `again`: ask classes and tasks again, and cache nothing for the next command.
     """

@@ -14,7 +14,7 @@ from allmlp.plan.plan import Plan
 from allmlp.spec import catalogue
 
 DEVICES = (1, 4, 8)
-NOTE = "hours: of one core or device. disk: checkpoints. claims: with all their runs, of those that this scale decides."
+NOTE = "hours: of one core or device. disk: checkpoints. claims: complete, of those that this scale can decide."
 HEADS = ("study", "runs", "done", "open", "hours", "disk", "claims")
 DONE = ("measured", "not needed")
 OF_RUNS = ("run", "state", "parameters", "steps", "supervised tokens", "6ND FLOPs", "counted FLOPs", "disk", "about")
@@ -40,9 +40,9 @@ def show(
     """
     kind = forecast.choose_device_type(plan, on)
     records = costs(plan, kind)
+    shown = [record for record in records if not only_open or record["state"] not in DONE]
     if runs and format != "json":
-        records = [record for record in records if not only_open or record["state"] not in DONE]
-        print("\n".join(align_columns([OF_RUNS, *map(_run_row, records)], left=2)))
+        print("\n".join(align_columns([OF_RUNS, *map(_run_row, shown)], left=2)))
         return
     resolved = status.resolve(plan, {record["run"]: record["estimated_s"] / 3600 for record in records})
     if budget is not None and format != "json":
@@ -51,7 +51,7 @@ def show(
     found = [_study_counts(plan, study, records) for study in dict.fromkeys(run.study for run in plan.runs)]
     launches = forecast.launches(plan, {one["run"]: one for one in records}, resolved.order, devices, kind, room)
     if format == "json":
-        of_plan = {"scale": plan.scale, "plan": plan.digest(), "studies": found, "runs": records}
+        of_plan = {"scale": plan.scale, "plan": plan.digest(), "studies": found, "runs": shown}
         bought = {} if budget is None else {"budget": budgeting.buy_open_runs(resolved, budget).as_json()}
         print(json.dumps(of_plan | {"devices": [one.as_json(price) for one in launches]} | bought, indent=1))
     else:

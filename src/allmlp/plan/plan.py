@@ -54,7 +54,7 @@ class Plan:
     `study`: the only one to train and measure; reports speak of all. `only`: a file with the ids of the runs to train
     and measure, a line each, where these are not all.
     `like`: a plan that has the same runs wherever the inputs are the same, so that they are made once.
-    `apart`: do other jobs measure than train, as on a cluster, which may stop a job between the two?
+    `apart`: are runs measured by jobs of their own, as on a cluster, which may stop a job after its training?
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Plan:
     def git_plan(self) -> "Plan":
         """The plan of params.yaml alone, without overlays and without this machine's text."""
         given = params.load(self.source / "params.yaml", committed=True)
-        return Plan(given, self.root, committed=True, source=self.source)
+        return Plan(given, self.root, committed=True, source=self.source, like=self)
 
     def _additional_runs(self, base: "Plan", studies: Iterable[str]) -> dict[str, list[Run]]:
         """study -> its runs that `base` has at no scale; only studies with such runs."""
@@ -191,16 +191,26 @@ class Plan:
 
     def _make_runs(self, study: str, scale: Scale) -> list[Run]:
         if (study, scale) not in self._made:
-            same = self.like is not None and self.like._scale_inputs(study, scale) == self._scale_inputs(study, scale)
-            make = self.like._make_runs if self.like is not None and same else self._make
+            make = self.like._make_runs if self.like and self._has_same_runs(self.like, study, scale) else self._make
             self._made[study, scale] = make(study, scale)
         return self._made[study, scale]
+
+    def _has_same_runs(self, other: "Plan", study: str, scale: Scale) -> bool:
+        """Do both plans make the same runs of a study? This machine's text may differ from that of git's plan."""
+        inputs = self._scale_inputs(study, scale)
+        if inputs != other._scale_inputs(study, scale):
+            return False
+        named = inputs[-1] if self.committed != other.committed else ()
+        return all(self._context(scale).tokens(name) == other._context(scale).tokens(name) for name in named)
+
+    def _context(self, scale: Scale) -> Context:
+        device = self._device(scale)
+        return self._contexts.setdefault(device, Context(self.parameters, self.root, device, self.committed))
 
     def _make(self, study: str, scale: Scale) -> list[Run]:
         if (settings := self.parameters.settings.get((study, scale))) is None:
             return []
-        device = self._device(scale)
-        context = self._contexts.setdefault(device, Context(self.parameters, self.root, device, self.committed))
+        context = self._context(scale)
         try:
             runs = catalogue.module(study, "runs").runs(settings, context)
         except UserError as error:

@@ -88,8 +88,7 @@ def deciding_runs(
     """
     found = {}
     for claim in ledger:
-        parts = claim.get("runs") or ()
-        parts = (parts,) if isinstance(parts, str) else tuple(parts)
+        parts = tuple(claim.get("runs") or ())
         among = [run for run in runs if not parts or run.labels.get("part") in parts]
         by_measure = [[run for run in among if measure in run.measures] for measure in claim["measures"]]
         own = claim["needs"]

@@ -110,7 +110,7 @@ def paper_setup(study: str) -> dict[str, str]:
 def format_large(value: float) -> str:
     """`36.3`, `16,384`, `33 thousand`, `2.1 million`, `10 billion`."""
     for size, word in ((1e9, " billion"), (1e6, " million"), (1e5, " thousand")):
-        if abs(value) >= size:
+        if float(f"{abs(value):.3g}") >= size:
             return f"{value / (1e3 if size == 1e5 else size):.3g}{word}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
@@ -128,7 +128,7 @@ def _device(kind: str, threads: str, hardware: str) -> str:
 def project_setup(rows: pd.DataFrame, corpora: Mapping[str, Any], runs: Collection[str]) -> dict[str, str]:
     """What was run here: the same keys as `paper_setup`, and runs and seeds. Empty without runs.
 
-    runs: those that `counting` counts; rows: of runs.csv, which leaves out runs without training.
+    runs: those that `run_counts` counts; rows: of runs.csv, which leaves out runs without training.
     """
     rows = rows[rows["run"].isin(set(runs))].drop_duplicates("run") if len(rows) else rows
     if not len(rows):

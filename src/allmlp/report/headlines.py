@@ -25,6 +25,7 @@ from allmlp.common.errors import UserError
 from allmlp.common.paths import CLAIMS
 from allmlp.common.schema import suggest_nearest
 from allmlp.judging import claims_json
+from allmlp.judging.compared_runs import EVERY
 from allmlp.judging.needs import letter
 from allmlp.judging.statistics import FEWEST_SEEDS
 from allmlp.report import badges, first_screen
@@ -95,7 +96,9 @@ def _finding(said: Mapping[str, str], entry: Mapping[str, Any], corpora: Mapping
     badge = badges.words({**judged, "reach": entry.get("reach")})
     bounds = interval(said["says"], basis[0]) if len(basis) == 1 and text != said["open"] else ""
     at = _read_at(said["claim"], said["at"]) if "at" in said else ""
-    where = f"on {first_screen.text(said['corpus'], corpora)}" if "corpus" in said else budget(entry, corpora, at)
+    spans = entry.get("budgets") or {}
+    span = spans.get(said.get("part", EVERY), spans.get(EVERY))
+    where = f"on {first_screen.text(said['corpus'], corpora)}" if "corpus" in said else budget(span, corpora, at)
     found = {"text": text, "interval": bounds, "verdict": badge, "budget": where}
     return {**found, "judges": said["judges"], **rule(entry, said.get("part"))}
 
@@ -126,17 +129,17 @@ def interval(says: str, of: Mapping[str, Any]) -> str:
     return f"{low} to {high}" if low != high else ""
 
 
-def budget(entry: Mapping[str, Any], corpora: Mapping[str, Any], at: str = "") -> str:
-    """The text and the length of the trainings behind a verdict: a finding holds for these. Empty without trainings.
+def budget(span: Mapping[str, Any] | None, corpora: Mapping[str, Any], at: str = "") -> str:
+    """The text and the length of the trainings that are compared: a finding holds for these. Empty without trainings.
 
-    at: where on their course the numbers are read, if not at the end.
+    span: of `compared_runs.budgets`. at: where on their course the numbers are read, if not at the end.
     """
-    if not (levelled := entry.get("levelled")):
+    if not span:
         return ""
-    named = [name for name in first_screen.texts(entry.get("corpora") or [""], corpora) if name != first_screen.NO_TEXT]
+    named = [name for name in first_screen.texts(span["corpora"] or [""], corpora) if name != first_screen.NO_TEXT]
     on = f"on {' and '.join(named)}, " if named else ""
-    steps = " to ".join(f"{number:,}" for number in dict.fromkeys(levelled["steps"]))
+    steps = " to ".join(f"{number:,}" for number in dict.fromkeys(span["steps"]))
     if at:
         return f"{on}{at}; the trainings took {steps} steps"
-    operations = entry.get("operations")
-    return f"{on}after {steps} steps" + (f", {operations:.1e} operations a run" if operations else "")
+    operations = " to ".join(dict.fromkeys(f"{number:.1e}" for number in span["operations"] or ()))
+    return f"{on}after {steps} steps" + (f", {operations} operations a run" if operations else "")

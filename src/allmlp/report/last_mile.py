@@ -10,6 +10,7 @@ from allmlp.plan.plan import Plan
 from allmlp.spec import catalogue
 
 SOURCES = (
+    "CITATION.cff",
     "config",
     "corpora.local.lock",
     "corpora.lock",

@@ -179,10 +179,15 @@ def ledger(study: str, kind: str = "claims") -> list[dict[str, Any]]:
 
     UserError for what has not the form of `allmlp.spec.claims_yaml`.
     """
+    return deepcopy(_rows(study, kind))
+
+
+def _rows(study: str, kind: str = "claims") -> list[dict[str, Any]]:
+    """The same, shared by all who read and change nothing."""
     path = _folder(study) / f"{kind}.yaml"
     if not path.is_file():
         raise UserError(f"{_short_path(path)}: is missing. It holds a list, `[]` if there is nothing to list.")
-    return deepcopy(_ledger(study, kind, path.read_text(encoding="utf-8")))
+    return _ledger(study, kind, path.read_text(encoding="utf-8"))
 
 
 def inventory(study: str) -> list[dict[str, Any]]:
@@ -200,7 +205,7 @@ def paper_sizes(study: str) -> dict[str, dict[str, Any]]:
     if not path.is_file():
         return {}
     found = {row["id"]: row for row in ledger(study, "paper_sizes")}
-    claims = [row["id"] for row in ledger(study) if not is_project_claim(row["id"])]
+    claims = [row["id"] for row in _rows(study) if not is_project_claim(row["id"])]
     if lacking := [claim for claim in claims if claim not in found]:
         raise UserError(f"{_short_path(path)}: lacks {', '.join(lacking)}. It has a row for each claim of the paper.")
     if other := [claim for claim in found if claim not in claims]:

@@ -1,6 +1,6 @@
 """The words for the names in claims.yaml: keys of `margin` and `paper`, and columns that a rule names.
 
-studies/labels.yaml has a label and a unit for each. A rule names a margin by its key, and is printed with its value:
+spec/labels.yaml has a label and a unit for each. A rule names a margin by its key, and is printed with its value:
 
 >>> fill_names("upper end below loss_nats", {"loss_nats": 0.02})
 'upper end below 0.02 nats'
@@ -43,7 +43,7 @@ def amount(value: float) -> str:
 
 @cache
 def read_labels() -> dict[str, Label]:
-    """Name -> its label, of studies/labels.yaml. UserError for an entry of another form."""
+    """Name -> its label, of spec/labels.yaml. UserError for an entry of another form."""
     found = yaml_file.parse_plain(FILE.read_text(encoding="utf-8"))
     for name, entry in found.items():
         if not (isinstance(entry, list) and len(entry) == 2 and all(isinstance(one, str) for one in entry)):

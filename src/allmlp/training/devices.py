@@ -83,7 +83,8 @@ def require(kind: str, runs: int, visible: str | None = None, count: int = 1) ->
         lack = f"{VISIBLE}='{visible}' names none of this machine's CUDA devices"
     raise UserError(
         f"gpu=1 asked by {runs} run{'s' * (runs != 1)}, but {lack}: "
-        "run with `--resources gpu=0 --config device=cpu`, or on another machine."
+        "run on another machine; on a CPU these are other runs, which Snakemake makes with "
+        "`--resources gpu=0 --config device=cpu`."
     )
 
 

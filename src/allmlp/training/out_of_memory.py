@@ -40,6 +40,7 @@ def _memory_advice(run: Run, stacked: int) -> str:
     more = f" and {stacked - 1} more" if stacked > 1 else ""
     return (
         f"{run.id}{more}: out of memory on the {on}, with a batch of {tasks.size(run.task, run.task_parameters)[0]:,} "
-        f"sequences in {parts} part{'s' * (parts != 1)}. Take {fewer} or a larger {on}; or cut the batch in a file of "
-        f"your own, `studies: {{{run.study}: {{optimiser: {{accumulation: {2 * parts}}}}}}}` (docs/parameters.md)."
+        f"sequences in {parts} part{'s' * (parts != 1)}. Take {fewer} or a larger {on}; or, in a file of your own, "
+        f"`accumulation: {2 * parts}` in its optimiser where it has that key, or a smaller `batch_size` "
+        "(docs/parameters.md)."
     )

@@ -13,7 +13,7 @@ class Progress:
 
     def __init__(self, run: Run, step: int, stacked: int = 1) -> None:
         """`stacked`: the runs of the stack, of which `run` is the first."""
-        self.run, self.first = run, step
+        self.run, self.first, self.stacked = run, step, stacked
         self.name = f"{run.id} and {stacked - 1} more as one stack" if stacked > 1 else run.id
         self.start = self.last = time.monotonic()
         print(
@@ -27,7 +27,7 @@ class Progress:
             return
         self.last = now
         rate = (step - self.first) / (now - self.start)
-        tokens = tasks.size(self.run.task, self.run.task_parameters)[1]
+        tokens = self.stacked * tasks.size(self.run.task, self.run.task_parameters)[1]
         left = int((self.run.steps - step) / rate)
         speed = f"{rate * tokens:,.0f} supervised tokens/s, {left // 60}:{left % 60:02d} left"
         print(f"{self.name}: step {step} of {self.run.steps}, loss {loss:.4f}, {speed}", flush=True)

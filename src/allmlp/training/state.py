@@ -1,4 +1,4 @@
-"""The resumable state of a running training, in work/<run id>/: weights, optimiser, step, log.
+"""The resumable state of a running training, in work/runs/<run id>/: weights, optimiser, step, log.
 
 Two states are kept: if the newer one is damaged, or the log before it, the older one is used. While a new one is
 written there is one before it, so that a large model needs the room of two.
@@ -32,7 +32,7 @@ def training_tensors(model: torch.nn.Module, optimiser: torch.optim.Optimizer) -
 
 
 class WorkFolder:
-    """work/<run id>: the state from which a killed training goes on, with the same result."""
+    """work/runs/<run id>: the state from which a killed training goes on, with the same result."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

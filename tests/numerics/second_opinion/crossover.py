@@ -57,7 +57,8 @@ def none_near(data: Measured) -> dict[str, Part]:
         if len(leads) > 1:
             near = all(below(lead, limit).ends(0.95)[1] < limit for lead in leads.values())
             near = near and len(known & leads.keys()) > 1
-            tried = [above(lead, limit, level=1 - 0.05 / len(leads), refutes=near) for lead in leads.values()]
+            asked = [lead for task, lead in leads.items() if task in known]
+            tried = [above(lead, limit, level=1 - 0.05 / len(asked), refutes=near) for lead in asked]
             found.append(max(tried, key=lambda one: one.ends(one.level)[0]))
     return {"": each(found)}
 

@@ -154,9 +154,14 @@ def inverted(data: Measured) -> dict[str, Part]:
     old = {"refutes": worn(rows, data)}
     found = {seed: correlation(of, "ratio_1", "frequency_ratio_1") for seed, of in grouped(rows, "seed").items()}
     peaks = per_seed(rows, "frequency_ratio_1", sarle)
+    middle = (1 + max(row["bound_1"] for row in rows)) / 2
+    sides = per_seed(
+        rows, "frequency_ratio_1", lambda of: min(np.mean(np.array(of) < middle), np.mean(np.array(of) > middle))
+    )
     return {
         "a": below(values(found), data.margin["correlation_1"], **old),
         "b": above(peaks, data.margin["bimodality_1"], **old),
+        "c": above(sides, data.margin["side_share_1"], **old),
     }
 
 

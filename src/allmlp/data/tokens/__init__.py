@@ -7,7 +7,7 @@
 
 A document's hash is the first 8 bytes, big-endian, of the sha256 of its UTF-8 text; a multiple of 20 puts it into the
 validation split. So equal documents share a split in every corpus. A document is a row and ends with `eod`. Files of
-one number hold the same stretch of the corpus; `unfinished` keeps them until all are there.
+one number hold the same stretch of the corpus; `resume` keeps them until all are there.
 """
 
 from allmlp.data.tokens.reader import Documents, Sequences, TokenFile, TokenizerFile

@@ -6,8 +6,8 @@
 
 A span is what one full shard of training tokens and the validation documents between them take. Its record holds the
 place after its last document, the counts so far, and the size and sha256 of its files. Spans whose files are as they
-were written are taken over by the next call; from the first damaged one on they are made again. Of two processes that
-make the same tokens, one keeps its spans; one that once did not get the lock keeps none: it has files elsewhere.
+were written are taken over by the next call; from the first damaged one on they are made again. If two processes
+make the same tokens, only the one with the lock keeps spans; the other writes a folder of its own.
 The lock lies beside the folder, which is renamed in the end.
 """
 

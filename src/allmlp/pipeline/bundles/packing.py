@@ -2,7 +2,6 @@
 
 import io
 import json
-import subprocess
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from allmlp.common import git
 from allmlp.common.errors import UserError
 from allmlp.measurements import store
 from allmlp.measurements.measurement import file_bytes
@@ -177,12 +177,8 @@ def _measurements(run: Run, opened: bool, git: set[str]) -> Iterator[Member]:
 
 def _committed_parts() -> set[str]:
     """The names of the store's parts in the last commit; none without git or a repository."""
-    command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", str(store.STORE)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True)
-    except OSError:
-        return set()
-    return {Path(name).name for name in done.stdout.split("\0")} if done.returncode == 0 else set()
+    names = git.output(Path(), "ls-tree", "-r", "-z", "--name-only", "HEAD", str(store.STORE)).decode()
+    return {Path(name).name for name in names.split("\0")}
 
 
 def _write(scale: str, members: list[Member], file: Path) -> None:

@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | recipes.lock | the sources behind each RECIPE | the author: raise RECIPE, or name the module as behaving the same |
 | rules.lock | the digest of each claim's rule | the author: the rule judges as before, or it is a new one |
-| known.json | facts on architectures and tasks for the plan, without torch | - |
+| model_facts.json | facts on architectures and tasks for the plan, without torch | - |
 | golden.json | the first losses of each architecture | - |
 | corpora.lock | the identity of each corpus | - |
 | dvc.yaml | the studies that are drawn | - |

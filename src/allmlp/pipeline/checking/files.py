@@ -20,7 +20,7 @@ KNOWN = model_facts.FILE.name
 
 
 def known_answers(fix: bool, _: Decisions) -> Iterator[Discrepancy]:
-    """known.json, so that planning imports no torch: answers that are missing, wrong by now, or that nobody asks."""
+    """model_facts.json, so that planning imports no torch: answers that are missing, wrong by now, or not asked."""
     written, asked = model_facts.read(model_facts.FILE), answers()
     missing, unused = asked.keys() - written.keys(), written.keys() - asked.keys()
     differ = {key for key in asked.keys() & written.keys() if asked[key] != written[key]}
@@ -38,7 +38,7 @@ def known_answers(fix: bool, _: Decisions) -> Iterator[Discrepancy]:
 
 
 def answers() -> dict[str, object]:
-    """The answers that git's plans of all scales need. Classes are asked again; counts come from known.json if
+    """The answers that git's plans of all scales need. Classes are asked again; counts come from model_facts.json if
     present."""
     memory = model_facts.restart()
     for of_study in load_plan().git_plan.runs_by_scale.values():
@@ -49,7 +49,7 @@ def answers() -> dict[str, object]:
 
 
 def _names(keys: Iterable[str]) -> tuple[str, ...]:
-    """The architectures and tasks that keys of known.json belong to."""
+    """The architectures and tasks that keys of model_facts.json belong to."""
     return tuple(sorted({key.split(":")[0] for key in keys}))
 
 

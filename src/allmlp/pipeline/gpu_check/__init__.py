@@ -2,7 +2,7 @@
 
     exact       every architecture and kernel, forward and backward, against float64 on the CPU
     training    50 steps in single precision, compiled, in bfloat16 and stacked, against single precision on the CPU
-    surviving   a killed training, a second job for a leased device, and too large a batch
+    survival    a killed training, a second job for a leased device, and too large a batch
     outcome     a check, and what is kept of it
 
 Without a GPU the same checks run on the CPU, where the lease is of a device that is made up.

@@ -133,6 +133,8 @@ def show(before: str, after: str | None, page: Path | None, write: bool) -> None
     print(f"{claims} of {moved['of']} claims moved, or parts of them; {moved['new']} are new")
     if write:
         paths.write_atomically(MOVED, json.dumps(moved, indent=1) + "\n")
+        paths.REPORT.unlink(missing_ok=True)  # DVC makes it again only if something that it reads has changed
+        print("`allmlp report` makes the page with this table")
     if page:
         style = (paths.project() / "paper/style.css").read_text(encoding="utf-8")
         template = templates().get_template("states.html.j2")

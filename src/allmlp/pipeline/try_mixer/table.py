@@ -48,7 +48,7 @@ def lines(committed: Mapping[str, Mapping[str, pd.DataFrame]], tried: list[TaskT
         for task in one.rows["task"].unique():
             rows += [_row(row, one, name) for row in found[found["task"] == task].to_dict("records")]
     yield from align_columns([HEADS, *rows], left=2)
-    yield "skill: 0 for the best answer that does not read the input, 1 for no error; median of the seeds. * is yours"
+    yield "skill: 0 for the best constant answer, 1 for no error; median of the seeds. * is yours"
     yield f"learned: how many seeds have a skill of {LEARNT} or more"
     for one in tried:
         if committed[one.scale]["score"].empty:

@@ -29,15 +29,15 @@ LINE = 15  # letters of a reason in one line of a cell
 )
 def matrix(score: pd.DataFrame, abilities: pd.DataFrame) -> Figure:
     """Skill at the end of training, mean over seeds; the best of a task is bold. With {fewest_of_interval} seeds or
-    more, half the width of the 95 % t interval over seeds is added. Skill is 0 for the best answer that does not read
-    the input (in recall, that looks up no key) and 1 for no error; darker is more. For text, it is the share of the
-    entropy of the token frequencies that was learned, which is far below 1 for every model. Left of the line: attention
-    itself. Below a skill: in how many seeds it is {learnt} or more. No skill is bold in a task that nothing surely
-    learned, because the interval of the best skill reaches zero or its mean is below {learnt}. All models of a task had
-    the same number of counted operations and the same search of learning rates. Retrieval is measured with the models
-    that were trained on stories; of a text longer than the context they read the last tokens. Hatched: the architecture
-    cannot do the task, for the reason given by its class. The sizes of the recall tasks were chosen by trials of
-    attention alone.
+    more, half the width of the 95 % t interval over seeds is added. Skill is 0 for the best constant answer (in
+    recall, the best that looks up no key) and 1 for no error; darker is more. For text, it is the share of the
+    entropy of the token frequencies that was learned, which is far below 1 for every model. Left of the line:
+    attention itself. Below a skill: in how many seeds it is {learnt} or more. No skill is bold in a task that
+    nothing surely learned, because the interval of the best skill reaches zero or its mean is below {learnt}. All
+    models of a task had the same number of counted operations and the same search of learning rates. Retrieval is
+    measured with the models that were trained on stories; of a text longer than the context they read the last
+    tokens. Hatched: the architecture cannot do the task, for the reason given by its class. The sizes of the recall
+    tasks were chosen by trials of attention alone.
     """
     rows = order_scores(score)
     cells = _cells(rows).set_index(["task", "column"])

@@ -16,9 +16,7 @@ from allmlp.studies.crossover.families import FEWEST_OF_INTERVAL, REFERENCE
 
 @table("What each architecture can do")
 def abilities(abilities: pd.DataFrame) -> pd.DataFrame:
-    """Every architecture of the registry, from its class: whether it is causal, which tokens it predicts, whether it
-    reads tokens or patches, and which hyperparameters it needs besides a width and a depth.
-    """
+    """Every architecture of the registry and each task: yes, or why its class cannot do it."""
     cells = abilities["reason"].map(lambda reason: f"cannot: {reason}" if reason else "yes")
     shown = abilities.assign(cell=cells).pivot(index="architecture", columns="task", values="cell")
     return shown.loc[abilities["architecture"].unique(), list(abilities["task"].unique())].reset_index()

@@ -106,18 +106,21 @@ def _family_distances(rows: pd.DataFrame, task: str) -> dict[str, np.ndarray]:
 
 
 def _judge_worst_task(of_tasks: dict[str, np.ndarray], margin: float, learnt: set[str]) -> Finding:
-    """The task on which a family is most clearly behind, corrected for the number of tasks.
+    """The task, of those that are `learnt` by attention, on which a family is most clearly behind, corrected for their
+    number.
 
     Contradicted: it is near on all tasks, and two or more of them are `learnt` by attention.
     """
-    level = 1 - 0.05 / len(of_tasks)
-    found = {task: judge_better(values, margin, level, UNIT) for task, values in of_tasks.items()}
+    asked = {task: values for task, values in of_tasks.items() if task in learnt} or of_tasks
+    level = 1 - 0.05 / len(asked)
+    found = {task: judge_better(values, margin, level, UNIT) for task, values in asked.items()}
     worst = max(found, key=lambda task: found[task].low)
     nearness = [_judge_nearness(values, margin) for values in of_tasks.values()]
     near = all(finding.verdict == "reproduced" for finding in nearness)
     shown = len(learnt & set(of_tasks))
-    where = f"near on all {len(found)} tasks, {shown} of which attention learnt, most" if near else "most"
+    where = f"near on all {len(of_tasks)} tasks, {shown} of which attention learnt, most" if near else "most"
     finding = judge_best(found, worst, f"{where} behind on {worst}: {found[worst].text}")
+    finding = premise(finding, "attention is not shown to have learnt any of its tasks", holds=shown > 0)
     holds: Verdict = "reproduced" if finding.verdict == "reproduced" else "undecided"
     p_against = partial_conjunction((near.p for near in nearness), len(nearness))
     return replace(finding, verdict="contradicted" if near and shown > 1 else holds, p_against=p_against)

@@ -28,7 +28,8 @@ def _series(rows: pd.DataFrame, scale: str) -> pd.DataFrame:
     """The runs of the neurons and their variations, each setting a series that is named by what it varies."""
     found = rows.assign(steps=rows.groupby("run")["step"].transform("max"))
     seconds = found["seconds"] / found["steps_done"]
-    names = pd.Series([_name({str(key): value for key, value in row.items()}) for row in found.to_dict("records")])
+    first = found.drop_duplicates("run").set_index("run")
+    names = found["run"].map({run: _name(row) for run, row in zip(first.index, first.to_dict("records"), strict=True)})
     return found.assign(
         series=names,
         colour=[style.colour("mlp") if part == NEURONS else "" for part in found["part"]],
@@ -38,7 +39,7 @@ def _series(rows: pd.DataFrame, scale: str) -> pd.DataFrame:
     )
 
 
-def _name(row: dict[str, Any]) -> str:
+def _name(row: dict[Any, Any]) -> str:
     other = [] if row["part"] == NEURONS else [name for name in SETTINGS if row[name] != row[f"base_{name}"]]
     varied = [f"{SHORT.get(name, name)} {row[name]:g}" for name in other]
     return ", ".join(varied) or f"base, {row['steps']:,} steps"

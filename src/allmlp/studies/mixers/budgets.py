@@ -43,7 +43,9 @@ def add_clock(rows: pd.DataFrame, scale: str = "") -> pd.DataFrame:
     timed = step_times.model_benchmark(rows)
     if timed is not None:
         medians = {name: float(np.median(seconds)) for name, seconds in timed.seconds.items()}
-        per_step = pd.Series([medians[step_times.model_name(labels)] for labels in rows.to_dict("records")], rows.index)
+        first = rows.drop_duplicates("run")
+        names = dict(zip(first["run"], map(step_times.model_name, first.to_dict("records")), strict=True))
+        per_step = rows["run"].map(names).map(medians)
         return rows.assign(seconds=rows["step"] * per_step, clock=f"a benchmark on {timed.hardware}")
     if scale == BENCHMARKED:
         return rows.assign(seconds=float("nan"), clock=NO_CLOCK)
@@ -72,6 +74,15 @@ def budget(rows: list[pd.DataFrame], unit: str) -> float:
     if any(_has_decay(of_model) for of_model in rows):
         _refuse_other_ends(rows, unit)
     return min(amounts)
+
+
+def common_steps(rows: list[pd.DataFrame]) -> float:
+    """The largest number of steps that all of these models have done, on the way of those that did more.
+
+    Raises NotComparableError for different batch sizes.
+    """
+    _refuse_other_batches(rows)
+    return min(spent_budget(of_model, "steps") for of_model in rows)
 
 
 def _has_decay(rows: pd.DataFrame) -> bool:

@@ -12,10 +12,11 @@ POSITIONS = {"before_last": "before the end", "mean": "mean over the text"}  # n
 def setting_rows(rows: pd.DataFrame, setting: Setting) -> pd.DataFrame:
     """The rows of one setting. NotPlannedError if there are none."""
     found = rows
-    for field, column in LABELS.items() if len(rows) else ():
-        found = found[found[column].eq(getattr(setting, field))]
-    if len(found):
-        found = found[found["training_pairs"].ne(ALL).eq(setting.fewer)]
+    if len(rows):  # one choice of rows: each copies all columns
+        of_setting = rows["training_pairs"].ne(ALL).eq(setting.fewer)
+        for field, column in LABELS.items():
+            of_setting &= rows[column].eq(getattr(setting, field))
+        found = rows[of_setting]
     if found.empty:
         raise NotPlannedError(f"needs {setting}, which is not planned")
     return found

@@ -152,8 +152,8 @@ def coefficients(coefficients: pd.DataFrame, paper: Paper) -> pd.DataFrame:
     integral. D: of cos k(x-y) cos k(x+y-z) in the identity part's logits, as in Appendix B's last expression. There it
     comes from logit_id1 = W_out OV / 2 twice, as cos A + cos B = 2 cos cos, and once from logit_id2 = W_out embed / 2
     (amplitudes of cos(kz - 2kx) in the columns id1 and id2); the paper loses the 2 and calls both D (E003-6). joint:
-    both coefficients fitted to the whole logits at once. Last row: mean over a seed's keys, then over seeds, with the
-    95 % prediction interval that the paper's mean is compared with.
+    both coefficients fitted to the whole logits at once. Last row: mean over a seed's keys, then over all seeds,
+    with the 95 % prediction interval; 003-10 compares the paper's with accurate networks alone, and C with alike ones.
     """
     rows = []
     for k, of_k in numbers_by_frequency(paper["003-10"]).items():

@@ -52,7 +52,7 @@ LOSSES = ("next-token",)  # tasks judged by their loss; all others by their accu
 def score(trained: TrainedRun) -> Rows:
     """How well a run does its task at the end, also as a share of what could be learnt; for stories also retrieval.
 
-    skill = (value - guess) / (perfect - guess): 0 for the best answer that does not read its input, 1 for no error. For
+    skill = (value - guess) / (perfect - guess): 0 for the best constant answer, 1 for no error. For
     accuracies, guess is the share of the commonest target and perfect is 1. For recall, guess is the best answer that
     knows the shown values but looks up no key. For losses, guess is the entropy of the targets' frequencies and perfect
     is 0 nats. No text allows 0 nats, so skills of text only serve comparisons.

@@ -19,9 +19,11 @@ def class_shares(evidence: Evidence) -> Finding:
     rows, margin = part_rows(evidence.table("neuron_classes"), NEURONS), evidence.margin
     seeds = deciding_rows(rows).groupby("seed").apply(_course, margin["emerged_share_1"], int(rows["step"].max()))
     lead = judge_better(seeds["lead"].to_numpy(), margin["lead_share_1"])
+    stays = bool(seeds["words"].gt(0).all())
+    delay = judge_better(seeds["delay"].to_numpy(), margin["delay_share_1"])
     gradual = {
         "rise": judge_better(seeds["rise"].to_numpy(), margin["rise_share_1"]),
-        "delay": judge_better(seeds["delay"].to_numpy(), margin["delay_share_1"]),
+        "delay": premise(delay, "no bag-of-words neuron at the end of some seed", holds=stays),
     }
     majority = {
         "both classes": judge_above(seeds["sum"].to_numpy(), margin["majority_share_1"]),
@@ -44,7 +46,7 @@ def l1_l2_bimodality(evidence: Evidence) -> Finding:
     extremes = judge_above(seeds["extreme"].to_numpy(), margin["extreme_share_1"])
     parts = {
         "(a) concentrated at the start": judge_below(seeds["width"].to_numpy(), margin["width_1"]),
-        "(b) bimodal at the end": withhold_fresh(peaks, rows, margin),
+        "(b) Sarle's coefficient at the end": withhold_fresh(peaks, rows, margin),
         "(c) neurons at both extremes": withhold_fresh(extremes, rows, margin),
     }
     return require_all_parts(parts)
@@ -62,6 +64,7 @@ def _course(of_seed: pd.DataFrame, emerged: float, total: int) -> pd.Series:
             "lead": n_gram[there[0]] - words[there[0]] if len(there) else 0.0,
             "rise": words[-1] - words[tenth],
             "delay": _half_time(steps, words, total) - _half_time(steps, n_gram, total),
+            "words": words[-1],
             "sum": n_gram[-1] + words[-1],
             "smaller": min(n_gram[-1], words[-1]),
         }

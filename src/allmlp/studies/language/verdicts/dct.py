@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import log2
+from math import isnan, log2
 
 import numpy as np
 import pandas as pd
@@ -67,9 +67,13 @@ def neuron_identities(evidence: Evidence) -> Finding:
 def _judge_factor(found: Ratios, paper: Mapping[str, float], key: str, limit: float) -> Finding:
     """Could the claimed factor be that of one more seed? A censored ratio cannot support it, and refutes on one side
     only."""
-    claimed = paper[key]
-    finding = judge_prediction(found.log2, log2(claimed), max_half_width=limit, unit=UNIT)
+    claimed, middle = paper[key], 2 ** float(found.log2.mean())
+    half_unit = 0.5 * 10.0 ** -len(f"{claimed:g}".partition(".")[2])
+    # the nearest of the numbers that are printed as this one
+    nearest = claimed if isnan(middle) else min(max(middle, claimed - half_unit), claimed + half_unit)
+    finding = judge_prediction(found.log2, log2(nearest), max_half_width=limit, unit=UNIT)
     here, text = {key: 2**finding.value}, f"{finding.text} (log2 of {claimed:g}); {found.note()}"
+    here = {} if found.ends_only else here  # an end of the sizes tried is no number to stand beside the paper's
     finding = replace(finding, text=text, here=here)
     finding = withhold_verdict(finding, "reproduced", "it is censored", when=found.low or found.high)
     finding = premise(finding, NOWHERE, holds=not found.ends_only)

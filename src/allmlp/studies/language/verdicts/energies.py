@@ -65,10 +65,14 @@ def inverse_in_frequency(evidence: Evidence) -> Finding:
     rows, margin = part_rows(evidence.table("l1_l2"), NEURONS), evidence.margin
     end = _end_rows(rows)
     inverse = judge_below(_rank_correlations(end, "ratio_1", "frequency_ratio_1"), margin["correlation_1"], none=0.0)
-    sarle = [bimodality(ratios.to_numpy()) for _, ratios in end.groupby("seed")["frequency_ratio_1"]]
+    of_seeds = [ratios for _, ratios in end.groupby("seed")["frequency_ratio_1"]]
+    sarle = [bimodality(ratios.to_numpy()) for ratios in of_seeds]
+    middle = (1 + end["bound_1"].max()) / 2
+    sides = [min((ratios < middle).mean(), (ratios > middle).mean()) for ratios in of_seeds]
     parts = {
         "(a) inverse to the one over time": withhold_fresh(inverse, rows, margin),
-        "(b) two peaks": withhold_fresh(judge_above(sarle, margin["bimodality_1"]), rows, margin),
+        "(b) Sarle's coefficient": withhold_fresh(judge_above(sarle, margin["bimodality_1"]), rows, margin),
+        "(c) neurons on both sides": withhold_fresh(judge_above(sides, margin["side_share_1"]), rows, margin),
     }
     return require_all_parts(parts)
 

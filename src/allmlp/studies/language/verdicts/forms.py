@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
+
 from allmlp.judging.rules import judge_exact
 from allmlp.judging.statistics import Finding
 from allmlp.spec.protocols import Evidence
@@ -17,7 +19,15 @@ def sorts_rightly(evidence: Evidence) -> Finding:
     right = [_reading_name(reading) for reading in worst.index[worst >= limit]]
     found = f"{len(right)} of {len(worst)} readings do: {'; '.join(right)}"
     text = found if right else f"none; the best is {_reading_name(worst.idxmax())}"
+    text = f"{text}; {_as_printed(rows, limit)}"
     return judge_exact(bool(right), float(worst.max()), "of the worst kind, best reading", text)
+
+
+def _as_printed(rows: pd.DataFrame, limit: float) -> str:
+    """At which widths some reading sorts with the variance's threshold as it is printed."""
+    worst = rows[rows["variance"].eq("printed")].groupby(["width", *READING])["right_share_1"].min()
+    widths = worst[worst >= limit].index.unique("width").tolist()
+    return f"with the variance's threshold as printed, at width {', '.join(map(str, widths)) or 'none'}"
 
 
 def _reading_name(reading: Any) -> str:

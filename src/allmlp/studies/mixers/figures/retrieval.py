@@ -89,11 +89,12 @@ TEST_LOSSES = ("mixer_test_loss_nats", "transformer_test_loss_nats")
 )
 def retrieval_losses(retrieval_curve: pd.DataFrame, retrieval: pd.DataFrame, paper: Paper) -> Figure:
     """Held-out loss of a bidirectional mixer that reads the embeddings of a query and of candidates, after its last
-    training step, by embedding model: dots are seeds, bars their mean and 95 % t interval. Hollow: the embedder is not
-    trained. Embeddings are taken at the token before the end, the last one with a trained prediction, or averaged over
-    the text; normalisation and learning rate are the best of each embedder's own search, if there is one. Black:
-    chance, the logarithm of the number of candidates (the context less the query). Grey, at the article's contexts: its
-    losses after 200 passes over 200,000 pairs, with embeddings 1,024 wide; the lower of the two is for its mixer.
+    training step, by embedding model: dots are seeds, bars their mean and 95 % t interval. Hollow: the embedder is
+    not trained. Embeddings are taken at the token before the end, the last one with a trained prediction, or averaged
+    over the text; normalisation and learning rate are the best of each embedder's own search, if there is one. Black:
+    chance, the logarithm of the number of candidates (the context less the query). Grey, at the article's contexts:
+    its losses over 200 passes over 200,000 pairs, with embeddings 1,024 wide, its mixer's last and its transformer's
+    lowest; the lower of the two is for its mixer.
     """
     rows = last_rows(usual_matchers(retrieval_curve))
     rows = rows[rows["words"].eq(SHARED_WORDS)]

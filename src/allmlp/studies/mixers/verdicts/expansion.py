@@ -35,7 +35,7 @@ def llama_of_half_the_width(evidence: Evidence) -> Finding:
     ratio = _seed_values(memory, llama) / _seed_values(memory, mixer)
 
     def alike() -> Finding:
-        printed, both = evidence.paper["equal_steps"], budgets.budget([mixer, llama], "steps")
+        printed, both = evidence.paper["equal_steps"], budgets.common_steps([mixer, llama])
         at_steps = min(printed, both)
         apart = budgets.paired_differences(*(budgets.loss_at_amount(one, "steps", at_steps) for one in (llama, mixer)))
         found = judge_equal(apart.to_numpy(), margin["loss_nats"], unit=common.NATS)
@@ -90,6 +90,15 @@ def expanded_at_equal_samples(evidence: Evidence) -> Finding:
     range_ = margin["slower_low_share_1"], margin["slower_high_share_1"]
     losses = {**common.last_losses(expanded, "expanded_"), **common.last_losses(flat, "flat_")}
 
+    def printed() -> Finding:
+        found = common.judge_at_paper_size(evidence, losses, refuting=2)
+        ends, epoch = (
+            [budgets.spent_budget(of_one, "steps") for of_one in (flat, expanded)],
+            evidence.paper["epoch_steps"],
+        )
+        near = all(epoch / budgets.NEARLY <= end <= epoch * budgets.NEARLY for end in ends)
+        return premise(found, f"runs end after {min(ends):,.0f} steps or more, the epoch after {epoch:,}", holds=near)
+
     def slower() -> Finding:
         of_flat, of_expanded = (float(np.median(_step_seconds(rows, of_one))) for of_one in (flat, expanded))
         lost = {str(rows["clock"].iloc[0]): 1 - of_flat / of_expanded}
@@ -101,7 +110,7 @@ def expanded_at_equal_samples(evidence: Evidence) -> Finding:
                 common.judge_behind, expanded, flat, "steps", margin["loss_nats"]
             ),
             "(b) throughput lost by expansion": slower,
-            "(c) printed losses": partial(common.judge_at_paper_size, evidence, losses, refuting=2),
+            "(c) printed losses": printed,
         }
     )
 

@@ -26,6 +26,7 @@ from allmlp.studies.mixers.verdicts.expansion import MANY_HEADS
 BEST_LLAMA, BEST_FLAT = 512, 1024  # the widths that the article finds best
 BESIDE_LLAMA = (128, 256, 1024)  # the article's other widths of Llamas
 BESIDE_FLAT = (256, 2048)  # the article's next smaller and next larger widths of flat mixers
+ANOTHER_RUN = 128  # the width of two printed losses that are not those of the Llama compared (E001-3)
 SMALLEST_LLAMA = 32  # 16 heads need two features each
 EIGHTH = 8  # at the scale `long` all widths are an eighth of the article's, with a unit of time to match
 
@@ -37,7 +38,8 @@ def best_llama(evidence: Evidence) -> Finding:
     printed: dict[str, Values] = {}
     for width, of_one in of_width.items():
         printed |= {key.replace("loss", f"loss_d{width}"): values for key, values in last_losses(of_one, "").items()}
-    known = {key: values for key, values in printed.items() if key in evidence.paper}
+    of_another_run = f"d{ANOTHER_RUN}_nats"
+    known = {key: of for key, of in printed.items() if key in evidence.paper and not key.endswith(of_another_run)}
     best, *others = _paper_widths(evidence, BEST_LLAMA, *BESIDE_LLAMA)
     others = [width for width in others if width >= SMALLEST_LLAMA]
     return judge_parts(
