@@ -96,6 +96,16 @@ def test_a_common_budget_is_what_the_first_to_stop_has_spent(first, second):
     assert budgets.budget(both, "steps") == 400
 
 
+def test_common_steps_are_on_the_way_of_a_longer_decaying_run():
+    decaying = {"schedule": "cosine"}
+    flat, llama = models(decaying, {**decaying, "steps": 100})
+    with pytest.raises(NotComparableError, match="needs ends within"):
+        budgets.budget([flat, llama], "steps")
+    assert budgets.common_steps([flat, llama]) == 100
+    with pytest.raises(NotComparableError, match="one batch size"):
+        budgets.common_steps([flat, llama.assign(batch_size=1)])
+
+
 def test_half_the_speed_costs_a_doubling_of_the_steps():
     rows = budgets.curves(table(curve("flat", 2.0, seconds=1), curve("llama-4", 2.0, seconds=2, flops=4000)))
     flat, llama = model_rows(rows, "flat"), model_rows(rows, "llama-4")

@@ -38,6 +38,12 @@ def test_expanded_at_equal_samples_and_its_throughput():
     assert parts("001-8", rows) == ["contradicted", "undecided", "undecided"]
 
 
+def test_losses_after_an_epoch_are_not_those_of_a_longer_run():
+    rows = table(curve("flat", 2.111), curve("expanded", 2.183))
+    printed = judged("001-8", rows, scale="paper").parts[2]
+    assert "runs end after 400 steps or more, the epoch after 125,000" in printed.premise_not_met
+
+
 def test_llama_of_half_the_width_and_speed():
     half = {"size": "d32-n2-b16", "d_model": 32}
     rows = table(curve("expanded", 2.0), curve("llama-16", 2.0, seconds=0.06, **half))
@@ -93,7 +99,7 @@ def test_printed_losses_are_judged_at_the_articles_size_alone():
         curve("llama-16", loss, gap=gap, d_model=width, size="base" if width == 512 else f"d{width}")
         for width, loss, gap in ((128, 2.4, 0.02), (256, 2.02, 0.03), (512, 1.91, 0.04), (1024, 2.5, 0.01))
     ]
-    assert parts("001-5", table(*llamas), scale="paper")[0] == "contradicted"  # two of eight outside
+    assert parts("001-5", table(*llamas), scale="paper")[0] == "contradicted"  # two of six outside
 
 
 def test_printed_digits_are_rounded_as_they_are_printed():

@@ -272,3 +272,14 @@ def test_appendix_b_is_right_once_its_pairs_are_swapped():
     identity, absolute = of_appendix[:2], of_appendix[2:]
     assert [i.paper for i in identity] == [i.closed_form for i in absolute]
     assert [i.paper for i in absolute] == [i.closed_form for i in identity]
+
+
+@pytest.mark.parametrize("uneven", [False, True])
+def test_rectangles_of_random_phases_lie_as_far_off_as_the_reason_of_003_4_says(uneven: bool) -> None:
+    rng, n, found = np.random.default_rng(0), 150, []
+    for _ in range(60):
+        width = rng.gamma(2, size=n) if uneven else np.ones(n)
+        boxes = bounds.lay(rng.uniform(-np.pi, np.pi, n), 2 * np.pi * width / width.sum())
+        centres = (boxes.edges[1:] + boxes.edges[:-1]) / 2
+        found.append(np.median(np.abs(centres - boxes.phases)) / np.diff(boxes.edges).mean())
+    assert np.mean(found) == pytest.approx(2.9 if uneven else 2.4, abs=0.1)

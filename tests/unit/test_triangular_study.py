@@ -62,6 +62,25 @@ def test_a_criterion_reaches_every_run_that_is_searched_for_and_its_search(publi
     assert all(run.labels.get("criterion") for run in with_it if run.labels["part"] == "search")
 
 
+def test_further_rates_widen_the_grid_of_their_variant_alone(published: Path, tmp_path: Path) -> None:
+    own = tmp_path / "my.yaml"
+    search = "{learning_rates: [1e-3, 4e-3], steps: 9, seeds: [100], further_rates: {two-plain: [4e-3, 8e-3]}}"
+    own.write_text("scale: workstation\nstudies: {triangular: {search: " + search + "}}")
+    parameters = params.load(published, [own])
+    runs = [run for run in planned(parameters, "workstation") if run.labels.get("corpus") == "stories-chunks"]
+    searched: dict[str, set[float]] = {}
+    for run in runs:
+        if run.labels["part"] == "search":
+            searched.setdefault(run.labels["variant"], set()).add(run.labels["learning_rate"])
+    assert searched.pop("two-plain") == {1e-3, 4e-3, 8e-3}
+    assert searched
+    assert all(rates == {1e-3, 4e-3} for rates in searched.values())
+    assert {len(run.search) for run in runs if run.labels.get("variant") == "two-plain" and run.search} == {3}
+    own.write_text(own.read_text().replace("two-plain", "relu-2"))
+    with pytest.raises(UserError, match=r"my\.yaml:2: .*variant 'relu-2'"):
+        params.load(published, [own])
+
+
 def test_fine_tuning_goes_on_from_the_pre_trained_model_of_its_seed(parameters) -> None:
     runs = {run.id: run for run in planned(parameters, "workstation")}
     tuned = [run for run in runs.values() if run.labels["part"] == "fine-tuning"]

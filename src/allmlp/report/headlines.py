@@ -5,7 +5,6 @@
 
 `judges`: the statement that the verdict is on, which the sentence may support or not. `at`: where on the course of the
 trainings the numbers are read, if that is not their end; `{margin_key}` in it is the value of the claim's margin.
-`corpus`: the one that the sentence is about, of a claim on several, whose trainings have other lengths.
 `{0}` is the first number of the claim's rule, or of its part's. A form with two wordings says the number's size and the
 first wording from zero on, the second below: the sentence is true whatever is measured. Without a number the sentence
 `open` stands in its place.
@@ -66,8 +65,6 @@ def check(study: str) -> None:
         letters = [letter(one["name"]) for one in judged.get(claim, {}).get("parts", ())]
         if part and letters and part not in letters:
             raise UserError(f"{where}: {claim} has no part {part}. Its parts are {', '.join(letters)}.")
-        if claim in judged and "corpus" in said and said["corpus"] not in (there := judged[claim].get("corpora") or []):
-            raise UserError(f"{where}: {claim} is not on {said['corpus']}, but on {', '.join(there) or 'no corpus'}.")
         try:
             said["says"].format(*MOST_NUMBERS * [RoundedNumber(1.0)])
             said.get("at", "").format(**claims[claim]["margin"])
@@ -98,8 +95,7 @@ def _finding(said: Mapping[str, str], entry: Mapping[str, Any], corpora: Mapping
     at = _read_at(said["claim"], said["at"]) if "at" in said else ""
     spans = entry.get("budgets") or {}
     span = spans.get(said.get("part", EVERY), spans.get(EVERY))
-    where = f"on {first_screen.text(said['corpus'], corpora)}" if "corpus" in said else budget(span, corpora, at)
-    found = {"text": text, "interval": bounds, "verdict": badge, "budget": where}
+    found = {"text": text, "interval": bounds, "verdict": badge, "budget": budget(span, corpora, at)}
     return {**found, "judges": said["judges"], **rule(entry, said.get("part"))}
 
 

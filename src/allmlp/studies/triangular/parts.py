@@ -37,8 +37,9 @@ def pivot_variants(rows: pd.DataFrame, column: str, *names: str) -> pd.DataFrame
 
 def search_table(cost: pd.DataFrame) -> pd.DataFrame:
     """The search in `cost`: a row per variant, corpus and beginning, a column `rate <r>` per learning rate with the
-    held-out loss (nats per token, a mean over seeds, nan where one diverged); `chosen` (see `chosen_rate`); `edge`,
-    which says whether the chosen or the best rate is the lowest or the highest that was tried; steps.
+    held-out loss (nats per token, a mean over seeds, nan where one diverged or the variant was not given the rate);
+    `chosen` (see `chosen_rate`); `edge`, which says whether the chosen or the best rate is the lowest or the highest
+    that was tried; steps.
     """
     keys = ["variant", "corpus", "begins"]
     begins = cost["run"].str.contains("-continued", regex=False).map({True: "pre-trained", False: "fresh"})

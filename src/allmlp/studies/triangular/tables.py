@@ -21,8 +21,8 @@ def learning_rates(cost: pd.DataFrame) -> pd.DataFrame:
     rate; the variant's runs are trained with the chosen one: of the lowest loss, or, where the search has a criterion,
     the middle one of those that tie with it. `edge`: the chosen or the best rate is the lowest or the highest that was
     tried, so a better one may lie beyond it. The discounted mask hardly differs from the averaging one and shares
-    its rate. `steps` is the same for all. A run that diverged has no loss. Scales with one rate for all have no such
-    table.
+    its rate. `steps` is the same for all. A rate at which a run diverged, or that widened the grid of another variant,
+    has no loss. Scales with one rate for all have no such table.
     """
     return search_table(cost)
 

@@ -92,10 +92,8 @@ def expanded_at_equal_samples(evidence: Evidence) -> Finding:
 
     def printed() -> Finding:
         found = common.judge_at_paper_size(evidence, losses, refuting=2)
-        ends, epoch = (
-            [budgets.spent_budget(of_one, "steps") for of_one in (flat, expanded)],
-            evidence.paper["epoch_steps"],
-        )
+        epoch = evidence.paper["epoch_steps"]
+        ends = [budgets.spent_budget(of_one, "steps") for of_one in (flat, expanded)]
         near = all(epoch / budgets.NEARLY <= end <= epoch * budgets.NEARLY for end in ends)
         return premise(found, f"runs end after {min(ends):,.0f} steps or more, the epoch after {epoch:,}", holds=near)
 
