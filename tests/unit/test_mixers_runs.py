@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from allmlp.common.errors import UserError
 from allmlp.plan import params
-from allmlp.plan.plan import Context
+from allmlp.plan.context import Context
 from allmlp.spec.settings import refuse_searched_seeds
 from allmlp.studies.mixers.names import EMBEDDER
 from allmlp.studies.mixers.runs import training

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from allmlp.common.errors import UserError
 from allmlp.plan import params
-from allmlp.plan.plan import Context
+from allmlp.plan.context import Context
 from allmlp.spec import catalogue
 from allmlp.spec.run import Run, link_runs
 from allmlp.studies.triangular.measures import learning as learning_measures
