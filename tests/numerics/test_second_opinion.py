@@ -31,6 +31,20 @@ def test_both_implementations_agree_to_six_digits(claim: str) -> None:
     assert comparing.differences(claim, stored.judged()[claim], data) == []
 
 
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_part_that_is_judged_is_derived_a_second_time(claim: str) -> None:
+    data = comparing.stored(claim)
+    if data is None:
+        pytest.skip("no complete set")
+    assert comparing.underived(claim, stored.judged()[claim], data) == []
+
+
+def test_a_judged_part_without_a_second_derivation_is_named() -> None:
+    entry, data = altered("001-own-1")
+    entry["parts"].append({**entry["parts"][0], "name": "(z) further"})
+    assert comparing.underived("001-own-1", entry, data) == ["(z) further"]
+
+
 def test_every_claim_has_a_second_implementation_or_a_reason() -> None:
     assert sorted([*CLAIMS, *WITHOUT]) == sorted(stored.ledger())
 

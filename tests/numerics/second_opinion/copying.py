@@ -180,7 +180,43 @@ def counts(data: Measured) -> dict[str, Part]:
     most = data.margin["count_millions"]
     right = all(abs(millions[model] - count) <= most for model, count in printed.items())
     perfect = all(row["perfect"] for row in data.rows("falls", part="comparison", model=tuple(printed)))
-    return {"a": Fact(right), "b": Fact(perfect)}
+    names, speed = {"causal-rn": "causal_rn", "transformer": "transformer"}, data.margin["speed_log2"]
+    sweep = {model: data.rows("falls", part="sweep", model=model) for model in names}
+    rates = [
+        claimed_first(sweep[model], "learning_rate", data.paper[f"best_rate_{name}_1"], speed)
+        for model, name in names.items()
+    ]
+    hold = [one.holds for one in rates]
+    together = False if False in hold else None if None in hold else True
+    clearest = min(1.0, len(rates) * min(one.p_against or 0.0 for one in rates))  # any one of them refutes
+    several = data.rows("falls", part="heads")
+    same_rate = {row["learning_rate"] for row in several}
+    alone = [row for row in sweep["transformer"] if row["learning_rate"] in same_rate]
+    return {
+        "a": Fact(right),
+        "b": Fact(perfect),
+        "c": Fact(together, p_against=clearest),
+        "d": claimed_first([*alone, *several], "n_heads", data.paper["best_heads_count"], speed),
+    }
+
+
+def claimed_first(rows: list[Row], by: str, claimed: float, most: float) -> Fact:
+    """Is a value first by mean log2 steps, or at most `most` behind by the lower end of the t interval?
+
+    p: of being further behind, after Bonferroni's correction, as the first is chosen from the others.
+    """
+    steps = {
+        value: {row["seed"]: math.log2(max(1.0, row["to_half_steps"])) for row in of}
+        for value, of in grouped(rows, by).items()
+    }
+    first = min(steps, key=lambda value: float(np.mean(list(steps[value].values()))))
+    if first == claimed:
+        holds, p = True, 1.0
+    else:
+        behind = above(minus(steps[claimed], steps[first]), most)
+        holds, p = behind.ends(0.95)[0] < most, min(1.0, (len(steps) - 1) * behind.over(most))
+    reached = all(row["fell_to_half"] for row in rows if row[by] == first)
+    return Fact(holds if reached or not holds else None, p_against=p)
 
 
 @claim("002-11")

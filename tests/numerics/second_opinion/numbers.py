@@ -296,10 +296,13 @@ class Share:
 
 @dataclass(frozen=True)
 class Fact:
-    """Counted or calculated, without a test: does it hold, and is it refuted where it does not? None: neither."""
+    """Counted or calculated: does it hold, and is it refuted where it does not? None: neither. Without a test, but for
+    the p of one behind "contradicted".
+    """
 
     holds: bool | None
     value: float | None = None
+    p_against: float | None = None
 
     @property
     def decided(self) -> Decided:
