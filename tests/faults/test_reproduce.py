@@ -169,10 +169,14 @@ def test_killed_half_way_it_goes_on(single: Path) -> None:
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)  # the driver alone: Snakemake and the training outlive it as orphans
     process.wait()
+    begun = {path.parent.name: path.stat().st_mtime_ns for path in state.glob("constant-attention*/step-0.safetensors")}
+    assert begun
     done = call(single, "allmlp", "reproduce", "--cores", "2")
     logs = "".join(path.read_text() for path in (single / "work").rglob("*.log"))
     assert "reproduced " in done.stdout, done.stdout + logs
     assert "quadrature" in (single / "work/reproduction.csv").read_text()
+    first = {run: single / "results/checkpoints" / run / "step-0.safetensors" for run in begun}
+    assert {run: path.stat().st_mtime_ns for run, path in first.items()} == begun, "it went on, not from the beginning"
 
 
 def test_a_failure_leaves_every_committed_file_as_it_was(single: Path) -> None:
@@ -204,6 +208,7 @@ def test_a_second_call_is_refused_while_the_first_works(single: Path) -> None:
     process = start(single)
     lock = single / "work/reproduce.lock"
     while not (lock.is_file() and lock.read_text()):
+        assert process.poll() is None, process.stdout and process.stdout.read()
         time.sleep(0.05)
     done = call(single, "allmlp", "reproduce", ok=False)
     assert done.returncode == 2
