@@ -198,4 +198,4 @@ def test_every_command_of_the_pages_is_tried_or_says_why_not() -> None:
 def test_a_command_of_the_pages_works_as_it_stands(clone: Path, command: str) -> None:
     (clone / "my.yaml").write_text("studies: {quadrature: {steps: 25}}\n")
     said = call(clone, *shlex.split(command), *RUN[command])
-    assert said.stdout + said.stderr or command.startswith("dvc remote")
+    assert said.stdout + said.stderr

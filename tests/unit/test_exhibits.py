@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from allmlp.common.errors import UserError
+from allmlp.judging.evidence import sources
 from allmlp.spec import catalogue
 from allmlp.spec.exhibits import Exhibit, Kind, study_exhibits, table
 from tests import exhibits
@@ -72,9 +73,11 @@ def test_a_table_is_named_by_its_function_described_by_its_docstring_and_made_of
 
 @pytest.mark.parametrize("kind", ["figures", "tables"])
 @pytest.mark.parametrize("study", sorted(catalogue.STUDIES))
-def test_the_results_describe_each_as_its_function_does(study: str, kind: Kind) -> None:
+def test_the_results_describe_each_as_its_function_does(study: str, kind: Kind, committed_results: None) -> None:
     made, written = study_exhibits(study, kind), PROJECT / "results" / kind / study / "index.json"
-    for file, about in json.loads(written.read_text()).items():
+    index = json.loads(written.read_text())
+    assert {file.split("-")[0] for file in index} == {name for name, one in made.items() if sources(study, one)}
+    for file, about in index.items():
         described = made[file.split("-")[0]].description()
         assert {name: about[name] for name in described} == json.loads(json.dumps(described)), f"{written}: {file}"
 

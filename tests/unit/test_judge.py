@@ -249,7 +249,7 @@ def test_a_set_that_the_plan_has_dropped_is_reported() -> None:
     assert judged(found)["text"] == f"7 of 8 runs at workstation; {text}"
 
 
-def test_a_figure_is_drawn_from_the_last_complete_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_figure_is_drawn_from_the_last_complete_set() -> None:
     found = at("workstation", 8, measured=7)
     content = {"studies": {"copying": {"workstation": found.content}}}
     figure: Any = SimpleNamespace(measures=("m",), parts=(), also=(), compares=())
