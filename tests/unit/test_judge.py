@@ -69,6 +69,17 @@ def judged(*found: Evidence, **changes: Any) -> dict[str, Any]:
     return judge.judge_claim("copying", {**CLAIM, **changes}, {e.scale: e for e in found})
 
 
+def test_seeds_from_before_a_rule_are_no_evidence_for_it() -> None:
+    found = at("workstation", 9)
+    late = found.claim_set({**CLAIM, "margin": {"nats": 0.5, "first_seed": 3}})
+    assert late is not None
+    assert late.planned_runs("m") == [f"workstation-seed{seed}" for seed in range(3, 9)]
+    assert judged(found, margin={"nats": 0.5, "first_seed": 3})["n"] == 6
+    none = found.claim_set({**CLAIM, "margin": {"nats": 0.5, "first_seed": 99}})
+    assert none is not None
+    assert none.planned_runs("m") == found.planned_runs("m"), "the rule itself then says that they are not planned"
+
+
 def test_a_test_that_fails_is_named_with_its_claim_and_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(found: Evidence) -> Finding:
         return judge_better(found.table("m")["no such column"].to_numpy(), 1.0, unit="nats")

@@ -104,8 +104,6 @@ def _of_part(entry: Entry, letter: str, part: Part) -> Iterator[str]:
 def _of_fact(part: Fact, theirs: Entry) -> Iterator[tuple[str, float | None, float | None]]:
     if part.value is not None:
         yield "value", part.value, theirs["value"]
-    if part.p_against is not None:
-        yield "p_against", part.p_against, theirs["p_against"]
 
 
 def numbers_of(part: Any) -> tuple[Number, ...]:

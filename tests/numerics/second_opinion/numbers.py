@@ -78,8 +78,9 @@ class Number:
 
     @property
     def agree(self) -> bool:
-        """Do all seeds give the same number? They then have no spread that a t test could use."""
-        return not self.spread > 1e-14 * max(1.0, abs(self.mean))
+        """Do more than half of the seeds give the same number? They then have no spread that a t test could use."""
+        digits = [f"{value:.13g}" for value in self.values]
+        return 2 * max(map(digits.count, digits)) > self.n
 
     @property
     def turned(self) -> "Number":
@@ -296,13 +297,10 @@ class Share:
 
 @dataclass(frozen=True)
 class Fact:
-    """Counted or calculated: does it hold, and is it refuted where it does not? None: neither. Without a test, but for
-    the p of one behind "contradicted".
-    """
+    """Counted or calculated, without a test: does it hold, and is it refuted where it does not? None: neither."""
 
     holds: bool | None
     value: float | None = None
-    p_against: float | None = None
 
     @property
     def decided(self) -> Decided:

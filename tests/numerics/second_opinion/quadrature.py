@@ -180,7 +180,7 @@ def certificate_cost(data: Measured) -> dict[str, Part]:
         rows = data.rows("certificate", **level)
         return mean_of_seeds([row | {"share": row["operations"] / row["brute_operations"]} for row in rows], "share")
 
-    never = all(row["largest_excess_nats"] <= 0 for row in data.rows("certificate"))
+    never = all(row["largest_excess_nats"] <= 0 for row in data.rows("certificate") if row["level"] != "truth")
     limit = data.margin["share_1"]
     hidden, structured = shares(level="hidden"), shares(level="structured", terms=81)
     return {"a": Fact(never), "b": below(hidden, limit), "c": below(structured, limit)}
