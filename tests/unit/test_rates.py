@@ -24,10 +24,12 @@ def evidence(**searches: RateSearch) -> Evidence:
     """Two runs of each model, `flat` and `llama-4`, with these searches, and one run of each search."""
     models = [model for model in searches for _ in range(2)]
     runs = {
-        f"{model}-{n}": {"labels": {"variant": model, "part": "training", "size": "base"}, "seed": n}
+        f"{model}-{n}": {"labels": {"variant": model, "part": "training", "size": "base"}, "seed": n, "steps": 9}
         for n, model in enumerate(models)
     }
-    runs |= {f"{model}-search": {"labels": {"variant": model, "part": "search"}, "seed": 9} for model in searches}
+    runs |= {
+        f"{model}-search": {"labels": {"variant": model, "part": "search"}, "seed": 9, "steps": 9} for model in searches
+    }
     content = {
         "runs": runs,
         "planned": {"learning_curve": list(runs)},
@@ -97,6 +99,20 @@ def test_a_model_without_a_search_and_a_claim_that_compares_none_stay() -> None:
     assert rates.withhold(before, claim(["hybrid"]), evidence(flat=EDGE)) == before
     assert rates.withhold(before, claim([]), evidence(flat=EDGE)) == before
     assert rates.withhold(before, claim(None), evidence(flat=EDGE)) == before
+
+
+def test_rates_that_no_search_chose_are_said_and_withhold_nothing() -> None:
+    given = evidence(flat=INSIDE, **{"llama-4": EDGE})
+    given.content["searched"] = {}
+    for run, about in given.content["runs"].items():
+        about["learning_rate"] = 4e-3 if run == "llama-4-2" else 2e-3
+    found = rates.withhold(entry("reproduced"), claim(["flat"]), given)
+    assert (found["verdict"], found["text"]) == ("reproduced", "x; learning rate, not searched: 0.002 for all")
+    both = rates.withhold(entry("reproduced", "reproduced"), claim({"b": ["flat", "llama-4"]}), given)
+    assert [part["text"] for part in both["parts"]] == [
+        "x",
+        "x; learning rate, not searched: flat 0.002, llama-4 0.002 and 0.004",
+    ]
 
 
 def test_several_searches_of_one_name_are_told_apart() -> None:
