@@ -79,7 +79,7 @@ class Number:
     @property
     def agree(self) -> bool:
         """Do more than half of the seeds give the same number? They then have no spread that a t test could use."""
-        digits = [f"{value:.13g}" for value in self.values]
+        digits = [round(value / max(1.0, abs(value)), 13) for value in self.values]
         return 2 * max(map(digits.count, digits)) > self.n
 
     @property
