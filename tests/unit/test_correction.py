@@ -36,7 +36,7 @@ def test_holm_takes_back_what_does_not_survive_among_many() -> None:
     assert entries[-1]["at"]["workstation"]["verdict"] == "undecided"
 
 
-def test_a_scale_that_does_not_decide_is_corrected_by_itself() -> None:
+def test_a_scale_that_does_not_decide_has_families_of_its_own() -> None:
     """Of nine claims judged at a smaller scale too, a lucky one is taken back there; where it decides it stands."""
     entries = [entry(str(i), "undecided") for i in range(9)]
     lucky, good = entry("lucky", "reproduced", 1e-4), entry("good", "reproduced", 1e-4)

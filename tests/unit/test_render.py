@@ -106,6 +106,13 @@ def test_every_number_of_a_claim_is_in_the_page(parts: list[dict[str, Any]]) -> 
     assert "0.0125 nats" in page
 
 
+def test_words_between_backticks_are_code(whole_page: str) -> None:
+    assert render.prose("see `a<b>` & c") == "see <code>a&lt;b&gt;</code> &amp; c"
+    assert render.prose("a lone ` and <b>") == "a lone ` and &lt;b&gt;"
+    seen = re.sub(r"<(script|style)\b.*?</\1>|<[^>]+>", "", whole_page, flags=re.DOTALL)
+    assert re.findall(r"`\w[^`\n]*`", seen) == []
+
+
 def test_each_judged_claim_has_the_command_that_trains_its_runs_again(whole_page: str) -> None:
     assert "<code>allmlp verify --rerun --claim 009-1</code>" in shown_claim(made_up())
     assert "Train its runs again" in shown_claim(made_up())

@@ -195,7 +195,7 @@ def withhold(result: dict[str, Any], claim: Mapping[str, Any], found: Evidence) 
         said = {**of, "text": of["text"] + _unsearched_text(given.get(own, {}))}
         return _change(said, of_parts.get(own, {}))
 
-    return needs.apply_check(result, change) if any(of_parts.values()) or any(given.values()) else result
+    return needs.apply_check(result, change)
 
 
 def _change(of: dict[str, Any], searched: dict[str, RateSearch]) -> needs.Change:
