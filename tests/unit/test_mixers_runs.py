@@ -143,7 +143,7 @@ MATCHED = {
     "steps": 3, "batch_size": 2, "n_blocks": 1, "optimiser": {"learning_rate": 1e-3},
     "comparisons": {"one": {"embedders": ["mixer"], "contexts": [4], "pairs": ["stories-pairs"]}},
 }  # fmt: skip
-SEARCHED = {"seed": 3, "steps": 2, "learning_rates": [1e-3], "normalisations": ["none"]}
+SEARCHED = {"seeds": [3], "steps": 2, "learning_rates": [1e-3], "normalisations": ["none"]}
 
 
 @pytest.mark.parametrize(
@@ -153,13 +153,13 @@ SEARCHED = {"seed": 3, "steps": 2, "learning_rates": [1e-3], "normalisations": [
         ({"retrieval": {**MATCHED, "seeds": [100]}}, "search.seeds"),
         ({"representation": {"models": ["flat"], "seeds": [1, 100]}}, "search.seeds"),
         ({"generation": {"completions": {"models": ["flat"], "seeds": [100]}}}, "search.seeds"),
-        ({"seeds": [3], "retrieval": {**MATCHED, "search": SEARCHED}}, "retrieval.search.seed"),
-        ({"retrieval": {**MATCHED, "seeds": [3], "search": SEARCHED}}, "retrieval.search.seed"),
+        ({"seeds": [3], "retrieval": {**MATCHED, "search": SEARCHED}}, "retrieval.search.seeds"),
+        ({"retrieval": {**MATCHED, "seeds": [3], "search": SEARCHED}}, "retrieval.search.seeds"),
     ],
 )
 def test_no_part_is_evaluated_on_the_seed_that_chose_its_rate(settings, change, where):
     smoke = settings["mixers", "smoke"]
-    type(smoke).model_validate({**smoke.model_dump(), "retrieval": {**MATCHED, "search": {**SEARCHED, "seed": 100}}})
+    type(smoke).model_validate({**smoke.model_dump(), "retrieval": {**MATCHED, "search": {**SEARCHED, "seeds": [100]}}})
     with pytest.raises(ValidationError) as error:
         type(smoke).model_validate({**smoke.model_dump(), **change})
     (said,) = error.value.errors()
