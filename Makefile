@@ -82,7 +82,7 @@ audit: $(BIN)/ready
 
 $(BIN)/ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=...')"
-	@echo "making an environment in .venv (about three minutes, 2 GB)"
+	@echo "making an environment in .venv (about three minutes, 2 to 6 GB)"
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/pip install --disable-pip-version-check -r requirements.lock > .venv/install.log 2>&1 \
 	  && $(BIN)/pip install --disable-pip-version-check --no-deps --no-build-isolation -e . >> .venv/install.log 2>&1 \

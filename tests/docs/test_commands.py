@@ -89,6 +89,9 @@ RUN = {  # command -> the words behind its own
     "snakemake": ("-n",),
     "snakemake --unlock": (),
     "snakemake --cores all --resources gpu=4": ("-n",),
+    "snakemake --cores all --resources gpu=4 --config scale=gpu": ("-n",),
+    "snakemake --cores all --config study=language scale=smoke": ("-n",),
+    "allmlp prune": (),
     "snakemake --cores all --config scale=workstation": ("-n",),
     "snakemake --cores all --config study=language": ("-n",),
     "snakemake --cores all --config scale=workstation study=crossover": ("-n",),
@@ -195,4 +198,4 @@ def test_every_command_of_the_pages_is_tried_or_says_why_not() -> None:
 def test_a_command_of_the_pages_works_as_it_stands(clone: Path, command: str) -> None:
     (clone / "my.yaml").write_text("studies: {quadrature: {steps: 25}}\n")
     said = call(clone, *shlex.split(command), *RUN[command])
-    assert said.stdout + said.stderr or command.startswith("dvc remote")
+    assert said.stdout + said.stderr

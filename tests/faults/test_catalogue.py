@@ -31,10 +31,16 @@ def trials_of(steps: tuple[str, ...]) -> Iterator[object]:
             yield pytest.param(fault, step, id=f"{fault.kind}-{step}".replace(" ", "_"))
 
 
+def lost(row: trials.Row) -> str:
+    """What a trial lost; skips where this machine does not let the fault happen."""
+    if row.how.startswith(trials.NOT_POSSIBLE):
+        pytest.skip(row.how)
+    return row.lost
+
+
 @pytest.mark.parametrize(("fault", "step"), trials_of(QUICK))
 def test_a_step_survives(quick: subject.Subject, fault: catalogue.Fault, step: str, tmp_path: Path) -> None:
-    row = trials.carry_out(quick, fault.kind, fault.put, step, seed=0, folder=tmp_path)
-    assert not row.lost, row.lost
+    assert lost(trials.carry_out(quick, fault.kind, fault.put, step, seed=0, folder=tmp_path)) == ""
 
 
 @pytest.mark.slow
@@ -42,21 +48,21 @@ def test_tokens_in_many_shards_survive(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setitem(write_tokens.__kwdefaults__, "shard_tokens", 500)  # 13 shards
     monkeypatch.setattr(encoding, "BATCH_DOCUMENTS", 20)
     in_shards = subject.make(tmp_path / "subject", ("tokenize",))
-    lost = {}
+    rows: dict[str, trials.Row] = {}
     for fault in (fault for fault in catalogue.CATALOGUE if "tokenize" in fault.steps):
         for seed in range(2):
             folder = tmp_path / f"{fault.kind} {seed}"
             folder.mkdir()
-            lost[folder.name] = trials.carry_out(in_shards, fault.kind, fault.put, "tokenize", seed, folder).lost
-    assert len(lost) >= 18
-    assert not any(lost.values()), lost
+            rows[folder.name] = trials.carry_out(in_shards, fault.kind, fault.put, "tokenize", seed, folder)
+    assert len(rows) >= 18
+    assert sum(not row.how.startswith(trials.NOT_POSSIBLE) for row in rows.values()) >= 12
+    assert {name: row.lost for name, row in rows.items() if row.lost} == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("fault", "step"), trials_of(subject.STEPS[len(QUICK) :]))
 def test_the_last_mile_survives(whole: subject.Subject, fault: catalogue.Fault, step: str, tmp_path: Path) -> None:
-    row = trials.carry_out(whole, fault.kind, fault.put, step, seed=1, folder=tmp_path)
-    assert not row.lost, row.lost
+    assert lost(trials.carry_out(whole, fault.kind, fault.put, step, seed=1, folder=tmp_path)) == ""
 
 
 @pytest.mark.slow

@@ -24,11 +24,18 @@ WITHOUT = {
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_both_implementations_agree_to_six_digits(claim: str) -> None:
-    data = comparing.stored(claim)
+def test_both_implementations_agree_to_six_digits_on_every_judged_part(claim: str) -> None:
+    entry, data = stored.judged()[claim], comparing.stored(claim)
     if data is None:
         pytest.skip("no complete set")
-    assert comparing.differences(claim, stored.judged()[claim], data) == []
+    assert comparing.differences(claim, entry, data) == []
+    assert comparing.underived(claim, entry, data) == []
+
+
+def test_a_judged_part_without_a_second_derivation_is_named() -> None:
+    entry, data = altered("001-own-1")
+    entry["parts"].append({**entry["parts"][0], "name": "(z) further"})
+    assert comparing.underived("001-own-1", entry, data) == ["(z) further"]
 
 
 def test_every_claim_has_a_second_implementation_or_a_reason() -> None:

@@ -97,6 +97,7 @@ def test_a_stack_that_was_stopped_and_killed_ends_with_the_bits_of_one_that_was_
     for number, after in ((signal.SIGTERM, 40), (signal.SIGKILL, 90)):
         pid = in_a_fork(lambda: checkpoint.produce_stack(runs))
         while not log.is_file() or log.read_bytes().count(b"\n") < after:
+            assert os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None, "it ended by itself"
             time.sleep(0.001)
         os.kill(pid, number)
         assert ended(pid) == (1 if number == signal.SIGTERM else -number)  # a fork turns SystemExit into 1

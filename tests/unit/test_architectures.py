@@ -11,6 +11,7 @@ from allmlp.models import linear_attention
 from allmlp.models.attention import SoftmaxAttention
 from allmlp.models.layers import PlainNorm
 from allmlp.models.linear_attention import LinearAttention
+from tests.tensors import inputs, ln0, randomised
 
 TINY = {"vocabulary": 11, "context": 6, "d_model": 8, "n_blocks": 2, "n_heads": 2, "d_mlp": 16}
 
@@ -26,22 +27,6 @@ def tiny(name, **options):
 def tokens_for(model, batch=3, seed=0):
     generator = torch.Generator().manual_seed(seed)
     return torch.randint(model.vocabulary, (batch, model.context), generator=generator)
-
-
-def inputs(*shape, seed=0):
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-
-
-def randomised(mixer):
-    """Weights of size 1 and biases that are not zero, so that no term of a formula can hide."""
-    torch.manual_seed(1)
-    for weight in mixer.double().parameters():
-        torch.nn.init.normal_(weight, std=1 / math.sqrt(weight.shape[-1]))
-    return mixer
-
-
-def ln0(x, eps=1e-5):
-    return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps)
 
 
 @pytest.mark.parametrize("eps", [0.0, 1e-5])

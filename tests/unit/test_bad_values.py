@@ -124,7 +124,7 @@ def plan(base: Params, study: str, scale: Scale, located: LocatedYaml) -> None:
     params._check_corpora(checked, base.corpora, located, place)
     params._refuse_replaced_rates(checked, located, place, [])
     key = (study, scale)
-    Plan(Params(scale, None, (), base.corpora, {key: checked}, files={key: located}), PROJECT)._make_runs(study, scale)
+    Plan(Params(scale, None, (), base.corpora, {key: checked}, files={key: located}), PROJECT).planned.of(study, scale)
 
 
 def check(error: UserError, place: Place, name: str) -> None:

@@ -1,7 +1,5 @@
 """Bidirectional relation networks against equation 6 in float64, and what every image classifier owes to its users."""
 
-import math
-
 import pytest
 import torch
 
@@ -15,25 +13,10 @@ from allmlp.models.flops import counted_flops, parameters
 from allmlp.models.layers import PlainNorm
 from allmlp.models.patches import PatchClassifier
 from allmlp.plan import params
+from tests.tensors import inputs, ln0, randomised
 
 CLASSIFIERS = ["birn", "linear-birn", "transformer-classifier", "linear-transformer-classifier"]
 SIZE = {"vocabulary": 5, "context": 6, "features": 4, "d_model": 8, "n_blocks": 2}
-
-
-def inputs(*shape, seed=0):
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-
-
-def randomised(module):
-    """Weights of size 1 and biases that are not zero, so that no term of a formula can hide."""
-    torch.manual_seed(1)
-    for weight in module.double().parameters():
-        torch.nn.init.normal_(weight, std=1 / math.sqrt(weight.shape[-1]))
-    return module
-
-
-def ln0(x, eps=1e-5):
-    return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps)
 
 
 def pairwise(p, q, term):

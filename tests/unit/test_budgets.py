@@ -72,7 +72,7 @@ def test_a_claim_about_runs_that_are_not_comparable_is_not_run_and_says_why(monk
 
     monkeypatch.setattr(judge, "_judge_at_scale", refuse)
     claim = next(row for row in catalogue.ledger("mixers") if row["id"] == "001-15")
-    complete = SimpleNamespace(scale="paper", select_parts=lambda runs: complete, complete_set=lambda unit: complete)
+    complete = SimpleNamespace(scale="paper", select_parts=lambda runs: complete, claim_set=lambda claim: complete)
     found = judge.judge_claim("mixers", claim, {"paper": complete})
     assert (found["verdict"], found["text"]) == (judge.NOT_RUN, "needs one batch size at paper")
 

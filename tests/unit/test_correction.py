@@ -36,6 +36,19 @@ def test_holm_takes_back_what_does_not_survive_among_many() -> None:
     assert entries[-1]["at"]["workstation"]["verdict"] == "undecided"
 
 
+def test_a_scale_that_does_not_decide_has_families_of_its_own() -> None:
+    """Of nine claims judged at a smaller scale too, a lucky one is taken back there; where it decides it stands."""
+    entries = [entry(str(i), "undecided") for i in range(9)]
+    lucky, good = entry("lucky", "reproduced", 1e-4), entry("good", "reproduced", 1e-4)
+    small = [{key: one[key] for key in one if key not in ("id", "at")} | {"scale": "laptop"} for one in entries]
+    for one, at in zip([lucky, good, *entries], [{**lucky, "p": 0.02}, {**good, "p": 1e-4}, *small], strict=False):
+        one["at"]["laptop"] = {**at, "at": None, "scale": "laptop"}
+    correction.correct([*entries, lucky, good])
+    assert [one["verdict"] for one in (lucky, good)] == ["reproduced", "reproduced"]
+    assert [one["at"]["laptop"]["verdict"] for one in (lucky, good)] == ["undecided", "reproduced"]
+    assert "does not survive Holm" in lucky["at"]["laptop"]["text"]
+
+
 def test_holm_takes_back_what_is_contradicted_by_chance_too() -> None:
     entries = [entry(str(i), "undecided", 0.5, 0.5) for i in range(9)]
     entries += [entry("wrong", "contradicted", 1.0, 1e-4), entry("unlucky", "contradicted", 0.98, 0.02)]

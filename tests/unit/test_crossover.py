@@ -20,7 +20,8 @@ from allmlp.data.tasks.task import Batch
 from allmlp.models import flops
 from allmlp.models.attention import SoftmaxAttention, Transformer
 from allmlp.plan import model_facts
-from allmlp.plan.plan import Context, load_plan
+from allmlp.plan.context import Context
+from allmlp.plan.plan import load_plan
 from allmlp.spec import catalogue
 from allmlp.studies.crossover import retrieval
 from allmlp.studies.crossover import runs as planned

@@ -14,12 +14,9 @@ from allmlp.common.errors import UserError
 from allmlp.models import flops, sliding_dct
 from allmlp.models.dct import DCTHeads, DCTNeuron
 from allmlp.models.sliding_dct import SlidingDCT, coefficients, log_windows
+from tests.tensors import inputs
 
 CASES = [(1, 1, [1]), (2, 2, [2, 9]), (3, 3, [5, 70]), (2, 4, [4, 12]), (2, 4, [40, 200]), (4, 5, [5, 17, 64, 65])]
-
-
-def inputs(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
 def direct(x_BTHK, weights_HkKK, windows):

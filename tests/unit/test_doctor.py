@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from allmlp.common import locks
@@ -95,11 +96,14 @@ def test_devices_are_none_fake_or_beyond_this_torch(monkeypatch: pytest.MonkeyPa
 
 
 def test_too_little_room_is_said_with_its_place(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert {line.mend for line in doctor._room()} == {""}
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10**9))
-    line = found(doctor._room)["disk"]
-    assert line.found == "1.0 GB free"
-    assert line.mend == f"make room in {here}: 5 GB are needed"
+    for free, short in ((6 * 10**9, False), (10**9, True)):
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free))
+        monkeypatch.setattr(psutil, "virtual_memory", lambda free=free: SimpleNamespace(available=free))
+        lines = found(doctor._room)
+        assert {line.found for line in lines.values()} == {f"{free // 10**9}.0 GB free"}
+        assert [bool(line.mend) for line in lines.values()] == [short, short]
+    assert lines["disk"].mend == f"make room in {here}: 5 GB are needed"
+    assert lines["memory"].mend.endswith(": 4 GB are needed")
 
 
 def test_locks_are_tried_and_leave_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

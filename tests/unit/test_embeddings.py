@@ -50,7 +50,7 @@ def test_a_text_of_nothing_is_refused():
         lay_out_texts([np.array([], np.int64)], 5, "right", "before_last", end=0)
 
 
-def test_the_position_before_the_last_is_supervised_and_the_last_is_not(tmp_path):
+def test_the_position_before_the_last_is_supervised_and_the_last_is_not():
     """In the rows that training reads, the token that is embedded has the end for its target, the end has none."""
     from allmlp.data.tasks.documents import shift_pieces
     from allmlp.data.tasks.task import IGNORED

@@ -1,5 +1,6 @@
 """Figures and tables of made-up measurements: of many seeds and of one, with the same bytes each time."""
 
+import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -7,9 +8,11 @@ from typing import Any
 import pytest
 
 from allmlp.common.errors import UserError
+from allmlp.judging.evidence import sources
 from allmlp.spec import catalogue
 from allmlp.spec.exhibits import Exhibit, Kind, study_exhibits, table
 from tests import exhibits
+from tests.conftest import PROJECT
 from tests.unit import known_addition, known_copying, known_crossover, known_language, known_triangular
 
 KNOWN = {
@@ -66,6 +69,17 @@ def test_a_table_is_named_by_its_function_described_by_its_docstring_and_made_of
 
     assert (ends.name, ends.measures, ends.caption) == ("ends", ("cost",), "All losses at the end.")
     assert ends(cost=1, paper=2, learning=3) == (1, 2)
+
+
+@pytest.mark.parametrize("kind", ["figures", "tables"])
+@pytest.mark.parametrize("study", sorted(catalogue.STUDIES))
+def test_the_results_describe_each_as_its_function_does(study: str, kind: Kind, committed_results: None) -> None:
+    made, written = study_exhibits(study, kind), PROJECT / "results" / kind / study / "index.json"
+    index = json.loads(written.read_text())
+    assert {file.split("-")[0] for file in index} == {name for name, one in made.items() if sources(study, one)}
+    for file, about in index.items():
+        described = made[file.split("-")[0]].description()
+        assert {name: about[name] for name in described} == json.loads(json.dumps(described)), f"{written}: {file}"
 
 
 def test_two_of_one_name_are_refused(tmp_path, monkeypatch) -> None:

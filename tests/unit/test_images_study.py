@@ -21,6 +21,7 @@ from allmlp.studies.copying.tables import image_ends
 from allmlp.training.checkpoint import produce
 from allmlp.training.published import TrainedRun
 from tests import judging, tiny
+from tests.tensors import ln0
 from tests.unit.known_copying import OF_IMAGES, images
 from tests.unit.known_copying import heat as heat_of
 
@@ -63,10 +64,6 @@ def test_a_diverged_run_ends_its_curve(trained: dict[str, TrainedRun]) -> None:
     rows = image_curve(cut)  # type: ignore[arg-type]
     assert rows["step"].tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert rows["loss_nats"].isna().tolist() == [False] * 6 + [True]
-
-
-def ln0(x: torch.Tensor) -> torch.Tensor:
-    return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, correction=0, keepdim=True) + 1e-5)
 
 
 @pytest.mark.parametrize("name", RELATIONS)

@@ -69,6 +69,17 @@ def judged(*found: Evidence, **changes: Any) -> dict[str, Any]:
     return judge.judge_claim("copying", {**CLAIM, **changes}, {e.scale: e for e in found})
 
 
+def test_seeds_from_before_a_rule_are_no_evidence_for_it() -> None:
+    found = at("workstation", 9)
+    late = found.claim_set({**CLAIM, "margin": {"nats": 0.5, "first_seed": 3}})
+    assert late is not None
+    assert late.planned_runs("m") == [f"workstation-seed{seed}" for seed in range(3, 9)]
+    assert judged(found, margin={"nats": 0.5, "first_seed": 3})["n"] == 6
+    none = found.claim_set({**CLAIM, "margin": {"nats": 0.5, "first_seed": 99}})
+    assert none is not None
+    assert none.planned_runs("m") == found.planned_runs("m"), "the rule itself then says that they are not planned"
+
+
 def test_a_test_that_fails_is_named_with_its_claim_and_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(found: Evidence) -> Finding:
         return judge_better(found.table("m")["no such column"].to_numpy(), 1.0, unit="nats")
@@ -249,7 +260,7 @@ def test_a_set_that_the_plan_has_dropped_is_reported() -> None:
     assert judged(found)["text"] == f"7 of 8 runs at workstation; {text}"
 
 
-def test_a_figure_is_drawn_from_the_last_complete_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_figure_is_drawn_from_the_last_complete_set() -> None:
     found = at("workstation", 8, measured=7)
     content = {"studies": {"copying": {"workstation": found.content}}}
     figure: Any = SimpleNamespace(measures=("m",), parts=(), also=(), compares=())

@@ -7,10 +7,7 @@ from allmlp.models import linear_relation
 from allmlp.models.layers import PlainNorm
 from allmlp.models.linear_relation import linear_causal_relation_sum, log_sums
 from allmlp.models.rows import SMALLEST, Rows
-
-
-def inputs(*shape, seed=0):
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+from tests.tensors import inputs
 
 
 def directly(p_BTD):

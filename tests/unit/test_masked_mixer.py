@@ -15,6 +15,7 @@ from allmlp import models
 from allmlp.common.errors import UserError
 from allmlp.models import flops, triangles
 from allmlp.models.masked_mixing import Mixing
+from tests.tensors import inputs
 
 CONTEXT, WIDTH = 11, 6
 VARIANTS = [
@@ -50,10 +51,6 @@ def either_form(request, monkeypatch):
 def build(options, causal=True, dtype=torch.float64):
     torch.manual_seed(1)
     return Mixing(WIDTH, CONTEXT, causal=causal, **options).to(dtype)
-
-
-def inputs(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
 def as_published(mixer, x_BTD, gelu=False):

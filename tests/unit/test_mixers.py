@@ -10,6 +10,7 @@ from allmlp.models.attention import SoftmaxAttention
 from allmlp.models.causal_rn import PRE_NORMS, CausalRelation
 from allmlp.models.linear_attention import LinearAttention
 from allmlp.models.relation import ACTIVATIONS
+from tests.tensors import inputs
 
 RELATIONS = [
     {"activation": activation, "pre_norm": pre_norm, "post_norm": post_norm, "eps": 0.0 if post_norm else 1e-5}
@@ -40,10 +41,6 @@ def build(cls, options, d_model=6, dtype=torch.float64):
     for weight in mixer.parameters():
         torch.nn.init.normal_(weight, std=1 / math.sqrt(weight.shape[-1]))
     return mixer
-
-
-def inputs(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
 @every_mixer

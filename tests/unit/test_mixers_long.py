@@ -247,7 +247,7 @@ def test_long_plans_what_the_rules_on_retrieval_read(planned):
     assert {("transformer", 32, "before_last", many), ("mixer", 32, "mean", other)} <= asked
 
 
-def test_the_benchmark_times_every_training_of_its_scales(monkeypatch):
+def test_the_benchmark_times_every_training_of_its_scales():
     found = step_times.trained_models("cpu")
     assert {"flat-d64-n2-b8", "llama-4-d64-n2-b8-left", "flat-d8-n16-b8", "llama-16-d128-n2-b8"} <= set(found)
     one = {"flat-d8-n16-b8": found["flat-d8-n16-b8"]}

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from allmlp.common.errors import UserError
 from allmlp.plan import params
-from allmlp.plan.plan import Context
+from allmlp.plan.context import Context
 from allmlp.spec.settings import refuse_searched_seeds
 from allmlp.studies.mixers.names import EMBEDDER
 from allmlp.studies.mixers.runs import training
@@ -34,7 +34,9 @@ def but_for_padding(run) -> dict:
 
 
 def test_every_scale_has_a_plan_whose_runs_choose_their_rates_by_one_budget(settings):
-    for scale in ("smoke", "laptop", "workstation", "gpu", "paper"):
+    for scale in params.SCALES:
+        searched = settings["mixers", scale].search
+        tried = len(list(searched.settings())) if searched else 0
         runs, _ = runs_of(settings, scale)
         by_id = {run.id: run for run in runs}
         assert len(by_id) == len(runs)
@@ -42,7 +44,7 @@ def test_every_scale_has_a_plan_whose_runs_choose_their_rates_by_one_budget(sett
             needed = [by_id[one] for one in run.search]
             assert {one.architecture for one in needed} <= {run.architecture}
             assert all(one.task == run.task and but_for_padding(one) == but_for_padding(run) for one in needed)
-            assert len(needed) in (0, len(settings["mixers", scale].search.learning_rates) if needed else 0)
+            assert len(needed) in (0, tried)
             assert run.labels["part"] == "search" or needed or scale == "paper"
             assert set(run.tested) <= set(range(1, run.steps))
 
@@ -141,7 +143,7 @@ MATCHED = {
     "steps": 3, "batch_size": 2, "n_blocks": 1, "optimiser": {"learning_rate": 1e-3},
     "comparisons": {"one": {"embedders": ["mixer"], "contexts": [4], "pairs": ["stories-pairs"]}},
 }  # fmt: skip
-SEARCHED = {"seed": 3, "steps": 2, "learning_rates": [1e-3], "normalisations": ["none"]}
+SEARCHED = {"seeds": [3], "steps": 2, "learning_rates": [1e-3], "normalisations": ["none"]}
 
 
 @pytest.mark.parametrize(
@@ -151,13 +153,13 @@ SEARCHED = {"seed": 3, "steps": 2, "learning_rates": [1e-3], "normalisations": [
         ({"retrieval": {**MATCHED, "seeds": [100]}}, "search.seeds"),
         ({"representation": {"models": ["flat"], "seeds": [1, 100]}}, "search.seeds"),
         ({"generation": {"completions": {"models": ["flat"], "seeds": [100]}}}, "search.seeds"),
-        ({"seeds": [3], "retrieval": {**MATCHED, "search": SEARCHED}}, "retrieval.search.seed"),
-        ({"retrieval": {**MATCHED, "seeds": [3], "search": SEARCHED}}, "retrieval.search.seed"),
+        ({"seeds": [3], "retrieval": {**MATCHED, "search": SEARCHED}}, "retrieval.search.seeds"),
+        ({"retrieval": {**MATCHED, "seeds": [3], "search": SEARCHED}}, "retrieval.search.seeds"),
     ],
 )
 def test_no_part_is_evaluated_on_the_seed_that_chose_its_rate(settings, change, where):
     smoke = settings["mixers", "smoke"]
-    type(smoke).model_validate({**smoke.model_dump(), "retrieval": {**MATCHED, "search": {**SEARCHED, "seed": 100}}})
+    type(smoke).model_validate({**smoke.model_dump(), "retrieval": {**MATCHED, "search": {**SEARCHED, "seeds": [100]}}})
     with pytest.raises(ValidationError) as error:
         type(smoke).model_validate({**smoke.model_dump(), **change})
     (said,) = error.value.errors()

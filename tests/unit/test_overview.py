@@ -15,6 +15,7 @@ from allmlp.pipeline import show_run
 from allmlp.plan import differences, overview, params
 from allmlp.plan.merge import SCALES, Scale
 from allmlp.plan.plan import Plan
+from allmlp.plan.planned_runs import PlannedRuns
 from allmlp.spec import catalogue
 from allmlp.spec.run import Run
 from tests.conftest import PROJECT, git
@@ -118,7 +119,7 @@ def test_a_study_with_the_same_inputs_is_not_planned_and_differs_in_nothing(
     measured(plan(project), "copying")
     changed = plan(project, overlay)
     found, _ = differences.compare(changed)
-    assert {study for study, _ in changed._made} == studies
+    assert {study for study, _ in changed.planned._made} == studies
     assert found == differences.differences(plan(project).runs_by_scale, plan(project, overlay).runs_by_scale)
     assert {one.study for one in found} == studies
 
@@ -127,23 +128,24 @@ def test_a_scale_that_cannot_be_planned_is_named_and_left_out(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     overlay = "scale: smoke\nstudies: {quadrature: {optimiser: {learning_rate: 2e-3}}}"
-    make = Plan._make
+    make = PlannedRuns._make
 
-    def fails(self: Plan, study: str, scale: Scale) -> list[Run]:
-        if self.overlays and (study, scale) == ("quadrature", refused):
+    def fails(self: PlannedRuns, study: str, scale: Scale) -> list[Run]:
+        if self is asked.planned and (study, scale) == ("quadrature", refused):
             raise UserError("corpus 'mine': not there.")
         return make(self, study, scale)
 
-    monkeypatch.setattr(Plan, "_make", fails)
+    monkeypatch.setattr(PlannedRuns, "_make", fails)
     (project / "config/quadrature/laptop.yaml").write_text("studies: {quadrature: {seeds: [0, 1], steps: 20}}")
     refused = "laptop"
-    first, _, now, *rest = shown(plan(project, overlay), capsys)
+    asked = plan(project, overlay)
+    first, _, now, *rest = shown(asked, capsys)
     assert first == "laptop is left out: corpus 'mine': not there."
     assert now == "at smoke, to run now: 1 run changes, 1 min"
     assert "would change too if you ran them:" not in rest
     refused = "smoke"
     with pytest.raises(UserError, match="not there"):
-        differences.show(plan(project, overlay))
+        differences.show(asked := plan(project, overlay))
 
 
 @pytest.mark.parametrize(("chosen", "other"), [("smoke", "laptop"), ("laptop", "smoke")])
@@ -204,7 +206,7 @@ def test_a_rate_beside_a_search_alters_no_result(published: Path, scale: Scale) 
         {
             differences.result_name(run, known)
             for study in catalogue.STUDIES
-            for run in of._make_runs(study, scale)
+            for run in of.planned.of(study, scale)
             if run.steps
         }
         for of in (old, new)

@@ -20,7 +20,7 @@ from allmlp.report import readme, render
 from tests.conftest import PROJECT, call, lay
 
 OVERLAY = "scale: smoke\nstudies: {language: {corpus: stories-few}, mixers: {corpus: stories-few}}\n"
-RECORDED = ("classics", "english", "tinystories")
+RECORDED = tuple(sorted(file.stem for file in (PROJECT / "config/recorded").glob("*.yaml")))
 
 
 @pytest.fixture

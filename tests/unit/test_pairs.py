@@ -14,8 +14,9 @@ from allmlp.data.corpora.spec import CorpusSpec, link_corpora
 from allmlp.data.tokens import TokenFile
 from allmlp.data.tokens.pairs import PairFile, shared_words, write_pairs
 from allmlp.pipeline.tokenize import tokenize_corpus
+from allmlp.plan.context import Context
 from allmlp.plan.params import load
-from allmlp.plan.plan import Context, Plan
+from allmlp.plan.plan import Plan
 
 STORIES = {"source": "stories", "documents": 40, "tokenizer": {"kind": "bytes"}}
 PAIRS = {"source": "stories-pairs", "documents": 60, "seed": 1, "held_out": 5, "tokenizer_of": "stories"}

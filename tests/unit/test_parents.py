@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
@@ -23,7 +24,7 @@ from allmlp.plan import batches, params
 from allmlp.plan.plan import Plan
 from allmlp.spec.run import Run, link_runs
 from allmlp.training.published import TrainedRun
-from tests import tiny
+from tests import stored, tiny
 from tests.conftest import PARAMETERS
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -214,6 +215,25 @@ def test_a_parent_that_was_made_again_stays_while_a_run_that_reads_it_does() -> 
     assert prune.superseded_checkpoints(plan) == []  # type: ignore[arg-type]
     shutil.rmtree(reader)
     assert prune.superseded_checkpoints(plan) == [old]  # type: ignore[arg-type]
+
+
+def test_prune_removes_what_was_made_again_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    run = tiny.run("transformer", measures=("falls",))
+    rows, now = pd.DataFrame({"iterations": [1.0]}), run.recipe("falls")
+    stored.put("copying", "falls", {"older-00000000": rows}, run.settings_digest, now)
+    stored.put("copying", "falls", {"from-a-gpu": rows}, "f" * 16, now)  # of no plan
+    plan: Any = SimpleNamespace(all_runs=[run], runs_by_scale={"smoke": {}, "laptop": {"copying": [run]}})
+
+    def held(apply: bool) -> set[str]:
+        prune.prune(plan, apply)
+        return {name for name, _ in store.read_measure("copying", "falls").places}
+
+    assert held(apply=True) == {"older-00000000", "from-a-gpu"}, "not made again yet"
+    stored.put("copying", "falls", {run.id: rows}, run.settings_digest, now)
+    assert held(apply=False) == {"older-00000000", "from-a-gpu", run.id}
+    assert f"older-00000000-r{now}" in (said := capsys.readouterr().out)
+    assert "1 would be removed; --apply removes them" in said
+    assert held(apply=True) == {"from-a-gpu", run.id}
 
 
 # --- training

@@ -2,8 +2,9 @@
 
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from allmlp.plan import batches
 from allmlp.plan.context import Context
 from allmlp.plan.params import SCALES
 from allmlp.plan.plan import Plan, load_plan
-from allmlp.spec.run import log_spaced_steps
+from allmlp.spec.run import Run, log_spaced_steps
 from tests import tiny
 from tests.conftest import PROJECT
 
@@ -66,40 +67,59 @@ def test_a_recorded_overlay_has_a_name_of_its_own(plan: Plan, tmp_path: Path, na
         _ = Plan(parameters, plan.root).recorded_plans
 
 
+ALTERS_NOTHING: dict[str, Any] = {
+    "labels": {"model": "x"},
+    "measures": (),
+    "study": "mixers",
+    "runs_per_process": 7,
+    "relatives": {"x": tiny.run("transformer")},
+    "corpus": "other",  # its text is behind `tokens`
+    "corpus_settings": "other",
+}
+ALTERS: dict[str, Any] = {
+    "name": "other",
+    "architecture": "causal-rn",
+    "hyperparameters": {"d_model": 17},
+    "task": "modular-addition",
+    "task_parameters": {},
+    "optimiser": {**tiny.OPTIMISER, "learning_rate": 1e-4},
+    "steps": 13,
+    "seed": 2,
+    "keep": (0,),
+    "tokens": "other-11111111",
+    "loss_dtype": "float64",
+    "precision": "bfloat16",
+    "compile": True,
+    "device": "cuda",
+    "threads": 2,
+    "processes": 2,
+    "stacked": 2,
+    "parent": "x",
+    "continues": True,
+    "search": ("x",),
+    "criterion": "iterations_to_99",
+    "until": 0.5,
+    "tested": (1,),
+}
+
+
+def test_every_setting_of_a_run_is_known_to_alter_its_result_or_not_to() -> None:
+    assert {field.name for field in fields(Run)} == {*ALTERS, *ALTERS_NOTHING}
+
+
 def test_settings_that_change_no_result_change_no_id() -> None:
     run = tiny.run("transformer")
-    for change in (
-        {"labels": {"model": "x"}},
-        {"measures": ()},
-        {"study": "mixers"},
-        {"runs_per_process": 7},
-    ):
-        assert replace(run, **change).id == run.id  # type: ignore[arg-type]
+    for change in ALTERS_NOTHING.items():
+        assert replace(run, **dict([change])).id == run.id
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"seed": 2},
-        {"steps": 13},
-        {"threads": 2},
-        {"device": "cuda"},
-        {"tokens": "other-11111111"},
-        {"parent": "x"},
-        {"loss_dtype": "float64"},
-        {"precision": "bfloat16"},
-        {"hyperparameters": {"d_model": 17}},
-        {"task_parameters": {}},
-        {"keep": (0,)},
-        {"architecture": "causal-rn"},
-        {"optimiser": {**tiny.OPTIMISER, "learning_rate": 1e-4}},
-    ],
-)
-def test_settings_that_change_a_result_change_the_id(change: dict) -> None:
+@pytest.mark.parametrize("change", ALTERS.items(), ids=ALTERS)
+def test_settings_that_change_a_result_change_the_id(change: tuple[str, Any]) -> None:
     run = tiny.run("transformer")
-    other = replace(run, **change)
+    other = replace(run, **dict([change]))
     assert other.id != run.id
-    if "tokens" not in change:  # the id of tokens holds recipes too: what the corpus is has a digest of its own
+    # a name is no setting; the id of tokens holds recipes too: what the corpus is has a digest of its own
+    if change[0] not in ("name", "tokens"):
         assert other.settings_digest != run.settings_digest
     assert replace(run, corpus_settings="other").settings_digest != run.settings_digest
 

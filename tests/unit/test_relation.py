@@ -1,7 +1,5 @@
 """Causal relation networks against equations 4 and 5 of 002, pair by pair in float64."""
 
-import math
-
 import pytest
 import torch
 
@@ -10,24 +8,9 @@ from allmlp.models import relation
 from allmlp.models.causal_rn import CausalRelation
 from allmlp.models.linear_relation import linear_causal_relation_sum
 from allmlp.models.relation import causal_relation_sum
+from tests.tensors import inputs, ln0, randomised
 
 SIZE = {"vocabulary": 11, "context": 6, "d_model": 8, "n_blocks": 2}
-
-
-def inputs(*shape, seed=0):
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-
-
-def randomised(mixer):
-    """Weights of size 1 and biases that are not zero, so that no term of a formula can hide."""
-    torch.manual_seed(1)
-    for weight in mixer.double().parameters():
-        torch.nn.init.normal_(weight, std=1 / math.sqrt(weight.shape[-1]))
-    return mixer
-
-
-def ln0(x, eps=1e-5):
-    return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps)
 
 
 PSI = {"exp": torch.exp, "relu": torch.relu, "elu": lambda z: torch.where(z > 0, z, torch.exp(z) - 1)}

@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 
 from allmlp.common.errors import UserError
 from allmlp.measurements.measurement import read
 from allmlp.spec import catalogue
+from allmlp.spec.catalogue import SHARED
 from allmlp.spec.run import Run
 from allmlp.studies.mixers.figures.retrieval import TITLES
-from allmlp.studies.mixers.matcher_settings import OTHER_WORDS, SHARED_WORDS
+from allmlp.studies.mixers.matcher_settings import MATCHER_SEARCH, OTHER_WORDS, PART, SHARED_WORDS
 from allmlp.studies.mixers.matching import READERS, readings
 from allmlp.studies.mixers.runs import retrieval
 from allmlp.studies.mixers.runs.retrieval_settings import MATCHERS, RetrievalSettings
@@ -110,6 +112,36 @@ def test_every_embedder_is_searched_with_the_same_budget():
     assert all(run.task_parameters["normalisation"] is None for run in of_matchers)
     assert all(run.relatives[run.parent].seed == run.seed for run in runs if run.task == "retrieval" and run.parent)
     assert {run.labels["words"] for run in of_matchers if run.corpus == "others"} == {OTHER_WORDS}
+
+
+def test_a_search_with_a_criterion_keeps_the_losses_of_all_its_seeds():
+    search = {**RETRIEVAL["search"], "seeds": [100, 101, 102], "criterion": "held_out_nats"}
+    with pytest.raises(ValidationError, match="name one of the `normalisations`"):
+        planned(search=search)
+    runs = planned(search={**search, "normalisations": ["standardised"]})
+    of_parts = {part: [run for run in runs if run.labels["part"] == part] for part in (PART, MATCHER_SEARCH)}
+    assert {(run.criterion, len(run.search)) for run in of_parts[PART]} == {("held_out_nats", 6)}
+    assert {run.task_parameters["normalisation"] for run in of_parts[PART]} == {"standardised"}
+    assert {run.seed for run in of_parts[MATCHER_SEARCH]} == {100, 101, 102}
+    assert {run.measures for run in of_parts[MATCHER_SEARCH]} == {SHARED}
+    assert all(run.relatives[run.parent].seed == run.seed for run in runs if run.parent)
+
+
+def test_the_table_of_rates_chooses_as_the_training_does():
+    losses = {1e-3: [3.0, 3.1, 3.2], 2e-3: [2.0, 2.1, 2.2], 4e-3: [2.0, 2.2, 2.1], 8e-3: [2.9, np.nan, 3.0]}
+    rows = [
+        {"learning_rate": rate, "seed": seed, "validation_nats": loss, "diverged": np.isnan(loss), "steps_done": 9}
+        for rate, of_seeds in losses.items()
+        for seed, loss in enumerate(of_seeds)
+    ]
+    labels = {"part": MATCHER_SEARCH, "model": "m", "embedder": "e", "position": "mean", "words": "shared"}
+    cost = pd.DataFrame(rows).assign(**labels, criterion="held_out_nats")
+    found = exhibits.table("mixers", "matcher_learning_rates", {"cost": cost})
+    assert len(found) == 1
+    row = found.iloc[0]
+    assert (row["chosen"], row["at"], row["steps"]) == (2e-3, "", 9)
+    assert row["at_0.004"] == pytest.approx(2.1)
+    assert np.isnan(row["at_0.008"])
 
 
 def test_a_run_of_two_comparisons_is_one_with_the_measures_of_both():

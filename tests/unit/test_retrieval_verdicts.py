@@ -43,7 +43,7 @@ def rows_of(*settings: dict[str, Any], seeds: int = 5) -> pd.DataFrame:
         for seed in range(seeds):
             row = {**base, **setting, "run": f"{number}-{seed}", "seed": seed}
             row["chance_nats"] = float(np.log(row["context"] - 1))
-            row["lowest_nats"] += 0.01 * ((seed + number) % 3)
+            row["lowest_nats"] += 0.01 * ((seed + number) % 3) + 1e-5 * ((seed + 1) * (number + 2) % 31)  # no ties
             row["embedder_nats"] += 0.01 * seed
             rows.append(row)
     return pd.DataFrame(rows)
@@ -186,7 +186,7 @@ def test_matchers_equal_at_chance_say_nothing_of_embeddings(claim, settings, par
 def test_a_matcher_at_chance_or_still_learning_does_not_refute_that_it_overfits():
     both = [{"embedder": name, "context": context} for name in ("mixer", "transformer") for context in (32, 128)]
     rows = rows_of(*both)
-    rows["last_nats"] = rows["lowest_nats"] + 0.001 * rows["seed"].eq(4)
+    rows["last_nats"] = rows["lowest_nats"] + 0.001 * rows["seed"]
     found = judged("001-23", retrieval=rows).parts[1]
     assert (found.verdict, found.premise_not_met) == ("contradicted", "")
     of = rows["embedder"].eq("transformer") & rows["context"].eq(128)

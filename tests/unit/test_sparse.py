@@ -80,6 +80,8 @@ def test_the_projects_figures_have_no_panel_with_fewer_than_two_marks():
 def test_a_figure_that_compares_is_drawn_from_a_scale_with_two_values_of_each_label():
     wear = exhibits.figure("language", "wear")
     assert wear.compares
-    for found in evidence.sources("language", wear).values():
+    sources = evidence.sources("language", wear)
+    assert sources
+    for found in sources.values():
         rows = found.table("neuron_classes")
         assert all(rows[name].nunique() > 1 for name in wear.compares)

@@ -195,9 +195,7 @@ def test_a_redirect_does_not_carry_the_key_away(server: Server, tmp_path: Path) 
     elsewhere.server_close()
 
 
-def test_a_key_that_is_not_set_and_an_endpoint_that_is_not_there_are_reported(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_is_not_set_and_an_endpoint_that_is_not_there_are_reported(server: Server, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="key_variable: the environment has no NO_KEY"):
         list(spec(server, key_variable="NO_KEY").pairs(tmp_path))
     with pytest.raises(UserError, match=r"no answer .* 6 times"):

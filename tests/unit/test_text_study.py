@@ -19,7 +19,8 @@ from allmlp.data.corpora.spec import CorpusSpec
 from allmlp.judging.rules import NotPlannedError
 from allmlp.pipeline import tokenize
 from allmlp.plan import params
-from allmlp.plan.plan import Context, Plan
+from allmlp.plan.context import Context
+from allmlp.plan.plan import Plan
 from allmlp.studies.copying.measures.texts import SAMPLES, text_curve, text_samples
 from allmlp.studies.shared import overlap
 from tests import exhibits, judging, tiny

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from allmlp.common.errors import UserError
 from allmlp.plan import params
-from allmlp.plan.plan import Context
+from allmlp.plan.context import Context
 from allmlp.spec import catalogue
 from allmlp.spec.run import Run, link_runs
 from allmlp.studies.triangular.measures import learning as learning_measures
@@ -201,7 +201,7 @@ def test_the_published_code_reaches_seventeen_tokens_back_or_none() -> None:
     assert farthest["reshape", 64] == 0
 
 
-def test_early_is_the_first_quarter_and_a_diverged_run_has_no_loss(tmp_path, monkeypatch) -> None:
+def test_early_is_the_first_quarter_and_a_diverged_run_has_no_loss(monkeypatch) -> None:
     monkeypatch.setattr(learning_measures, "tokens_per_byte", lambda trained: 0.5)
     losses = pd.Series(np.arange(40.0)).where(pd.Series(range(40)).isin([0, 5, 10, 20]))
     log = pd.DataFrame({"step": range(40), "validation_loss": losses})

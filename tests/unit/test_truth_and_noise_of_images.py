@@ -48,13 +48,14 @@ def gathers_from_what_is_bright() -> nn.Module:
 
 
 def gathers_from_the_middle(seed: int) -> nn.Module:
-    """The same block, which finds in each patch where it is, and nothing of what is in it; not at all of some."""
+    """The same block, which finds in each patch where it is, and nothing of what is in it; not at all of some, as many
+    as no other seed's."""
     model = gathers_from_what_is_bright()
     with torch.no_grad():
         model.embedding.weight.zero_()
         side = SIDE // PATCH
         inside_T = torch.where(torch.tensor(central_patches(side, side)).flatten(), 1.0, -1.0)
-        inside_T[torch.randperm(side**2, generator=torch.Generator().manual_seed(seed))[:side]] = -1.0
+        inside_T[torch.randperm(side**2, generator=torch.Generator().manual_seed(seed))[: side + seed]] = -1.0
         model.wpe.weight[:-1, :2] = torch.stack([inside_T, -inside_T], dim=1)
     return model
 

@@ -64,6 +64,8 @@ def test_the_folder_of_a_killed_snakemake_is_removed_by_the_next(
     process.wait()
     if words[0] == "allmlp":  # its Snakemake has a session of its own
         os.kill(int((clone / "work/advance/snakemake.pid").read_text()), signal.SIGKILL)
+    while at_work(clone):  # its jobs end by themselves; until then their runs are at work
+        time.sleep(0.05)
     if elsewhere:
         other = small_clone(clone.parent / "other")
         only(other, "quadrature")

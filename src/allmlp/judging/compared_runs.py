@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from allmlp.judging.evidence import Evidence
-from allmlp.judging.rates import is_of_model
+from allmlp.judging.rates import compared_models, is_of_model
 
 EVERY = ""  # in place of a part's letter: all trainings of the claim
 
@@ -15,12 +15,10 @@ def budgets(claim: Mapping[str, Any], found: Evidence) -> dict[str, dict[str, An
     A part compares the models that `compares` of claims.yaml names for it; EVERY has all trainings behind the claim.
     A part without trainings is left out; operations that are not measured are None.
     """
-    asked = claim.get("compares") or {}
-    by_part: dict[str, list[str]] = asked if isinstance(asked, dict) else {EVERY: asked}
     runs = {run: found.content["runs"][run] for run in found.trainings(claim["measures"])}
     parts = {
         letter: [run for run, about in runs.items() if any(is_of_model(model, about["labels"]) for model in models)]
-        for letter, models in by_part.items()
+        for letter, models in compared_models(claim).items()
     }
     parts = {EVERY: list(runs), **{letter: of for letter, of in parts.items() if of}}
     return {letter: _span(of, found) for letter, of in parts.items() if of}

@@ -18,9 +18,24 @@ Name = TypeVar("Name")
 
 def correct(entries: list[dict[str, Any]]) -> None:
     """Holm's correction in two families of a study: the paper's claims, and this project's own, which must not make
-    the paper's harder to reproduce."""
+    the paper's harder to reproduce. A scale that does not decide a claim has families of its own.
+    """
     for own in (False, True):
-        _correct_family([entry for entry in entries if catalogue.is_project_claim(entry["id"]) == own])
+        family = [entry for entry in entries if catalogue.is_project_claim(entry["id"]) == own]
+        for scale in {scale for entry in family for scale in entry["at"]}:
+            _correct_scale(family, scale)
+        _correct_family(family)
+
+
+def _correct_scale(entries: list[dict[str, Any]], scale: str) -> None:
+    """The correction over all claims judged at a scale, of the verdicts there that decide nothing."""
+    there = [{"id": entry["id"], **entry["at"][scale]} for entry in entries if scale in entry["at"]]
+    survives = holm({test: p for one in there for test, p in _test_p_values(one).items()})
+    for entry in entries:
+        if scale in entry["at"] and scale != entry["scale"]:
+            at = entry["at"][scale]
+            tested = _test_p_values({"id": entry["id"], **at})
+            at.update(_drop_tests(at, {test[1:] for test in tested if not survives[test]}))
 
 
 def _correct_family(entries: list[dict[str, Any]]) -> None:

@@ -123,6 +123,16 @@ class Evidence:
         content = {**self.content, "planned": {**others, **standing}}
         return replace(self, content=content, extension=(len(done), sum(map(bool, asked.values()))))
 
+    def claim_set(self, claim: Mapping[str, Any]) -> "Evidence | None":
+        """The complete set of a claim: of its trainings those with seeds from `first_seed` of its margin on, if there
+        are such, because its rule was written with the results of the earlier ones known."""
+        found, first = self.complete_set(Unit.from_claim(claim)), (claim.get("margin") or {}).get("first_seed")
+        if found is None or first is None:
+            return found
+        late = {run for run, about in self.content["runs"].items() if not about["steps"] or about["seed"] >= first}
+        planned = {measure: [run for run in runs if run in late] for measure, runs in found.content["planned"].items()}
+        return replace(found, content={**found.content, "planned": planned}) if planned[claim["measures"][0]] else found
+
     def measurements_by_run(self, measure: str) -> dict[str, SelectedMeasurement]:
         """run -> its measurement in the store."""
         return {run: self.content["measurements"][measure][run] for run in self.measured_runs(measure)}

@@ -60,6 +60,18 @@ def is_constant(values: ArrayLike) -> NDArray[np.bool_]:
         return np.asarray(most - least <= ROUNDING * np.maximum(1.0, np.maximum(np.abs(least), np.abs(most))))
 
 
+def has_little_spread(values: ArrayLike) -> NDArray[np.bool_]:
+    """Along the last axis: do more than half of the values agree, up to rounding? The spread of the few others then
+    says little of a t test's, as at a ceiling that one seed misses by a token."""
+    x = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
+    n = x.shape[-1]
+    half = n // 2  # places apart: half + 1 values agree
+    with np.errstate(invalid="ignore"):
+        apart = x[..., half:] - x[..., : n - half]
+        near = apart <= ROUNDING * np.maximum(1.0, np.abs(x[..., half:]))
+    return np.asarray(is_constant(x) | (near.any(axis=-1) if n > 1 else np.zeros(x.shape[:-1], dtype=np.bool_)))
+
+
 def fewest_agreeing_seeds(level: float, further: int = 0) -> int:
     """How many seeds must all agree to place the median (0), or one more seed (1), at their value with this certainty.
 
@@ -110,15 +122,15 @@ class Rule:
     def decide(self, values: ArrayLike) -> NDArray[np.int8]:
         """REPRODUCED, CONTRADICTED, BELOW_MARGIN or UNDECIDED, as with fewer than 5 seeds; values: (..., seeds).
 
-        Seeds that all agree decide where they are `fewest_agreeing_seeds` or more, because a t test needs a spread.
-        They agree at a floor or a ceiling of what is measured, or where it does not depend on the seed.
+        Where more than half of the seeds agree, `fewest_agreeing_seeds` or more decide, because a t test needs a
+        spread. They agree at a floor or a ceiling of what is measured, or where it does not depend on the seed.
         """
         x = np.asarray(values, dtype=np.float64)
         if x.shape[-1] < FEWEST_SEEDS:
             return np.full(x.shape[:-1], UNDECIDED, dtype=np.int8)
         holds, fails, small = self._sides(x)
         if self.kind not in ("all", "few"):
-            same, further = is_constant(x), int(self.kind in OF_ONE_MORE)
+            same, further = has_little_spread(x), int(self.kind in OF_ONE_MORE)
             inner = 2 * self.level - 1 if self.kind == "equal" else self.level
             unsure = same & (x.shape[-1] < fewest_agreeing_seeds(self.level, further))
             holds = holds & ~(same & (x.shape[-1] < fewest_agreeing_seeds(inner, further)))

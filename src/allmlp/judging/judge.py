@@ -126,7 +126,7 @@ def judge_claim(study: str, claim: dict[str, Any], scales: dict[str, Evidence]) 
         return {**entry, "verdict": NOT_RUN, "scale": None, "text": "no run of this project measures it yet"}
     said, missing = [], {}
     for found in scales.values():
-        of_parts, of_claim = found.select_parts(claim.get("runs", ())), found.complete_set(Unit.from_claim(claim))
+        of_parts, of_claim = found.select_parts(claim.get("runs", ())), found.claim_set(claim)
         if of_parts is None and found.content["runs"]:
             said.append(f"needs runs of {' and '.join(claim['runs'])}, which are not all planned at {found.scale}")
             continue

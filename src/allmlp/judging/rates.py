@@ -129,16 +129,21 @@ def claim_searches(claim: Mapping[str, Any], found: Evidence) -> dict[str, dict[
 
     The name is the claim's own, with the labels in which several searches of one name differ.
     """
-    searched, asked = study_searches(found), claim.get("compares") or {}
-    by_part: dict[str, list[str]] = asked if isinstance(asked, dict) else {"": asked}
+    searched = study_searches(found)
     runs = dict.fromkeys(
         run for measure in claim["measures"] for run in found.measured_runs(measure) if run in searched
     )
     labels = {run: {k: str(v) for k, v in found.content["runs"][run]["labels"].items()} for run in runs}
     return {
         letter: {name: one for model in models for name, one in _model_searches(model, labels, searched).items()}
-        for letter, models in by_part.items()
+        for letter, models in compared_models(claim).items()
     }
+
+
+def compared_models(claim: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Letter of a part ("" for all) -> the models that it compares."""
+    asked = claim.get("compares") or {}
+    return asked if isinstance(asked, dict) else {"": asked}
 
 
 def _model_searches(
@@ -156,14 +161,39 @@ def is_of_model(model: str, labels: Mapping[str, Any]) -> bool:
     return set(model.split()) <= {*map(str, labels.values())} - {SEARCH}
 
 
+def unsearched_rates(claim: Mapping[str, Any], found: Evidence) -> dict[str, dict[str, list[float]]]:
+    """Letter of a part ("" for all) -> name of a model -> the rates of its judged trainings that no search chose."""
+    trained = {run: found.content["runs"][run] for run in found.trainings(claim["measures"])}
+    given = [about for about in trained.values() if about.get("learning_rate")]
+    of_parts = {
+        letter: {
+            model: sorted({about["learning_rate"] for about in given if is_of_model(model, about["labels"])})
+            for model in models
+        }
+        for letter, models in compared_models(claim).items()
+    }
+    return {letter: {model: of for model, of in models.items() if of} for letter, models in of_parts.items()}
+
+
+def _unsearched_text(of_models: Mapping[str, Sequence[float]]) -> str:
+    """`learning rate, not searched: 0.002 for all`; empty without such rates."""
+    listed = {model: " and ".join(f"{rate:g}" for rate in of) for model, of in of_models.items()}
+    if not listed:
+        return ""
+    (first, *others) = dict.fromkeys(listed.values())
+    said = ", ".join(f"{model} {of}" for model, of in listed.items()) if others else f"{first} for all"
+    return f"; learning rate, not searched: {said}"
+
+
 def withhold(result: dict[str, Any], claim: Mapping[str, Any], found: Evidence) -> dict[str, Any]:
     """A claim's entry with the rates behind each part in its text, undecided where one is at an edge of its search."""
-    of_parts = claim_searches(claim, found)
-    if not any(of_parts.values()):
-        return result
+    of_parts, given = claim_searches(claim, found), unsearched_rates(claim, found)
 
     def change(of: dict[str, Any], name: str) -> needs.Change:
-        return _change(of, of_parts.get(needs.letter(name), of_parts.get("", {})))
+        letter = needs.letter(name)
+        own = letter if letter in of_parts else ""
+        said = {**of, "text": of["text"] + _unsearched_text(given.get(own, {}))}
+        return _change(said, of_parts.get(own, {}))
 
     return needs.apply_check(result, change)
 
@@ -171,7 +201,7 @@ def withhold(result: dict[str, Any], claim: Mapping[str, Any], found: Evidence) 
 def _change(of: dict[str, Any], searched: dict[str, RateSearch]) -> needs.Change:
     """Of a part, or of a claim without parts."""
     if not searched:
-        return needs.Change()
+        return needs.Change(of["text"])
     edges = {model: one for model, one in searched.items() if one.edge or one.chosen is None}
     shown = searched if len(searched) <= MOST_SHOWN else edges
     listed = "; ".join(one.text(model) for model, one in shown.items())

@@ -93,7 +93,7 @@ def _younger_rules(study: str, scale: str, content: Content, history: History) -
     """claim -> is its rule younger than the results that it judges here? None if git does not know."""
     lock, found = rule_digests.read_lock(), {}
     for claim in catalogue.ledger(study):
-        of_claim = Evidence(study, scale, content).complete_set(Unit.from_claim(claim)) if claim["test"] else None
+        of_claim = Evidence(study, scale, content).claim_set(claim) if claim["test"] else None
         if of_claim is not None and all(of_claim.measured_runs(measure) for measure in claim["measures"]):
             firsts = {
                 history.first_commits(study, measure)[store.read_measure(study, measure).places[held.key][0].settings]

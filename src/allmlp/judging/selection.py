@@ -76,9 +76,10 @@ def pack_runs(
 
 
 def _describe_run(run: Run) -> dict[str, Any]:
-    """The description of a run in figures and tables."""
+    """The description of a run in figures and tables. `learning_rate`: of a training whose rate no search chose."""
     keys = ("labels", "architecture", "task", "corpus", "steps", "device", "threads")
-    return {key: getattr(run, key) for key in keys}
+    given = {"learning_rate": run.optimiser["learning_rate"]} if run.steps and not run.search else {}
+    return {key: getattr(run, key) for key in keys} | given
 
 
 def unpack(packed: Packed) -> Content:

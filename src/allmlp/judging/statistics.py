@@ -21,6 +21,7 @@ from allmlp.judging.evidence_summary import (
     BELOW_MARGIN,
     CONTRADICTED,
     FEWEST_SEEDS,
+    OF_ONE_MORE,
     REPRODUCED,
     ROUNDING,
     UNDECIDED,
@@ -28,6 +29,7 @@ from allmlp.judging.evidence_summary import (
     Rule,
     apply_rule,
     fewest_agreeing_seeds,
+    has_little_spread,
     is_constant,
     share_ends,
     student_interval,
@@ -242,6 +244,10 @@ def make_finding(
 ) -> Finding:
     """The finding of one rule on values (n,), one per seed, with the basis of its verdict."""
     verdict, rests = DECIDED[int(rule.decide(values))], {"": apply_rule(rule, values)}
+    needed = fewest_agreeing_seeds(rule.level, further=int(rule.kind in OF_ONE_MORE))
+    seeds_agree = has_little_spread(values) and not is_constant(values)
+    if verdict == "undecided" and FEWEST_SEEDS <= interval.n < needed and seeds_agree:
+        text += f" (more than half of the seeds agree: a verdict needs {needed})"
     return Finding(verdict, *interval, unit, text, p, rests=rests, p_against=p_against)
 
 
@@ -257,14 +263,16 @@ def p_above(values: Values, margin: float) -> float:
     """p of the one-sided t test of mean <= margin; 1 without a test.
 
     Where all seeds agree the t test has no spread to go by, and a p of 0 would be false. The sign test needs none: p is
-    2^-n, the chance that n seeds lie above a margin that each is as likely to miss.
+    2^-n, the chance that n seeds lie above a margin that each is as likely to miss. Where more than half agree, the
+    larger of both.
     """
     x = np.asarray(values, dtype=np.float64)
     if len(x) < 2 or not np.isfinite(x).all():
         return 1.0
     if is_constant(x):
         return 2.0 ** -len(x) if x.min() > margin else 1.0
-    return float(stdtr(len(x) - 1, (margin - x.mean()) / x.std(ddof=1) * math.sqrt(len(x))))
+    p = float(stdtr(len(x) - 1, (margin - x.mean()) / x.std(ddof=1) * math.sqrt(len(x))))
+    return max(p, 2.0 ** -len(x)) if has_little_spread(x) else p
 
 
 def p_below(values: Values, margin: float) -> float:
@@ -293,14 +301,16 @@ def p_outside(values: Values, low: float, high: float) -> float:
 def _p_new_seed(values: Values, distance: float) -> float:
     """Two-sided p of one more seed at this distance from the mean; 1 without a test.
 
-    Where all n seeds agree, 2 / (n + 1): the chance that one of n + 1 lies outside all others.
+    Where all n seeds agree, 2 / (n + 1): the chance that one of n + 1 lies outside all others. Where more than half
+    agree, the larger of both.
     """
     x = np.asarray(values, dtype=np.float64)
     if len(x) < 2 or not np.isfinite(x).all():
         return 1.0
     if is_constant(x):
         return 2 / (len(x) + 1) if distance > ROUNDING * max(1.0, abs(x[0])) else 1.0
-    return 2 * float(stdtr(len(x) - 1, -distance / float(x.std(ddof=1)) / math.sqrt(1 + 1 / len(x))))
+    p = 2 * float(stdtr(len(x) - 1, -distance / float(x.std(ddof=1)) / math.sqrt(1 + 1 / len(x))))
+    return max(p, 2 / (len(x) + 1)) if has_little_spread(x) else p
 
 
 def interval_text(interval: Interval, level: float, kind: str, unit: str) -> str:

@@ -58,7 +58,7 @@ def snakemake_words(
     overlays: Sequence[Path] | None, scale: str | None, device: str | None, study: str | None = None
 ) -> list[str]:
     """Snakemake's options for the same plan."""
-    from allmlp.plan.plan import DEVICE_OF_SCALE  # needs pydantic, as Snakemake here does
+    from allmlp.plan.planned_runs import DEVICE_OF_SCALE  # needs pydantic, as Snakemake here does
 
     words = ["--configfile", str(paths.project() / "params.yaml"), *map(str, overlays or ())]
     changes = [f"{key}={value}" for key, value in (("scale", scale), ("device", device), ("study", study)) if value]

@@ -12,7 +12,7 @@ from allmlp.judging import selection
 from allmlp.judging.selection import SelectedMeasurement
 from allmlp.plan.merge import SCALES
 from allmlp.plan.params import Scale
-from allmlp.plan.plan import DEVICE_OF_SCALE, Plan
+from allmlp.plan.plan import Plan
 from allmlp.report import run_counts
 from allmlp.spec.run import Run
 
@@ -43,7 +43,7 @@ def show(plan: Plan) -> None:
     command, why = next_command(plan, found, any(file.startswith(SOURCES) for file in changed))
     report = f", {found.new} measurements are not in the report yet" if found.new else ""
     print(f"clone     {Path.cwd()}, {_commit(plan.root)}{f', changed files: {len(changed)}' * bool(changed)}")
-    print(f"scale     {plan.scale}, on {plan.parameters.device or DEVICE_OF_SCALE.get(plan.scale, 'cpu')}")
+    print(f"scale     {plan.scale}, on {plan.device}")
     print(f"measured  {found.measured} of {found.runs} runs{report}")
     print(f"open      {found.open_count} runs")
     print(f"stale     {found.stale} runs, measured by older recipes")

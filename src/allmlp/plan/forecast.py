@@ -14,7 +14,7 @@ from allmlp.common.terminal import align_columns, format_si
 from allmlp.measurements.search_losses import runs_it_reads
 from allmlp.plan import costs, device_types, priorities, status
 from allmlp.plan.device_types import DeviceType
-from allmlp.plan.plan import DEVICE_OF_SCALE, Plan
+from allmlp.plan.plan import Plan
 from allmlp.plan.simulate import Job, chains, peak_bytes, simulate
 from allmlp.spec.run import Run
 
@@ -89,18 +89,13 @@ def launches(
     `order`: the runs' priority. `room`: bytes on the disk that trainings under way may take together.
     """
     opened = _open_batches(plan, records, order)
-    others = [one for one in device_types.list_types(_device(plan)) if one.name != on.name]
+    others = [one for one in device_types.list_types(plan.device) if one.name != on.name]
     return [_launch(opened, devices, one, room) for one in (on, *others)] if opened else []
 
 
 def choose_device_type(plan: Plan, named: str | None) -> DeviceType:
     """The type of device with this name, or the first one for the plan."""
-    return device_types.find_type(named, _device(plan))
-
-
-def _device(plan: Plan) -> str:
-    """What the plan's trainings ask for."""
-    return plan.parameters.device or DEVICE_OF_SCALE.get(plan.scale, "cpu")
+    return device_types.find_type(named, plan.device)
 
 
 def _launch(opened: Sequence["_OpenBatch"], devices: Sequence[int], on: DeviceType, room: float) -> Launch:

@@ -3,7 +3,6 @@
 import os
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -17,33 +16,14 @@ from allmlp.data.corpora.spec import CorpusSpec
 from allmlp.measurements import search_losses, store
 from allmlp.plan import batches, own_runs, params
 from allmlp.plan.batches import Batch
-from allmlp.plan.context import Context as Context  # studies import it from here
 from allmlp.plan.params import SCALES, Params, Scale
+from allmlp.plan.planned_runs import PlannedRuns, device_of
 from allmlp.spec import catalogue
-from allmlp.spec.run import Run, link_runs
+from allmlp.spec.run import Run
 
-DEVICE_OF_SCALE: dict[str, str] = {"gpu": "cuda", "paper": "cuda"}
 WEIGHTS_OF_SCALE: dict[str, str] = {"paper": "released"}
 TRIAL = "smoke"  # a scale that decides no claim
 ONLY = "ALLMLP_RUNS"  # environment variable: the file `only` of a Plan, for Snakemake and its jobs
-
-
-def _add_scale_measures(run: Run, scale: Scale) -> Run:
-    """The run with the measures that its scale adds to those of its study."""
-    added = tuple(m for m in catalogue.FROM_LONG if m not in run.measures)
-    wanted = run.steps > 0 and SCALES.index(scale) >= SCALES.index("long")
-    return replace(run, measures=(*run.measures, *added)) if wanted and added else run
-
-
-def _refuse_other_tokens(runs: Iterable[Run], context: Context) -> None:
-    """UserError for a run that reads text with weights that learnt other tokens: its ids mean other words there."""
-    for run in runs:
-        of = run.relatives[run.parent].corpus if run.parent else None
-        if of and run.corpus and run.corpus != of and not context.has_shared_tokenizer(run.corpus, of):
-            raise UserError(
-                f"{run.study}: {run.name} reads the corpus {run.corpus!r} with weights that learnt {of!r}, whose "
-                "tokenizer is another one. Name one with `tokenizer_of:` (pairs) or `tokenizer: {kind: shared}` of it."
-            )
 
 
 class Plan:
@@ -71,11 +51,10 @@ class Plan:
     ) -> None:
         self.parameters, self.root, self.source = parameters, root, source or root
         self.overlays, self.committed, self.study, self.only = overlays, committed, study, only
-        self.like, self.apart = like, False
+        self.apart = False
         self.scale: Scale = parameters.scale
-        self._contexts: dict[str, Context] = {}  # by device; each caches the corpora
-        self._known: dict[str, set[str]] = {}  # study -> ids of its runs
-        self._made: dict[tuple[str, Scale], list[Run]] = {}
+        self.device = device_of(parameters, self.scale)
+        self.planned: PlannedRuns = PlannedRuns(parameters, root, committed, like.planned if like else None)
         self.arguments = shlex.join(arguments)  # options of other commands for the same plan
 
     @cached_property
@@ -112,7 +91,7 @@ class Plan:
         found: dict[str, dict[str, list[Run]]] = {}
         for scale in SCALES:
             try:
-                found[scale] = {of: self._make_runs(of, scale) for of in studies}
+                found[scale] = {of: self.planned.of(of, scale) for of in studies}
             except UserError as error:
                 if refused is None or scale == self.scale:
                     raise
@@ -124,16 +103,8 @@ class Plan:
 
     def inputs(self, study: str) -> list[Any]:
         """All that a study's runs depend on besides the code. Plans with equal inputs have the same runs."""
-        scales = [one._scale_inputs(study, scale) for one in (self, self.git_plan) for scale in SCALES]
-        return scales + [(name, one._scale_inputs(study, one.scale)) for name, one in self.recorded_plans.items()]
-
-    def _scale_inputs(self, study: str, scale: Scale) -> tuple[Any, ...]:
-        settings = self.parameters.settings.get((study, scale))
-        named = {} if settings is None else {name for _, name in params.named_corpora(settings)}
-        return settings, self._device(scale), {name: self.parameters.corpora[name] for name in named}
-
-    def _device(self, scale: Scale) -> str:
-        return self.parameters.device or DEVICE_OF_SCALE.get(scale, "cpu")
+        scales = [one.planned.inputs(study, scale) for one in (self, self.git_plan) for scale in SCALES]
+        return scales + [(name, one.planned.inputs(study, one.scale)) for name, one in self.recorded_plans.items()]
 
     @cached_property
     def git_plan(self) -> "Plan":
@@ -145,16 +116,10 @@ class Plan:
         """study -> its runs that `base` has at no scale; only studies with such runs."""
         found = {}
         for study in studies:
-            if self._scale_inputs(study, self.scale) != base._scale_inputs(study, self.scale):
-                known = base._ids(study)
-                found[study] = [run for run in self._make_runs(study, self.scale) if run.id not in known]
+            if self.planned.inputs(study, self.scale) != base.planned.inputs(study, self.scale):
+                known = base.planned.ids(study)
+                found[study] = [run for run in self.planned.of(study, self.scale) if run.id not in known]
         return {study: runs for study, runs in found.items() if runs}
-
-    def _ids(self, study: str) -> set[str]:
-        """The ids of a study's runs of all scales."""
-        if study not in self._known:
-            self._known[study] = {run.id for scale in SCALES for run in self._make_runs(study, scale)}
-        return self._known[study]
 
     @cached_property
     def chosen_runs(self) -> dict[str, list[Run]]:
@@ -187,39 +152,7 @@ class Plan:
         return files
 
     def _runs(self, scale: Scale) -> dict[str, list[Run]]:
-        return {study: self._make_runs(study, scale) for study, at in self.parameters.settings if at == scale}
-
-    def _make_runs(self, study: str, scale: Scale) -> list[Run]:
-        if (study, scale) not in self._made:
-            make = self.like._make_runs if self.like and self._has_same_runs(self.like, study, scale) else self._make
-            self._made[study, scale] = make(study, scale)
-        return self._made[study, scale]
-
-    def _has_same_runs(self, other: "Plan", study: str, scale: Scale) -> bool:
-        """Do both plans make the same runs of a study? This machine's text may differ from that of git's plan."""
-        inputs = self._scale_inputs(study, scale)
-        if inputs != other._scale_inputs(study, scale):
-            return False
-        named = inputs[-1] if self.committed != other.committed else ()
-        return all(self._context(scale).tokens(name) == other._context(scale).tokens(name) for name in named)
-
-    def _context(self, scale: Scale) -> Context:
-        device = self._device(scale)
-        return self._contexts.setdefault(device, Context(self.parameters, self.root, device, self.committed))
-
-    def _make(self, study: str, scale: Scale) -> list[Run]:
-        if (settings := self.parameters.settings.get((study, scale))) is None:
-            return []
-        context = self._context(scale)
-        try:
-            runs = catalogue.module(study, "runs").runs(settings, context)
-        except UserError as error:
-            if error.key is None:
-                raise
-            raise UserError(f"{self.parameters.where(study, scale, error.key)}: {study}: {error}") from None
-        found = link_runs({run.id: _add_scale_measures(run, scale) for run in runs}, f"{study} at scale {scale}")
-        _refuse_other_tokens(found, context)
-        return found
+        return {study: self.planned.of(study, scale) for study, at in self.parameters.settings if at == scale}
 
     @cached_property
     def runs(self) -> list[Run]:

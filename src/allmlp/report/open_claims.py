@@ -21,7 +21,10 @@ LACKS = {  # kind -> what is lacking, and what helps
     ),
     "rule": ("another rule", "No number of seeds decides at this spread, or the rule fails on what is known."),
     "further": ("longer or larger runs", "The number is a bound: of runs that had not arrived, or of the sizes tried."),
-    "seeds": ("more seeds", "With so many the planned test decides in 80 % of cases, be the claim true or not."),
+    "seeds": (
+        "more seeds",
+        "With so many the planned test decides in 80 % of cases, be the claim true or not, before Holm's correction.",
+    ),
     "margin": ("a number off the margin", "Seeds would do if the effect were as claimed; it lies near the margin."),
 }
 PREMISE, TRIED, BOUND = "premise not met: ", "the rule ", "not "  # how guards begin

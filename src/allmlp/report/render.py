@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from allmlp.common import formats, paths
 from allmlp.common.errors import UserError, warn
@@ -340,6 +340,14 @@ def effect(entry: dict[str, Any]) -> str:
     return found.strip() + (f", n = {entry['n']}" if entry["n"] else "")
 
 
+def prose(text: str) -> Markup:
+    """Text as HTML, with what stands between backticks as code."""
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:  # one without its other
+        return escape(text)
+    return Markup("").join(Markup("<code>{}</code>").format(one) if n % 2 else one for n, one in enumerate(pieces))
+
+
 def templates() -> Environment:
     """The templates of paper/, with the filters that they use."""
     environment = Environment(
@@ -353,6 +361,7 @@ def templates() -> Environment:
     environment.filters |= {
         "duration": duration,
         "number": number,
+        "prose": prose,
         "shown": format_table,
         "effect": effect,
         "label": claims_json.label,

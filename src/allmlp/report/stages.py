@@ -1,9 +1,11 @@
 """results/stages.json: a digest of the code behind each stage of the last mile, for DVC.
 
 A stage reruns if its code changed: the modules that it imports, directly or not, and those of the studies that it finds
-by name. The digests ignore docstrings, comments and layout.
+by name. The digests ignore docstrings, comments and layout, but for the docstrings of figures and tables: their
+captions.
 """
 
+import ast
 import json
 from pathlib import Path
 from typing import Any
@@ -33,9 +35,16 @@ def digests() -> dict[str, Any]:
     return {
         "judge": _digest("judging.judge", *_study_modules("verdicts"), said=[claims, sizes, labels.read_labels()]),
         "power": _digest("judging.planned_power", said=claims),
-        "tabulate": _digest("report.tabulate", *_study_modules("tables"), said=[numbers, measures]),
+        "tabulate": _digest(
+            "report.tabulate", *_study_modules("tables"), said=[numbers, measures, _captions("tables")]
+        ),
         "draw": {
-            study: _digest("report.draw", *catalogue.files(study, "figures"), said=numbers[study]) for study in claims
+            study: _digest(
+                "report.draw",
+                *catalogue.files(study, "figures"),
+                said=[numbers[study], _captions("figures", study)],
+            )
+            for study in claims
         },
         "metrics": _digest("report.metrics", said=[claims, labels.read_labels()]),
         "render": _digest("report.render", README, *_study_modules("page"), said=[claims, words, labels.read_labels()]),
@@ -44,6 +53,17 @@ def digests() -> dict[str, Any]:
 
 def _study_modules(kind: str) -> list[str]:
     return [module for study in catalogue.STUDIES for module in catalogue.files(study, kind)]
+
+
+def _captions(kind: str, *studies: str) -> list[str | None]:
+    """The docstrings of all functions in the modules of this kind."""
+    return [
+        ast.get_docstring(node)
+        for study in studies or catalogue.STUDIES
+        for path in catalogue.files(study, kind).values()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    ]
 
 
 def _digest(stage: str, *modules: str, said: Any) -> str:

@@ -1,7 +1,4 @@
-"""The course of an answer over budget: the verdict of a claim at each scale, and the parts whose verdict flips.
-
-Verdicts of scales that do not decide are shown without Holm's correction.
-"""
+"""The course of an answer over budget: the verdict of a claim at each scale, and the parts whose verdict flips."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

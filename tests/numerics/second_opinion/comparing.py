@@ -23,6 +23,7 @@ from tests.numerics.second_opinion.stored import Measured, Stored, judged, ledge
 Entry = dict[str, Any]
 NOT_RUN, NOT_TESTABLE = "not run", "not testable at this scale"
 AROUND_ZERO = ("0 or equal within", "the same with the signs turned")
+UNJUDGED = ("premise not met", "not judged")
 LOST = "does not survive Holm's correction"
 RESTS_ON: dict[str, str] = {"reproduced": "p", "contradicted": "p_against", "below margin": "p_against"}
 TESTS = ("p", "p_against")
@@ -64,6 +65,19 @@ def _around_zero(part: Part) -> Part:
     return part
 
 
+def underived(claim: str, entry: Entry, data: Measured) -> list[str]:
+    """Parts that are judged, and withheld by no premise, without a second derivation."""
+    parts = {part["name"]: part for part in entry["parts"] or [{**entry, "name": ""}]}
+    have = derived(claim, data)
+    return [
+        name or claim
+        for name, part in parts.items()
+        if name[1:2] not in have
+        and part["verdict"] != NOT_TESTABLE
+        and not (part["verdict"] == "undecided" and any(words in part["text"] for words in UNJUDGED))
+    ]
+
+
 def differences(claim: str, entry: Entry, data: Measured) -> list[str]:
     """What the two implementations say differently of a claim; `entry`: of claims.json."""
     parts = derived(claim, data).items()
@@ -75,6 +89,8 @@ def _of_part(entry: Entry, letter: str, part: Part) -> Iterator[str]:
     name = theirs["name"]
     guards = entry["rests"].get(name, {}).get("guards", [])
     if not isinstance(part, Fact | Share) and not all(number.n for number in numbers_of(part)):
+        if any(basis["n"] for basis in entry["rests"].get(name, {}).get("of", [])):
+            yield f"{name} n: 0 here"
         return  # no run is of the kind that the words ask for
     same = not isinstance(part, Fact) and any(number.agree for number in numbers_of(part))
     if not agree(part.decided, theirs, withheld=bool(guards) or same):

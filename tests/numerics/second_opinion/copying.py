@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tests.numerics.second_opinion.numbers import Best, Fact, Part, Share, above, below, each, equal
+from tests.numerics.second_opinion.numbers import Best, Fact, Number, Part, Share, above, below, each, equal
 from tests.numerics.second_opinion.registry import claim
 from tests.numerics.second_opinion.stored import (
     BySeed,
@@ -180,7 +180,32 @@ def counts(data: Measured) -> dict[str, Part]:
     most = data.margin["count_millions"]
     right = all(abs(millions[model] - count) <= most for model, count in printed.items())
     perfect = all(row["perfect"] for row in data.rows("falls", part="comparison", model=tuple(printed)))
-    return {"a": Fact(right), "b": Fact(perfect)}
+    names, speed = {"causal-rn": "causal_rn", "transformer": "transformer"}, data.margin["speed_log2"]
+    sweep = {model: data.rows("falls", part="sweep", model=model) for model in names}
+    rates = [
+        claimed_best(sweep[model], "learning_rate", data.paper[f"best_rate_{name}_1"], speed)
+        for model, name in names.items()
+    ]
+    several = data.rows("falls", part="heads")
+    same_rate = {row["learning_rate"] for row in several}
+    alone = [row for row in sweep["transformer"] if row["learning_rate"] in same_rate]
+    return {
+        "a": Fact(right),
+        "b": Fact(perfect),
+        "c": each(number for of in rates for number in of),
+        "d": each(claimed_best([*alone, *several], "n_heads", data.paper["best_heads_count"], speed)),
+    }
+
+
+def claimed_best(rows: list[Row], by: str, claimed: float, most: float) -> list[Number]:
+    """Log2 of the steps of one value over those of each other one: below `most`."""
+    steps = {
+        value: {row["seed"]: math.log2(max(1.0, row["to_half_steps"])) for row in of}
+        for value, of in grouped(rows, by).items()
+    }
+    reached = all(row["fell_to_half"] for row in rows if row[by] == claimed)
+    others = (minus(steps[claimed], steps[value]) for value in steps if value != claimed)
+    return [below(other, most, supports=reached) for other in others]
 
 
 @claim("002-11")

@@ -172,7 +172,10 @@ def input_recovered(data: Measured) -> dict[str, Part]:
         flat, beside = (recovered(data, name, way, trained) for name in ("flat", other))
         premise = comparable(data, flat, beside)
         found[letter] = above(minus(flat, beside), data.margin["accuracy_1"], supports=premise, refutes=premise)
-    return dict(found)
+    poor = data.margin["poor_accuracy_1"]
+    of_mixer = above(values(recovered(data, "flat", "self", True)), poor).decided == "reproduced"
+    few = (values(recovered(data, name, "self", True)) for name in ("llama-2", "llama-4"))
+    return found | {"c": each(below(shares, poor, supports=of_mixer) for shares in few)}
 
 
 @claim("001-own-10")

@@ -10,6 +10,7 @@ from scipy.stats import beta, binom
 from scipy.stats import t as student
 
 FEWEST = 5  # seeds
+TIED, TIED_ONE_MORE = 6, 39  # seeds where more than half agree: for the median, by the sign test; for one more of them
 Decided = Literal["reproduced", "below margin", "contradicted", "undecided"]
 
 
@@ -55,12 +56,16 @@ class Number:
         return self.mean - half, self.mean + half
 
     def over(self, limit: float) -> float:
-        """p of the one-sided t test of a mean of at most `limit`."""
-        return float(student.sf((self.mean - limit) / self.spread * math.sqrt(self.n), self.n - 1))
+        """p of the one-sided t test of a mean of at most `limit`; where most seeds agree, 2^-n at least."""
+        return max(self.floor, float(student.sf((self.mean - limit) / self.spread * math.sqrt(self.n), self.n - 1)))
 
     def under(self, limit: float) -> float:
-        """p of the one-sided t test of a mean of at least `limit`."""
-        return float(student.sf((limit - self.mean) / self.spread * math.sqrt(self.n), self.n - 1))
+        """p of the one-sided t test of a mean of at least `limit`; where most seeds agree, 2^-n at least."""
+        return max(self.floor, float(student.sf((limit - self.mean) / self.spread * math.sqrt(self.n), self.n - 1)))
+
+    @property
+    def floor(self) -> float:
+        return 2.0**-self.n if self.tied else 0.0
 
     @property
     def p(self) -> float | None:
@@ -80,6 +85,12 @@ class Number:
     def agree(self) -> bool:
         """Do all seeds give the same number? They then have no spread that a t test could use."""
         return not self.spread > 1e-14 * max(1.0, abs(self.mean))
+
+    @property
+    def tied(self) -> bool:
+        """Do more than half of the seeds give the same number?"""
+        digits = list(np.round(self.values / max(1.0, np.max(np.abs(self.values))), 13))
+        return 2 * max(map(digits.count, digits)) > self.n
 
     @property
     def turned(self) -> "Number":
@@ -117,6 +128,9 @@ class Number:
         """The verdict before Holm's correction."""
         if self.n < FEWEST or not np.isfinite(self.values).all():
             return "undecided"
+        few = self.tied and self.n < (TIED_ONE_MORE if self.kind in ("another", "near") else TIED)
+        if few and self.kind != "equal":
+            return "undecided"
         if self.around_zero and self.kind == "below":
             return self.turned.decided
         low, high = self.ends(self.level)
@@ -133,7 +147,7 @@ class Number:
                 holds, fails = high < self.low, low > self.high
             case "equal":
                 inner = self.ends(2 * self.level - 1)
-                holds, fails = inner[0] > self.low and inner[1] < self.high, outside
+                holds, fails = inner[0] > self.low and inner[1] < self.high, outside and not few
             case "inside":
                 holds, fails = low >= self.low and high <= self.high, outside
             case "near":

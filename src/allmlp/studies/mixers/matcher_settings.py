@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-PART = "retrieval"  # the label `part`
+PART, MATCHER_SEARCH = "retrieval", "matcher-search"  # the label `part`
 SHARED_WORDS, OTHER_WORDS = "shared", "other"  # the label `words`: may a query have content words of its text?
 ALL = "all"  # the label `training_pairs`
 BASE, WIDE = "base", "wide"  # the label `size`: embedders of the study's width, or of another

@@ -12,13 +12,14 @@ from allmlp.report.seeds import aggregate_seeds, summary
 from allmlp.spec.columns import Rows
 from allmlp.spec.exhibits import Paper, table
 from allmlp.studies.mixers.budgets import AGAINST_FLAT, MODEL, curves, differences, ends
-from allmlp.studies.mixers.matcher_settings import PART
+from allmlp.studies.mixers.matcher_settings import MATCHER_SEARCH, PART
 from allmlp.studies.mixers.matching import readings
 from allmlp.studies.mixers.names import FLAT, SEARCH, TRAINING
 from allmlp.studies.mixers.parts import SETTING, search_rows, setting_names
 from allmlp.studies.mixers.prompts import PRINTED, PROMPTS
 from allmlp.studies.mixers.verdicts.formulae import FUSED, MIB, MIXER, TRANSFORMER, printed_table
 from allmlp.studies.shared.overlap import single_line
+from allmlp.studies.shared.searched import chosen_rate
 
 
 @table(
@@ -187,6 +188,22 @@ def retrieval(retrieval: pd.DataFrame, cost: pd.DataFrame) -> pd.DataFrame:
     )
     table = table.rename(columns={"lowest_nats_low": "low", "lowest_nats_high": "high"})
     return table.sort_values(["model", "pairs", "candidates", "lowest_nats"])
+
+
+@table("Learning rates of matchers: what the search of every setting found", parts=[MATCHER_SEARCH])
+def matcher_learning_rates(cost: pd.DataFrame) -> Rows:
+    """Held-out loss (nats) at the end of the search's runs, mean over seeds that are used for nothing else. edge: the
+    chosen or the best rate is the smallest or largest tried, so a better one may lie beyond. Of rates that tie within a
+    standard error the middle one is chosen.
+    """
+    cost = cost.assign(rate=cost["learning_rate"].astype(float))
+    for setting, rows in cost.groupby(["model", "embedder", "position", "words"], sort=False):
+        choice, steps = chosen_rate(rows), int(rows["steps_done"].iloc[0])
+        loss = rows["validation_nats"].where(~rows["diverged"].astype(bool))
+        means = loss.groupby(rows["rate"]).agg(lambda of: of.mean(skipna=False))
+        about = dict(zip(("model", "embedder", "position", "words"), setting, strict=True))
+        losses = {f"at_{rate:g}": mean for rate, mean in means.items()}
+        yield {**about, "steps": steps, "chosen": choice.rate, "at": "edge" if choice.edge else "", **losses}
 
 
 @table(

@@ -11,6 +11,7 @@ from allmlp.judging.multiplicity import require_all_parts
 from allmlp.judging.rules import (
     NotPlannedError,
     judge_above,
+    judge_all,
     judge_below,
     judge_exact,
     judge_machines,
@@ -105,12 +106,20 @@ def second_triangle(evidence: Evidence) -> Finding:
 
 
 def sine(evidence: Evidence) -> Finding:
-    """004-5: is the sine not worse than the better of leaky ReLU and GELU, each at a rate of its own?"""
+    """004-5: is the sine not worse than leaky ReLU, nor than GELU, each at a rate of its own?
+
+    Not than the better one of each seed: the smaller of two equal losses is below a third equal one on average.
+    """
     _require_search(evidence)
-    losses = pivot_variants(evidence.table("learning"), END, "two-averaging", "leaky-relu", "gelu")
-    others = losses[["leaky-relu", "gelu"]].min(axis=1, skipna=False)
-    finding = judge_better((others - losses["two-averaging"]).to_numpy(), -evidence.margin["loss_nats"], unit="nats")
-    return _note_edges(evidence, finding, "two-averaging", "leaky-relu", "gelu")
+    others = {"leaky-relu": "leaky ReLU minus sine", "gelu": "GELU minus sine"}
+    losses = pivot_variants(evidence.table("learning"), END, "two-averaging", *others)
+    found = {
+        words: judge_better(
+            (losses[name] - losses["two-averaging"]).to_numpy(), -evidence.margin["loss_nats"], unit="nats"
+        )
+        for name, words in others.items()
+    }
+    return _note_edges(evidence, judge_all(found), "two-averaging", *others)
 
 
 def reshape_costs(evidence: Evidence) -> Finding:

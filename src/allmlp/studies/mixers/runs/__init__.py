@@ -31,7 +31,7 @@ class Settings(TrainingSettings):
         if self.search:
             refuse_searched_seeds(self.search.seeds, evaluated, "search.seeds")
         if self.retrieval and self.retrieval.search:
-            refuse_searched_seeds([self.retrieval.search.seed], matched, "retrieval.search.seed")
+            refuse_searched_seeds(self.retrieval.search.seeds, matched, "retrieval.search.seeds")
         return self
 
 

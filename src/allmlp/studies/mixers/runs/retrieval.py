@@ -17,6 +17,7 @@ from allmlp.spec.run import Run
 from allmlp.studies.mixers.matcher_settings import (
     ALL,
     BASE,
+    MATCHER_SEARCH,
     OTHER_WORDS,
     PART,
     SHARED_WORDS,
@@ -86,7 +87,13 @@ class _Matchers:
         for case in _cases(comparison):
             search = self._search(case._replace(training_pairs=None))
             for context, seed in product(comparison.contexts, self.retrieval.seeds or self.settings.seeds):
-                yield replace(self._matcher(case, context, seed, steps), search=search, measures=measures)
+                run = self._matcher(case, context, seed, steps)
+                yield replace(run, search=search, criterion=self._criterion, measures=measures)
+
+    @property
+    def _criterion(self) -> str:
+        """The number by which rates are compared; "" where the lowest mean wins."""
+        return (self.retrieval.search and self.retrieval.search.criterion) or ""
 
     def _parent(self, case: Case, seed: int) -> Run:
         untrained = case.embedder.startswith("untrained")
@@ -100,11 +107,18 @@ class _Matchers:
         if (search := self.retrieval.search) is None:
             return ()
         found = [
-            self._run(case, search.context, search.seed, search.steps, rate, normalisation)
-            for rate, normalisation in product(search.learning_rates, search.normalisations)
+            self._searched(self._run(case, search.context, seed, search.steps, rate, normalisation), rate)
+            for (seed, rate), normalisation in product(search.settings(), search.normalisations)
         ]
         self.searches |= {run.id: run for run in found}
         return tuple(run.id for run in found)
+
+    def _searched(self, run: Run, rate: float) -> Run:
+        """A run of a search, whose loss is kept where a criterion compares it with those of other seeds."""
+        if not (criterion := self._criterion):
+            return run
+        labels = run.labels | {"part": MATCHER_SEARCH, "learning_rate": rate, "criterion": criterion}
+        return replace(run, name=f"{run.name}-rate{rate:g}", labels=labels, measures=SHARED)
 
     def _matcher(self, case: Case, context: int, seed: int, steps: int) -> Run:
         rate, searched = self.retrieval.optimiser.learning_rate, self.retrieval.search

@@ -1,11 +1,11 @@
 """Settings of study 001's retrieval: comparisons, matchers, and the search."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from allmlp.common.schema import StrictModel, refuse_unknown_names
-from allmlp.spec.settings import Optimiser
+from allmlp.spec.settings import LossSearch, Optimiser, Seeds
 from allmlp.studies.mixers.runs.settings import Padding, Seed
 
 Positive = Annotated[int, Field(gt=0)]
@@ -47,14 +47,21 @@ class Matching(StrictModel):
         return matchers
 
 
-class Search(StrictModel):
-    """How a matcher's learning rate and the normalisation of its embeddings are chosen, on an embedder of `seed`."""
+class Search(LossSearch):
+    """How a matcher's learning rate and the normalisation of its embeddings are chosen, on embedders of `seeds`.
 
-    seed: Seed = 100
+    A `criterion` compares rates alone: one normalisation is named then, and the loss of each run is kept.
+    """
+
+    seeds: Seeds = Field(default=[100])
     context: Annotated[int, Field(ge=3)] = 8
-    steps: Positive
-    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
     normalisations: list[Normalisation] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _refuse_several(self) -> Self:
+        if self.criterion and len(self.normalisations) > 1:
+            raise ValueError("a search with a `criterion` compares rates: name one of the `normalisations`")
+        return self
 
 
 class RetrievalSettings(StrictModel):
