@@ -1,6 +1,6 @@
 """The settings that every study shares."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import count, product
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -123,9 +123,9 @@ class LearningRateSearch(StrictModel):
             )
         return self
 
-    def settings(self) -> Iterator[tuple[int, float]]:
-        """Seed and rate of each run of the search."""
-        return product(self.seeds, self.learning_rates)
+    def settings(self, further: Iterable[float] = ()) -> Iterator[tuple[int, float]]:
+        """Seed and rate of each run of the search. further: rates of one model, besides the common ones."""
+        return product(self.seeds, dict.fromkeys([*self.learning_rates, *further]))
 
 
 class LossSearch(LearningRateSearch):

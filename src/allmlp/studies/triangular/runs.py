@@ -48,11 +48,6 @@ class Search(LossSearch):
 
     further_rates: dict[str, list[Rate]] = Field(default={}, description="variant: rates beside the common ones")
 
-    def settings(self, variant: str | None = None) -> Iterator[tuple[int, float]]:
-        """Seed and rate of each run of this variant's search."""
-        rates = dict.fromkeys([*self.learning_rates, *self.further_rates.get(variant or "", [])])
-        return product(self.seeds, rates)
-
 
 class Settings(StudySettings):
     """`variants`: name -> what it changes; `compared`: those that this scale trains with `seeds` for `steps`."""
@@ -161,7 +156,7 @@ def _search(
 ) -> Iterator[Run]:
     """A run per seed (or of one `only`) and learning rate; none where this scale does not search."""
     if search := settings.search:
-        for seed, rate in search.settings(variant):
+        for seed, rate in search.settings(search.further_rates.get(variant, ())):
             if only in (None, seed):
                 own = {"rate": rate, "measures": SHARED, **changes}
                 yield _run(settings, context, "search", variant, seed, search.steps, **own)

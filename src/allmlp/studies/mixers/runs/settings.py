@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from allmlp.common.schema import Hyperparameters, StrictModel, refuse_unknown_names
-from allmlp.spec.settings import Architecture, LossSearch, Optimiser, StudySettings, refuse_searched_seeds
+from allmlp.spec.settings import Architecture, LossSearch, Optimiser, Rate, StudySettings, refuse_searched_seeds
 
 Padding = Literal["left", "right"]
 Seed = Annotated[int, Field(ge=0)]
@@ -13,12 +13,16 @@ Longer = Annotated[float, Field(gt=0, le=1000)]  # the plan lists its tested ste
 
 
 class Size(StrictModel):
-    """Another size of a model; null means the study's own value. `longer`: its steps over the study's."""
+    """Another size of a model; null means the study's own value. `longer`: its steps over the study's.
+
+    `further_rates`: what the search tries besides the common learning rates, where the best was at an edge of these.
+    """
 
     d_model: int = Field(gt=0)
     n_blocks: int | None = Field(default=None, gt=0)
     batch_size: int | None = Field(default=None, gt=0)
     longer: Longer = 1.0
+    further_rates: list[Rate] = Field(default=[])
 
 
 class Model(StrictModel):
@@ -27,7 +31,7 @@ class Model(StrictModel):
     `longer`: its steps over the study's; fast models need more steps for comparisons at equal time and equal FLOPs.
     `learning_rate`: null if the search chooses it. `warmup_steps`: in place of the study's, in its search too; a model
     that normalises after each block needs more. `further_seeds`: besides the study's, for a rule with a small
-    margin; pairs of models are compared on the seeds that both have.
+    margin; pairs of models are compared on the seeds that both have. `further_rates`: as those of a size.
     """
 
     architecture: Architecture
@@ -40,6 +44,7 @@ class Model(StrictModel):
     learning_rate: float | None = Field(default=None, gt=0)
     warmup_steps: int | None = Field(default=None, ge=0)
     further_seeds: list[Seed] = Field(default=[])
+    further_rates: list[Rate] = Field(default=[])
 
 
 class Search(LossSearch):
@@ -96,7 +101,8 @@ class TrainingSettings(StudySettings):
 
     def base(self, model: Model) -> Size:
         """The size of a model in the common comparison, before its further `sizes`."""
-        return Size(d_model=model.d_model or self.d_model, batch_size=model.batch_size, longer=model.longer)
+        width, rates = model.d_model or self.d_model, model.further_rates
+        return Size(d_model=width, batch_size=model.batch_size, longer=model.longer, further_rates=rates)
 
     @property
     def compared_models(self) -> dict[str, Model]:
