@@ -68,22 +68,19 @@ def test_a_models_own_warm_up_renames_its_runs_and_no_others(settings):
 
 
 def test_further_rates_widen_the_grid_of_their_model_and_size_alone(settings):
-    of_scale, further = settings["mixers", "long"], {"further_rates": [5e-2, 2.4e-2]}
-    flat, gpt = (of_scale.models[name] for name in ("flat", "gpt-4"))
-    narrow = [size.model_copy(update=further) if size.d_model == 32 else size for size in flat.sizes]
-    models = {
-        **of_scale.models,
-        "flat": flat.model_copy(update={"sizes": narrow}),
-        "gpt-4": gpt.model_copy(update=further),
-    }
+    of_scale, further = settings["mixers", "long"], {"flat-d32": [5e-2, 2.4e-2], "gpt-4": [5e-2]}
     before = {run.id for run in runs_of(settings, "long")[0]}
-    runs, _ = runs_of({("mixers", "long"): of_scale.model_copy(update={"models": models})}, "long")
+    with_them = of_scale.model_copy(update={"search": of_scale.search.model_copy(update={"further_rates": further})})
+    runs, _ = runs_of({("mixers", "long"): with_them}, "long")
     other = [run for run in runs if run.id not in before]
     assert {(run.labels["variant"], run.labels["d_model"]) for run in other} == {("flat", 32), ("gpt-4", 64)}
     searched = [run for run in other if run.labels["part"] == "search"]
     assert {run.optimiser["learning_rate"] for run in searched} == {5e-2}
     assert len(searched) == 2 * len(of_scale.search.seeds)
     assert {len(run.search) for run in other if run.search} == {6 * len(of_scale.search.seeds)}
+    asked = with_them.model_dump() | {"search": with_them.search.model_dump() | {"further_rates": {"flat-d33": [1e-2]}}}
+    with pytest.raises(ValidationError, match=r"model 'flat-d33'.*flat-d32"):
+        type(of_scale).model_validate(asked)
 
 
 def test_an_embedder_is_the_comparisons_own_run_where_that_has_it(settings):

@@ -1,6 +1,6 @@
 """The settings that every study shares."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import count, product
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -123,9 +123,21 @@ class LearningRateSearch(StrictModel):
             )
         return self
 
-    def settings(self, further: Iterable[float] = ()) -> Iterator[tuple[int, float]]:
-        """Seed and rate of each run of the search. further: rates of one model, besides the common ones."""
-        return product(self.seeds, dict.fromkeys([*self.learning_rates, *further]))
+    def settings(self) -> Iterator[tuple[int, float]]:
+        """Seed and rate of each run of the search."""
+        return product(self.seeds, self.learning_rates)
+
+
+class WidenedSearch(LearningRateSearch):
+    """A search whose grid can be widened for one model."""
+
+    further_rates: dict[str, list[Rate]] = Field(
+        default={}, description="model: rates besides the common ones, where its best was at an edge of these"
+    )
+
+    def settings_of(self, model: str) -> Iterator[tuple[int, float]]:
+        """Seed and rate of each run of this model's search."""
+        return product(self.seeds, dict.fromkeys([*self.learning_rates, *self.further_rates.get(model, [])]))
 
 
 class LossSearch(LearningRateSearch):

@@ -5,7 +5,14 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from allmlp.common.schema import Hyperparameters, StrictModel, refuse_unknown_names
-from allmlp.spec.settings import Architecture, LossSearch, Optimiser, Rate, StudySettings, refuse_searched_seeds
+from allmlp.spec.settings import (
+    Architecture,
+    LossSearch,
+    Optimiser,
+    StudySettings,
+    WidenedSearch,
+    refuse_searched_seeds,
+)
 
 Padding = Literal["left", "right"]
 Seed = Annotated[int, Field(ge=0)]
@@ -13,16 +20,16 @@ Longer = Annotated[float, Field(gt=0, le=1000)]  # the plan lists its tested ste
 
 
 class Size(StrictModel):
-    """Another size of a model; null means the study's own value. `longer`: its steps over the study's.
-
-    `further_rates`: what the search tries besides the common learning rates, where the best was at an edge of these.
-    """
+    """Another size of a model; null means the study's own value. `longer`: its steps over the study's."""
 
     d_model: int = Field(gt=0)
     n_blocks: int | None = Field(default=None, gt=0)
     batch_size: int | None = Field(default=None, gt=0)
     longer: Longer = 1.0
-    further_rates: list[Rate] = Field(default=[])
+
+    def name(self, model: str) -> str:
+        """`flat-d8-n16`; a part that is the study's own is left out."""
+        return "-".join([model, f"d{self.d_model}", *([f"n{self.n_blocks}"] if self.n_blocks else [])])
 
 
 class Model(StrictModel):
@@ -31,7 +38,7 @@ class Model(StrictModel):
     `longer`: its steps over the study's; fast models need more steps for comparisons at equal time and equal FLOPs.
     `learning_rate`: null if the search chooses it. `warmup_steps`: in place of the study's, in its search too; a model
     that normalises after each block needs more. `further_seeds`: besides the study's, for a rule with a small
-    margin; pairs of models are compared on the seeds that both have. `further_rates`: as those of a size.
+    margin; pairs of models are compared on the seeds that both have.
     """
 
     architecture: Architecture
@@ -44,12 +51,13 @@ class Model(StrictModel):
     learning_rate: float | None = Field(default=None, gt=0)
     warmup_steps: int | None = Field(default=None, ge=0)
     further_seeds: list[Seed] = Field(default=[])
-    further_rates: list[Rate] = Field(default=[])
 
 
-class Search(LossSearch):
-    """The search of rates. `in_proportion`: a size with fewer steps than the study's (`longer` below 1) has a shorter
-    search too, so that a search takes the same share of time for every size.
+class Search(WidenedSearch, LossSearch):
+    """The search of rates; `further_rates` by models, or by sizes: `flat-d8-n16`.
+
+    `in_proportion`: a size with fewer steps than the study's (`longer` below 1) has a shorter search too, so that a
+    search takes the same share of time for every size.
 
     `criterion_of`: the models whose base size the `criterion` chooses for (null: every training). Where no rates of a
     model tie, the lowest mean is the same choice, and runs that are measured keep their ids.
@@ -95,14 +103,15 @@ class TrainingSettings(StudySettings):
         of_criterion = (self.search and self.search.criterion_of) or []
         refuse_unknown_names("model", [*(self.compared or []), *self.windows, *of_criterion], self.models)
         if self.search:
+            sizes = [size.name(name) for name, model in self.models.items() for size in model.sizes]
+            refuse_unknown_names("model", self.search.further_rates, [*self.models, *sizes])
             further = [seed for model in self.models.values() for seed in model.further_seeds]
             refuse_searched_seeds(self.search.seeds, [*self.seeds, *further], "search.seeds")
         return self
 
     def base(self, model: Model) -> Size:
         """The size of a model in the common comparison, before its further `sizes`."""
-        width, rates = model.d_model or self.d_model, model.further_rates
-        return Size(d_model=width, batch_size=model.batch_size, longer=model.longer, further_rates=rates)
+        return Size(d_model=model.d_model or self.d_model, batch_size=model.batch_size, longer=model.longer)
 
     @property
     def compared_models(self) -> dict[str, Model]:
