@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allmlp.judging import correction, judge
-from allmlp.judging.correction import adjust_p_values, holm
+from allmlp.judging.correction import adjust_p_values, holm, threshold
 from allmlp.judging.rules import premise, undecided_finding
 from allmlp.judging.statistics import VERDICTS, judge_better
 
@@ -24,6 +24,13 @@ def entry(name: str, verdict: str, p: float | None = 0.5, p_against: float | Non
     held = sum(part["verdict"] == "reproduced" for part in listed)
     result = {"verdict": verdict, "value": float(held), "text": "t", "p": p, "p_against": p_against, "parts": listed}
     return {"id": name, "scale": "workstation", "at": {"workstation": dict(result)}, **result}
+
+
+@given(st.lists(st.floats(0, 0.1), max_size=8), st.floats(0, 0.1))
+def test_a_test_survives_up_to_its_threshold(others: list[float], p: float) -> None:
+    survives = holm({"this": p, **{str(place): of for place, of in enumerate(others)}})["this"]
+    if p not in others and abs(p / threshold(others) - 1) > 1e-9:  # ties have an order
+        assert survives == (p <= threshold(others))
 
 
 def test_holm_takes_back_what_does_not_survive_among_many() -> None:

@@ -33,7 +33,7 @@ def found(**measures: dict[str, pd.DataFrame]) -> Evidence:
     """Evidence with these measurements (measure -> run -> rows), all runs with settings of their own but for seeds."""
     names = sorted({run for rows in measures.values() for run in rows})
     runs = {
-        run: {"labels": {"model": run.split("-")[0]}, "seed": int(run[-1]), "steps": 0 if "untrained" in run else 400}
+        run: {"labels": {"part": run.split("-")[0]}, "seed": int(run[-1]), "steps": 0 if "untrained" in run else 400}
         for run in names
     }
     planned = {name: list(of_runs) for name, of_runs in measures.items()}
@@ -52,8 +52,8 @@ def test_runs_are_counted_by_their_curves() -> None:
     curves = {"a-seed0": curve(0.0), "a-seed1": curve(-0.4), "b-seed0": curve(0.0, noise=5.0)}
     there = found(loss_curve=curves, end=dict.fromkeys([*curves, "c-seed0", "untrained-seed0"], row(1.0)))
     expected = {"level": 1, "of": 4, "unknown": 2, "steps": [400, 400]}
-    assert training_levels.measure_levels(there, ["end"]) == expected
-    assert training_levels.measure_levels(there, ["loss_curve"]) == {**expected, "of": 3, "unknown": 1}
+    assert training_levels.measure_levels(there, there.trainings(["end"])) == expected
+    assert training_levels.measure_levels(there, there.trainings(["loss_curve"])) == {**expected, "of": 3, "unknown": 1}
 
 
 def test_the_measure_comes_before_the_curve() -> None:
@@ -81,9 +81,12 @@ def test_seeds_decide_together_if_a_run_alone_cannot() -> None:
 
 
 def test_runs_that_only_choose_a_rate_are_not_compared() -> None:
-    there = found(cost={"a-seed0": row(1.0), "search-seed9": row(1.0)}, end={"a-seed0": row(1.0)})
+    there = found(cost={"a-seed0": row(1.0), "rates-seed9": row(1.0)}, end={"a-seed0": row(1.0)})
     assert there.trainings(["cost"]) == ["a-seed0"]
-    assert training_levels.measure_levels(found(exact={"untrained-seed0": row(1.0)}), ["exact"]) is None
+    measured = found(end={"a-seed0": row(1.0), "search-seed9": row(1.0)})
+    assert measured.trainings(["end"]) == ["a-seed0"], "a search's runs may have measures of their own"
+    assert found(exact={"untrained-seed0": row(1.0)}).trainings(["exact"]) == []
+    assert training_levels.measure_levels(there, []) is None
 
 
 def test_the_page_says_how_many_and_after_how_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,6 @@ def but_for_padding(run) -> dict:
 def test_every_scale_has_a_plan_whose_runs_choose_their_rates_by_one_budget(settings):
     for scale in params.SCALES:
         searched = settings["mixers", scale].search
-        tried = len(list(searched.settings())) if searched else 0
         runs, _ = runs_of(settings, scale)
         by_id = {run.id: run for run in runs}
         assert len(by_id) == len(runs)
@@ -44,7 +43,10 @@ def test_every_scale_has_a_plan_whose_runs_choose_their_rates_by_one_budget(sett
             needed = [by_id[one] for one in run.search]
             assert {one.architecture for one in needed} <= {run.architecture}
             assert all(one.task == run.task and but_for_padding(one) == but_for_padding(run) for one in needed)
-            assert len(needed) in (0, tried)
+            rates = {one.optimiser["learning_rate"] for one in needed}
+            assert not needed or (
+                rates >= {*searched.learning_rates} and len(needed) == len(rates) * len(searched.seeds)
+            )
             assert run.labels["part"] == "search" or needed or scale == "paper"
             assert set(run.tested) <= set(range(1, run.steps))
 
@@ -63,6 +65,22 @@ def test_a_models_own_warm_up_renames_its_runs_and_no_others(settings):
     assert {run.labels["variant"] for run in other} == {"gpt-4"}
     assert {run.optimiser["warmup_steps"] for run in other} == {500}
     assert {run.labels["part"] for run in other} == {"training", "search"}
+
+
+def test_further_rates_widen_the_grid_of_their_model_and_size_alone(settings):
+    of_scale, further = settings["mixers", "long"], {"flat-d32": [5e-2, 2.4e-2], "gpt-4": [5e-2]}
+    before = {run.id for run in runs_of(settings, "long")[0]}
+    with_them = of_scale.model_copy(update={"search": of_scale.search.model_copy(update={"further_rates": further})})
+    runs, _ = runs_of({("mixers", "long"): with_them}, "long")
+    other = [run for run in runs if run.id not in before]
+    assert {(run.labels["variant"], run.labels["d_model"]) for run in other} == {("flat", 32), ("gpt-4", 64)}
+    searched = [run for run in other if run.labels["part"] == "search"]
+    assert {run.optimiser["learning_rate"] for run in searched} == {5e-2}
+    assert len(searched) == 2 * len(of_scale.search.seeds)
+    assert {len(run.search) for run in other if run.search} == {6 * len(of_scale.search.seeds)}
+    asked = with_them.model_dump() | {"search": with_them.search.model_dump() | {"further_rates": {"flat-d33": [1e-2]}}}
+    with pytest.raises(ValidationError, match=r"model 'flat-d33'.*flat-d32"):
+        type(of_scale).model_validate(asked)
 
 
 def test_an_embedder_is_the_comparisons_own_run_where_that_has_it(settings):

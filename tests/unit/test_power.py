@@ -10,8 +10,19 @@ import pytest
 from scipy import integrate, stats
 
 from allmlp.judging import claims_json, planned_power
-from allmlp.judging.evidence_summary import KINDS, Basis, Grounds, Rule, join_verdicts
-from allmlp.judging.power import DRAWS, MOST, advice, chance, effects, futility_reason, required_seeds
+from allmlp.judging.evidence_summary import CONTRADICTED, KINDS, REPRODUCED, Basis, Grounds, Rule, join_verdicts
+from allmlp.judging.power import (
+    DRAWS,
+    MOST,
+    Thresholds,
+    advice,
+    chance,
+    decide,
+    effects,
+    futility_reason,
+    required_seeds,
+)
+from allmlp.judging.power import _draw_values as drawn_values
 from allmlp.judging.rules import judge_above, judge_all, judge_below, withhold_verdict
 from allmlp.judging.statistics import DECIDED, judge_better, judge_equal, judge_near_printed, judge_prediction
 
@@ -110,6 +121,31 @@ def test_numbers_of_one_part_are_drawn_apart_and_all_must_hold() -> None:
     assert chance(tolerant, 8, true=False) < chance(Grounds(one.of * 3), 8, true=False)
 
 
+RULES: dict[str, Any] = {  # kind -> the finding of values, and the rule that it rests on
+    "better": (lambda values: judge_better(values, 0.5), rests("better", 0.0, 0.5, 0.4)),
+    "below": (lambda values: judge_below(values, -0.5, none=0.0), rests("below", -0.5, 0.0, 0.4)),
+    "equal": (lambda values: judge_equal(values, 0.5), rests("equal", -0.5, 0.5, 0.3)),
+    "near": (lambda values: judge_near_printed(values, 1.0, distance=0.8), rests("near", 1.0, 1.0, 0.5, limit=0.8)),
+}
+
+
+@pytest.mark.parametrize("true", [True, False])
+@pytest.mark.parametrize("kind", RULES)
+@pytest.mark.parametrize("numbers", [1, 2])
+def test_a_right_verdict_counts_if_its_p_survives_the_correction(kind: str, numbers: int, true: bool) -> None:
+    """Against the p values of the findings themselves, draw by draw."""
+    judge, one = RULES[kind]
+    together, largest, n, draws = Grounds(one.of * numbers), 0.004, 7, 400
+    given = [drawn_values(basis, place, n, true, None) for place, basis in enumerate(together.of)]
+    found = [judge_all({str(place): judge(rows[row]) for place, rows in enumerate(given)}) for row in range(draws)]
+    said, name = ("reproduced", "p") if true else ("contradicted", "p_against")
+    survive = np.array([one.verdict == said and getattr(one, name) <= largest for one in found])
+    assert 0 < survive.sum() < sum(one.verdict == said for one in found)
+    kept = decide(together, given, largest, true=true) == (REPRODUCED if true else CONTRADICTED)
+    assert kept[:draws].tolist() == survive.tolist()
+    assert chance(together, n, true=true, largest=Thresholds(largest, largest)) == kept.mean()
+
+
 def test_the_claims_own_effect_takes_the_place_of_twice_the_margin() -> None:
     share = rests("better", 0.9, 0.9, spread=0.02)
     assert effects(share.of[0].rule, 0.02, claimed=0.95) == (0.95, pytest.approx(0.85))
@@ -192,7 +228,7 @@ def judged(**parts: Grounds) -> dict[str, Any]:
 
 def test_a_row_for_each_part_and_scale_and_none_for_what_is_exact() -> None:
     entry = judged(a=rests("better", 0.5, 0.5, spread=1.0), b=rests("equal", -1.0, 1.0, spread=math.nan))
-    rows = list(planned_power.claim_rows(claim(effect={"a": 3.0}), entry, SEEDS))
+    rows = list(planned_power.claim_rows(claim(effect={"a": 3.0}), entry, SEEDS, {}))
     assert [(row["part"], row["scale"], row["n"]) for row in rows] == [
         ("(a) of it", "workstation", 5),
         ("(a) of it", "long", 8),
@@ -201,11 +237,13 @@ def test_a_row_for_each_part_and_scale_and_none_for_what_is_exact() -> None:
     ]
     assert rows[0]["if_true"] == pytest.approx(0.98, abs=0.02)  # 2.5 spreads beyond the margin
     assert rows[2]["needs"] == "no spread is known yet"
-    (stuck,) = planned_power.claim_rows(claim(measures=["n"]), judged(a=rests("better", 1, 1, spread=0.0, n=40)), LONG)
+    (stuck,) = planned_power.claim_rows(
+        claim(measures=["n"]), judged(a=rests("better", 1, 1, spread=0.0, n=40)), LONG, {}
+    )
     assert (stuck["if_true"], stuck["needs"]) == (None, "no spread is known: every seed gave the same number")
     assert rows[1]["if_true"] >= rows[0]["if_true"]
-    assert rows == list(planned_power.claim_rows(claim(effect={"a": 3.0}), entry, SEEDS))
-    assert list(planned_power.claim_rows(claim(), {"at": {"workstation": {}}}, SEEDS)) == []
+    assert rows == list(planned_power.claim_rows(claim(effect={"a": 3.0}), entry, SEEDS, {}))
+    assert list(planned_power.claim_rows(claim(), {"at": {"workstation": {}}}, SEEDS, {})) == []
 
 
 def test_the_file_for_the_report_has_the_same_bytes_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

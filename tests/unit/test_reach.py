@@ -48,7 +48,8 @@ def reached(
 ) -> dict[str, Any]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(catalogue, "paper_sizes", lambda study: {CLAIM["id"]: row} if row else {})
-    return reach.claim_reach(found(costs), CLAIM, LEVELLED)
+    there = found(costs)
+    return reach.claim_reach(there, CLAIM, there.trainings(CLAIM["measures"]), LEVELLED)
 
 
 WIDE = {"parameters": 200, "non_embedding_parameters": 100, "supervised_tokens": 30}

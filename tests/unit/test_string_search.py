@@ -38,6 +38,24 @@ def test_each_model_and_length_is_searched_and_each_ablation():
             assert {one.labels[label] for one in rates} == {run.labels[label]}
 
 
+def test_further_rates_widen_the_grid_of_their_variant_or_model_alone():
+    search = {**SETTINGS["search"], "further_rates": {"relu": [8e-3], "transformer": [4e-3, 2e-3]}}
+    runs = strings.runs(strings.StringSettings(**{**SETTINGS, "search": search}), SimpleNamespace(device="cpu"))
+    by_id = {run.id: run for run in runs}
+    tried = {
+        (run.labels["model"], run.labels["variant"]): {by_id[one].optimiser["learning_rate"] for one in run.search}
+        for run in runs
+        if run.search
+    }
+    assert tried == {
+        ("causal-rn", "published"): {1e-3, 4e-3},
+        ("causal-rn", "relu"): {1e-3, 4e-3, 8e-3},
+        ("transformer", "published"): {1e-3, 4e-3, 2e-3},
+    }
+    with pytest.raises(ValidationError, match="model or variant 'elu'"):
+        strings.StringSettings(**{**SETTINGS, "search": {**search, "further_rates": {"elu": [8e-3]}}})
+
+
 def test_without_a_search_every_rate_is_the_studys():
     runs = strings.runs(strings.StringSettings(**{**SETTINGS, "search": None}), SimpleNamespace(device="cpu"))
     assert all(run.search == () and run.optimiser["learning_rate"] == 1e-3 for run in runs)

@@ -1,6 +1,6 @@
 """The trainings that each part of a claim compares: on which texts, after how many steps and operations it holds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from allmlp.judging.evidence import Evidence
@@ -22,6 +22,17 @@ def budgets(claim: Mapping[str, Any], found: Evidence) -> dict[str, dict[str, An
     }
     parts = {EVERY: list(runs), **{letter: of for letter, of in parts.items() if of}}
     return {letter: _span(of, found) for letter, of in parts.items() if of}
+
+
+def compared(claim: Mapping[str, Any], found: Evidence, letters: Iterable[str]) -> list[str]:
+    """The trainings that a verdict is about: of the models that `compares` names for these parts ("" for a claim
+    without any), or all behind the claim's measures if it does not name those of every part.
+    """
+    runs, named = found.trainings(claim["measures"]), compared_models(claim)
+    own = [named.get(letter, named.get(EVERY)) for letter in letters]
+    models = {model for of in own for model in of or ()}
+    some = [run for run in runs if any(is_of_model(model, found.content["runs"][run]["labels"]) for model in models)]
+    return some if some and all(own) else runs
 
 
 def _span(runs: list[str], found: Evidence) -> dict[str, Any]:

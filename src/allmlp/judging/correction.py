@@ -4,7 +4,7 @@
 {'002-1': True, '002-2': False, '002-3': False}
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from allmlp.judging import needs
@@ -12,6 +12,7 @@ from allmlp.judging.statistics import NOT_TESTABLE, RESTS_ON
 from allmlp.spec import catalogue
 
 NOT_RUN = "not run"
+LEVEL = 0.05  # of a family: the chance of any false verdict
 LOST = "; does not survive Holm's correction within the study"  # of the paper's claims, or of this project's own
 Name = TypeVar("Name")
 
@@ -87,6 +88,28 @@ def _test_p_values(entry: dict[str, Any]) -> dict[tuple[str, str, str], float]:
     }
 
 
+def family_p_values(entries: Iterable[dict[str, Any]], claim: str) -> dict[tuple[str, str, str], float]:
+    """(claim, part, kind) -> p, of all tests that are corrected together with those of a claim.
+
+    entries: a study's, of claims.json.
+    """
+    own = catalogue.is_project_claim(claim)
+    together = [one for one in entries if catalogue.is_project_claim(one["id"]) == own and "same_as" not in one]
+    return {test: p for entry in together for test, p in _test_p_values(entry).items()}
+
+
+def threshold(others: Iterable[float], level: float = LEVEL) -> float:
+    """The largest p with which one more test would survive Holm's correction beside these p values.
+
+    >>> threshold([1.0] * 9), threshold([0.001] * 8 + [1.0])
+    (0.005, 0.025)
+    """
+    beside = sorted(others)
+    tests = len(beside) + 1
+    rejected = next((rank for rank, p in enumerate(beside) if p > level / (tests - rank)), len(beside))
+    return level / (tests - rejected)
+
+
 def adjust_p_values(p_values: Mapping[Name, float]) -> dict[Name, float]:
     """Adjusted p values of a family, in the given order (Holm 1979).
 
@@ -104,7 +127,7 @@ def adjust_p_values(p_values: Mapping[Name, float]) -> dict[Name, float]:
     return {name: adjusted[name] for name in p_values}
 
 
-def holm(p_values: Mapping[Name, float], level: float = 0.05) -> dict[Name, bool]:
+def holm(p_values: Mapping[Name, float], level: float = LEVEL) -> dict[Name, bool]:
     """Which hypotheses of a family may be rejected so that the chance of any false one is at most `level`.
 
     A study's family holds both p values of every part, because each may become "reproduced" or "contradicted". A

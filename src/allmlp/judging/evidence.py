@@ -19,6 +19,8 @@ from allmlp.plan.merge import SCALES
 from allmlp.spec import catalogue
 from allmlp.spec.exhibits import Exhibit, Paper
 
+SEARCH = "search"  # the label `part` of runs that only choose a rate
+
 
 @dataclass
 class Evidence:
@@ -74,7 +76,8 @@ class Evidence:
             run for measure in self.content["planned"] if measure not in common for run in self.planned_runs(measure)
         }
         runs = {run for measure in measures for run in self.measured_runs(measure)} & of_own
-        return sorted(run for run in runs if self.content["runs"][run]["steps"] > 0)
+        about = self.content["runs"]
+        return sorted(run for run in runs if about[run]["steps"] > 0 and about[run]["labels"].get("part") != SEARCH)
 
     def operations(self, measures: Sequence[str]) -> float:
         """The budget behind these measures: the median of the counted operations of their trainings; 0 without any."""

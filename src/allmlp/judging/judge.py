@@ -83,12 +83,16 @@ def _judge_at_scale(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     said = {"scale": found.scale, "runs": runs, "rule_changed_since": younger, "older_recipe": older}
     said |= {"operations": _number(found.operations(claim["measures"]))}
     said |= origins.claim_origins(found.content, runs)
+    judged = {needs.letter(part["name"]) for part in result["parts"] if part["verdict"] != NOT_TESTABLE} or {""}
+    trainings = compared_runs.compared(claim, found, judged)
+    levelled = training_levels.measure_levels(found, trainings)
     said |= {
         "corpora": found.corpora(claim["measures"]),
-        "levelled": training_levels.measure_levels(found, claim["measures"]),
+        "levelled": levelled,
         "budgets": compared_runs.budgets(claim, found),
+        "reach": reach.claim_reach(found, claim, trainings, levelled),
     }
-    return {**result, **said, "reach": reach.claim_reach(found, claim, said["levelled"]), **evidence.extension(found)}
+    return {**result, **said, **evidence.extension(found)}
 
 
 def _find(claim: dict[str, Any], found: Evidence) -> Finding:

@@ -10,9 +10,18 @@ from typing import Any
 from allmlp.common import paths
 from allmlp.common.errors import UserError
 from allmlp.common.terminal import align_columns
-from allmlp.judging import claims_json, selection
+from allmlp.judging import claims_json, correction, selection
 from allmlp.judging.evidence_summary import Grounds
-from allmlp.judging.power import ENOUGH, MOST, TOO_LITTLE, advice, assumed_effects, chance, futility_reason
+from allmlp.judging.power import (
+    ENOUGH,
+    MOST,
+    TOO_LITTLE,
+    Thresholds,
+    advice,
+    assumed_effects,
+    chance,
+    futility_reason,
+)
 from allmlp.judging.statistics import NOT_TESTABLE
 from allmlp.plan.merge import SCALES
 from allmlp.spec import catalogue
@@ -37,30 +46,48 @@ def planned_seeds(seeds: Mapping[str, Mapping[str, Any]], measures: Iterable[str
 
 
 def claim_rows(
-    claim: Mapping[str, Any], entry: Mapping[str, Any], seeds: Mapping[str, Any]
+    claim: Mapping[str, Any],
+    entry: Mapping[str, Any],
+    seeds: Mapping[str, Any],
+    family: Mapping[tuple[str, str, str], float],
 ) -> Iterator[dict[str, Any]]:
     """A row for each part that is judged by seeds and each scale that plans it, from the scale of the known spread
-    upwards."""
+    upwards. family: the p values that are corrected together with the claim's (`correction.family_p_values`)."""
     sources = {part: scale for scale, found in entry["at"].items() for part in found.get("rests", {})}
     for part, source in sources.items():
         rests = Grounds.read(entry["at"][source]["rests"][part])
         claimed = _claimed_effect(claim, part)
+        largest = _thresholds(entry["at"][source], claim["id"], part, family)
         spread = max(basis.spread for basis in rests.of)
         for scale in SCALES[SCALES.index(source) :]:
             if not all(measure in seeds.get(scale, {}) for measure in claim["measures"]):
                 continue
             n = planned_seeds(seeds, claim["measures"], scale, source, rests.of[0].n)
             row = {"claim": claim["id"], "part": part, "scale": scale, "n": n, "from": source, "from_n": rests.of[0].n}
-            yield {**row, **_chances(rests, min(n, MOST), claimed, spread)}
+            yield {**row, **_chances(rests, min(n, MOST), claimed, spread, largest)}
 
 
-def _chances(rests: Grounds, n: int, claimed: float | None, spread: float) -> dict[str, Any]:
+def _thresholds(
+    at: Mapping[str, Any], claim: str, part: str, family: Mapping[tuple[str, str, str], float]
+) -> Thresholds:
+    """What Holm's correction asks of both tests of a part, beside the others of its family."""
+    found = next((one for one in at.get("parts", ()) if one["name"] == part), at)
+
+    def largest(kind: str) -> float | None:
+        others = (p for test, p in family.items() if test != (claim, part, kind))
+        return None if found.get(kind) is None else correction.threshold(others)
+
+    return Thresholds(largest("p"), largest("p_against"))
+
+
+def _chances(rests: Grounds, n: int, claimed: float | None, spread: float, largest: Thresholds) -> dict[str, Any]:
     guards = "; ".join(rests.guards)
     if unknown := _unknown_reason(rests):
         nothing = {"spread": None, "if_true": None, "if_not": None, "true": None, "not": None, "needs": unknown}
         return {**nothing, "enough": None, "never": False, "guards": guards}
-    found = {true: chance(rests, n, true=true, claimed=claimed) for true in (True, False)}
-    needs = {true: advice(rests, true=true, claimed=claimed) for true, at in found.items() if at < TOO_LITTLE}
+    given: dict[str, Any] = {"claimed": claimed, "largest": largest}
+    found = {true: chance(rests, n, true=true, **given) for true in (True, False)}
+    needs = {true: advice(rests, true=true, **given) for true, at in found.items() if at < TOO_LITTLE}
     both = len(needs) == 2 and needs[True] == needs[False]
     said = {true: one.words for true, one in needs.items()}
     words = [said[True]] if both else [f"{'if true' if true else 'if not'} {of}" for true, of in said.items()]
@@ -101,9 +128,11 @@ def rows(scale: str | None = None, claim: str | None = None) -> list[dict[str, A
     content, found = selection.read()["studies"], []
     for study in catalogue.STUDIES:
         seeds = {name: at.get("seeds", {}) for name, at in content.get(study, {}).items()}
+        of_study = [entry for entry in entries.values() if entry.get("study") == study]
         for row in catalogue.ledger(study):
             if claim in (None, row["id"]) and row["id"] in entries and not row.get("same_as"):
-                found += list(claim_rows(row, entries[row["id"]], seeds))
+                family = correction.family_p_values(of_study, row["id"])
+                found += list(claim_rows(row, entries[row["id"]], seeds, family))
     return [row for row in found if scale in (None, row["scale"])]
 
 

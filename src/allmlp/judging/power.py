@@ -1,9 +1,10 @@
 """Power before the run: the chance that each rule decides rightly at its planned number of seeds.
 
 Each number behind a verdict (`evidence_summary.Grounds`, in claims.json) is drawn from a normal distribution with the
-spread measured so far, and judged by the rule itself: once with the claim true, once with it false. Left out are Holm's
-correction, guards that withhold a verdict, and the uncertainty of a spread from few seeds. If a rule looks for the
-clearest of several cells or tasks, only the one that was the clearest is drawn.
+spread measured so far, and judged by the rule itself: once with the claim true, once with it false. A verdict must
+survive Holm's correction, too: at the p that this asks of the part, given the other tests of its study as they were
+found. Left out are guards that withhold a verdict, and the uncertainty of a spread from few seeds. If a rule looks for
+the clearest of several cells or tasks, only the one that was the clearest is drawn.
 
 "True" is the claim's own `effect` for that part if claims.yaml gives one. Else it is, for "above a margin", twice the
 margin (zero for a negative margin, one spread for a margin of zero), and the mirror image for "below"; for "equal", no
@@ -12,13 +13,26 @@ is no effect; of a limit without a natural zero, equally far on its other side; 
 printed number, two largest half widths away.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from allmlp.judging.evidence_summary import FEWEST_SEEDS, OF_ONE_MORE, Basis, Grounds, Rule
+from allmlp.judging.correction import LEVEL
+from allmlp.judging.evidence_summary import (
+    CONTRADICTED,
+    FEWEST_SEEDS,
+    OF_ONE_MORE,
+    REPRODUCED,
+    UNDECIDED,
+    Basis,
+    Grounds,
+    Rule,
+    join_verdicts,
+)
 
 DRAWS, MOST = 2000, 128  # simulated experiments, and seeds of the largest
 ENOUGH, TOO_LITTLE = 0.8, 0.5
@@ -52,11 +66,46 @@ def effects(rule: Rule, spread: float, claimed: float | None = None) -> tuple[fl
     return (low + high) / 2, (low + high) / 2 + 2 * rule.limit
 
 
+class Thresholds(NamedTuple):
+    """The largest p of both tests of a part that survives Holm's correction; None for a verdict without a test."""
+
+    true: float | None
+    false: float | None
+
+
+UNCORRECTED = Thresholds(None, None)
+
+
 @cache  # advice for several scales tries the same numbers of seeds
-def chance(rests: Grounds, n: int, *, true: bool, claimed: float | None = None) -> float:
-    """The share of draws of n seeds in which the verdict is right."""
+def chance(
+    rests: Grounds, n: int, *, true: bool, claimed: float | None = None, largest: Thresholds = UNCORRECTED
+) -> float:
+    """The share of draws of n seeds in which the verdict is right and survives Holm's correction."""
     values = [_draw_values(basis, place, n, true, claimed) for place, basis in enumerate(rests.of)]
-    return float((rests.decide(values) == (1 if true else -1)).mean())
+    right = REPRODUCED if true else CONTRADICTED
+    return float((decide(rests, values, largest.true if true else largest.false, true=true) == right).mean())
+
+
+def decide(rests: Grounds, values: Sequence[ArrayLike], largest: float | None, *, true: bool) -> NDArray[np.int8]:
+    """As `Grounds.decide`, undecided unless the p of the part is at most `largest`, of the verdict that is right.
+
+    Of several numbers it is the p of a partial conjunction (`multiplicity`): some numbers must each have a smaller one.
+    """
+    if largest is None:
+        return rests.decide(values)
+    of_number = largest / (rests.tolerated + 1 if true else len(rests.of) - rests.refuting + 1)
+    decided = []
+    for basis, x in zip(rests.of, values, strict=True):
+        own, strict = basis.rule.decide(x), _stricter(basis.rule, of_number).decide(x)
+        decided.append(np.where(own == strict, own, np.int8(UNDECIDED)))
+    return join_verdicts(decided, rests.tolerated, rests.refuting)
+
+
+def _stricter(rule: Rule, largest: float) -> Rule:
+    """The rule with intervals that decide where its p is at most `largest`: one-sided tests are as strict as one tail
+    is small, the others as both together."""
+    tails = 2 if rule.kind in ("better", "below", "all", "few") else 1
+    return replace(rule, level=1 - (1 - rule.level) * min(1.0, tails * largest / LEVEL))
 
 
 def _draw_values(basis: Basis, place: int, n: int, true: bool, claimed: float | None) -> NDArray[np.float64]:
@@ -71,16 +120,23 @@ def _draw_values(basis: Basis, place: int, n: int, true: bool, claimed: float | 
     return mean + basis.spread * z
 
 
-def required_seeds(rests: Grounds, *, true: bool, claimed: float | None = None, wanted: float = ENOUGH) -> int | None:
+def required_seeds(
+    rests: Grounds,
+    *,
+    true: bool,
+    claimed: float | None = None,
+    largest: Thresholds = UNCORRECTED,
+    wanted: float = ENOUGH,
+) -> int | None:
     """The fewest seeds with a chance of at least `wanted`; None where that takes more than MOST."""
     few, enough = FEWEST_SEEDS - 1, FEWEST_SEEDS
-    while chance(rests, enough, true=true, claimed=claimed) < wanted:
+    while chance(rests, enough, true=true, claimed=claimed, largest=largest) < wanted:
         if enough == MOST:
             return None
         few, enough = enough, min(2 * enough, MOST)
     while enough - few > 1:
         middle = (few + enough) // 2
-        if chance(rests, middle, true=true, claimed=claimed) >= wanted:
+        if chance(rests, middle, true=true, claimed=claimed, largest=largest) >= wanted:
             enough = middle
         else:
             few = middle
@@ -98,11 +154,11 @@ class Advice(NamedTuple):
     words: str
 
 
-def advice(rests: Grounds, *, true: bool, claimed: float | None = None) -> Advice:
+def advice(rests: Grounds, *, true: bool, claimed: float | None = None, largest: Thresholds = UNCORRECTED) -> Advice:
     """What a rule that would not decide needs."""
-    if enough := required_seeds(rests, true=true, claimed=claimed):
+    if enough := required_seeds(rests, true=true, claimed=claimed, largest=largest):
         return Advice(enough, False, f"needs more seeds: {enough} for {ENOUGH:.0%}")
-    if chance(rests, MOST, true=true, claimed=claimed) >= TOO_LITTLE:
+    if chance(rests, MOST, true=true, claimed=claimed, largest=largest) >= TOO_LITTLE:
         return Advice(None, False, f"needs more seeds: over {MOST} for {ENOUGH:.0%}")
     if true and (why := futility_reason(rests)):
         return Advice(None, True, f"cannot decide at any n: {why}")

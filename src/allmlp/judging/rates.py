@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from allmlp.judging import needs
-from allmlp.judging.evidence import Evidence
+from allmlp.judging.evidence import SEARCH, Evidence
 from allmlp.judging.statistics import NOT_TESTABLE, RESTS_ON
 from allmlp.measurements import search_losses, store
 from allmlp.spec import search_rules
 from allmlp.spec.run import Run
 
 COLUMNS = ("learning_rate", "learning_rate_1")  # of a measure: the rate that a run was trained with
-SEARCH = "search"  # the part of a study that searches
 WITHHELD = tuple(RESTS_ON)  # verdicts
 MOST_SHOWN = 8  # searches in one sentence; of more, only those at an edge
 

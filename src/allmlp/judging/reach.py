@@ -19,8 +19,11 @@ SIZED = "training"  # a formula, the code and the beginning of a training do not
 RATIOS = ("parameters", "tokens", "operations")
 
 
-def claim_reach(found: Evidence, claim: Mapping[str, Any], levelled: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The reach of a claim's verdict at one scale. levelled: of its trainings, from `training_levels.measure_levels`.
+def claim_reach(
+    found: Evidence, claim: Mapping[str, Any], trainings: list[str], levelled: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The reach of a claim's verdict at one scale. trainings: the runs that it is about; levelled: how these ended,
+    from `training_levels.measure_levels`.
 
     `parameters`, `tokens`, `operations`: ratios, None if unknown. `levelled`: all, some, none or unknown; None without
     trainings. `about`: of the claim, None for a claim of this project. `small_scale`: None if no size tells.
@@ -28,7 +31,7 @@ def claim_reach(found: Evidence, claim: Mapping[str, Any], levelled: Mapping[str
     """
     row = catalogue.paper_sizes(found.study).get(claim["id"], {})
     about, size = row.get("about"), row.get("size") or {}
-    ratios = _ratios(_costs(found, found.trainings(claim["measures"])), size)
+    ratios = _ratios(_costs(found, trainings), size)
     return {
         **ratios,
         "levelled": _levelled_part(levelled),

@@ -90,9 +90,8 @@ def _is_open(level: Level) -> bool:
     return level.level is None and level.per_doubling == level.per_doubling
 
 
-def measure_levels(found: Evidence, measures: list[str]) -> dict[str, Any] | None:
-    """How many trainings behind a claim or a figure have levelled off, and their steps; None without trainings."""
-    runs = found.trainings(measures)
+def measure_levels(found: Evidence, runs: list[str]) -> dict[str, Any] | None:
+    """How many of these trainings have levelled off, and their steps; None without trainings."""
     if not runs:
         return None
     ended, steps = run_levels(found), [found.content["runs"][run]["steps"] for run in runs]

@@ -25,7 +25,7 @@ def _runs(exhibit: Exhibit, found: Evidence) -> list[str]:
 
 def _entry(exhibit: Exhibit, found: Evidence) -> dict[str, Any]:
     about = exhibit_files.describe(exhibit, found, save.__name__)
-    levelled = training_levels.measure_levels(found, list(exhibit.measures))
+    levelled = training_levels.measure_levels(found, found.trainings(list(exhibit.measures)))
     return {**about, "runs": len(_runs(exhibit, found)), "levelled": levelled}
 
 

@@ -23,7 +23,7 @@ LACKS = {  # kind -> what is lacking, and what helps
     "further": ("longer or larger runs", "The number is a bound: of runs that had not arrived, or of the sizes tried."),
     "seeds": (
         "more seeds",
-        "With so many the planned test decides in 80 % of cases, be the claim true or not, before Holm's correction.",
+        "With so many the planned test decides in 80 % of cases, be the claim true or not, after Holm's correction.",
     ),
     "margin": ("a number off the margin", "Seeds would do if the effect were as claimed; it lies near the margin."),
 }

@@ -128,6 +128,18 @@ class LearningRateSearch(StrictModel):
         return product(self.seeds, self.learning_rates)
 
 
+class WidenedSearch(LearningRateSearch):
+    """A search whose grid can be widened for one model."""
+
+    further_rates: dict[str, list[Rate]] = Field(
+        default={}, description="model: rates besides the common ones, where its best was at an edge of these"
+    )
+
+    def settings_of(self, model: str) -> Iterator[tuple[int, float]]:
+        """Seed and rate of each run of this model's search."""
+        return product(self.seeds, dict.fromkeys([*self.learning_rates, *self.further_rates.get(model, [])]))
+
+
 class LossSearch(LearningRateSearch):
     """A search whose models are compared by their held-out loss alone."""
 

@@ -11,7 +11,15 @@ from allmlp.common.schema import Hyperparameters, StrictModel, refuse_unknown_na
 from allmlp.spec.catalogue import SHARED
 from allmlp.spec.protocols import Context
 from allmlp.spec.run import Run
-from allmlp.spec.settings import Count, LossSearch, Optimiser, Rate, Seeds, StudySettings, refuse_searched_seeds
+from allmlp.spec.settings import (
+    Count,
+    LossSearch,
+    Optimiser,
+    Seeds,
+    StudySettings,
+    WidenedSearch,
+    refuse_searched_seeds,
+)
 from allmlp.studies.shared.texts import next_token
 
 PUBLISHED = "two-averaging"  # the variant that, at the printed sizes, is the paper's model of 36.3 million parameters
@@ -43,15 +51,8 @@ class FineTuning(StrictModel):
     )
 
 
-class Search(LossSearch):
-    """The search of rates. `further_rates`: of a variant whose best rate was at an edge of the common grid."""
-
-    further_rates: dict[str, list[Rate]] = Field(default={}, description="variant: rates beside the common ones")
-
-    def settings(self, variant: str | None = None) -> Iterator[tuple[int, float]]:
-        """Seed and rate of each run of this variant's search."""
-        rates = dict.fromkeys([*self.learning_rates, *self.further_rates.get(variant or "", [])])
-        return product(self.seeds, rates)
+class Search(WidenedSearch, LossSearch):
+    """The search of rates; `further_rates` by variants."""
 
 
 class Settings(StudySettings):
@@ -161,7 +162,7 @@ def _search(
 ) -> Iterator[Run]:
     """A run per seed (or of one `only`) and learning rate; none where this scale does not search."""
     if search := settings.search:
-        for seed, rate in search.settings(variant):
+        for seed, rate in search.settings_of(variant):
             if only in (None, seed):
                 own = {"rate": rate, "measures": SHARED, **changes}
                 yield _run(settings, context, "search", variant, seed, search.steps, **own)

@@ -14,11 +14,11 @@ from allmlp.spec.protocols import Context
 from allmlp.spec.run import Run
 from allmlp.spec.settings import (
     Count,
-    LearningRateSearch,
     Optimiser,
     Rate,
     Seeds,
     StudySettings,
+    WidenedSearch,
     check_architectures,
     refuse_searched_seeds,
 )
@@ -26,6 +26,7 @@ from allmlp.spec.settings import (
 VOCABULARY = 29  # BOS, SEP, EOS and 26 letters (002), as in the task (tested)
 OF_EVERY_STRING_RUN = ("falls", *SHARED)
 CURVES_OF = ("comparison", "long", "ablation")
+PUBLISHED = "published"  # the label `variant` of a model that is not changed
 OF_PART = {"search": SHARED, "stability": ("rises", *SHARED)}
 OF_CURVES = ("greedy_decoding", "iterations_to_99", "learning_curve", *OF_EVERY_STRING_RUN)
 
@@ -102,7 +103,7 @@ class StringSettings(StudySettings):
     long: LongStrings | None = None
     ablations: Ablations | None = None
     stability: Stability | None = None
-    search: LearningRateSearch | None = Field(
+    search: WidenedSearch | None = Field(
         default=None, description="a rate of its own for each model and length of the comparison, and for each ablation"
     )
     sweep: Sweep | None = None
@@ -118,6 +119,7 @@ class StringSettings(StudySettings):
         further = self.stability.seeds if self.stability else []
         if self.search:
             refuse_searched_seeds(self.search.seeds, [*self.seeds, *further], "search.seeds")
+            refuse_unknown_names("model or variant", self.search.further_rates, [*self.models, *self.variants])
         if further and (not self.ablations or set(further) & {*self.seeds, *self.ablations.seeds}):
             raise ValueError("stability: needs `ablations`, and seeds besides theirs and the comparison's")
         return self
@@ -135,7 +137,12 @@ class Training(NamedTuple):
     n_blocks: int
     learning_rate: float
     options: dict[str, Any]
-    variant: str = "published"
+    variant: str = PUBLISHED
+
+    @property
+    def searched_name(self) -> str:
+        """Its name in `further_rates`: that of an ablation's variant, or of the model."""
+        return self.model if self.variant == PUBLISHED else self.variant
 
     def run(self, settings: StringSettings, context: Context, seed: int, search: tuple[str, ...] = ()) -> Run:
         """The training with one seed. A search by iterations to 99 % ends a run where it gets there."""
@@ -206,7 +213,7 @@ def _search(settings: StringSettings, context: Context, training: Training) -> I
     """A run per seed of the search and learning rate; none where this scale does not search."""
     if search := settings.search:
         searching = training._replace(part="search", steps=search.steps)
-        for seed, rate in search.settings():
+        for seed, rate in search.settings_of(training.searched_name):
             of_rate = searching._replace(name=f"{training.name}-rate{rate:g}", learning_rate=rate)
             yield of_rate.run(settings, context, seed)
 

@@ -5,7 +5,14 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from allmlp.common.schema import Hyperparameters, StrictModel, refuse_unknown_names
-from allmlp.spec.settings import Architecture, LossSearch, Optimiser, StudySettings, refuse_searched_seeds
+from allmlp.spec.settings import (
+    Architecture,
+    LossSearch,
+    Optimiser,
+    StudySettings,
+    WidenedSearch,
+    refuse_searched_seeds,
+)
 
 Padding = Literal["left", "right"]
 Seed = Annotated[int, Field(ge=0)]
@@ -19,6 +26,10 @@ class Size(StrictModel):
     n_blocks: int | None = Field(default=None, gt=0)
     batch_size: int | None = Field(default=None, gt=0)
     longer: Longer = 1.0
+
+    def name(self, model: str) -> str:
+        """`flat-d8-n16`; a part that is the study's own is left out."""
+        return "-".join([model, f"d{self.d_model}", *([f"n{self.n_blocks}"] if self.n_blocks else [])])
 
 
 class Model(StrictModel):
@@ -42,9 +53,11 @@ class Model(StrictModel):
     further_seeds: list[Seed] = Field(default=[])
 
 
-class Search(LossSearch):
-    """The search of rates. `in_proportion`: a size with fewer steps than the study's (`longer` below 1) has a shorter
-    search too, so that a search takes the same share of time for every size.
+class Search(WidenedSearch, LossSearch):
+    """The search of rates; `further_rates` by models, or by sizes: `flat-d8-n16`.
+
+    `in_proportion`: a size with fewer steps than the study's (`longer` below 1) has a shorter search too, so that a
+    search takes the same share of time for every size.
 
     `criterion_of`: the models whose base size the `criterion` chooses for (null: every training). Where no rates of a
     model tie, the lowest mean is the same choice, and runs that are measured keep their ids.
@@ -90,6 +103,8 @@ class TrainingSettings(StudySettings):
         of_criterion = (self.search and self.search.criterion_of) or []
         refuse_unknown_names("model", [*(self.compared or []), *self.windows, *of_criterion], self.models)
         if self.search:
+            sizes = [size.name(name) for name, model in self.models.items() for size in model.sizes]
+            refuse_unknown_names("model", self.search.further_rates, [*self.models, *sizes])
             further = [seed for model in self.models.values() for seed in model.further_seeds]
             refuse_searched_seeds(self.search.seeds, [*self.seeds, *further], "search.seeds")
         return self

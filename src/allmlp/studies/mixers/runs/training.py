@@ -56,7 +56,8 @@ class Training:
             return []
         one_side = replace(self, padding=self.model.paddings[0])
         steps = round(search.steps * (min(1.0, self.size.longer) if search.in_proportion else 1.0))
-        return [one_side._run(SEARCH, seed, steps, rate, measures=SHARED) for seed, rate in search.settings()]
+        tried = search.settings_of(self.size.name(self.name) if self.size in self.model.sizes else self.name)
+        return [one_side._run(SEARCH, seed, steps, rate, measures=SHARED) for seed, rate in tried]
 
     @property
     def criterion(self) -> str:
