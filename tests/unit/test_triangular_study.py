@@ -34,7 +34,9 @@ def planned(parameters: params.Params, scale: str) -> list[Run]:
 
 
 @pytest.mark.parametrize("scale", params.SCALES)
-def test_every_run_comes_after_those_that_it_needs_and_one_seed_chooses_all_rates(parameters, scale) -> None:
+def test_every_run_comes_after_those_that_it_needs_and_every_seed_of_the_search_tries_all_rates(
+    parameters, scale
+) -> None:
     runs, before = planned(parameters, scale), {}
     for run in runs:
         assert set(run.needs) <= set(before), run.id
@@ -43,7 +45,12 @@ def test_every_run_comes_after_those_that_it_needs_and_one_seed_chooses_all_rate
     judged = [run for run in runs if run.labels["part"] in ("comparison", "pretraining", "alone", "fine-tuning")]
     for run in judged:
         searched = [before[one] for one in run.search]
-        assert len(searched) == (len(settings.search.learning_rates) if settings.search else 0)
+        if settings.search:
+            rates = {one.optimiser["learning_rate"] for one in searched}
+            assert rates >= {*settings.search.learning_rates}
+            assert len(searched) == len(rates) * len(settings.search.seeds)
+        else:
+            assert not searched
         own = {
             key: value for key, value in run.hyperparameters.items() if key != "discount"
         }  # it has no search of its own
@@ -64,7 +71,8 @@ def test_a_criterion_reaches_every_run_that_is_searched_for_and_its_search(publi
 
 def test_further_rates_widen_the_grid_of_their_variant_alone(published: Path, tmp_path: Path) -> None:
     own = tmp_path / "my.yaml"
-    search = "{learning_rates: [1e-3, 4e-3], steps: 9, seeds: [100], further_rates: {two-plain: [4e-3, 8e-3]}}"
+    further = "{two-plain: [4e-3, 8e-3], fine-tuning: [5e-4]}"
+    search = "{learning_rates: [1e-3, 4e-3], steps: 9, seeds: [100], further_rates: " + further + "}"
     own.write_text("scale: workstation\nstudies: {triangular: {search: " + search + "}}")
     parameters = params.load(published, [own])
     runs = [run for run in planned(parameters, "workstation") if run.labels.get("corpus") == "stories-chunks"]
@@ -76,6 +84,8 @@ def test_further_rates_widen_the_grid_of_their_variant_alone(published: Path, tm
     assert searched
     assert all(rates == {1e-3, 4e-3} for rates in searched.values())
     assert {len(run.search) for run in runs if run.labels.get("variant") == "two-plain" and run.search} == {3}
+    tuned = [run for run in planned(parameters, "workstation") if run.labels["part"] == "fine-tuning"]
+    assert {len(run.search) for run in tuned} == {3}
     own.write_text(own.read_text().replace("two-plain", "relu-2"))
     with pytest.raises(UserError, match=r"my\.yaml:2: .*variant 'relu-2'"):
         params.load(published, [own])

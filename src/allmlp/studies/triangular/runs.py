@@ -22,6 +22,7 @@ from allmlp.spec.settings import (
 )
 from allmlp.studies.shared.texts import next_token
 
+FINE_TUNING = "fine-tuning"  # the label `part`
 PUBLISHED = "two-averaging"  # the variant that, at the printed sizes, is the paper's model of 36.3 million parameters
 
 
@@ -52,7 +53,7 @@ class FineTuning(StrictModel):
 
 
 class Search(WidenedSearch, LossSearch):
-    """The search of rates; `further_rates` by variants."""
+    """The search of rates; `further_rates` by variants, and `fine-tuning`."""
 
 
 class Settings(StudySettings):
@@ -85,7 +86,7 @@ class Settings(StudySettings):
         if self.search:
             further = [part.seeds for part in (self.pretraining, self.fine_tuning) if part]
             refuse_searched_seeds(self.search.seeds, {*self.seeds, *chain(*further)}, "search.seeds")
-            refuse_unknown_names("variant", self.search.further_rates, self.variants)
+            refuse_unknown_names("variant", self.search.further_rates, [*self.variants, FINE_TUNING])
         return self
 
 
@@ -143,7 +144,7 @@ def _later_runs(settings: Settings, context: Context, search: tuple[str, ...]) -
         if second.as_long:
             yield _run(settings, context, "alone-as-long", PUBLISHED, seed, steps + second.steps, **alone)
         tuning = {**continued, "parent": parents[seed].id, "search": of_tuning}
-        yield _run(settings, context, "fine-tuning", PUBLISHED, seed, second.steps, **tuning)
+        yield _run(settings, context, FINE_TUNING, PUBLISHED, seed, second.steps, **tuning)
 
 
 def _refuse_other_tokens(first: str, second: str, context: Context) -> None:
@@ -162,7 +163,7 @@ def _search(
 ) -> Iterator[Run]:
     """A run per seed (or of one `only`) and learning rate; none where this scale does not search."""
     if search := settings.search:
-        for seed, rate in search.settings_of(variant):
+        for seed, rate in search.settings_of(FINE_TUNING if changes.get("continues") else variant):
             if only in (None, seed):
                 own = {"rate": rate, "measures": SHARED, **changes}
                 yield _run(settings, context, "search", variant, seed, search.steps, **own)
@@ -190,7 +191,7 @@ def _run(
     labels: dict[str, Any] = {"model": ARCHITECTURE, "part": part, "variant": variant, "corpus": corpus, **sizes}
     named = f"{variant}-{corpus}" if part == "comparison" else f"{variant}-{corpus}-{part}"
     named += "-continued" if searching and changes.get("continues") else ""
-    writes = {"pretraining": ("milestones", *OF_WRITERS), "alone": OF_WRITERS, "fine-tuning": OF_WRITERS}
+    writes = {"pretraining": ("milestones", *OF_WRITERS), "alone": OF_WRITERS, FINE_TUNING: OF_WRITERS}
     return Run(
         study="triangular",
         name=f"{named}-rate{rate:g}" if searching else named,
