@@ -56,9 +56,12 @@ def test_a_claim_without_parts_has_those_of_its_models_and_else_all(found: Evide
 def test_a_verdict_is_about_the_trainings_that_its_judged_parts_compare(found: Evidence) -> None:
     named = claim({"a": ["flat training", "llama-4"], "b": ["gelu"]})
     every = ["flat-0", "flat-1", "llama-0", "other-0"]
-    assert compared_runs.compared(named, found, ["a"]) == every[:3]
-    assert compared_runs.compared(named, found, ["a", "b"]) == every
-    assert compared_runs.compared(named, found, ["a", "c"]) == every, "of (c) nothing is said, so all may count"
-    assert compared_runs.compared(claim(["flat"]), found, ["a", "c"]) == every[:2], "every part compares the same"
-    assert compared_runs.compared(claim(None), found, [""]) == every
-    assert compared_runs.compared(claim(["none"]), found, [""]) == every
+    assert compared_runs.compared_trainings(named, found, ["a"]) == every[:3]
+    assert compared_runs.compared_trainings(named, found, ["a", "b"]) == every
+    assert compared_runs.compared_trainings(named, found, ["a", "c"]) == every[:3], "(c) compares no trainings"
+    assert compared_runs.compared_trainings(named, found, ["c"]) == every
+    assert compared_runs.compared_trainings(claim(["flat"]), found, ["a", "c"]) == every[:2], (
+        "every part compares the same"
+    )
+    assert compared_runs.compared_trainings(claim(None), found, [""]) == every
+    assert compared_runs.compared_trainings(claim(["none"]), found, [""]) == every

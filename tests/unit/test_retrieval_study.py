@@ -134,11 +134,13 @@ def test_the_table_of_rates_chooses_as_the_training_does():
         for rate, of_seeds in losses.items()
         for seed, loss in enumerate(of_seeds)
     ]
-    labels = {"part": MATCHER_SEARCH, "model": "m", "embedder": "e", "position": "mean", "words": "shared"}
-    cost = pd.DataFrame(rows).assign(**labels, criterion="held_out_nats")
-    found = exhibits.table("mixers", "matcher_learning_rates", {"cost": cost})
-    assert len(found) == 1
-    row = found.iloc[0]
+    labels = {"part": MATCHER_SEARCH, "model": "m", "embedder": "e", "width": 8, "position": "mean", "pairs": "told"}
+    cost = pd.DataFrame(rows).assign(**labels, padding="right", criterion="held_out_nats")
+    left = cost.assign(padding="left", validation_nats=5 - cost["validation_nats"])
+    found = exhibits.table("mixers", "matcher_learning_rates", {"cost": pd.concat([cost, left])})
+    assert found["padding"].tolist() == ["right", "left"], "a search of its own for each side"
+    row, other = (found.iloc[place] for place in (0, 1))
+    assert (other["chosen"], other["at"]) == (1e-3, "edge")
     assert (row["chosen"], row["at"], row["steps"]) == (2e-3, "", 9)
     assert row["at_0.004"] == pytest.approx(2.1)
     assert np.isnan(row["at_0.008"])

@@ -33,3 +33,12 @@ def test_the_search_of_several_seeds_has_their_mean_and_none_where_one_diverged(
     np.testing.assert_allclose(found["rate 0.001"], seeds[1]["validation_nats"].iloc[0] + 0.1)
     assert found["rate 0.003"].isna().all()
     assert (found["chosen"].tolist(), found["edge"].tolist()) == ([4e-3] * 2, ["highest"] * 2)
+
+
+def test_an_edge_is_that_of_the_variants_own_grid() -> None:
+    alone, widened = searched("reshape"), searched("gelu")
+    alone.loc[alone["learning_rate"].eq(1e-3), "validation_nats"] = 0.1
+    lower = widened[widened["learning_rate"].eq(1e-3)].assign(learning_rate=5e-4)
+    found = search_table(pd.concat([alone, widened, lower], ignore_index=True)).set_index("variant")
+    assert set(found.loc["reshape", "chosen"]) == {1e-3}
+    assert set(found.loc["reshape", "edge"]) == {"lowest"}

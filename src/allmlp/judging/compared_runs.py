@@ -24,15 +24,16 @@ def budgets(claim: Mapping[str, Any], found: Evidence) -> dict[str, dict[str, An
     return {letter: _span(of, found) for letter, of in parts.items() if of}
 
 
-def compared(claim: Mapping[str, Any], found: Evidence, letters: Iterable[str]) -> list[str]:
+def compared_trainings(claim: Mapping[str, Any], found: Evidence, letters: Iterable[str]) -> list[str]:
     """The trainings that a verdict is about: of the models that `compares` names for these parts ("" for a claim
-    without any), or all behind the claim's measures if it does not name those of every part.
+    without any), or all behind the claim's measures if it names none.
+
+    A part that it does not name compares no trainings: it is about the code, a time or a leak.
     """
     runs, named = found.trainings(claim["measures"]), compared_models(claim)
-    own = [named.get(letter, named.get(EVERY)) for letter in letters]
-    models = {model for of in own for model in of or ()}
+    models = {model for letter in letters for model in named.get(letter, named.get(EVERY)) or ()}
     some = [run for run in runs if any(is_of_model(model, found.content["runs"][run]["labels"]) for model in models)]
-    return some if some and all(own) else runs
+    return some or runs
 
 
 def _span(runs: list[str], found: Evidence) -> dict[str, Any]:

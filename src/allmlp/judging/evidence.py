@@ -1,6 +1,6 @@
 """Measurements of one study at one scale as tables: the input of verdicts, figures and tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -66,7 +66,10 @@ class Evidence:
 
     def corpora(self, measures: Sequence[str]) -> list[str]:
         """The corpora of the runs behind these measures."""
-        runs = {run for measure in measures for run in self.measured_runs(measure)}
+        return self.corpora_of({run for measure in measures for run in self.measured_runs(measure)})
+
+    def corpora_of(self, runs: Iterable[str]) -> list[str]:
+        """The corpora of these runs."""
         return sorted({self.content["runs"][run]["corpus"] for run in runs} - {"", None})
 
     def trainings(self, measures: Sequence[str]) -> list[str]:

@@ -84,10 +84,10 @@ def _judge_at_scale(claim: dict[str, Any], found: Evidence) -> dict[str, Any]:
     said |= {"operations": _number(found.operations(claim["measures"]))}
     said |= origins.claim_origins(found.content, runs)
     judged = {needs.letter(part["name"]) for part in result["parts"] if part["verdict"] != NOT_TESTABLE} or {""}
-    trainings = compared_runs.compared(claim, found, judged)
+    trainings = compared_runs.compared_trainings(claim, found, judged)
     levelled = training_levels.measure_levels(found, trainings)
     said |= {
-        "corpora": found.corpora(claim["measures"]),
+        "corpora": found.corpora_of(trainings or runs),
         "levelled": levelled,
         "budgets": compared_runs.budgets(claim, found),
         "reach": reach.claim_reach(found, claim, trainings, levelled),

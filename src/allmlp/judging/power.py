@@ -67,7 +67,7 @@ def effects(rule: Rule, spread: float, claimed: float | None = None) -> tuple[fl
 
 
 class Thresholds(NamedTuple):
-    """The largest p of both tests of a part that survives Holm's correction; None for a verdict without a test."""
+    """The largest p that survives Holm's correction, of each of a part's two tests; None for a verdict without one."""
 
     true: float | None
     false: float | None
@@ -103,7 +103,7 @@ def decide(rests: Grounds, values: Sequence[ArrayLike], largest: float | None, *
 
 def _stricter(rule: Rule, largest: float) -> Rule:
     """The rule with intervals that decide where its p is at most `largest`: one-sided tests are as strict as one tail
-    is small, the others as both together."""
+    is small, the others as both together. A level above 95 % is already corrected for a choice among numbers."""
     tails = 2 if rule.kind in ("better", "below", "all", "few") else 1
     return replace(rule, level=1 - (1 - rule.level) * min(1.0, tails * largest / LEVEL))
 

@@ -49,7 +49,8 @@ def search_table(cost: pd.DataFrame) -> pd.DataFrame:
     shown = of_rate.agg(lambda of: of.mean(skipna=False)).unstack("learning_rate")
     choices = [chosen_rate(of) for _, of in rows.groupby(keys)]
     chosen = pd.Series([choice.rate for choice in choices], shown.index)
-    lower = (shown.columns.min() == chosen) | (shown.columns.min() == shown.idxmin(axis=1))
+    lowest = rows.groupby(keys)["learning_rate"].min()
+    lower = lowest.eq(chosen) | lowest.eq(shown.idxmin(axis=1))
     edge = np.where([choice.edge for choice in choices], np.where(lower, "lowest", "highest"), "")
     shown.columns = [f"rate {rate:g}" for rate in shown.columns]
     steps = rows.groupby(keys)["steps_done"].max()

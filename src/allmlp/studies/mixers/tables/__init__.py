@@ -1,0 +1,1 @@
+"""Tables of study 001: measurements -> rows."""
