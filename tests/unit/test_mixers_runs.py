@@ -68,7 +68,8 @@ def test_a_models_own_warm_up_renames_its_runs_and_no_others(settings):
 
 
 def test_further_rates_widen_the_grid_of_their_model_and_size_alone(settings):
-    of_scale, further = settings["mixers", "long"], {"flat-d32": [5e-2, 2.4e-2], "gpt-4": [5e-2]}
+    of_scale = settings["mixers", "long"]
+    further = {**of_scale.search.further_rates, "flat-d32": [5e-2, 2.4e-2], "gpt-4": [5e-2]}
     before = {run.id for run in runs_of(settings, "long")[0]}
     with_them = of_scale.model_copy(update={"search": of_scale.search.model_copy(update={"further_rates": further})})
     runs, _ = runs_of({("mixers", "long"): with_them}, "long")
