@@ -5,8 +5,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from allmlp.judging import compared_runs, evidence
+from allmlp.judging import compared_runs, evidence, selection
 from allmlp.judging.evidence import Evidence
+from tests import tiny
 
 RUNS = {  # run -> variant, corpus, steps, operations
     "flat-0": ("flat", "stories", 400, 4e9),
@@ -65,3 +66,14 @@ def test_a_verdict_is_about_the_trainings_that_its_judged_parts_compare(found: E
     )
     assert compared_runs.compared_trainings(claim(None), found, [""]) == every
     assert compared_runs.compared_trainings(claim(["none"]), found, [""]) == every
+
+
+def test_the_text_of_the_weights_that_a_run_begins_from_counts_too() -> None:
+    parent = tiny.run("transformer", corpus="classics")
+    of_parent = {"parent": parent.id, "relatives": {parent.id: parent}, "continues": True}
+    tuned = tiny.run("transformer", seed=2, corpus="shakespeare", **of_parent)
+    longer = tiny.run("transformer", seed=3, corpus="classics", **of_parent)
+    runs = [parent, tuned, longer]
+    content = selection.unpack(selection.pack_runs(runs, {}, {}, begun=True))
+    at = Evidence("triangular", "long", content)
+    assert [at.corpora_of([run.id]) for run in runs] == [["classics"], ["classics", "shakespeare"], ["classics"]]

@@ -26,9 +26,9 @@ def budgets(claim: Mapping[str, Any], found: Evidence) -> dict[str, dict[str, An
 
 def compared_trainings(claim: Mapping[str, Any], found: Evidence, letters: Iterable[str]) -> list[str]:
     """The trainings that a verdict is about: of the models that `compares` names for these parts ("" for a claim
-    without any), or all behind the claim's measures if it names none.
+    without any), or all behind the claim's measures if it names none for them.
 
-    A part that it does not name compares no trainings: it is about the code, a time or a leak.
+    A part without names, beside one with them, compares no trainings: it is about the code, a time or a leak.
     """
     runs, named = found.trainings(claim["measures"]), compared_models(claim)
     models = {model for letter in letters for model in named.get(letter, named.get(EVERY)) or ()}
@@ -41,7 +41,7 @@ def _span(runs: list[str], found: Evidence) -> dict[str, Any]:
     cost = found.table("cost")
     operations = cost.loc[cost["run"].isin(runs), "counted_flops"] if len(cost) else cost
     return {
-        "corpora": sorted({of["corpus"] for of in about} - {"", None}),
+        "corpora": found.corpora_of(runs),
         "steps": [min(of["steps"] for of in about), max(of["steps"] for of in about)],
         "operations": [float(f"{end:.3g}") for end in (operations.min(), operations.max())]
         if len(operations)

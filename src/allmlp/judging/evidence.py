@@ -65,12 +65,13 @@ class Evidence:
         return len({self.content["runs"][run]["seed"] for run in self.measured_runs(measure)})
 
     def corpora(self, measures: Sequence[str]) -> list[str]:
-        """The corpora of the runs behind these measures."""
+        """The corpora of the runs behind these measures, as in `corpora_of`."""
         return self.corpora_of({run for measure in measures for run in self.measured_runs(measure)})
 
     def corpora_of(self, runs: Iterable[str]) -> list[str]:
-        """The corpora of these runs."""
-        return sorted({self.content["runs"][run]["corpus"] for run in runs} - {"", None})
+        """The corpora of these runs, and of the weights that they begin from or read."""
+        described = [self.content["runs"][run] for run in runs]
+        return sorted({of.get(key) for of in described for key in ("corpus", "parent_corpus")} - {"", None})
 
     def trainings(self, measures: Sequence[str]) -> list[str]:
         """The trainings behind these measures, without runs that only choose a rate or embed."""

@@ -54,9 +54,9 @@ def pack_runs(
     """The file's entry for these runs. held: measure -> run -> its measurement; digests: of these."""
     about: dict[str, dict[str, Any]] = {}  # the common settings of runs -> their description
     sets = list(dict.fromkeys(run.measures for run in runs))
-    listed = []
+    listed, corpus_of = [], {run.id: run.corpus for run in runs}
     for run in runs:
-        said = _describe_run(run) if begun else {}
+        said = _describe_run(run, corpus_of.get(run.parent or "")) if begun else {}
         alike = paths.canonical([said, run.hyperparameters, run.task_parameters, run.optimiser] if begun else [])
         about.setdefault(alike, said)
         listed.append([run.id, list(about).index(alike), run.seed, sets.index(run.measures)])
@@ -75,11 +75,13 @@ def pack_runs(
     }
 
 
-def _describe_run(run: Run) -> dict[str, Any]:
-    """The description of a run in figures and tables. `learning_rate`: of a training whose rate no search chose."""
+def _describe_run(run: Run, parent_corpus: str | None) -> dict[str, Any]:
+    """The description of a run in figures and tables. `learning_rate`: of a training whose rate no search chose.
+    `parent_corpus`: of weights that come from another text."""
     keys = ("labels", "architecture", "task", "corpus", "steps", "device", "threads")
     given = {"learning_rate": run.optimiser["learning_rate"]} if run.steps and not run.search else {}
-    return {key: getattr(run, key) for key in keys} | given
+    parent = {"parent_corpus": parent_corpus} if parent_corpus and parent_corpus != run.corpus else {}
+    return {key: getattr(run, key) for key in keys} | given | parent
 
 
 def unpack(packed: Packed) -> Content:
