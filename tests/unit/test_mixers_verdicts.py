@@ -74,18 +74,20 @@ def test_one_machine_decides_nothing_of_a_speed_and_five_do(monkeypatch):
 
 
 def test_best_widths():
-    of_width = {128: 2.2, 256: 2.1, 512: 2.0, 1024: 2.3}
+    of_width, seeds = {128: 2.2, 256: 2.1, 512: 2.0, 1024: 2.3}, range(8)
     llamas = [
-        curve("llama-16", loss, d_model=width, size="base" if width == 512 else f"d{width}")
+        curve("llama-16", loss, d_model=width, size="base" if width == 512 else f"d{width}", seeds=seeds)
         for width, loss in of_width.items()
     ]
     assert parts("001-5", table(*llamas)) == ["undecided", "reproduced"]
     flats = [
-        curve("flat", loss, d_model=width, size="base" if width == 512 else f"d{width}")
+        curve("flat", loss, d_model=width, size="base" if width == 512 else f"d{width}", seeds=seeds)
         for width, loss in {256: 2.1, 512: 2.0, 1024: 1.8, 2048: 2.2}.items()
     ]
     assert parts("001-6", table(*llamas, *flats)) == ["undecided", "reproduced", "reproduced"]
     assert parts("001-6", table(*llamas, *flats[:2])) == ["undecided", "contradicted", "undecided"]
+    lost = judged("001-6", table(*llamas, *flats[:2])).parts[1]
+    assert "the flat mixer of width 512 against Llamas of width 128" in lost.text
     few = judged("001-5", table(*(llama for llama in llamas if llama["d_model"].iloc[0] in (128, 512)))).parts[1]
     assert (few.verdict, "needs width 256 and 1,024" in few.text) == ("undecided", True)
 

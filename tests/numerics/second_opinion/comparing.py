@@ -50,18 +50,14 @@ def asked_around_zero(claim: str, letter: str) -> bool:
     return any(words in part for part in said for words in AROUND_ZERO)
 
 
-def _around_zero(part: Part) -> Part:
+def _around_zero(part: Any) -> Any:
     match part:
         case Number(kind="above" | "below"):
             return replace(part, around_zero=True)
         case Each():
             return replace(part, numbers=tuple(replace(one, around_zero=True) for one in part.numbers))
         case Best():
-            chosen, tried = (
-                replace(part.chosen, around_zero=True),
-                [replace(one, around_zero=True) for one in part.tried],
-            )
-            return Best(chosen, tuple(tried))
+            return Best(_around_zero(part.chosen), tuple(map(_around_zero, part.tried)))
     return part
 
 

@@ -1,5 +1,6 @@
 """Study 000 on neurons of the first layer, by the words of its claims.yaml. The unit is the training seed."""
 
+import itertools
 import math
 
 import numpy as np
@@ -125,27 +126,31 @@ def low_waves(data: Measured) -> dict[str, Part]:
 def hardly_dependent(data: Measured) -> dict[str, Part]:
     rows = last(reading(data.rows("neuron_classes", part=("neurons", "variation"))))
     (base,) = {(row["base_d_mlp"], row["base_context"]) for row in rows if row["part"] == "variation"}
-    widths: dict[int, list[float]] = {}
-    contexts: dict[int, list[float]] = {}
-    beyond: dict[int, list[float]] = {}
+    more: BySeed = {}
+    beyond: dict[tuple[str, int, int], BySeed] = {}
     ours, window = [row for row in rows if row["part"] == "variation"], data.margin["window_tokens"]
-    second = sorted({row["d_mlp"] for row in ours})[1]
+    wide = sorted({row["d_mlp"] for row in ours})[2:]
     for seed, of in grouped(ours, "seed").items():
         across = [row for row in of if row["context"] == base[1]]
         along = [row for row in of if row["d_mlp"] == base[0] and window / row["context"] < FEW]
-        widths[seed], contexts[seed] = spans(across), spans(along)
-        beyond[seed] = spans([row for row in across if row["d_mlp"] > second])
-    more = values({seed: max(contexts[seed]) - max(widths[seed]) for seed in widths})
+        more[seed] = farther(along, "context") - farther(across, "d_mlp")
+        for column in SHARES:
+            shares = {row["d_mlp"]: row[column] for row in across}
+            for one, other in itertools.combinations(wide, 2):
+                beyond.setdefault((column, one, other), {})[seed] = shares[other] - shares[one]
     return {
-        "a": equal(values({seed: max(of) for seed, of in beyond.items()}), data.margin["share_1"]),
-        "b": above(more, 0.0),
+        "a": each(equal(values(of), data.margin["share_1"]) for of in beyond.values()),
+        "b": above(values(more), 0.0),
     }
 
 
-def spans(rows: list[Row]) -> list[float]:
-    """The ranges of the n-gram share and of the bag-of-words share."""
-    columns = ("n_gram_share_1", "bag_of_words_share_1")
-    return [max(row[column] for row in rows) - min(row[column] for row in rows) for column in columns]
+SHARES = ("n_gram_share_1", "bag_of_words_share_1")
+
+
+def farther(rows: list[Row], setting: str) -> float:
+    """How far the shares of the two ends of a setting are apart, the larger of both classes."""
+    first, *_, last_one = sorted(rows, key=lambda row: row[setting])
+    return max(abs(last_one[column] - first[column]) for column in SHARES)
 
 
 @claim("000-16")

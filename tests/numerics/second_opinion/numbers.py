@@ -184,6 +184,11 @@ class Each:
         return min(1.0, (len(found) - self.refuting + 1) * found[self.refuting - 1])
 
     @property
+    def weakest(self) -> Number:
+        """The number with the largest p."""
+        return max(self.numbers, key=lambda one: 1.0 if one.p is None else one.p)
+
+    @property
     def decided(self) -> Decided:
         return self.together
 
@@ -202,12 +207,12 @@ class Each:
 class Best:
     """The best of several numbers, each at the level of Bonferroni's correction. All of them refute."""
 
-    chosen: Number
-    tried: tuple[Number, ...]
+    chosen: Number | Each
+    tried: tuple[Number | Each, ...]
 
     @property
     def numbers(self) -> tuple[Number, ...]:
-        return (self.chosen,)
+        return self.chosen.numbers if isinstance(self.chosen, Each) else (self.chosen,)
 
     @property
     def p(self) -> float | None:

@@ -171,11 +171,6 @@ def values(of: BySeed) -> np.ndarray:
     return np.array([of[seed] for seed in sorted(of)])
 
 
-def smallest(*of: BySeed) -> BySeed:
-    """Per seed the smallest of several numbers, for the seeds that all have."""
-    return {seed: min(one[seed] for one in of) for seed in set.intersection(*map(set, of))}
-
-
 def per_seed(rows: Iterable[Row], column: str, count: Callable[[np.ndarray], float]) -> np.ndarray:
     """A number of each seed from a column over its rows, (n,)."""
     of_seeds = grouped(rows, "seed").items()

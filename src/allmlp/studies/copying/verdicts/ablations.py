@@ -7,8 +7,9 @@ import pandas as pd
 
 from allmlp.judging.evidence_summary import FEWEST_SEEDS, Rule
 from allmlp.judging.multiplicity import require_all_parts
-from allmlp.judging.rules import withhold_verdict
+from allmlp.judging.rules import judge_all, withhold_verdict
 from allmlp.judging.statistics import Finding, judge_better, make_finding, p_share_above, p_share_below, share_interval
+from allmlp.report.names import display
 from allmlp.spec.protocols import Evidence
 from allmlp.studies.copying.parts import PUBLISHED, variants
 from allmlp.studies.copying.parts import sharpness as sharpness_of
@@ -44,8 +45,13 @@ def phase_change(evidence: Evidence) -> Finding:
     others = ("approximate-pre-norm", "no-pre-norm")
     rows = variants(evidence.table("iterations_to_99"), *others)
     falls = _pivot_variants(rows, "fall_nats")
-    differences = falls[PUBLISHED] - falls[list(others)].max(axis=1, skipna=False)
-    finding = judge_better(differences.to_numpy(), evidence.margin["fall_nats"], unit="nats within 25 iterations")
+    margin, unit = evidence.margin["fall_nats"], "nats within 25 iterations"
+    finding = judge_all(
+        {
+            f"against {display(other)}": judge_better((falls[PUBLISHED] - falls[other]).to_numpy(), margin, unit=unit)
+            for other in others
+        }
+    )
     return _withhold_unfinished(finding, rows, rows["reached"] | rows["diverged"])
 
 
@@ -54,17 +60,19 @@ def activations(evidence: Evidence) -> Finding:
     rows, margin = variants(evidence.table("falls"), "relu", "elu"), evidence.margin
     speed = _pivot_variants(rows, "to_half_steps").clip(lower=1)
     sharpness = _pivot_variants(rows.assign(sharpness=sharpness_of(rows).clip(lower=1e-9)), "sharpness")
-    slow = rows[rows["variant"] != PUBLISHED]
     parts = {
         "(a) faster to half the plateau": (speed, margin["speed_log2"], ["fell_to_half"]),
         "(b) a sharper fall": (sharpness, margin["sharpness_log2"], ["fell_to_half", "fell"]),
     }
     findings = {}
     for name, (values, limit, flags) in parts.items():
-        slower = np.log2(np.minimum(values["relu"], values["elu"]) / values[PUBLISHED])
-        finding = judge_better(slower.to_numpy(), limit, unit="log2")
-        censored = not slow[flags].all(axis=None)
-        findings[name] = withhold_verdict(finding, "contradicted", "ReLU or ELU is censored", when=censored)
+        slower = {}
+        for other in ("relu", "elu"):
+            finding = judge_better(np.log2(values[other] / values[PUBLISHED]), limit, unit="log2")
+            censored = not rows.loc[rows["variant"].eq(other), flags].all(axis=None)
+            reason = f"{display(other)} is censored"
+            slower[display(other)] = withhold_verdict(finding, "contradicted", reason, when=censored)
+        findings[name] = judge_all(slower)
     sharp = "(b) a sharper fall"
     findings[sharp] = _withhold_unfinished(findings[sharp], rows, rows["fell"] | rows["diverged"])
     return require_all_parts(findings)

@@ -25,7 +25,12 @@ def bump(evidence: Evidence) -> Finding:
     limit = evidence.margin["prominence_nats"]
     mine = rows[rows["model"] == MLP]
     found = {
-        f"{budget:.2g}": judge_better(prominence(mine[mine[BUDGET] == budget]), limit, unit="nats")
+        f"{budget:.2g}": judge_all(
+            {
+                side: judge_better(heights, limit, unit="nats")
+                for side, heights in prominence(mine[mine[BUDGET] == budget]).items()
+            }
+        )
         for budget in sorted(mine[BUDGET].unique())
     }
     adjusted = adjust_p_values({name: 1.0 if f.p is None else f.p for name, f in found.items()})
@@ -40,10 +45,10 @@ def bump(evidence: Evidence) -> Finding:
     return replace(highest, verdict=verdict, text=text, p=p, p_against=p_against)
 
 
-def prominence(cell: pd.DataFrame) -> np.ndarray:
-    """Height of the bump over the higher of the two valleys beside it, for each seed not used to find it.
+def prominence(cell: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Height of the bump over the valley on either side, for each seed not used to find them.
 
-    cell: runs of one model and budget. The first seeds, by number, choose the interior size.
+    cell: runs of one model and budget. The first seeds, by number, choose the interior size and the two valleys.
     """
     losses = cell.pivot(index="seed", columns=SIZE, values="validation_nats").sort_index(axis=1)
     if losses.shape[1] < 3:
@@ -51,7 +56,8 @@ def prominence(cell: pd.DataFrame) -> np.ndarray:
     chosen, others = losses.iloc[:CHOOSING].mean().to_numpy(), losses.iloc[CHOOSING:].to_numpy()
     inner = range(1, losses.shape[1] - 1)
     at = max(inner, key=lambda i: chosen[i] - max(chosen[:i].min(), chosen[i + 1 :].min()))
-    return others[:, at] - np.maximum(others[:, :at].min(axis=1), others[:, at + 1 :].min(axis=1))
+    valleys = {"over smaller sizes": chosen[:at].argmin(), "over larger sizes": at + 1 + chosen[at + 1 :].argmin()}
+    return {side: others[:, at] - others[:, valley] for side, valley in valleys.items()}
 
 
 def size_exponents(evidence: Evidence) -> Finding:
@@ -83,14 +89,19 @@ def size_exponents(evidence: Evidence) -> Finding:
 def best_losses(evidence: Evidence) -> Finding:
     """000-3: the GPT lower at every budget, both improving alike."""
     best = minima(part_rows(evidence.table("scaling"), "scaling", models=(MLP, GPT)))
-    wide = best.pivot(index=["seed", BUDGET], columns="model", values="best_nats").dropna()
-    if wide.empty:
+    models = best.groupby(BUDGET)["model"].nunique()
+    best = best[best[BUDGET].isin(models.index[models == 2])]
+    if best.empty:
         raise NotPlannedError("needs budgets that both architectures share, which are not planned")
-    gap = (wide[MLP] - wide[GPT]).groupby("seed").min()
+    wide = best.pivot(index=["seed", BUDGET], columns="model", values="best_nats")
     ratios = [_slope_ratio(of_seed.droplevel("seed")) for _, of_seed in wide.groupby("seed")]
-    margin = evidence.margin
+    margin, gaps = evidence.margin, (wide[MLP] - wide[GPT]).unstack(BUDGET)
+    lower = {
+        _budget_name(at): judge_better(gaps[at].to_numpy(), margin["loss_nats"], unit="nats")
+        for at in wide.index.unique(BUDGET)
+    }
     parts = {
-        "(a) GPT lower everywhere": judge_better(gap.to_numpy(), margin["loss_nats"], unit="nats"),
+        "(a) GPT lower everywhere": judge_all(lower),
         "(b) slopes alike": judge_equal([ratio - 1 for ratio in ratios], margin["slope_ratio_1"]),
     }
     finding = require_all_parts(parts)
@@ -140,30 +151,44 @@ def equal_operations(evidence: Evidence) -> Finding:
     """000-own-1: is the MLP lower at equal counted operations?"""
     best = minima(part_rows(evidence.table("scaling"), "scaling", models=(MLP, GPT)))
     paired = best.groupby("seed").filter(lambda of_seed: of_seed["model"].nunique() == 2)
-    gaps = [gaps_at_equal_operations(of_seed) for _, of_seed in paired.groupby("seed")]
-    if not any(map(len, gaps)):
+    of_seeds = {seed: gaps_at_equal_operations(of_seed) for seed, of_seed in paired.groupby("seed")}
+    gaps = pd.concat(of_seeds, names=["seed"])
+    counted = gaps["covered"].groupby(BUDGET).sum()
+    if not counted.any():
         raise NotPlannedError("needs budgets of both that cost alike in counted operations, which are not planned")
-    smallest = [gap.min() if len(gap) else np.nan for gap in gaps]
-    finding = judge_better(smallest, evidence.margin["loss_nats"], unit="nats")
-    return replace(finding, text=f"{finding.text}; smallest over {min(map(len, gaps))} budgets of the GPT or more")
+    shared = counted.index[counted == counted.max()]  # a seed's best run of another size may lie outside
+    margin = evidence.margin["loss_nats"]
+    return judge_all(
+        {
+            _budget_name(at): judge_better(gaps["gap_nats"].xs(at, level=BUDGET).to_numpy(), margin, unit="nats")
+            for at in shared
+        }
+    )
 
 
-def gaps_at_equal_operations(best: pd.DataFrame) -> np.ndarray:
-    """Loss of each of the GPT's best runs minus the MLP's at its counted operations, where the MLP was tried.
+def gaps_at_equal_operations(best: pd.DataFrame) -> pd.DataFrame:
+    """Loss of each of the GPT's best runs minus the MLP's at its counted operations: a row for each budget of the GPT,
+    with `covered`, was the MLP tried there?, and `gap_nats`, NaN where it was not and for a run that diverged.
 
     best: rows of `minima` of one seed. The MLP's loss is interpolated between its best runs in the logarithms of loss
     and operations; if a more expensive run is worse, the cheaper one's loss is used.
     """
     points = {
-        model: best[best["model"] == model].sort_values("best_counted_flops", kind="stable")[
-            ["best_counted_flops", "best_nats"]
-        ]
+        model: best[best["model"] == model]
+        .sort_values("best_counted_flops", kind="stable")
+        .set_index(BUDGET)[["best_counted_flops", "best_nats"]]
         for model in (MLP, GPT)
     }
     x, y = np.log(points[MLP].to_numpy(dtype=float)).T
     at, loss = np.log(points[GPT].to_numpy(dtype=float)).T
     covered = (x.min() <= at) & (at <= x.max()) if len(x) else np.zeros(len(at), dtype=bool)
-    return np.exp(loss[covered]) - np.exp(np.interp(at[covered], x, np.minimum.accumulate(y)))
+    theirs = np.interp(at, x, np.minimum.accumulate(y)) if len(x) else np.full(len(at), np.nan)
+    gap = np.where(covered, np.exp(loss) - np.exp(theirs), np.nan)
+    return pd.DataFrame({"covered": covered, "gap_nats": gap}, index=points[GPT].index)
+
+
+def _budget_name(flops: float) -> str:
+    return f"C = {flops:.2g}"
 
 
 def what_counts_as_size(evidence: Evidence) -> Finding:

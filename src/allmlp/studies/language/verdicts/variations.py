@@ -1,12 +1,13 @@
 """Rules on runs with one setting changed (000-15, own claims). The unit is the seed."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from allmlp.judging.multiplicity import require_all_parts
-from allmlp.judging.rules import premise, undecided_finding
+from allmlp.judging.rules import judge_all, premise, undecided_finding
 from allmlp.judging.statistics import Finding, judge_better, judge_equal
 from allmlp.report.seeds import last_rows
 from allmlp.spec.protocols import Evidence
@@ -15,6 +16,7 @@ from allmlp.studies.language.parts import base_and_control, require_variations
 from allmlp.studies.language.verdicts.classes import BAG_OF_WORDS, N_GRAM
 from allmlp.studies.language.verdicts.initial_weights import deciding_rows, require_worn, withhold_fresh
 
+CLASSES = {"n-gram": N_GRAM, "bag-of-words": BAG_OF_WORDS}
 CONSTANT, EXPLAINED = "constant_share_median_1", "window_share_median_1"
 
 
@@ -25,15 +27,27 @@ def hardly_dependent(evidence: Evidence) -> Finding:
     shortest = margin["window_tokens"] / (1 - STRICT.low_rows)  # of a shorter context the class leaves no such window
     contexts = contexts[contexts["context"] > shortest]
     wide = sorted(widths["d_mlp"].unique())[2:]
+    of_width = dict(list(widths.groupby("d_mlp")))
     if len(wide) > 1:
-        beyond = judge_equal(
-            ranges(widths[widths["d_mlp"].isin(wide)]).to_numpy(), margin["share_1"], unit="of neurons"
+        beyond = judge_all(
+            {
+                f"{name}, {second:,} and {first:,} neurons": judge_equal(
+                    _paired_differences(of_width[second], of_width[first], column), margin["share_1"], unit="of neurons"
+                )
+                for name, column in CLASSES.items()
+                for first, second in itertools.combinations(wide, 2)
+            }
         )
     else:
         text = f"not judged: of the widths {list_values(widths['d_mlp'])} fewer than two are beyond the second"
         beyond = undecided_finding(text, widths["seed"].nunique(), "of neurons")
-    more = judge_better((ranges(contexts) - ranges(widths)).to_numpy(), 0.0, unit="of neurons")
-    more = replace(more, text=f"{more.text}; contexts of {list_values(contexts['context'])} tokens")
+    of_contexts, of_widths = change(contexts, "context"), change(widths, "d_mlp")
+    more = judge_better((of_contexts - of_widths).to_numpy(), 0.0, unit="of neurons")
+    more = replace(
+        more,
+        text=f"{more.text}; {of_contexts.mean():.3g} over contexts of {list_values(contexts['context'])} tokens, "
+        f"{of_widths.mean():.3g} over {list_values(widths['d_mlp'])} neurons",
+    )
     parts = {"(a) converged over widths": beyond, "(b) more over contexts than over widths": more}
     return require_all_parts(
         {name: require_worn(part, pd.concat([widths, contexts]), margin) for name, part in parts.items()}
@@ -45,9 +59,12 @@ def list_values(values: pd.Series) -> str:
     return ", ".join(f"{value:g}" for value in sorted(values.unique()))
 
 
-def ranges(rows: pd.DataFrame) -> pd.Series:
-    """Per seed, the range over runs of the n-gram share or of the bag-of-words share, the larger of the two."""
-    return rows.groupby("seed")[[N_GRAM, BAG_OF_WORDS]].agg(np.ptp).max(axis=1)
+def change(rows: pd.DataFrame, setting: str) -> pd.Series:
+    """Per seed, how far the n-gram share and the bag-of-words share of the largest setting are from those of the
+    smallest one, the farther of the two. A range over all settings would grow with their number by noise alone."""
+    values, shares = rows[setting], rows.set_index("seed")[[N_GRAM, BAG_OF_WORDS]]
+    ends = (shares[values.eq(end).to_numpy()] for end in (values.max(), values.min()))
+    return next(ends).sub(next(ends)).abs().max(axis=1, skipna=False)
 
 
 def without_long_range(evidence: Evidence) -> Finding:

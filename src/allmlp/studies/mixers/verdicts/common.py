@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from allmlp.judging.evidence_summary import Rule, apply_rule
 from allmlp.judging.multiplicity import partial_conjunction, require_all_parts
-from allmlp.judging.rules import NotComparableError, join_findings, part_rows, undecided_finding
+from allmlp.judging.rules import NotComparableError, join_findings, judge_all, part_rows, undecided_finding
 from allmlp.judging.statistics import (
     DECIDED,
     FEWEST_SEEDS,
@@ -116,9 +116,18 @@ def judge_within(values: Values, low: float, high: float, unit: str) -> Finding:
     return replace(finding, verdict=verdict, text=text, p=None, rests=rests, p_against=p_against)
 
 
-def smallest_losses(losses: Mapping[str, pd.Series]) -> pd.Series:
-    """Per seed that all have, the smallest of several models' losses; nan where one of them diverged."""
-    return pd.concat(losses.values(), axis=1, join="inner").min(axis=1, skipna=False)
+def judge_all_behind(losers: Mapping[str, pd.Series], winner: pd.Series, margin: float, level: float = 0.95) -> Finding:
+    """Does each of several models lose more than `winner` by more than `margin`? One number for each of them.
+
+    losers: model -> seed -> loss; winner: seed -> loss. The smallest of their losses in each seed would be another
+    model in each seed, and lower than any of them by their noise alone.
+    """
+    return judge_all(
+        {
+            name: judge_better(budgets.paired_differences(losses, winner).to_numpy(), margin, level, unit=NATS)
+            for name, losses in losers.items()
+        }
+    )
 
 
 def judge_behind(loser: pd.DataFrame, winner: pd.DataFrame, unit: str, margin: float, value: str = LOSS) -> Finding:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from allmlp.judging.multiplicity import require_all_parts
-from allmlp.judging.rules import NotComparableError, judge_machines, part_rows, premise
+from allmlp.judging.rules import NotComparableError, judge_all, judge_machines, part_rows, premise
 from allmlp.judging.statistics import Finding, Values, judge_better, judge_equal
 from allmlp.spec.protocols import Evidence
 from allmlp.studies.mixers import budgets, step_times
@@ -69,10 +69,13 @@ def flat_against_expanded(evidence: Evidence) -> Finding:
     known = {key: values for key, values in losses.items() if key in evidence.paper}
 
     def ahead() -> Finding:
-        leads = {
-            f"{width}": pd.Series(budgets.loss_differences(expanded[width], flat[width], "seconds")) for width in shared
-        }
-        return judge_better(common.smallest_losses(leads).to_numpy(), evidence.margin["loss_nats"], unit=common.NATS)
+        margin = evidence.margin["loss_nats"]
+        return judge_all(
+            {
+                f"width {width:,}": common.judge_behind(expanded[width], flat[width], "seconds", margin)
+                for width in shared
+            }
+        )
 
     return common.judge_parts(
         {

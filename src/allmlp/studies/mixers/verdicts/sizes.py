@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from allmlp.judging.rules import undecided_finding
+from allmlp.judging.rules import judge_best, undecided_finding
 from allmlp.judging.statistics import Finding, Values, judge_better
 from allmlp.spec.protocols import Evidence
 from allmlp.studies.mixers import budgets
@@ -15,10 +15,10 @@ from allmlp.studies.mixers.parts import deepest_rows, model_rows, widths
 from allmlp.studies.mixers.verdicts.common import (
     NATS,
     TIMED,
+    judge_all_behind,
     judge_at_paper_size,
     judge_parts,
     last_losses,
-    smallest_losses,
     trainings,
 )
 from allmlp.studies.mixers.verdicts.expansion import MANY_HEADS
@@ -59,15 +59,17 @@ def flat_against_llama(evidence: Evidence) -> Finding:
 
     def behind() -> Finding:
         amount = unit_of_time(evidence, rows, [*flat.values(), *llama.values()])
-        best_flat, best_llama = (
-            smallest_losses(
-                {str(width): budgets.loss_at_amount(of_one, "seconds", amount) for width, of_one in of_width.items()}
-            )
+        flats, llamas = (
+            {width: budgets.loss_at_amount(of_one, "seconds", amount) for width, of_one in of_width.items()}
             for of_width in (flat, llama)
         )
-        return judge_better(
-            budgets.paired_differences(best_llama, best_flat).to_numpy(), margin["loss_nats"], unit=NATS
-        )
+        losers, level = {_width_name(width): losses for width, losses in llamas.items()}, 1 - 0.05 / len(flats)
+        ahead = {
+            _width_name(width): judge_all_behind(losers, losses, margin["loss_nats"], level)
+            for width, losses in flats.items()
+        }
+        best = max(ahead, key=lambda name: ahead[name].low)
+        return judge_best(ahead, best, f"the flat mixer of {best} against Llamas of {ahead[best].text}")
 
     return judge_parts(
         {
@@ -143,15 +145,18 @@ def _wide_rows(rows: pd.DataFrame, best: int) -> pd.DataFrame:
 def _judge_best_width(
     evidence: Evidence, rows: pd.DataFrame, of_width: dict[int, pd.DataFrame], best: int, others: list[int]
 ) -> Finding:
-    """Is width `best` ahead of the others at equal time: per seed, their smallest loss minus its own?"""
+    """Is width `best` ahead of each other one at equal time?"""
     if missing := [width for width in (best, *others) if width not in of_width]:
         needed = " and ".join(f"{width:,}" for width in missing)
         return undecided_finding(f"not judged: needs width {needed}, which this scale does not plan")
     amount = unit_of_time(evidence, rows, [of_width[width] for width in (best, *others)])
     losses = {width: budgets.loss_at_amount(of_width[width], "seconds", amount) for width in (best, *others)}
-    beside = smallest_losses({str(width): losses[width] for width in others})
-    lead = budgets.paired_differences(beside, losses[best])
-    return judge_better(lead.to_numpy(), evidence.margin["loss_nats"], unit=NATS)
+    beside = {_width_name(width): losses[width] for width in others}
+    return judge_all_behind(beside, losses[best], evidence.margin["loss_nats"])
+
+
+def _width_name(width: int) -> str:
+    return f"width {width:,}"
 
 
 def _flat_losses(rows: pd.DataFrame, of_width: dict[int, pd.DataFrame]) -> dict[str, Values] | None:

@@ -76,17 +76,14 @@ def early_gpt(evidence: Evidence) -> Finding:
 
     def all_behind() -> Finding:
         amount = budgets.budget([mixer, *gpts.values()], "seconds")
-        tuned = common.smallest_losses(
-            {name: budgets.loss_at_amount(of_one, "seconds", amount) for name, of_one in gpts.items()}
-        )
-        behind = budgets.paired_differences(tuned, budgets.loss_at_amount(mixer, "seconds", amount))
-        lead = judge_better(behind.to_numpy(), margin, unit=common.NATS)
+        losses = {display(name): budgets.loss_at_amount(of_one, "seconds", amount) for name, of_one in gpts.items()}
+        lead = common.judge_all_behind(losses, budgets.loss_at_amount(mixer, "seconds", amount), margin)
         return replace(lead, text=f"{lead.text}{_dropout(evidence)}")
 
-    better_of = ", the better of them," if len(names) > 1 else ""
+    both = ", each of them," if len(names) > 1 else ""
     return common.judge_parts(
         {
-            f"(a) {' and '.join(map(display, names))}{better_of} behind at equal time": all_behind,
+            f"(a) {' and '.join(map(display, names))}{both} behind at equal time": all_behind,
             "(b) printed losses": partial(_judge_printed, evidence, gpts, mixer),
         },
         rows,
