@@ -149,14 +149,12 @@ def test_at_long_nothing_is_equal_time_without_the_benchmark(timed):
 
 def widths(best_flat: int):
     """Trainings of long's widths: the mixer of `best_flat` ends lowest, the Llama of 64."""
-    of = [
-        curve("flat", 2.0 + 0.2 * (width != best_flat), d_model=width, size="base" if width == 64 else f"d{width}")
-        for width in (32, 64, 128, 256)
-    ]
-    of += [
-        curve("llama-16", 2.5 + 0.2 * (width != 64), d_model=width, size="base" if width == 64 else f"d{width}")
-        for width in (32, 64, 128)
-    ]
+
+    def of_width(name: str, loss: float, width: int):
+        return curve(name, loss, d_model=width, size="base" if width == 64 else f"d{width}", seeds=range(8))
+
+    of = [of_width("flat", 2.0 + 0.2 * (width != best_flat), width) for width in (32, 64, 128, 256)]
+    of += [of_width("llama-16", 2.5 + 0.2 * (width != 64), width) for width in (32, 64, 128)]
     names = [f"flat-d{width}-n2-b16" for width in (32, 64, 128, 256)]
     names += [f"llama-16-d{width}-n2-b16" for width in (32, 64, 128)]
     return table(*of), {name: (1000, [0.01]) for name in names}
