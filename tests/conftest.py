@@ -1,5 +1,7 @@
 """What several kinds of tests share: the project's folder, temporary clones of it, and its commands run in them."""
 
+import compileall
+import functools
 import os
 import shutil
 import subprocess
@@ -109,13 +111,13 @@ def _skip_unless_committed(*places: str) -> None:
 def environment(clone: Path) -> dict[str, str]:
     """The environment in which a clone's own sources are used, and its commands are found."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("ALLMLP_", "GIT_", "PYTEST_"))}
+    others = ("ALLMLP_", "GIT_", "PYTEST_", "PYTHONDONTWRITEBYTECODE")
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(others)}
     return {
         **clean,
         "PATH": path,
         "PYTHONPATH": str(clone / "src"),
         "OMP_NUM_THREADS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 
@@ -153,7 +155,10 @@ def edit(clone: Path, file: str, old: str, new: str) -> None:
 
 
 def small_clone(folder: Path, parameters: Path = PARAMETERS) -> Path:
-    """A git repository with this project's sources and no results, under the tests' own parameters."""
+    """A git repository with this project's sources and no results, under the tests' own parameters.
+
+    Compiled sources come along, with the times of their sources: else the first process of each clone compiles them.
+    """
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=PROJECT,
@@ -165,6 +170,10 @@ def small_clone(folder: Path, parameters: Path = PARAMETERS) -> Path:
         if not name.startswith("results/") and (PROJECT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(PROJECT / name, folder / name)
+    for compiled in _compiled_sources():
+        place = folder / compiled.relative_to(PROJECT)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(compiled, place)
     if parameters != PROJECT:
         lay(folder, parameters)
         (folder / "corpora.lock").write_text("{}")
@@ -172,6 +181,12 @@ def small_clone(folder: Path, parameters: Path = PARAMETERS) -> Path:
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--message=sources")
     return folder
+
+
+@functools.cache
+def _compiled_sources() -> list[Path]:
+    compileall.compile_dir(PROJECT / "src", quiet=2)
+    return list((PROJECT / "src").rglob(f"*.{sys.implementation.cache_tag}.pyc"))
 
 
 @pytest.fixture
