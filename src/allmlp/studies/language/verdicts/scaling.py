@@ -9,6 +9,7 @@ from allmlp.judging.correction import adjust_p_values
 from allmlp.judging.multiplicity import partial_conjunction, require_all_parts
 from allmlp.judging.rules import NotPlannedError, judge_all, nowhere_verdict, part_rows, premise
 from allmlp.judging.statistics import Finding, Verdict, judge_better, judge_equal, judge_prediction
+from allmlp.report.names import display
 from allmlp.spec.protocols import Evidence
 from allmlp.studies.language.isoflop import BUDGET, FEWEST_SIZES, SIZE, Parabola, exponents, gain_to_best, minima, slope
 
@@ -68,11 +69,12 @@ def size_exponents(evidence: Evidence) -> Finding:
     a = exponents(found).pivot(index="seed", columns="model", values="size_1")
     printed = {MLP: paper["mlp_size_exponent_1"], GPT: paper["gpt_size_exponent_1"]}
     predicted = {
-        model: judge_prediction(a[model].to_numpy(), value, max_half_width=margin, rounding=0.005)
+        display(model): judge_prediction(a[model].to_numpy(), value, max_half_width=margin, rounding=0.005)
         for model, value in printed.items()
     }
     smaller = {
-        model: judge_better((paper["hoffmann_size_exponent_1"] - a[model]).to_numpy(), margin) for model in printed
+        display(model): judge_better((paper["hoffmann_size_exponent_1"] - a[model]).to_numpy(), margin)
+        for model in printed
     }
     few, outside = _fewest_inside(found) < FEWEST, _outside_text(found)
     reason = f"fewer than {FEWEST} budgets of some seed have their minimum inside the sizes tried"
@@ -219,5 +221,5 @@ def _fewest_inside(found: pd.DataFrame) -> int:
 def _outside_text(found: pd.DataFrame) -> str:
     """Which budgets are left out, and in how many seeds."""
     left = found[found["side"] != "inside"].groupby(["model", BUDGET], as_index=False).size()
-    listed = ", ".join(f"{row.model} {row.budget_flops:.2g} ({row.size})" for row in left.itertuples())
+    listed = ", ".join(f"{display(row.model)} {row.budget_flops:.2g} ({row.size})" for row in left.itertuples())
     return f"left out, minimum outside the sizes tried (seeds): {listed}" if listed else ""
