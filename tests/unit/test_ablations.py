@@ -134,10 +134,13 @@ def test_sharpness_waits_for_the_fall(exp, relu, expected):
 def test_activations_are_judged_by_speed_and_by_sharpness():
     slow = {"published": curves(100), "relu": curves(200, 400), "elu": curves(220, 400)}
     assert judged("002-3", {"falls": ablations(falls, slow)}).verdict == "reproduced"
-    alike = {"published": curves(100), "relu": curves(104), "elu": curves(250, 400)}
-    assert judged("002-3", {"falls": ablations(falls, alike)}).verdict == "undecided"  # five equal seeds: p = 1/32
-    never = {"published": curves(100), "relu": curves(104), "elu": curves(9999)}
-    assert judged("002-3", {"falls": ablations(falls, never)}).verdict == "undecided"  # its budget understates ELU
+    for elu in (curves(250, 400), curves(9999)):  # ReLU decides alone; a budget understates ELU, which needs no more
+        alike = {"published": curves(100), "relu": curves(104), "elu": elu}
+        assert judging.parts(judged("002-3", {"falls": ablations(falls, alike)})) == ["below margin", "contradicted"]
+    never = {"published": curves(380), "relu": curves(9999), "elu": curves(9999)}
+    found = judged("002-3", {"falls": ablations(falls, never)})
+    assert judging.parts(found) == ["undecided", "undecided"], "budgets understate both"
+    assert "not below margin: ELU is censored" in found.parts[0].text
 
 
 def test_an_ablation_that_is_not_planned_is_named():

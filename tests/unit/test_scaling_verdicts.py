@@ -62,8 +62,8 @@ def test_exponents_are_judged_part_by_part():
 def test_exponents_of_two_budgets_decide_nothing_and_the_third_is_named():
     found = judged("000-2", without_minimum(scaling_rows(exponent=0.24, gpt_exponent=0.24), 1e11))
     assert judging.parts(found)[1:] == ["undecided", "undecided"]
-    assert "gpt2-last 1e+11 (7)" in found.text
-    assert "mlp 1e+11 (7)" in found.text
+    assert "GPT 1e+11 (7)" in found.text
+    assert "MLP 1e+11 (7)" in found.text
 
 
 def test_the_best_losses_are_compared_at_every_budget():

@@ -221,5 +221,5 @@ def _fewest_inside(found: pd.DataFrame) -> int:
 def _outside_text(found: pd.DataFrame) -> str:
     """Which budgets are left out, and in how many seeds."""
     left = found[found["side"] != "inside"].groupby(["model", BUDGET], as_index=False).size()
-    listed = ", ".join(f"{display(row.model)} {row.budget_flops:.2g} ({row.size})" for row in left.itertuples())
+    listed = ", ".join(f"{display(str(row.model))} {row.budget_flops:.2g} ({row.size})" for row in left.itertuples())
     return f"left out, minimum outside the sizes tried (seeds): {listed}" if listed else ""
