@@ -58,7 +58,7 @@ triton: $(BIN)/ready
 
 lowest: .venv/lowest/ready
 	@PYTHONPATH=.venv/lowest python -c "import torch; assert torch.__version__.split('+')[0] == '$(LOWEST)', torch.__version__"
-	@PYTHONPATH=.venv/lowest pytest -n $(CORES) -m "not slow" tests/numerics $$(grep -lE "^(import torch|from torch)" tests/unit/*.py)
+	@PYTHONPATH=.venv/lowest pytest -n $(CORES) -m "not slow" $$(grep -lE "^(import torch|from torch)" tests/numerics/test_*.py tests/unit/*.py)
 
 faults: $(BIN)/ready
 	@python -m tests.faults
