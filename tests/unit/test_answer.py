@@ -123,6 +123,16 @@ def test_a_headline_of_one_number_has_its_interval_and_says_whose_rule_it_is(abo
         assert (found["own"], found["late"], found["part"]) == (True, False, None)
 
 
+def test_the_least_of_several_numbers_has_its_interval_too(about: dict[str, Any]) -> None:
+    about["headlines"] = [{"claim": "009-1", "says": "It is {least:nats ahead|nats behind}.", **OPEN}]
+    judged = entry("undecided", rests={"": rests(0.8, -0.022, 0.5)})
+    (found,) = headlines.study_headlines("mine", {"009-1": judged}, CORPORA)
+    assert (found["text"], found["interval"]) == ("It is 0.022 nats behind.", "-0.1 to 0.15")
+    about["headlines"] = [{"claim": "009-1", "says": "It is {0:nats ahead|nats behind}.", **OPEN}]
+    (found,) = headlines.study_headlines("mine", {"009-1": judged}, CORPORA)
+    assert found["interval"] == "", "of the first of several"
+
+
 def test_a_headline_read_on_the_way_says_where(about: dict[str, Any]) -> None:
     said = {"claim": "001-6", "part": "b", "says": "It is {0:nats behind|nats ahead}.", **OPEN}
     about["headlines"] = [{**said, "at": "at the time of {long_unit_steps} steps"}, said]

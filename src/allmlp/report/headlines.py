@@ -3,18 +3,18 @@
     - {claim: 001-own-1, part: b, says: "At equal time the mixer is {0:nats ahead of|nats behind} a Llama.",
        judges: the mixer is ahead, open: ...}
 
-`judges`: the statement that the verdict is on, which the sentence may support or not. `at`: where on the course of the
-trainings the numbers are read, if that is not their end; `{margin_key}` in it is the value of the claim's margin.
-`{0}` is the first number of the claim's rule, or of its part's. A form with two wordings says the number's size and the
-first wording from zero on, the second below: the sentence is true whatever is measured. Without a number the sentence
-`open` stands in its place.
+`judges`: the statement that the verdict is on, which the sentence may support or not. `at`: where on the course of
+the trainings the numbers are read, if that is not their end; `{margin_key}` in it is the value of the claim's margin.
+`{0}` is the first number of the claim's rule, or of its part's, `{least}` the smallest of several. A form with two
+wordings says the number's size and the first wording from zero on, the second below: the sentence is true whatever is
+measured. Without a number the sentence `open` stands in its place.
 
 >>> "{0:nats ahead of|nats behind} it, {1:percent}, {2:exp2} times".format(*map(RoundedNumber, (-0.735, 0.922, 3.31)))
 '0.73 nats behind it, 92 %, 9.9 times'
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
 
@@ -66,7 +66,7 @@ def check(study: str) -> None:
         if part and letters and part not in letters:
             raise UserError(f"{where}: {claim} has no part {part}. Its parts are {', '.join(letters)}.")
         try:
-            said["says"].format(*MOST_NUMBERS * [RoundedNumber(1.0)])
+            said["says"].format(*MOST_NUMBERS * [RoundedNumber(1.0)], least=RoundedNumber(1.0))
             said.get("at", "").format(**claims[claim]["margin"])
         except (ValueError, LookupError) as error:
             raise UserError(f"{where}, {claim}: a number in braces cannot be filled in: {error}.") from None
@@ -87,11 +87,12 @@ def _finding(said: Mapping[str, str], entry: Mapping[str, Any], corpora: Mapping
     basis = entry.get("rests", {}).get(judged.get("name", ""), {}).get("of", ())
     numbers = [RoundedNumber(math.nan if one["mean"] is None else one["mean"]) for one in basis]
     try:
-        text = said["says"].format(*numbers) if all(map(math.isfinite, numbers)) else said["open"]
+        known = bool(numbers) and all(map(math.isfinite, numbers))
+        text = said["says"].format(*numbers, least=min(numbers)) if known else said["open"]
     except IndexError:  # fewer numbers than the sentence names: nothing was measured
         text = said["open"]
     badge = badges.words({**judged, "reach": entry.get("reach")})
-    bounds = interval(said["says"], basis[0]) if len(basis) == 1 and text != said["open"] else ""
+    bounds = interval(said["says"], basis) if text != said["open"] else ""
     at = _read_at(said["claim"], said["at"]) if "at" in said else ""
     spans = entry.get("budgets") or {}
     span = spans.get(said.get("part", EVERY), spans.get(EVERY))
@@ -110,16 +111,20 @@ def rule(entry: Mapping[str, Any], part: str | None = None) -> dict[str, Any]:
     return {"claim": entry["id"], "part": part, "own": catalogue.is_project_claim(entry["id"]), "late": late}
 
 
-def interval(says: str, of: Mapping[str, Any]) -> str:
-    """The 95 % t interval of a sentence's one number, in the form that the sentence gives it; empty without a spread.
+def interval(says: str, basis: Sequence[Mapping[str, Any]]) -> str:
+    """The 95 % t interval of a sentence's one number, in the form that the sentence gives it; empty without a spread,
+    and where the sentence names several numbers or the first of several.
 
-    >>> interval("{0:lower|higher}", {"mean": -1.0, "spread": 1.0, "n": 5})
+    >>> interval("{0:lower|higher}", [{"mean": -1.0, "spread": 1.0, "n": 5}])
     '-0.24 to 2.2'
     """
+    named = {name: form or "" for _, name, form, _ in Formatter().parse(says) if name}
+    if set(named) != {"least"} and not (set(named) == {"0"} and len(basis) == 1):
+        return ""
+    of, (form,) = min(basis, key=lambda one: float(one["mean"])), named.values()
     if not of["spread"] or of["n"] < FEWEST_SEEDS:
         return ""
     half = float(stdtrit(of["n"] - 1, 0.975)) * of["spread"] / math.sqrt(of["n"])
-    (form,) = {form or "" for _, name, form, _ in Formatter().parse(says) if name == "0"}
     mean, form = (abs(of["mean"]), "") if "|" in form else (of["mean"], form)  # two wordings say a size
     low, high = (format(RoundedNumber(end), form) for end in (mean - half, mean + half))
     return f"{low} to {high}" if low != high else ""
