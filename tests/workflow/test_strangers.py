@@ -141,7 +141,7 @@ def test_a_section_of_the_readme_ends_in_a_report_and_a_clean_clone(
         assert table["lowest_nats"].notna().all()
         of_figures = json.loads((place / "figures/mixers/index.json").read_text())
         for name, column in (("retrieval_losses", "last_nats"), ("retrieval_accuracy", "top_1")):
-            assert of_figures[name]["corpora"] == [corpus]
+            assert of_figures[name]["corpora"] == [corpus, "stories"], "the pairs, and the text of the embedders"
             assert {float(f"{value:.4g}") for value in table[column]} <= numbers(place / f"figures/mixers/{name}.svg")
     assert json.loads((finished / "corpora.local.lock").read_text()).keys() == {corpus}
     assert planned(finished, *COMMAND) == []
