@@ -33,6 +33,7 @@ def test_a_new_study_trains_is_judged_and_drawn_before_a_line_of_it_is_edited(tm
 
 WALKS = re.compile(r"\bREGISTRY\b|\bcatalogue\.STUDIES\b|\bmodels\.load\(")  # every architecture, every study
 ELSEWHERE = ("test_other_pythons.py", "test_exporting.py", "test_packages.py")  # minutes; new code is no case for them
+DRAWN = "test_a_figure_has_the_same_bytes"  # a minute, of the figures of each study: those of the new one are enough
 
 
 def test_what_make_test_runs_holds_beside_a_new_study_and_a_new_architecture(tmp_path: Path) -> None:
@@ -55,9 +56,8 @@ def test_what_make_test_runs_holds_beside_a_new_study_and_a_new_architecture(tmp
         if WALKS.search(file.read_text(encoding="utf-8")) and file.name not in ELSEWHERE
     ]
     assert len(files) > 25
-    done = call(
-        clone, sys.executable, "-m", "pytest", "-n", "2", "-p", "no:warnings", "-m", "not slow", *files, ok=False
-    ).stdout
+    words = ("-n", "2", "-p", "no:warnings", "-m", "not slow", "-k", f"averages or not {DRAWN}")
+    done = call(clone, sys.executable, "-m", "pytest", *words, *files, ok=False).stdout
     assert not re.search(r"^(FAILED|ERROR) |no tests ran", done, re.MULTILINE), done[-5000:]
     assert re.search(r"^\d+ passed", done, re.MULTILINE), done[-5000:]
 
